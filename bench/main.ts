@@ -1,11 +1,12 @@
-// main.ts: `npm run bench`: every part of the suite, one after the other, and the report of all of them.
+// main.ts: `npm run bench` runs every part of the suite, one after the other, and writes a report on all of them.
 //
-// in   --help explains
-// out  bench/RESULTS.md, bench/plots/*.svg and bench/results/*.json; with --quick beside the cached data, with --against on
-//      standard output
-// exit 1 when a part failed; its figures until then are kept, marked as incomplete; 2 for a wrong command line
+// in   arguments; --help explains them
+// out  bench/RESULTS.md, bench/plots/*.svg and bench/results/*.json; --quick writes beside the cached data, and
+//      --against to standard output
+// exit 1 if a part failed, in which case its figures so far are kept and marked as incomplete; 2 for a wrong command
+//      line
 //
-// Results of each part are kept as JSON with their commit and time until the part runs again.
+// Each part's results are kept as JSON, with commit and time, until the part runs again.
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
@@ -20,9 +21,9 @@ import { figure } from "./lib/stats.ts";
 import { TARGETS } from "./lib/targets.ts";
 import { COMPARABLE, PARTS } from "./parts/index.ts";
 
-/** Of the whole command with --quick, installing and building included. */
+/** Seconds for the whole command with --quick, including installation and build. */
 const QUICK_SECONDS = 56;
-/** When the command began: scripts/tool.mjs may have installed packages first. */
+/** When the command began. scripts/tool.mjs may have installed packages first. */
 const STARTED = Number(process.env.BENCH_STARTED ?? Date.now());
 const OTHER = " (other)";
 const { ROOT } = data;
@@ -51,7 +52,7 @@ Results are kept in bench/results, data in ${data.CACHE.replace(`${ROOT}/`, "")}
 
 interface Command extends Options {
   readonly parts: readonly Part[];
-  /** Parts were named, so that --quick leaves none of them out. */
+  /** Whether parts were named, in which case --quick leaves none of them out. */
   readonly areNamed: boolean;
   readonly isReportOnly: boolean;
 }
@@ -66,7 +67,7 @@ const OPTIONS = {
   hours: { type: "string" },
 } as const;
 
-/** @returns undefined for --help @throws Error naming what is wrong */
+/** @returns undefined for --help @throws Error that says what is wrong */
 function readCommand(args: string[]): Command | undefined {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
   if (values.help || values.list) return undefined;
@@ -90,7 +91,7 @@ function readCommand(args: string[]): Command | undefined {
   return { isQuick: values.quick, hasPressure, hours, other, parts, areNamed, isReportOnly };
 }
 
-/** Measures one part, to its end or its limit. */
+/** Measures one part until its end or its time limit. */
 async function runPart(part: Part, run: Run): Promise<PartResult> {
   log(`\n== ${part.name}: ${part.title}`);
   const started = Date.now();
@@ -125,7 +126,7 @@ function machineLine(): string {
   return `${cpus().length} cores (${cpus()[0]?.model}), ${memory}, Linux ${release()}, ${system}; Bun ${Bun.version}`;
 }
 
-/** The commit, and whether there are changes on top of it. */
+/** The commit, with a note if there are uncommitted changes. */
 function commitLine(): string {
   const git = (...args: string[]) =>
     Bun.spawnSync(["git", "-C", ROOT, "-c", "safe.directory=*", ...args])
@@ -144,17 +145,20 @@ function commitLine(): string {
   return `${git("rev-parse", "--short", "HEAD") || "no commit"}${changes === "" ? "" : " with changes"}`;
 }
 
-/** Those of full rounds are part of the project: a run of one part, in any clone, keeps the others. */
+/**
+ * Results of full rounds are part of the project, so running one part in any clone keeps the results of the other
+ * parts.
+ */
 const resultFile = ({ name }: Part, isQuick: boolean) =>
   join(isQuick ? data.cacheFolder("results-quick") : join(BENCH, "results"), `${name}.json`);
 
-/** A line for each of its lines. */
+/** Formats a result as JSON with one recorded line per text line. */
 function formatResult({ lines, ...rest }: PartResult): string {
   const about = JSON.stringify(rest).slice(1, -1);
   return `{${about},"lines":[\n${lines.map((line) => JSON.stringify(line)).join(",\n")}\n]}\n`;
 }
 
-/** @returns its file */
+/** @returns the report's path */
 async function writeReport(isQuick: boolean): Promise<string> {
   const folder = isQuick ? data.cacheFolder("report-quick") : BENCH;
   const files = PARTS.map((part) => resultFile(part, isQuick)).filter(existsSync);
@@ -168,7 +172,7 @@ async function writeReport(isQuick: boolean): Promise<string> {
   return file;
 }
 
-/** Runs the parts. @returns names of those that failed, and with --quick of those that there was no time for */
+/** Runs the parts. @returns the names of failed parts, and of parts that --quick had no time for */
 async function runParts({
   parts,
   areNamed,
@@ -220,7 +224,7 @@ function commandLine(): Command | undefined {
 const isTruth = process.argv[2] === "truth" && process.argv.length === 3;
 const command = isTruth ? undefined : commandLine();
 if (isTruth) {
-  await installPackages(); // one is a sample
+  await installPackages(); // one of the packages is a sample
   const { writeTruth } = await import("./truth/truth.ts");
   log(`the report: ${await writeTruth(commitLine())}`);
 } else if (command === undefined) process.stdout.write(help());

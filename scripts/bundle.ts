@@ -1,8 +1,8 @@
-// bundle.ts: the command line and all that it starts, as files of JavaScript that Bun runs: what npm installs as
-// @inkling/cli, and what a binary is compiled from (binary.ts).
+// bundle.ts: bundles the command line and all that it starts into JavaScript files for Bun. npm installs these as
+// @inkling/cli, and binary.ts compiles them into an executable.
 //
-// out  packages/cli/dist: main.js, an entry point for each process and thread, what they share, `files/` with the data,
-//      pages and console of the packages, and LICENSES.txt of the packages in the bundle
+// out  packages/cli/dist: main.js, an entry point for each process and thread, their shared chunks, `files/` with the
+//      packages' data, pages and console, and LICENSES.txt of the packages in the bundle
 
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,15 +14,15 @@ import manifest from "../packages/cli/package.json" with { type: "json" };
 
 const PACKAGES = resolve(import.meta.dir, "../packages");
 export const DIST = join(PACKAGES, "cli/dist");
-/** What our code reads by `programFile`. */
+/** Folders that the code reads with `programFile`. */
 const FILES = ["compiler/data", "server/src/openapi/reference"];
-/** Between two licences. */
+/** Separates two licences. */
 export const SEPARATOR = `\n${"-".repeat(80)}\n\n`;
 export const ENTRIES = { main: "cli/src/main.ts", ...PROCESSES, ...THREADS };
 
-/** @param out a folder, which it makes again; what it starts resolves npm packages from there */
+/** @param out a folder, which is created again; the bundle resolves npm packages from there */
 export async function bundle(out: string = DIST): Promise<void> {
-  process.chdir(PACKAGES); // names of files in a bundle depend on it
+  process.chdir(PACKAGES); // names of files in a bundle depend on the working folder
   rmSync(out, { recursive: true, force: true });
   let inputs: string[];
   const entries = mkdtempSync(join(tmpdir(), "inkling-entries-"));
@@ -35,7 +35,7 @@ export async function bundle(out: string = DIST): Promise<void> {
       naming: { entry: "[name].js", chunk: "chunk-[hash].js" },
       target: "bun",
       splitting: true,
-      minify: { whitespace: true, syntax: true }, // names remain, for stack traces
+      minify: { whitespace: true, syntax: true }, // keeps names for stack traces
       external: Object.keys(manifest.dependencies),
       define: { IS_BUNDLE: "true", CODE_DIGEST: JSON.stringify(codeDigest()) },
       metafile: true,
@@ -51,7 +51,9 @@ export async function bundle(out: string = DIST): Promise<void> {
   writeFileSync(join(out, "LICENSES.txt"), licences([...inputs, ...pages.inputs]));
 }
 
-/** Of every npm package that has a file in the bundle, its name, version and licence. @throws Error for one without */
+/**
+ * Name, version and licence of every npm package with a file in the bundle. @throws Error if a package names no licence
+ */
 function licences(inputs: readonly string[]): string {
   const folders = new Set(
     inputs.flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),

@@ -1,10 +1,10 @@
-// confusables.ts: makes packages/engine/src/email/confusable-letters.ts from Unicode's confusables.
+// confusables.ts: writes packages/engine/src/email/confusable-letters.ts from Unicode's confusables.
 //
 // run  bun scripts/confusables.ts <path of the data.json of the npm package unhomoglyph>
-// in   Unicode's confusables.txt as that package has it: character -> what it looks like
-// out  the table: for each ASCII letter and digit the letters of domain names that look like it
-// err  Error when the file has no such letters
-// src  Unicode TS 39, version 13.0.0; Unicode licence, kept in the table's head
+// in   Unicode's confusables.txt in that package's form: character -> what it looks like
+// out  the table: for each ASCII letter and digit, the letters of domain names that look like it
+// err  Error if the file has no such letters
+// src  Unicode TS 39, version 13.0.0; the table's head has the Unicode licence
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { decodeALabel } from "../packages/engine/src/email/domain.ts";
@@ -30,7 +30,7 @@ for (const [character, looks] of Object.entries<string>(JSON.parse(readFileSync(
 }
 if (Object.keys(lookAlikes).length === 0) throw new Error(`${path} has no letters that look like ASCII`);
 
-/** Is it a letter or digit that a domain name can have, lower case and after mapping? */
+/** Can a domain name have this letter or digit, in lower case and after mapping? */
 function isKept(character: string): boolean {
   if (!/^[\p{L}\p{Nd}]$/u.test(character)) return false;
   try {

@@ -1,8 +1,8 @@
-// deb.ts: `npm run build:deb`: packages for Debian and Ubuntu: inkling, and inkling-seeds with the data of the first build.
-// Their fixed files are in deploy/debian, the unit in deploy/systemd.
+// deb.ts: `npm run build:deb` builds packages for Debian and Ubuntu: inkling, and inkling-seeds with the data for the
+// first build. The fixed files of both packages are in deploy/debian, and the systemd unit is in deploy/systemd.
 //
-// in   the target (TARGETS); this machine's by default. --out FOLDER, --revision N of the package. DEBFULLNAME and
-//      DEBEMAIL name the maintainer, SOURCE_DATE_EPOCH the time of all files
+// in   the target (TARGETS), by default this machine's; --out FOLDER; --revision N of the package. DEBFULLNAME and
+//      DEBEMAIL name the maintainer, and SOURCE_DATE_EPOCH sets the time of all files
 // out  in binaries/<target>-deb/: inkling_VERSION-N_ARCH.deb, inkling-seeds_VERSION-N_all.deb
 // err  dpkg-deb is missing, or fails
 
@@ -27,20 +27,20 @@ import { commandTree, manPages } from "./generators/man-pages.ts";
 const ROOT = resolve(import.meta.dir, "..");
 const FIXED = join(ROOT, "deploy/debian");
 const COMMAND = [process.execPath, join(ROOT, "packages/cli/src/main.ts")];
-/** Targets of binary.ts, and Debian's names of them. */
+/** Targets of binary.ts, with Debian's names for their architectures. */
 const TARGETS: Readonly<Record<string, string>> = { "linux-x64": "amd64", "linux-arm64": "arm64" };
 const PROGRAM = await commandTree(manifest.version);
 const HOMEPAGE = "https://www.npmjs.com/package/@inkling/cli";
 
 interface Packaging {
-  /** What binary.ts has made. */
+  /** The folder that binary.ts has built. */
   readonly program: string;
   readonly architecture: string;
   readonly revision: number;
   readonly time: Date;
 }
 
-/** The files of one package, and what they are written with. */
+/** The files of one package, and functions that write them. */
 class PackageFiles {
   readonly name: "inkling" | "inkling-seeds";
   readonly root: string;
@@ -65,7 +65,7 @@ class PackageFiles {
   }
 }
 
-/** Puts the files of both packages, with their control files, into `<folder>/inkling` and `<folder>/inkling-seeds`. */
+/** Writes the files of both packages, with their control files, to `<folder>/inkling` and `<folder>/inkling-seeds`. */
 export function stage(folder: string, packaging: Packaging): void {
   stageProgram(new PackageFiles("inkling", folder), packaging);
   stageSeeds(new PackageFiles("inkling-seeds", folder), packaging);
@@ -74,7 +74,7 @@ export function stage(folder: string, packaging: Packaging): void {
 function stageProgram(files: PackageFiles, packaging: Packaging): void {
   const { program, architecture, time } = packaging;
   putDocuments(files, packaging);
-  // The executable looks for seeds beside itself: not in /usr/bin.
+  // The executable looks for seeds in its own folder, so it is not in /usr/bin.
   files.copy(join(program, "inkling"), "usr/lib/inkling/inkling", 0o755);
   files.copy(join(FIXED, "inkling"), "usr/bin/inkling", 0o755);
   files.copy(join(ROOT, "deploy/systemd/inkling.service"), "usr/lib/systemd/system/inkling.service");
@@ -120,7 +120,7 @@ function stageSeeds(files: PackageFiles, packaging: Packaging): void {
  first release of Inkling is built in seconds, without the Internet as well.
  Without them it is built of what the publishers send.`,
   });
-  // After its sums: what lists the files goes through links.
+  // The link is created after the checksums, because listing the files follows links.
   symlinkSync("../../share/inkling/seeds", join(files.root, "usr/lib/inkling/seeds"));
 }
 
@@ -128,7 +128,7 @@ const maintainer = () =>
   `${process.env.DEBFULLNAME ?? "Inkling authors"} <${process.env.DEBEMAIL ?? "authors@inkling.example"}>`;
 const versionOf = ({ revision }: Packaging) => `${manifest.version}-${revision}`;
 
-/** What both packages have: copyright, notice, changelogs, and what lintian may overlook. */
+/** Files that both packages have: copyright, notice, changelogs, and the warnings that lintian ignores. */
 function putDocuments(files: PackageFiles, packaging: Packaging): void {
   const folder = `usr/share/doc/${files.name}`;
   const date = packaging.time.toUTCString().replace("GMT", "+0000");
@@ -151,7 +151,7 @@ const filesBelow = (folder: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
 
-/** Writes DEBIAN/md5sums and DEBIAN/control for the files that are there, and opens all folders to everybody. */
+/** Writes DEBIAN/md5sums and DEBIAN/control for the existing files, and makes all folders readable for everyone. */
 function putControl(
   files: PackageFiles,
   packaging: Packaging,
@@ -182,14 +182,14 @@ function putControl(
   chmodSync(root, 0o755);
 }
 
-/** What the command prints, with the name that it has in the package. */
+/** The output of a command, which calls itself by its name in the package. */
 function printed(...args: string[]): string {
   const { success, stdout, stderr } = Bun.spawnSync([...COMMAND, ...args]);
   if (!success) throw new Error(`inkling ${args.join(" ")}: ${stderr}`);
   return stdout.toString().replaceAll("npx @inkling/cli", "inkling");
 }
 
-/** The oldest version of the C library that has what a program needs. */
+/** The oldest version of the C library that a program can use. */
 function libcOf(path: string): string {
   const versions = [
     ...readFileSync(path)
@@ -201,7 +201,7 @@ function libcOf(path: string): string {
   return `2.${Math.max(...versions.map(([, minor]) => Number(minor)))}`;
 }
 
-/** Makes both packages of what binary.ts has made. @returns their files in `out` */
+/** Builds both packages from the output of binary.ts. @returns their paths in `out` */
 export function pack(packaging: Packaging, out: string): string[] {
   const { architecture, revision, time } = packaging;
   const work = mkdtempSync(join(tmpdir(), "inkling-deb-"));
@@ -209,7 +209,7 @@ export function pack(packaging: Packaging, out: string): string[] {
     stage(work, packaging);
     return Object.entries({ inkling: architecture, "inkling-seeds": "all" }).map(([name, suffix]) => {
       const path = join(out, `${name}_${manifest.version}-${revision}_${suffix}.deb`);
-      const options = ["--root-owner-group", "-Zxz", "-z0"]; // 6 makes 91 MB of 108 MB, and takes minutes
+      const options = ["--root-owner-group", "-Zxz", "-z0"]; // level 6 reduces 108 MB only to 91 MB, and takes minutes
       const { success, stderr } = Bun.spawnSync(["dpkg-deb", ...options, "--build", join(work, name), path], {
         env: { ...process.env, SOURCE_DATE_EPOCH: String(Math.floor(time.getTime() / 1000)) },
       });

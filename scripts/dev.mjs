@@ -1,8 +1,9 @@
-// dev.mjs: `npm run dev`: `inkling up` that restarts when a source file changes, with Bun's inspector on.
+// dev.mjs: `npm run dev` runs `inkling up`, restarts it when a source file changes, and turns on Bun's inspector.
 //
-// in   arguments go to `inkling up`; the same settings and data folder as `npm start`
-// note one process, so that a breakpoint stops every request; no publisher is contacted at each restart; every request is
-//      logged. INKLING_WORKERS, INKLING_OFFLINE and INKLING_LOG_LEVEL in the environment override these
+// in   arguments for `inkling up`, which has the same settings and data folder as with `npm start`
+// note There is only one process, so that a breakpoint stops every request. Restarts contact no publisher, and every
+//      request is logged. INKLING_WORKERS, INKLING_OFFLINE and INKLING_LOG_LEVEL in the environment override these
+//      defaults.
 // exit 0 after Ctrl-C
 
 import { spawn } from "node:child_process";
@@ -13,7 +14,7 @@ import { installIfNeeded, ROOT } from "./install.mjs";
 /** A fixed path, so that .vscode/launch.json and a browser tab find the process again after a restart. */
 const INSPECTOR = "127.0.0.1:6499/inkling";
 const DEFAULTS = { INKLING_WORKERS: "1", INKLING_OFFLINE: "1", INKLING_LOG_LEVEL: "access" };
-/** Time for the server to stop. */
+/** Milliseconds that the server has to stop. */
 const STOP_MS = 1_000;
 
 installIfNeeded(ROOT, { dev: true });
@@ -40,7 +41,7 @@ if (bun === undefined) {
     setTimeout(() => child.kill("SIGKILL"), STOP_MS);
   };
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => stop(signal));
-  // An npm that was killed forwards nothing.
+  // If npm was killed, it forwards no signal.
   const npm = process.ppid;
   setInterval(() => process.ppid !== npm && stop("SIGTERM"), 1_000);
   child.on("exit", (code) => process.exit(code ?? 0));

@@ -1,16 +1,16 @@
-// drawn-addresses.ts: samples of public addresses, and the places that a database has for them.
+// drawn-addresses.ts: samples public addresses, and finds a database's places for them.
 
 import { IpAddress, specialUse, unwrapIpv4 } from "@inkling/engine";
 import type { NetworkWalk } from "../packages/compiler/src/geo/place-list.ts";
 import type { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
 
 export type Family = 4 | 6;
-/** Addresses in order: their first 64 bits (IPv4: 32), each as two words, the second first. */
+/** Sorted addresses: the first 64 bits of each (IPv4: 32), as two words, low word first. */
 export type Addresses = BigUint64Array<ArrayBuffer>;
-/** 32 bits. */
+/** Returns 32 random bits. */
 type Random = () => number;
 
-/** Every public IPv4 address is as likely as any other. */
+/** Draws addresses so that every public IPv4 address is equally likely. */
 export function drawAddresses(count: number, random: Random): Addresses {
   const addresses = new BigUint64Array(count);
   const words = new Uint32Array(addresses.buffer);
@@ -25,9 +25,10 @@ export function drawAddresses(count: number, random: Random): Addresses {
 }
 
 /**
- * Every network of DB-IP, of either family, is as likely as any other; then every address (IPv6: every /64) in it.
- * A sample of uniformly drawn IPv6 addresses would be about a few networks: a /20 is 268 million times a /48.
- * @param inAll of both families
+ * Draws networks so that every DB-IP network of either family is equally likely, and then an address (IPv6: a /64) in
+ * each network. Uniformly drawn IPv6 addresses would come from very few networks, because a /20 is 268 million times as
+ * large as a /48.
+ * @param inAll sample size over both families
  */
 export function drawNetworks(source: GeoSource, family: Family, inAll: number, random: Random): Addresses {
   const { networks } = source;
@@ -55,7 +56,7 @@ export function drawNetworks(source: GeoSource, family: Family, inAll: number, r
   return addresses.slice(0, kept).sort();
 }
 
-/** Not special-use, and not IPv4 inside IPv6, which is looked up as IPv4. */
+/** Tests that an address is not special-use, and not IPv4 inside IPv6, which is looked up as IPv4. */
 function publicTest(family: Family): (w0: number, w1: number) => boolean {
   const address = new IpAddress();
   return (w0, w1) => {
@@ -67,7 +68,7 @@ function publicTest(family: Family): (w0: number, w1: number) => boolean {
   };
 }
 
-/** Number of the place of each address, -1 for none. */
+/** The place number of each address, or -1 if it has none. */
 export function placesOf(source: NetworkWalk, family: Family, addresses: Addresses): Int32Array {
   const places = new Int32Array(addresses.length).fill(-1);
   const words = new Uint32Array(addresses.buffer);
@@ -82,7 +83,7 @@ export function placesOf(source: NetworkWalk, family: Family, addresses: Address
   return places;
 }
 
-/** The bits of a word that a network of so many bits leaves open. */
+/** The host bits that a network with this prefix length leaves in a word. */
 function hostMask(bits: number): number {
   if (bits <= 0) return 0xffffffff;
   return bits >= 32 ? 0 : 0xffffffff >>> bits;

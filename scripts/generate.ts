@@ -1,11 +1,12 @@
-// generate.ts: `npm run generate` writes every file, and every section of a page, that derives from rows.
+// generate.ts: `npm run generate` writes every file, and every section of a page, that is derived from rows.
 //
 // To add a generator:
-//   1. add a file to scripts/generators with a function that returns files or sections (their types are in generated.ts);
-//      it reads rows, never the files that it writes
-//   2. for a section, put the lines `<!-- generated: NAME -->` and `<!-- end -->` where it belongs in the page
-//   3. add the function to GENERATORS, and run `npm run generate`
-// test/generated.test.ts has a test for each output, named after it, which fails when the stored text differs.
+//   - add a file to scripts/generators with a function that returns files or sections (their types are in
+//     generated.ts); the function reads rows, and never the files that it writes
+//   - for a section, put the lines `<!-- generated: NAME -->` and `<!-- end -->` where it belongs in the page
+//   - add the function to GENERATORS, and run `npm run generate`
+//
+// test/generated.test.ts has a test for each output, named after it. The test fails if the stored text differs.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -47,11 +48,11 @@ const GENERATORS: readonly Generator[] = [
 
 export const generated = (): Generated[] => GENERATORS.flatMap((generator) => generator());
 
-/** How people call an output. */
+/** The name of an output for people. */
 export const nameOf = (output: Generated): string =>
   "section" in output ? `${output.path}, section ${output.section}` : output.path;
 
-/** What the file holds now, and what it would hold with this output. @throws Error for a section without markers */
+/** The file's stored content, and its content with this output. @throws Error if the section's markers are missing */
 export function fileWith(output: Generated): { readonly stored: string; readonly wanted: string } {
   const path = join(ROOT, output.path);
   const stored = existsSync(path) ? readFileSync(path, "utf8") : "";

@@ -1,35 +1,36 @@
-// install.mjs: are the packages of package-lock.json installed? If not, installs them.
+// install.mjs: installs the packages of package-lock.json if they are missing.
 //
-// out  a line on standard error when it installs
-// err  npm's own exit code, with a hint
+// out  a line on standard error if it installs
+// err  npm's exit code, with a hint
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { whyInstall } from "../packages/cli/bin/installed.mjs";
 
-/** The folder of the project. */
+/** The project's folder. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** A program that npm installed. */
+/** The path of a program that npm installed. */
 export const binary = (name) =>
   join(ROOT, "node_modules/.bin", process.platform === "win32" ? `${name}.cmd` : name);
 
 /**
- * Installs what package-lock.json lists, if needed. Ends the process when npm fails.
- * @param {{ dev: boolean }} what with what only tests need: a browser, PostgreSQL and others, 400 MB more
+ * Installs what package-lock.json lists, if needed. Exits the process if npm fails.
+ * @param {{ dev: boolean }} what whether to include what only tests need: a browser, PostgreSQL and others, which take
+ *   400 MB more
  */
 export function installIfNeeded(root, { dev }) {
   const why = whyInstall(root, { dev });
   if (why === undefined) return;
   process.stderr.write(`Installing packages (${why}). This takes up to a minute, once.\n`);
   const npm = process.env.npm_execpath;
-  // Not `npm ci`: it refuses a lock file that lacks an optional package of another platform, which some registries
-  // do not have. --no-save leaves the lock file as it is, and it is followed all the same.
+  // This is not `npm ci`, which refuses a lock file that lacks an optional package for another platform. Some
+  // registries do not have such packages. With --no-save, npm still follows the lock file, and does not change it.
   const omit = dev ? [] : ["--omit=dev"];
   const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", ...omit];
   const [command, ...rest] = npm?.endsWith("js") ? [process.execPath, npm, ...args] : ["npm", ...args];
-  // npm's own output goes to standard error, so that a command's standard output remains its own.
+  // npm's output goes to standard error, so that standard output has only the command's output.
   const result = spawnSync(command, rest, {
     cwd: root,
     stdio: ["ignore", 2, 2],

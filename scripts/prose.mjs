@@ -1,10 +1,10 @@
-// prose.mjs: `npm run lint` checks prose with textlint: Markdown, and the comments of source files.
+// prose.mjs: `npm run lint` checks prose with textlint: Markdown, and the comments in source files.
 //
 // in   the project's files, as git lists them; scripts/prose.yml
 // out  a line for each finding: file, line, what to write instead
 // exit 1 on any finding
 //
-// A finding that is right as it is has `prose-ok: reason` in the same line or in the line above.
+// To accept a finding, write `prose-ok: reason` in the same line or in the line above.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -16,26 +16,29 @@ import prh from "textlint-rule-prh";
 import sentenceLength from "textlint-rule-sentence-length";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Characters of the longest sentence: about 40 words. Tables and lists of values need more than the 25 of a good one. */
+/**
+ * Maximum characters in a sentence, about 40 words. Good sentences have at most 25 words, but tables and lists of
+ * values need more.
+ */
 const MAX_SENTENCE = 260;
 const RULES = [
   { ruleId: "words", rule: moduleOf(prh), options: { rulePaths: [join(ROOT, "scripts/prose.yml")] } },
   { ruleId: "length", rule: moduleOf(sentenceLength), options: { max: MAX_SENTENCE } },
 ];
 const PLUGINS = [{ pluginId: "markdown", plugin: moduleOf(markdown) }];
-/** Recorded output, and tests: their names quote what is wrong. */
+/** Files that are not checked: recorded output, and tests, whose names quote wrong text. */
 const NEVER = /^bench\/(?:RESULTS|TRUTH)\.md$|\/dist\/|\.test\.ts$|\/test\//;
-/** The reason of an exception; and names of tests, which are quoted. */
+/** Accepted lines: a line with a reason, and quoted names of tests. */
 const ACCEPTED = /prose-ok: \w|\.test\.ts\)/;
 
-/** CommonJS packages have their export as `default`, once or twice. */
+/** Returns a CommonJS package's export, which is under `default` once or twice. */
 function moduleOf(found) {
   return found.default?.default ?? found.default ?? found;
 }
 
 const kernel = new TextlintKernel();
 
-/** @returns {Promise<{ line: number, message: string }[]>} findings, by line from 1 */
+/** @returns {Promise<{ line: number, message: string }[]>} findings, with lines counted from 1 */
 export async function lintProse(path, text) {
   const prose = path.endsWith(".md") ? text : commentsOf(text);
   const { messages } = await kernel.lintText(prose, {
@@ -50,7 +53,7 @@ export async function lintProse(path, text) {
     .filter(({ line }) => ![lines[line - 1], lines[line - 2]].some((near) => ACCEPTED.test(near ?? "")));
 }
 
-/** The comments of a source file in their lines, all else left out. */
+/** The comments of a source file, each on its own line. Everything else is left out. */
 function commentsOf(text) {
   let isInBlock = false;
   return text

@@ -1,9 +1,10 @@
-// run-tests.mjs: what `npm test` runs: `bun test --parallel`, and beside it Biome, the types, and the packages on Node.
+// run-tests.mjs: what `npm test` runs: `bun test --parallel` and, at the same time, Biome, the prose check, the type
+// checks, and the tests of packages on Node.
 //
-// out  failures as they happen; at the end what was skipped, each failure again in few lines, the sum
-// note Bun has no result for a file that cannot be loaded, that holds no test, or that was not run before the time was over:
-//      a file without a result is a failure
-// exit 1 on any failure, 2 for an unknown option and when a folder of the data tests is missing
+// out  failures as they happen; at the end the skipped tests, each failure again in a few lines, and the totals
+// note A file without a result counts as a failure. Bun has no result for a file that cannot be loaded, has no test, or
+//      did not run before the time was up.
+// exit 1 on any failure; 2 for an unknown option, or if a folder of the data tests is missing
 
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -22,30 +23,33 @@ const OPTIONS = {
   timings: { type: "boolean" },
 };
 const USAGE = "usage: npm test -- [--unit | --data] [--full] [--jobs=N] [--fuzz=MINUTES] [--timings] [PATH…]";
-/** What `npm run test:data` needs, from the environment. */
+/** The environment variables that `npm run test:data` needs. */
 const DATA_FOLDERS = {
   INKLING_MIRROR: "one file per feed, such as tor-bulk-exits.txt",
   INKLING_VECTORS: "the conformance files, in maxmind-db/, opt-in/ and guards/",
 };
 const MINUTE_MS = 60_000;
-/** For one test: only a test that hangs takes as long, however slow the machine. */
-const TEST_MINUTES = 5;
-/** For all: a test that loops without a pause blocks its own timer. */
+/** Time limit of one test. Even on a slow machine, only a test that hangs reaches it. */
+const TEST_MINUTES = 10;
+/** Time limit of the whole run, because a test that loops without a pause blocks its own timer. */
 const RUN_MINUTES = 75;
 const FULL_RUN_MINUTES = 600;
-/** The slowest files begin first. `npm test -- --timings` measures all files again. */
+/** With this file, the slowest files begin first. `npm test -- --timings` measures all files again. */
 const TIMINGS = "test/timings.json";
-/** All failures together at the end: a log of continuous integration may keep its last 40 lines only. */
+/** Maximum lines for all failures at the end. A CI log may keep only its last 40 lines. */
 const REPORT_LINES = 32;
 const LINE_LENGTH = 160;
-/** The same random values in every run. */
+/** Makes random values the same in every run. */
 const SEED = "./test/harness/seed.mjs";
-/** Sockets, processes and servers: `npm run test:unit` runs on machines that lack what they need. */
+/**
+ * Marks tests with sockets, processes or servers. `npm run test:unit` leaves these out, for machines that cannot run
+ * them.
+ */
 const IO =
   /\bBun\.(serve|listen|connect|spawn)|node:(net|http|child_process)|startServer|publisher\.testing|fake-server/;
 
 /**
- * @param {{ root?: string, minutes?: number }} limits other ones for its tests
+ * @param {{ root?: string, minutes?: number }} limits other limits, for the tests of this function
  * @returns {Promise<number>} the exit code
  */
 export async function runTests(args, { root = ROOT, minutes } = {}) {
@@ -62,7 +66,7 @@ export async function runTests(args, { root = ROOT, minutes } = {}) {
     return 2;
   }
   const temp = mkdtempSync(join(tmpdir(), "inkling-test-"));
-  chmodSync(temp, 0o711); // PostgreSQL runs as another user when the tests run as root
+  chmodSync(temp, 0o711); // so that PostgreSQL can enter: it runs as another user if the tests run as root
   const results = { passed: 0, failures: [], skipped: [] };
   const files = findTests(root, options, parts);
   const all = !options.unit && !options.data && parts.length === 0;
@@ -85,8 +89,8 @@ export async function runTests(args, { root = ROOT, minutes } = {}) {
 const fail = (results, file, name, message) => results.failures.push({ file, name, message });
 
 /**
- * Files named *.data.test.ts are those of `npm run test:data`: they read real feeds and other projects' files from folders
- * that are not part of the repository.
+ * The test files to run. Files named *.data.test.ts belong to `npm run test:data`. They read real feeds and other
+ * projects' files, from folders outside the repository.
  */
 export function findTests(root, { unit = false, data = false }, parts) {
   return ["bench", "packages", "test"]
@@ -104,7 +108,10 @@ export function findTests(root, { unit = false, data = false }, parts) {
     .sort();
 }
 
-/** @returns {string} the absolute path of a folder that exists */
+/**
+ * @returns {string} the absolute path of an existing folder
+ * @throws Error with a hint
+ */
 export function dataFolder(variable) {
   const value = process.env[variable];
   const found = value ? statSync(value, { throwIfNoEntry: false }) : undefined;
@@ -126,7 +133,7 @@ async function runFiles(files, options, results) {
   const env = { ...process.env, TMPDIR: temp };
   if (full) env.INKLING_TEST_FULL = "1";
   if (fuzz !== undefined) env.INKLING_FUZZ_MINUTES = fuzz;
-  // No other test gets them, so that it is the same with and without the folders.
+  // Other tests do not get these variables, so that they behave the same with and without the folders.
   for (const variable of Object.keys(DATA_FOLDERS))
     if (data) env[variable] = dataFolder(variable);
     else delete env[variable];
@@ -144,7 +151,10 @@ async function runFiles(files, options, results) {
   if (problem && results.failures.length === from) fail(results, "", "bun test", problem);
 }
 
-/** What must hold beside the tests. The contract is built first: on Node and in types the engine imports it built. */
+/**
+ * Runs the other checks. The contract is built first, because the engine imports the built contract on Node and for
+ * types.
+ */
 async function runChecks(results) {
   const tsc = (...args) => [binary("tsc"), "-p", ...args];
   const checks = [
@@ -154,7 +164,7 @@ async function runChecks(results) {
     ["types", tsc(".")],
     ["types of the console", tsc("packages/console")],
     ...["engine", "client"].flatMap((name) => {
-      const out = `packages/${name}/dist-test`; // as deep as src: a test finds files beside the repository from either
+      const out = `packages/${name}/dist-test`; // as deep as src: tests find repository files from both
       return [
         [`${name} builds for Node`, tsc(`packages/${name}`, "--noEmit")],
         [`${name} tests build for Node`, tsc(`packages/${name}/tsconfig.test.json`, "--outDir", out)],
@@ -180,12 +190,12 @@ async function runChecks(results) {
 }
 
 /**
- * What failed, from Node's report: no test that failed because of one inside it.
+ * The failures in Node's report, without tests that failed only because of a test inside them.
  * @returns {{ test: string, message: string }[]}
  */
 export function failuresOfTap(text) {
   const failures = [];
-  let written = []; // by a file, before it ended
+  let written = []; // output of a file before it ended
   for (const [, comment, indent, test, details] of text.matchAll(
     /^ *(?:# (.*)|ok .*)$|^( *)not ok \d+ - (.*)\n\2 {2}---\n([\s\S]*?)^\2 {2}\.\.\.$/gm,
   )) {
@@ -207,7 +217,7 @@ const builtTests = (folder) =>
     .filter((path) => path.endsWith(".test.js"))
     .map((path) => join(folder, path));
 
-/** @returns {Promise<{ problem?: string, output: string }>} how it failed, in words */
+/** @returns {Promise<{ problem?: string, output: string }>} `problem` says how the command failed */
 function run([command, ...args], { cwd = ROOT, env = process.env, minutes, show = false }) {
   return new Promise((done) => {
     const stdio = ["ignore", show ? "inherit" : "pipe", show ? "inherit" : "pipe"];
@@ -218,7 +228,7 @@ function run([command, ...args], { cwd = ROOT, env = process.env, minutes, show 
       stream?.setEncoding("utf8").on("data", (text) => {
         output += text;
       });
-    // Bun then kills its tests with what they started, and still writes the results.
+    // Bun then kills its tests and the processes that they started, and still writes the results.
     const timer = setTimeout(() => {
       late = child.kill();
     }, minutes * MINUTE_MS);
@@ -235,7 +245,7 @@ function run([command, ...args], { cwd = ROOT, env = process.env, minutes, show 
 const TEST_CASE = /<testcase\b((?:[^>"]|"[^"]*")*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g;
 const PROBLEM = /<(?:failure|error)\b((?:[^>"]|"[^"]*")*?)(?:\/>|>([\s\S]*?)<\/(?:failure|error)>)/;
 
-/** Adds what Bun's report holds to the results. @returns {Set<string>} the files of which it has a test */
+/** Adds the results in Bun's report. @returns {Set<string>} the files that have a test in it */
 function readJunit(xml, results) {
   const files = new Set();
   for (const [, attributes, body = ""] of xml.matchAll(TEST_CASE)) {
@@ -262,13 +272,13 @@ function unescapeXml(text) {
   );
 }
 
-/** The last line is what `.ci/run` reads. */
+/** The report's text. `.ci/run` reads the last line. */
 function report({ passed, failures, skipped }) {
   const lines = skipped.map((name) => `skipped: ${name}`);
   const each = Math.max(1, Math.floor(REPORT_LINES / Math.max(1, failures.length)));
   for (const { file, name, message } of failures.slice(0, REPORT_LINES)) {
     lines.push(`FAILED ${file ? `${file}: ` : ""}${name}`);
-    // Of a stack, the lines in test files.
+    // Of a stack trace, only the lines in test files remain.
     const told = message
       .split("\n")
       .filter((line) => line.trim() !== "" && !/^ *at (?!.*\.test\.)/.test(line));

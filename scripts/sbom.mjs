@@ -1,15 +1,17 @@
-// sbom.mjs: `npm run sbom [FILE]`: the software bill of materials, as CycloneDX JSON: what is installed to run Inkling.
+// sbom.mjs: `npm run sbom [FILE]` writes the software bill of materials as CycloneDX JSON: the packages that run
+// Inkling.
 //
-// in   package-lock.json, all platforms; the packages of development are left out
+// in   package-lock.json, for all platforms; development packages are left out
 // out  the file, or standard output
-// exit that of `npm sbom`
+// exit the exit code of `npm sbom`
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./install.mjs";
 
-// Not with --omit=dev: npm 11.19 then leaves out what one package needs to run and another for its tests (lodash).
+// This does not use --omit=dev. With it, npm 11.19 also leaves out a package that one package needs at run time and
+// another needs for its tests (lodash).
 const args = ["sbom", "--sbom-format=cyclonedx", "--package-lock-only"];
 const { status, stdout, stderr } = spawnSync("npm", args, {
   cwd: ROOT,
@@ -19,14 +21,15 @@ const { status, stdout, stderr } = spawnSync("npm", args, {
 });
 if (status === 0) {
   const bill = JSON.parse(stdout);
-  // npm calls the project and its packages by the names of their folders.
+  // npm names the project and its packages after their folders.
   const { component } = bill.metadata;
   component.type = "application";
   for (const one of [component, ...bill.components]) {
     const ref = one["bom-ref"];
     one.name = ref.slice(0, ref.lastIndexOf("@"));
   }
-  // Nor by npm's mark of development: a version that is locked twice has that of its first place.
+  // It does not use npm's development mark either, because a version that is locked twice has the mark of its first
+  // place.
   const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"));
   const needed = new Map(
     Object.entries(packages)
@@ -41,7 +44,7 @@ if (status === 0) {
   bill.dependencies = bill.dependencies
     .filter(({ ref }) => refs.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => refs.has(one)) }));
-  // npm leaves out licences that SPDX has no name for.
+  // npm leaves out licences without an SPDX name.
   for (const one of bill.components) one.licenses ??= [{ license: { name: needed.get(one["bom-ref"]) } }];
   const text = `${JSON.stringify(bill, null, 2)}\n`;
   const [file] = process.argv.slice(2);

@@ -1,6 +1,6 @@
-// start.mjs: `npm start`: installs what is missing, then `inkling up`. Arguments go to `inkling up`.
+// start.mjs: `npm start` installs missing packages and then runs `inkling up` with the given arguments.
 //
-// Written so that any Node that knows ES modules can parse it, like inkling.mjs.
+// Any Node that supports ES modules can parse this file, like inkling.mjs.
 
 var major = Number(process.versions.node.split(".")[0]);
 if (major < 20) {

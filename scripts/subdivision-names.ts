@@ -1,10 +1,10 @@
-// subdivision-names.ts: makes packages/compiler/data/subdivision-names.csv from Unicode CLDR.
+// subdivision-names.ts: writes packages/compiler/data/subdivision-names.csv from Unicode CLDR.
 //
 // run  bun scripts/subdivision-names.ts <path of CLDR's common/subdivisions/en.xml>
 // in   CLDR's English subdivision names (release 41 is in Debian's unicode-cldr-core), the npm package iso-3166
-// out  the table: code and English name, for codes of today whose English name is not ISO's own, sorted by code
-// err  Error when the file holds no names
-// src  Unicode licence, kept in the table's head
+// out  the table: code and English name, sorted by code, for current codes whose English name differs from ISO's
+// err  Error if the file has no names
+// src  the table's head has the Unicode licence
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { iso31662 } from "iso-3166";
@@ -25,11 +25,11 @@ code,name
 `;
 
 /**
- * Countries where ISO has given codes a new meaning that CLDR 41 does not know: its names would stand at the
- * wrong divisions (IR-07 is Fars, CLDR says Tehran; MA-04 is Rabat-Salé-Kénitra, CLDR says Oriental).
+ * Countries where ISO gave codes a new meaning after CLDR 41. CLDR's names would be at the wrong divisions: IR-07 is
+ * Fars, but CLDR has Tehran; MA-04 is Rabat-Salé-Kénitra, but CLDR has Oriental.
  */
 const CODES_REUSED = new Set(["IR", "MA"]);
-/** Single names of CLDR 41 that are wrong, or that fit another division better. */
+/** Names in CLDR 41 that are wrong, or that fit another division better. */
 const REFUSED = new Set([
   "AR-C", // "Buenos Aires": the name of the province around the city
   "PE-LMA", // "Lima": the name of the department around the city
@@ -54,13 +54,15 @@ for (const { code, name } of [...iso31662].sort((a, b) => (a.code < b.code ? -1 
   const other = english.get(code);
   if (withdrawn.has(code)) continue;
   if (CODES_REUSED.has(code.slice(0, 2)) || REFUSED.has(code)) continue;
-  // "Province 1" was a number until the province got the name that ISO has.
+  // "Province 1" was a placeholder until the province got the name that ISO has.
   if (other === undefined || other === name || /^Province \d$/.test(other)) continue;
   lines.push(csvLine([code, other]));
 }
 writeFileSync(OUT, `${HEAD}${lines.join("\n")}\n`);
 
-/** CLDR marks names that several divisions share with a raised digit, and leaves a few countries in. */
+/**
+ * Removes the raised digit with which CLDR marks names that several divisions share, and a country that CLDR left in.
+ */
 function tidy(name: string): string {
   return name
     .replaceAll("&amp;", "and")

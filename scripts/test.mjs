@@ -1,14 +1,15 @@
-// test.mjs: `npm test`: installs what is missing, then every check. `npm test -- PATH…` runs the Bun tests whose path
-// contains one of the parts.
+// test.mjs: `npm test` installs missing packages and then runs every check. `npm test -- PATH…` runs the Bun tests
+// whose path contains one of these texts.
 //
-// opt  --unit only the quick tests beside the code; --data only the checks over real data (npm run test:data), with
-//      INKLING_MIRROR and INKLING_VECTORS; --full everything in full size; --fuzz=MINUTES each fuzzer for so
-//      long; --jobs=N processes at a time; --timings writes test/timings.json, by which the slowest files begin first
-// out  progress, failures, what was skipped, and as the last line "N passed, N failed" or "N passed, N failed, N skipped"
-// exit 1 on any failure, on a check that could not run, and when there was no test at all; 2 for an unknown option, and
-//      when --data lacks a folder
+// opt  --unit runs only the quick tests beside the code; --data runs only the checks over real data (npm run
+//      test:data), with INKLING_MIRROR and INKLING_VECTORS; --full runs everything at full size; --fuzz=MINUTES sets
+//      the duration of each fuzzer; --jobs=N sets the number of processes; --timings writes test/timings.json, which
+//      lets the slowest files begin first
+// out  progress, failures, skipped tests, and as the last line "N passed, N failed" or "N passed, N failed, N skipped"
+// exit 1 on any failure, if a check could not run, or if no test ran; 2 for an unknown option, or if --data lacks a
+//      folder
 //
-// Written so that any Node that knows ES modules can parse it, like inkling.mjs.
+// Any Node that supports ES modules can parse this file, like inkling.mjs.
 
 var major = Number(process.versions.node.split(".")[0]);
 if (major < 20) {

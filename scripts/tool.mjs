@@ -1,8 +1,9 @@
-// tool.mjs: `npm run lint`, `docs`, `bench` and others: installs what is missing, then runs a program of node_modules/.bin.
+// tool.mjs: `npm run lint`, `docs`, `bench` and others install missing packages and then run a program in
+// node_modules/.bin.
 //
-// in   the program's name and its arguments; "bun" is found where npm skipped install scripts, too
-// env  BENCH_STARTED when this began: installing counts
-// exit that of the program
+// in   the program's name and its arguments; "bun" is found even if npm skipped install scripts
+// env  sets BENCH_STARTED to the time when this program started, so that a benchmark includes the installation
+// exit the program's exit code
 
 import { spawn } from "node:child_process";
 import { findBun } from "../packages/cli/bin/launch.mjs";

@@ -27,12 +27,12 @@ import { until } from "./harness/until.ts";
 const dataDir = temporaryFolder();
 const updates = new Updates();
 const names: string[] = [];
-/** The second segment of each release, the first one first. */
+/** The second segment file of each release, in the order of the releases. */
 const files: string[] = [];
 let server: RunningServer;
 let token: string;
 const processes = join(temporaryFolder(), "processes");
-/** Of the log. */
+/** Lines of the log. */
 const lines: string[] = [];
 
 beforeAll(async () => {
@@ -56,7 +56,11 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Sends bytes as they are. @returns the answer until the connection ends; it ends at once where nothing is waited for */
+/**
+ * Sends bytes unchanged.
+ * @param isAborted closes the connection after 50 ms instead of waiting for a response
+ * @returns everything received until the connection closes
+ */
 function raw(parts: readonly (string | Uint8Array)[], isAborted = false): Promise<string> {
   return new Promise((resolve) => {
     let answer = "";
@@ -68,7 +72,7 @@ function raw(parts: readonly (string | Uint8Array)[], isAborted = false): Promis
       answer += data;
       if (/^HTTP\/1\.1 [2-5]/.test(answer)) socket.end();
     });
-    socket.on("error", () => {}); // the rest of a body that is refused
+    socket.on("error", () => {}); // the server refuses the body before all of it is sent
     socket.on("close", () => resolve(answer));
   });
 }
@@ -117,8 +121,18 @@ describe("a lookup", () => {
       email: { disposable: true },
     });
     expect([unknown.geolocation.code, unknown.reputation.is_proxy]).toEqual(["IP_ADDRESS_NOT_FOUND", false]);
-    expect(reserved.reputation.code).toBe("IP_ADDRESS_RESERVED");
-    expect([none.kind, none.geolocation.code]).toEqual(["unknown", "IP_ADDRESS_INVALID"]);
+    expect(reserved.reputation).toMatchObject({
+      code: "IP_ADDRESS_RESERVED",
+      detail:
+        "10.0.0.1 is a private address. It belongs to 10.0.0.0/8: any organization may use the network internally, so no feed describes it; look up the visitor's public address.",
+    });
+    expect([none.kind, none.geolocation]).toEqual([
+      "unknown",
+      expect.objectContaining({
+        code: "VALUE_INVALID",
+        detail: '"nowhere" is not an IP address, network, AS number, domain or email address.',
+      }),
+    ]);
     expect((await send("GET", "keys")).document.keys).toEqual([]);
   });
 
@@ -135,7 +149,8 @@ describe("a lookup", () => {
     expect(JSON.stringify(document)).not.toContain("@");
     expect(wide).toMatchObject({ kind: "network", network: "81.2.68.0/23", summary: { flagged: 0.5 } });
     expect(reserved).toMatchObject({ kind: "network", summary: { code: "IP_ADDRESS_RESERVED" } });
-    expect(path).toMatchObject({ kind: "unknown", reputation: { code: "IP_ADDRESS_INVALID" } });
+    const detail = '"x.com/y" cannot be looked up: leave out the path.';
+    expect(path).toMatchObject({ kind: "unknown", reputation: { code: "VALUE_INVALID", detail } });
   });
 
   test("of an AS, with its networks, feeds and owners", async () => {
@@ -151,7 +166,7 @@ describe("a lookup", () => {
     expect(system.ipv4.sources).toMatchObject([{ feed: "test", effect: "sets", share: 1 }]);
     const none = (await send("POST", "lookup", { values: ["AS64496", SMALL_NETWORK] })).document.answers;
     expect(none[0]).toMatchObject({ kind: "as", system: null });
-    expect(none[1].summary.sources).toBeUndefined(); // only of a request about one value
+    expect(none[1].summary.sources).toBeUndefined(); // only in answers about a single value
   });
 
   test("in every kept release, newest first and without overrides", async () => {
@@ -284,15 +299,15 @@ describe("data", () => {
     expect(await send("GET", `data/releases/${names[2]}/changes`)).toMatchObject({
       document: { before: null },
     });
-    expect((await send("GET", "data/releases/20200101T000000000Z-0123456789ab/changes")).code).toBe(
-      "RELEASE_NOT_FOUND",
-    );
+    expect((await send("GET", `data/releases/${releases[0].id}/changes`)).document).toEqual(document);
+    for (const id of ["20200101T000000000Z-0123456789ab", "0123456789ab", "newest", releases[0].id.slice(1)])
+      expect((await send("GET", `data/releases/${id}/changes`)).code).toBe("RELEASE_NOT_FOUND");
   });
 
   test("a release that is damaged is not compared, whatever was compared before", async () => {
     const changes = () => send("GET", `data/releases/${names[0]}/changes`);
     const good = (await changes()).document;
-    const path = files[1]!; // of the release before
+    const path = files[1]!; // a segment of the previous release
     const bytes = readFileSync(path);
     writeFileSync(path, bytes.with(-9, bytes.at(-9)! ^ 1));
     const refused = await changes();
@@ -322,7 +337,8 @@ describe("data", () => {
       release: { name: names[1] },
       pinned: names[1],
     });
-    expect((await send("POST", "data/rollback", { current: names[0] })).code).toBe("RELEASE_CONFLICT"); // sent twice
+    // the same request was sent twice
+    expect((await send("POST", "data/rollback", { current: names[0] })).code).toBe("RELEASE_CONFLICT");
     const forward = await send("DELETE", "data/pin");
     expect(forward.document).toEqual({ from: names[1], to: names[0], pinned: null });
     expect((await send("DELETE", "data/pin")).document).toEqual({
@@ -343,11 +359,12 @@ describe("data", () => {
       send("POST", "data/rollback", { current, to });
     const oldest = await choose(names[0], names[2]);
     expect(oldest.document).toEqual({ from: names[0], to: names[2], pinned: names[2] });
-    const between = await choose(names[2], names[1]);
+    const idOf = (name = "") => name.split("-")[1];
+    const between = await choose(idOf(names[2]), idOf(names[1]));
     expect(between.document).toEqual({ from: names[2], to: names[1], pinned: names[1] });
     const none = await choose(names[1], "20200101T000000000Z-0123456789ab");
     expect([none.status, none.code]).toEqual([404, "RELEASE_NOT_FOUND"]);
-    expect(none.document.problems).toEqual([`kept are ${names.join(", ")}`]);
+    expect(none.document.problems).toEqual([`kept releases: ${names.join(", ")}`]);
     for (const name of ["--help", "../../current"])
       expect((await choose(names[1], name)).code).toBe("RELEASE_NOT_FOUND");
     expect((await choose(names[1], 5)).code).toBe("BODY_INVALID");
@@ -425,7 +442,7 @@ describe("data", () => {
     for (const name of names.slice(1)) rmSync(join(dataDir, "releases", `${name}.json`));
     const refused = await send("POST", "data/rollback", { current: before });
     expect([refused.status, refused.code]).toEqual([409, "ACTION_REFUSED"]);
-    expect(refused.document.detail).toBe(`there is no release before ${before}`);
+    expect(refused.document.detail).toBe(`there is no release earlier than ${before}`);
     expect(refused.document.problems).not.toEqual([]);
     expect((await send("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
   });
@@ -439,7 +456,7 @@ test("processes that read releases have the environment of workers", () => {
 
 test("HEAD over HTTP/1.0, without a host, has the headers of GET", async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const socket = connect(server.adminPort!, "127.0.0.1"); // it listens: an admin port was given
+  const socket = connect(server.adminPort!, "127.0.0.1"); // the server listens because an admin port was given
   let received = "";
   socket.on("data", (chunk) => {
     received += chunk;
@@ -479,7 +496,7 @@ describe("what is no fault of the server is not logged as one", () => {
     const parts = [`${bytes.toString(16)}\r\n`, chunk, "\r\n0\r\n\r\n"];
     const answer = await raw([head([...lead, "Transfer-Encoding: chunked"]), ...parts]);
     expect(answer).toStartWith("HTTP/1.1 413 ");
-    expect(answer).toContain(`The body may have ${most} bytes.`);
+    expect(answer).toContain(`The body may have at most ${most} bytes.`);
     await until(() => events().length > 0);
     expect(events().map(({ event, status }) => [event, status])).toEqual([["admin-request", 413]]);
   });

@@ -1,5 +1,6 @@
-// audit.test.ts: every command and every admin operation is one that reads, or one that leaves exactly one entry in the
-// audit trail: who, which way, before, after. A new one that is in neither list fails the first tests.
+// audit.test.ts: every command and every admin operation either only reads, or leaves exactly one entry in the audit
+// trail. The entry has who made the change, through which interface, and the values before and after. A new command or
+// operation that is in neither list makes the first tests fail.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -30,7 +31,7 @@ afterAll(closeAdminServers);
 const ADA = { actor: "ada", way: "cli" } as const;
 const FLAG = { flag: "is_tor_exit", verdict: false, note: "our office" } as const;
 const NOW = Date.now();
-/** The trail keeps no `ref`. */
+/** The audit trail stores no `ref`. */
 const DELETED = {
   action: "decisions-deleted",
   subject: "decisions",
@@ -44,6 +45,7 @@ const FACTS = {
   homepage: "https://lists.example",
   cadence_hours: 24,
   stale_hours: 48,
+  weight: undefined,
   sets: "disposable",
   licence: "CC0-1.0",
   on: true,
@@ -51,7 +53,7 @@ const FACTS = {
   needs_agreement: false,
 };
 
-/** What an entry says beside who, when and by which way. */
+/** The parts of an entry besides who, when and by which interface. */
 interface Expected {
   readonly action: string;
   readonly subject: unknown;
@@ -59,14 +61,14 @@ interface Expected {
   readonly after: unknown;
 }
 
-/** A data folder of its own, with the database in it. */
+/** A host with its own data folder and database. */
 class Host {
   readonly dataDir = join(temporaryFolder(), "data");
   readonly env: Record<string, string> = { INKLING_DATA_DIR: this.dataDir };
 
   constructor() {
     mkdirSync(this.dataDir);
-    // Builds take milliseconds with one feed.
+    // With a single feed, builds take milliseconds.
     const disabled = FEEDS.filter(({ id, optIn }) => optIn === undefined && id !== FEED).map(({ id }) => id);
     writeFileSync(this.path("feeds.json"), JSON.stringify({ enabled: [], disabled }));
   }
@@ -126,7 +128,10 @@ class Host {
   }
 }
 
-/** Prepares a host. @returns the command line, and its entry */
+/**
+ * Prepares a host.
+ * @returns the command line and its expected entry
+ */
 type Case = (host: Host) => Promise<readonly [args: readonly string[], expected: Expected]>;
 
 const here = (after: object) => ({ ...after, host: hostname() });
@@ -148,7 +153,7 @@ const enabled = (id: string) => {
 };
 const keyWith = (members: object) => expect.objectContaining({ name: "shop", ...members });
 
-/** Changes that are proved here, each by at least one command line. */
+/** Commands that change something and are tested here, each with at least one command line. */
 const AUDITED: Readonly<Record<string, readonly Case[]>> = {
   "keys create": [
     async () => [
@@ -485,7 +490,8 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
   ],
   "database adopt": [
     async (host) => {
-      await host.makeKey(); // an empty database would be confirmed, too: test/scenarios/group/database-lost.test.ts
+      // otherwise confirming would fail for an empty database: test/scenarios/group/database-lost.test.ts
+      await host.makeKey();
       const other = new Host();
       const id = await other.makeKey();
       const file = host.path("keys.before.json");
@@ -524,7 +530,7 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
   ],
 };
 
-/** Changes with a test elsewhere. */
+/** Commands that change something and are tested elsewhere. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   up: "below: the keys of a first start; settings as of serve",
   serve: "test/scenarios/server/reload.test.ts: settings at SIGHUP and at a start",
@@ -603,7 +609,7 @@ describe.each(Object.entries(AUDITED))("inkling %s", (_, cases) => {
       const ran = await host.run(...args);
       expect([ran.err, ran.code]).toEqual([ran.err, 0]);
       const trail = await host.trail();
-      // A restored trail is the backup's.
+      // After a restore, the trail is the backup's.
       const added = args[0] === "restore" ? trail.slice(-1) : trail.filter((it) => !known.has(it.sequence));
       expect(added.map(auditJson)).toEqual([
         {
@@ -677,7 +683,9 @@ describe("without a database that answers", () => {
       cwd: host.dataDir,
     });
     expect([ran.code, currentName(host.dataDir), pinnedName(host.dataDir)]).toEqual([0, before, before]);
-    expect(ran.err).toMatch(/warning: the audit entry waits in .* for the database: postgres:\/\/inkling@/);
+    expect(ran.err).toMatch(
+      /warning: the audit entry is kept in .* until the database accepts it: postgres:\/\/inkling@/,
+    );
     const made = Date.now();
     expect((await host.run("feeds", "disable", FEED)).code).toBe(0);
     const trail = await host.trail();
@@ -726,7 +734,7 @@ test("inkling audit: filters, JSON, its older name, wrong values", async () => {
 });
 
 describe("the admin API", () => {
-  /** A request, and its entry. */
+  /** A request and its expected entry. */
   type Request = readonly [path: string, body: unknown, expected: Expected];
   type Prepare = (it: AdminTest & { readonly host: Host }) => Promise<Request>;
 
@@ -900,7 +908,8 @@ describe("the admin API", () => {
       { action: "database-confirmed", subject: "database", before: null, after: null },
     ],
     adopt_copies: async (it) => {
-      await makeKey(it); // an empty database would be confirmed, too: test/scenarios/group/database-lost.test.ts
+      // otherwise confirming would fail for an empty database: test/scenarios/group/database-lost.test.ts
+      await makeKey(it);
       const other = new Host();
       const subject = await other.addOverride();
       const copy = await other.withStore(({ overrides }) => overrides.load());

@@ -1,7 +1,8 @@
-// The public HTTP contract, byte for byte: about 5,000 requests against real servers, compared with the recording
-// contract/recorded.ndjson.br. Data, clock, keys and requests are fixed; contract/exchange.ts lists what is not compared.
+// Checks the public HTTP contract byte for byte: sends about 5,000 requests to real servers, and compares the responses
+// with the recording contract/recorded.ndjson.br. Data, clock, keys and requests are fixed. contract/exchange.ts lists
+// what is not compared.
 //
-// A change that is meant: `npx bun test/contract/record.ts` records anew, and CHANGELOG.md gets a line.
+// For an intended change, `npx bun test/contract/record.ts` records again, and CHANGELOG.md gets a line.
 
 import { describe, expect, test } from "bun:test";
 import { cpSync, readFileSync } from "node:fs";
@@ -13,7 +14,7 @@ import { executableFolder } from "./harness/published-packages.ts";
 import { temporaryFolder } from "./harness/release.ts";
 import { share } from "./harness/share.ts";
 
-/** A change that touches every response would print thousands. */
+/** Maximum number of differences to print. A change that affects every response would print thousands. */
 const MAX_DIFFERENCES = 20;
 
 const recorded: readonly Exchange[] = brotliDecompressSync(readFileSync(RECORDED))
@@ -22,9 +23,9 @@ const recorded: readonly Exchange[] = brotliDecompressSync(readFileSync(RECORDED
   .split("\n")
   .map((line) => JSON.parse(line));
 
-/** @throws Error with the differences */
+/** @throws Error listing the differences */
 async function compare(exchanges: readonly Exchange[], executable?: string): Promise<void> {
-  /** Requests by what is different: one change often touches many responses alike. */
+  /** Requests by difference, because one change often affects many responses in the same way. */
   const differences = new Map<string, string[]>();
   let sent = 0;
   await replay(
@@ -83,7 +84,7 @@ describe("the recording", () => {
     );
     expect(missing(recorded)).toEqual([]);
     expect(missing(own)).toEqual([
-      "IDEMPOTENCY_KEY_INVALID", // only a server that stores decisions looks at it
+      "IDEMPOTENCY_KEY_INVALID", // only a server that stores decisions reads the key
       "TOO_MANY_STREAMS",
       "INTERNAL",
       "DECISIONS_UNREACHABLE",

@@ -1,5 +1,5 @@
-// decisions.test.ts: stored decisions as their users meet them: several workers, two hosts, a killed worker, a database that
-// goes away.
+// decisions.test.ts: stored decisions as users see them: several workers, two hosts, a killed worker, an
+// unreachable database.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
@@ -8,90 +8,35 @@ import type { AssessmentAnswer } from "@inkling/contract";
 import { decisionJson } from "../packages/server/src/decisions/record.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
-import { fetch } from "./harness/checked-fetch.ts";
-import { childrenOf } from "./harness/main-process.ts";
 import { Postgres } from "./harness/postgres.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./harness/release.ts";
-import type { Ports } from "./harness/server-process.ts";
+import { SMALL_NETWORK, temporaryFolder } from "./harness/release.ts";
+import { ServerProgram } from "./harness/server-program.ts";
 import { until } from "./harness/until.ts";
 
 const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
 const VISITOR = { event: "sign_up", ip: ADDRESS, email: "Jane.Doe@Example.com", user_agent: "A browser" };
 const UNKNOWN_ID = `asm_${"9".repeat(16)}`;
 
-/** A host of its own: a data folder and a server process. */
-class Host {
-  private readonly child: Bun.Subprocess<"ignore", "pipe", "pipe">;
-  private readonly token: string;
-  ports: Ports = { port: 0, adminPort: 0 };
-  log = "";
-
-  constructor(databaseUrl: string, token: string, options: Record<string, unknown> = {}) {
-    this.token = token;
-    const dataDir = temporaryFolder();
-    smallRelease(dataDir, 1);
-    const given = { dataDir, databaseUrl, workers: 2, logLevel: "info", decisions: true, ...options };
-    this.child = Bun.spawn(
-      [process.execPath, join(import.meta.dir, "harness/server-process.ts"), JSON.stringify(given)],
-      { stdio: ["ignore", "pipe", "pipe"] },
-    );
-    void this.readLog();
-  }
-
-  async start(): Promise<this> {
-    const { value } = await this.child.stdout.getReader().read();
-    if (value === undefined) throw new Error(`it did not start: ${this.log}`);
-    this.ports = JSON.parse(new TextDecoder().decode(value));
-    return this;
-  }
-
-  get workers(): number[] {
-    return childrenOf(this.child.pid);
-  }
-
-  /** On a connection of its own: any worker may get it. */
-  send(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-    return fetch(`http://127.0.0.1:${this.ports.port}/v1/assess${path}`, {
-      method: "POST",
-      headers: {
-        Authorization: `Bearer ${this.token}`,
-        "Content-Type": "application/json",
-        Connection: "close",
-        ...headers,
-      },
-      body: JSON.stringify(body),
-      keepalive: false,
-    });
+/** A host with its own data folder and a server process that stores decisions. */
+class Host extends ServerProgram {
+  ask(path: string, body: unknown, headers?: Record<string, string>): Promise<Response> {
+    return this.post(`/v1/assess${path}`, body, headers);
   }
 
   async assess(body: object = VISITOR, headers: Record<string, string> = {}): Promise<AssessmentAnswer> {
-    const response = await this.send("", body, headers);
+    const response = await this.ask("", body, headers);
     expect(response.status).toBe(200);
     return response.json() as Promise<AssessmentAnswer>;
   }
 
-  /** @returns the code of a problem, or the outcome */
+  /** @returns a problem's code, or the id's match and the outcome */
   async label(id: string, outcome: string): Promise<string> {
-    const answer = (await (await this.send(`/${id}/outcome`, { outcome })).json()) as Record<string, string>;
+    const answer = (await (await this.ask(`/${id}/outcome`, { outcome })).json()) as Record<string, string>;
     return answer.code ?? `${answer.id === id} ${answer.outcome}`;
   }
 
-  async metric(outcome: string): Promise<number> {
-    const text = await (await fetch(`http://127.0.0.1:${this.ports.adminPort}/metrics`)).text();
-    return Number(new RegExp(`inkling_decisions_total\\{outcome="${outcome}"\\} (\\d+)`).exec(text)?.[1]);
-  }
-
-  async stop(): Promise<void> {
-    this.child.kill("SIGTERM");
-    await this.child.exited;
-  }
-
-  kill(): void {
-    this.child.kill("SIGKILL");
-  }
-
-  private async readLog(): Promise<void> {
-    for await (const chunk of this.child.stderr) this.log += new TextDecoder().decode(chunk);
+  decisions(outcome: string): Promise<number> {
+    return this.metric("inkling_decisions_total", `outcome="${outcome}"`);
   }
 }
 
@@ -99,19 +44,20 @@ const hosts: Host[] = [];
 const stores: Store[] = [];
 
 afterEach(async () => {
-  for (const host of hosts.splice(0)) host.kill();
+  await Promise.all(hosts.splice(0).map((host) => host.kill()));
   await Promise.all(stores.splice(0).map((store) => store.close()));
 });
 
-async function setUp(databaseUrl: string, count = 1, options: Record<string, unknown> = {}) {
+async function setUp(databaseUrl: string, count = 1, settings: Record<string, string> = {}) {
   const store = await openStore(databaseUrl);
   stores.push(store);
   const { token } = await store.createKey(parseNewKey({ name: "shop" }, Date.now()));
   const started = await Promise.all(
     Array.from({ length: count }, () => {
-      const host = new Host(databaseUrl, token, options);
+      const env = { INKLING_DATABASE_URL: databaseUrl, INKLING_DECISIONS: "true", ...settings };
+      const host = new Host({ token, env });
       hosts.push(host);
-      return host.start();
+      return host.ready();
     }),
   );
   const stored = async () => (await store.decisions.list({ limit: 1_000 })).items;
@@ -160,7 +106,7 @@ describe("several workers on SQLite", () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => host.assess(VISITOR, key)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect((await stored()).map(({ id }) => id)).toEqual([answers[0]!.id]);
-    const withFacts = await host.send("?include=facts", VISITOR, key);
+    const withFacts = await host.ask("?include=facts", VISITOR, key);
     expect(await withFacts.json()).toEqual({
       ...answers[0]!,
       facts: expect.objectContaining({ event: "sign_up" }),
@@ -170,7 +116,7 @@ describe("several workers on SQLite", () => {
       [{ ...VISITOR, event: "login" }, "sign-up-81"],
       [VISITOR, "two words"],
     ] as const) {
-      const refused = await host.send("", body, { "Idempotency-Key": header });
+      const refused = await host.ask("", body, { "Idempotency-Key": header });
       expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([
         400,
         "IDEMPOTENCY_KEY_INVALID",
@@ -184,25 +130,25 @@ describe("several workers on SQLite", () => {
     const end = new AbortController();
     const client = async () => {
       while (!end.signal.aborted) {
-        const response = await host.send("", VISITOR).catch(() => undefined);
+        const response = await host.ask("", VISITOR).catch(() => undefined);
         if (response?.status === 200) counts.answered++;
       }
     };
     const clients = Array.from({ length: 8 }, client);
     await until(() => counts.answered > 200);
     process.kill(host.workers[0]!, "SIGKILL");
-    await until(() => host.log.includes('"event":"worker-died"'));
+    await until(() => host.err.includes('"event":"worker-died"'));
     const before = counts.answered;
     await until(() => counts.answered > before + 200);
     end.abort();
     await Promise.all(clients);
     const total = async () =>
-      (await Promise.all(["stored", "lost", "dropped"].map((outcome) => host.metric(outcome)))).reduce(
+      (await Promise.all(["stored", "lost", "dropped"].map((outcome) => host.decisions(outcome)))).reduce(
         (sum, count) => sum + count,
       );
-    // A request whose worker was killed may have been decided, and not answered.
+    // A request whose worker was killed may have been decided but not answered.
     await until(async () => (await total()) >= counts.answered);
-    const [stored, lost] = [await host.metric("stored"), await host.metric("lost")];
+    const [stored, lost] = [await host.decisions("stored"), await host.decisions("lost")];
     expect(stored + lost - counts.answered).toBeLessThanOrEqual(8);
     for (let n = 0; n < 50; n++) await host.assess();
     await host.stop();
@@ -219,7 +165,7 @@ describe("several workers on SQLite", () => {
     await store.close();
     for (const end of ["", "-wal", "-shm"]) renameSync(`${file}${end}`, `${file}.away${end}`);
     const { action } = await host.assess();
-    await until(() => host.log.includes('"event":"decisions-not-stored"'));
+    await until(() => host.err.includes('"event":"decisions-not-stored"'));
     const named = await host.assess(VISITOR, { "Idempotency-Key": "away" });
     expect([named.action, (await host.assess(VISITOR, { "Idempotency-Key": "away" })).id]).toEqual([
       action,
@@ -227,17 +173,17 @@ describe("several workers on SQLite", () => {
     ]);
     expect(await host.label(id, "legitimate")).toBe("DECISIONS_UNREACHABLE");
     for (const end of ["", "-wal", "-shm"]) renameSync(`${file}.away${end}`, `${file}${end}`);
-    await until(async () => (await host.metric("stored")) === 3);
+    await until(async () => (await host.decisions("stored")) === 3);
     expect(await host.label(named.id, "legitimate")).toBe("true legitimate");
   });
 
   test("a server that stores none ignores Idempotency-Key, and says so to outcomes", async () => {
-    const { host } = await setUp(sqlite(), 1, { decisions: false, workers: 1 });
+    const { host } = await setUp(sqlite(), 1, { INKLING_DECISIONS: "false", INKLING_WORKERS: "1" });
     const key = { "Idempotency-Key": "sign-up-81" };
     const [first, second] = [await host.assess(VISITOR, key), await host.assess(VISITOR, key)];
     expect(first.id).not.toBe(second.id);
     expect(await host.label(first.id, "abuse")).toBe("DECISION_NOT_FOUND");
-    expect(await host.metric("stored")).toBe(0);
+    expect(await host.decisions("stored")).toBe(0);
   });
 });
 
@@ -249,13 +195,13 @@ describe("two hosts on PostgreSQL", () => {
   afterAll(() => postgres?.close());
 
   test("share decisions: outcomes and repeated requests may reach either", async () => {
-    const { hosts, stored } = await setUp(await postgres.freshDatabase(), 2, { workers: 1 });
+    const { hosts, stored } = await setUp(await postgres.freshDatabase(), 2, { INKLING_WORKERS: "1" });
     const [a, b] = hosts as [Host, Host];
     const { id } = await a.assess();
     expect(await b.label(id, "abuse")).toBe("true abuse");
     const key = { "Idempotency-Key": "sign-up-81" };
     const first = await a.assess(VISITOR, key);
-    await until(async () => (await stored()).length === 2); // a request waits half a second for that at most
+    await until(async () => (await stored()).length === 2); // a request waits at most half a second for that
     const answers = await Promise.all([b, a, b].map((host) => host.assess(VISITOR, key)));
     expect(answers.map((answer) => answer.id)).toEqual([first.id, first.id, first.id]);
     expect(await stored()).toHaveLength(2);

@@ -1,20 +1,24 @@
-// docs.test.ts: the documentation holds together: links and anchors resolve, pages open with an example, and the README stays short.
+// docs.test.ts: rules for the documentation: links and anchors resolve, pages open with an example, and the
+// README is short.
 //
-// Each rule is a function of files and is also run on made-up files that break it.
+// Each rule is a function of files, and also runs on made-up files that break it.
 
 import { describe, expect, test } from "bun:test";
 import { posix } from "node:path";
 import { made, type ProjectFile, projectFiles, projectPaths } from "./harness/project-files.ts";
 
 const MAX_README_WORDS = 700;
-/** Of a page of docs/, apart from what a script writes into it: about 1,200. A longer page becomes two. */
+/**
+ * Maximum words in a page of docs/, without the parts that a script writes. The aim is about 1,200; split a
+ * longer page in two.
+ */
 const MAX_PAGE_WORDS = 1300;
-/** The first answer of a server stands in the README at or above this line. */
+/** The README shows a server's first answer at or above this line. */
 const MAX_FIRST_RESULT_LINE = 20;
-/** An example begins in a page of docs/ at or above this line. */
+/** Each page of docs/ begins an example at or above this line. */
 const MAX_FIRST_EXAMPLE_LINE = 10;
 
-/** This file names pages that do not exist. */
+/** This file names pages that do not exist, so it is skipped. */
 const OWN_PATH = "test/docs.test.ts";
 
 const files = projectFiles();
@@ -24,7 +28,10 @@ const isPage = ({ path }: ProjectFile) => /^docs\/[^/]+\.md$/.test(path);
 
 const withoutCode = (text: string) => text.replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`\n]*`/g, "");
 
-/** Anchors as GitHub makes them: headings in lower case without punctuation, counted when they repeat; and `id`s. */
+/**
+ * Anchors as GitHub creates them, and `id`s. A heading's anchor is in lower case, without punctuation, and
+ * numbered if it repeats.
+ */
 function anchorsOf({ text }: ProjectFile): Set<string> {
   const anchors = new Set([...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id!));
   const counts = new Map<string, number>();
@@ -48,7 +55,7 @@ function deadLink(all: readonly ProjectFile[], existing: readonly string[], from
   return page !== undefined && anchorsOf(page).has(anchor) ? undefined : `no anchor ${link}`;
 }
 
-/** Links of Markdown files to files of the project. */
+/** Links from Markdown files to project files. */
 const deadLinks = (all: readonly ProjectFile[], existing = all.map(({ path }) => path)) =>
   all.filter(isMarkdown).flatMap(({ path, text }) =>
     [...withoutCode(text).matchAll(/\[[^\]]*\]\(([^)\s]+)\)/g)]
@@ -59,7 +66,7 @@ const deadLinks = (all: readonly ProjectFile[], existing = all.map(({ path }) =>
       .map((problem) => `${path}: ${problem}`),
   );
 
-/** Pages of docs/ that code, comments and data name. */
+/** Pages of docs/ that code, comments and data mention. */
 const deadMentions = (all: readonly ProjectFile[], existing = all.map(({ path }) => path)) =>
   all
     .filter((file) => !isMarkdown(file) && file.path !== OWN_PATH)
@@ -70,7 +77,7 @@ const deadMentions = (all: readonly ProjectFile[], existing = all.map(({ path })
         .map((problem) => `${path}: ${problem}`),
     );
 
-/** Source files that comments name and nobody has, and notes that are no part of the project. */
+/** Source files that comments mention but that do not exist, and notes that are not part of the project. */
 const deadFileNames = (all: readonly ProjectFile[], existing = all.map(({ path }) => path)) =>
   all
     .filter(({ path }) => /\.(?:m?js|tsx?)$/.test(path) && path !== OWN_PATH)
@@ -85,11 +92,11 @@ const deadFileNames = (all: readonly ProjectFile[], existing = all.map(({ path }
         .map((name) => `${path}: no file ${name}`),
     );
 
-/** The number of the first line that a pattern matches, from 1. */
+/** The number of the first line that matches a pattern, from 1. */
 const lineOf = ({ text }: ProjectFile, pattern: RegExp) =>
   text.split("\n").findIndex((line) => pattern.test(line)) + 1 || Number.POSITIVE_INFINITY;
 
-/** Rows of tables that have another number of cells than the head above them, or no head. */
+/** Table rows without a header, or with a different number of cells than their header. */
 const badRows = (all: readonly ProjectFile[]) =>
   all.filter(isMarkdown).flatMap(({ path, text }) =>
     text
@@ -113,7 +120,7 @@ const longPages = (all: readonly ProjectFile[]) =>
     return words > MAX_PAGE_WORDS ? [`${path}: ${words} words`] : [];
   });
 
-/** A title, a sentence, an example. */
+/** Checks that a page opens with a title, a sentence and an example. */
 const badOpenings = (all: readonly ProjectFile[]) =>
   all
     .filter(isPage)

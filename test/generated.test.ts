@@ -1,4 +1,4 @@
-// Every file and section of a page that derives from rows is current. `npm run generate` writes them.
+// Every file and page section that is generated from tables is current. `npm run generate` writes them.
 
 import { expect, test } from "bun:test";
 import { fileWith, generated, nameOf } from "../scripts/generate.ts";

@@ -1,6 +1,7 @@
-// imports.test.ts: import rules: between packages, between folders of a package, no cycles. Type-only imports count.
+// imports.test.ts: import rules between packages and between folders of a package, and no cycles. Type-only
+// imports count.
 //
-// Each rule is a function of files and is also run on made-up files that break it.
+// Each rule is a function of files, and also runs on made-up files that break it.
 
 import { describe, expect, test } from "bun:test";
 import { dirname, relative, resolve } from "node:path";
@@ -13,7 +14,7 @@ import {
   ROOT,
 } from "./harness/project-files.ts";
 
-/** Which of our packages each may import. */
+/** Our packages that each package may import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   engine: ["contract"],
@@ -27,10 +28,12 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   cli: ["contract", "engine", "release-store", "compiler", "server", "bulk", "console"],
 };
 
-/** Those of which it may import types, and nothing that exists at run time. */
+/** Packages from which only types may be imported, and nothing that exists at run time. */
 const TYPES_OF: Readonly<Record<string, readonly string[]>> = { console: ["server"] };
 
-/** The folders of a package in their order: one imports those before it, never those after it or beside it. */
+/**
+ * The folders of a package in order. A folder imports folders before it, never folders after it or beside it.
+ */
 const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   engine: [["text"], ["address"], ["email"], ["segment"], ["overrides"], ["lookup"], ["assess"], ["."]],
   compiler: [
@@ -70,7 +73,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
 const isTest = (path: string) => /\.(test|testing)\.tsx?$/.test(path);
 const isSource = ({ path }: File) => /^packages\/[^/]+\/src\/.*\.(tsx?|mjs|js)$/.test(path) && !isTest(path);
 
-/** What exists at run time: `import { type A }` counts, since the module is loaded. */
+/** Imports that exist at run time. `import { type A }` counts, because the module is loaded. */
 function valueImportsOf({ path, text }: File): string[] {
   return importsOf({
     path,
@@ -86,7 +89,7 @@ function targetOf(file: File, specifier: string): string | undefined {
 
 const folderOf = (path: string) => /^packages\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1] ?? ".";
 
-/** Imports of another package that the table does not allow, or that go around its entry point. */
+/** Imports of another package that the table does not allow, or that bypass its entry point. */
 function wrongPackages(all: readonly File[]): string[] {
   return all.flatMap((file) => {
     const own = packageOf(file.path);
@@ -102,7 +105,7 @@ function wrongPackages(all: readonly File[]): string[] {
   });
 }
 
-/** Imports of a folder that stands after or beside the importing one. */
+/** Imports of a folder after or beside the importing folder. */
 function wrongFolders(all: readonly File[]): string[] {
   return all.flatMap((file) => {
     const own = packageOf(file.path);
@@ -119,7 +122,7 @@ function wrongFolders(all: readonly File[]): string[] {
   });
 }
 
-/** Groups of files that import each other in a loop, each as a line. */
+/** Groups of files that import each other in a cycle, one group on each line. */
 function cycles(all: readonly File[]): string[] {
   const known = new Set(all.map(({ path }) => path));
   const graph = new Map(

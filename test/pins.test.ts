@@ -1,9 +1,10 @@
-// pins.test.ts: what a release takes by tag, which its owner can move: listed here, so that a new one is noticed.
+// pins.test.ts: everything that a release uses by tag. A tag's owner can move it, so the list makes each new tag
+// noticeable.
 
 import { expect, test } from "bun:test";
 import { made, type ProjectFile, projectFiles } from "./harness/project-files.ts";
 
-/** Actions without a commit, and images without a digest. */
+/** Actions without a commit hash, and images without a digest. */
 function unpinned(files: readonly ProjectFile[]): string[] {
   const found = files.flatMap(({ path, text }) => {
     if (path.startsWith(".github/workflows/"))
@@ -18,7 +19,7 @@ function unpinned(files: readonly ProjectFile[]): string[] {
   return [...new Set(found)].sort();
 }
 
-/** CONTRIBUTING.md says how to pin them. */
+/** CONTRIBUTING.md explains how to pin them. */
 const KNOWN = [
   "docker.io/library/node:22-bookworm-slim",
   "docker.io/library/postgres:17",

@@ -1,11 +1,12 @@
-// prose.test.ts: the prose check of `npm run lint` finds what a native engineer would rewrite, and leaves what they write.
+// prose.test.ts: the prose check of `npm run lint` finds sentences that a native engineer would rewrite, and
+// accepts the rewritten ones.
 //
-// The sentences are of the project's own early pages.
+// The sentences come from the project's own early pages.
 
 import { expect, test } from "bun:test";
 import { lintProse } from "../scripts/prose.mjs";
 
-/** As they stood, and as they were rewritten. */
+/** Each sentence before and after its revision. */
 const SENTENCES: readonly (readonly [before: string, after: string])[] = [
   [
     "It fails, and all stays as it is, where a setting is wrong.",

@@ -1,5 +1,6 @@
-// public-names.ts: the names that docs/stability.md promises, read from the code. `npx bun test/public-names.ts` records them in
-// public-names.txt: only for an intended change, with a line in CHANGELOG.md.
+// public-names.ts: the names that docs/stability.md promises, read from the code. `npx bun
+// test/public-names.ts` records them in public-names.txt. Use it only for an intended change, with a line in
+// CHANGELOG.md.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -21,7 +22,10 @@ import { ROOT } from "./harness/project-files.ts";
 
 export const RECORDED = join(ROOT, "test/public-names.txt");
 
-/** One section for each kind of name, sorted, so that a difference shows what was added, removed or renamed. */
+/**
+ * The names in one section for each kind, sorted, so that a difference shows which names were added, removed
+ * or renamed.
+ */
 export async function publicNames(): Promise<string> {
   const statuses = (rows: Readonly<Record<string, { readonly status: number }>>) =>
     Object.entries(rows).map(([code, { status }]) => `${code} ${status}`);
@@ -58,7 +62,11 @@ function flagsOf(command: Command, path = ""): string[] {
   return [...own, ...command.commands.flatMap((inner) => flagsOf(inner, `${path} ${inner.name()}`.trim()))];
 }
 
-/** Every name that a module exports, types included; of another package only that it is passed on. @param ofTypes only those */
+/**
+ * Every name that a module exports, including types. Names from another package are listed only as
+ * re-exports.
+ * @param ofTypes lists only types
+ */
 function exportsOf(path: string, ofTypes = false): string[] {
   const text = readFileSync(path, "utf8");
   const listed = [...text.matchAll(/^export (?:type )?\{([^}]+)\}/gm)].flatMap(([, list]) =>

@@ -1,5 +1,6 @@
-// rules.test.ts: what each package may use, package.json, docs that match the code, no local paths. imports.test.ts has
-// the order of packages and folders. Each rule is a function of files and is also run on made-up files that break it.
+// rules.test.ts: rules for what each package may use, for package.json, for docs that match the code, and
+// against local paths. imports.test.ts has the order of packages and folders. Each rule is a function of
+// files, and also runs on made-up files that break it.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -51,7 +52,7 @@ describe("the engine", () => {
     "node:url",
     "node:net",
   ];
-  /** Clock, random numbers, environment, and what only one runtime has. */
+  /** Clock, random numbers, environment, and features of a single runtime. */
   const IMPURE =
     /\b(?:Bun|process|globalThis|performance|crypto|Buffer|Deno)\b\s*[.[(]|\bDate\.now\b|\bnew Date\b|\bMath\.random\b|\b(?:fetch|setTimeout|setInterval|queueMicrotask)\(|\b(?:window|document)\./;
 
@@ -66,7 +67,7 @@ describe("the engine", () => {
     );
   }
 
-  /** Policy is pure as well: times are arguments. */
+  /** The policy must also be pure: it gets times as arguments. */
   const isPure = (file: File) =>
     packageOf(file.path) === "engine" || file.path.startsWith("packages/compiler/src/policy/");
 
@@ -136,7 +137,7 @@ describe("the client", () => {
 });
 
 describe("the environment", () => {
-  // The launcher passes the environment to its child, and reads whether npm is its parent.
+  // The launcher passes the environment to its child, and reads from it whether npm is its parent.
   const READERS = ["packages/cli/src/config/environment.ts", "packages/cli/bin/launch.mjs"];
   const READS = /\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b|\benv\s*\}\s*=\s*process\b/;
 
@@ -169,7 +170,7 @@ describe("package.json", () => {
   const shared = Object.keys(manifest("package.json").devDependencies ?? {});
   const isBuiltIn = (specifier: string) => /^(node:|bun:|bun$)/.test(specifier);
 
-  /** Nothing of the package is there at run time. */
+  /** True if nothing from the package is needed at run time. */
   const isTypeOnly = ({ text }: File, name: string) =>
     [...text.matchAll(/^(import|export)( type)?\b[^;]*?"([^"]+)";/gm)]
       .filter(([, , , specifier]) => packageName(specifier!) === name)
@@ -194,7 +195,10 @@ describe("package.json", () => {
       );
   }
 
-  /** What npm installs as one of these contains what is a devDependency of it; of the rest it lists what is needed. */
+  /**
+   * Packages that contain their devDependencies when npm installs them. As dependencies they list the
+   * packages that remain outside.
+   */
   const BUNDLES = ["cli", "local"];
   const SEEDS = FEEDS.flatMap(({ seed }) => seed?.package ?? []);
 
@@ -253,7 +257,9 @@ describe("package.json", () => {
     readonly optionalDependencies?: Record<string, string>;
   }
 
-  /** What `npm ci` calls out of sync: a dependency, of any platform, that no folder above its user holds. */
+  /**
+   * Dependencies that `npm ci` reports as out of sync: of any platform, and in no folder above their user.
+   */
   function missingFromLock(packages: Record<string, Locked>): string[] {
     const isLocked = (folder: string, name: string): boolean => {
       if (packages[`${folder}${folder === "" ? "" : "/"}node_modules/${name}`] !== undefined) return true;
@@ -294,7 +300,7 @@ const program = await makeProgram({
 });
 
 describe("docs match the code", () => {
-  /** "data update" and so on, groups included. */
+  /** All commands, such as "data update", including groups. */
   const commands = program.commands.flatMap((command) => [
     command.name(),
     ...command.commands.map((inner) => `${command.name()} ${inner.name()}`),
@@ -304,7 +310,7 @@ describe("docs match the code", () => {
     .map((command) => command.name());
   const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
-  /** Has the page a row of a table that begins so? */
+  /** Does the page have a table row that begins with this text? */
   const hasRow = (path: string, start: string) =>
     read(path)
       .split("\n")
@@ -312,7 +318,7 @@ describe("docs match the code", () => {
   test.each(FORMATS.map(({ name }) => name))("docs/exports.md has a row for %s", (name) =>
     expect([name, hasRow("docs/exports.md", `\`${name}\` `)]).toEqual([name, true]),
   );
-  /** Pages of the console that one of these files lacks, each with that file. */
+  /** Console pages that one of these files lacks, each with the file. */
   const unknownPages = (all: readonly File[]) => {
     const textOf = (path: string) => all.find((file) => file.path === path)?.text ?? "";
     const actions = all.filter(({ path }) => /^test\/console\/(?!looks).*\.test\.ts$/.test(path));
@@ -352,7 +358,7 @@ describe("docs match the code", () => {
     expect(named.filter((path) => !existsSync(join(ROOT, "packages", path)))).toEqual([]);
   });
 
-  /** Settings that no code names outside the rows. */
+  /** Settings that no code outside the table mentions. */
   const unread = (names: readonly string[], all: readonly File[]) => {
     const texts = all
       .filter((file) => isCode(file) && !isTest(file) && packageOf(file.path) !== "contract")
@@ -375,7 +381,7 @@ describe("docs match the code", () => {
     "INKLING_LAUNCHER_PID",
   ];
   const known = [...SETTING_NAMES.map(variableName), ...VARIABLES_OF_OTHERS];
-  /** Of a setting that has a value for each name. */
+  /** Prefixes of the variables for settings that have a value for each name. */
   const starts = SETTING_NAMES.filter((name) => settingRow(name).named).map(
     (name) => `${variableName(name)}_`,
   );
@@ -396,7 +402,7 @@ describe("docs match the code", () => {
     ]);
   });
 
-  /** What follows "inkling" in code: in backticks, or at the start of a line of an example. */
+  /** Commands after "inkling" in code: in backticks, or at the start of an example's line. */
   const unknownCommands = (all: readonly File[]) =>
     all.flatMap(({ path, text }) =>
       [
@@ -436,7 +442,7 @@ describe("the npm package `inkling`, which is not ours", () => {
 });
 
 describe("npm test reads nothing outside the repository", () => {
-  /** Files of `npm run test:data`, which the runner selects by name; what they share; and the runner itself. */
+  /** Files of `npm run test:data`, which the runner selects by name, and the modules they share. */
   const isData = ({ path }: File) =>
     /\.data(\.test)?\.ts$/.test(path) || path === "test/harness/data-folders.ts";
   const isRunner = ({ path }: File) =>

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { NewOverride } from "@inkling/engine";
+import { isEmptyStamp } from "@inkling/release-store";
 import { SQL } from "bun";
 import { type DecisionRow, decisionJson } from "../packages/server/src/decisions/record.ts";
 import { type Key, rowFromKey } from "../packages/server/src/keys/key.ts";
@@ -34,7 +35,7 @@ interface Backend {
   readonly name: string;
   readonly begin: () => Promise<void>;
   readonly end: () => Promise<void>;
-  /** Address of an empty database. */
+  /** Returns the address of an empty database. */
   readonly fresh: () => Promise<string>;
 }
 
@@ -65,7 +66,7 @@ function wanted(input: object = {}) {
   return parseNewKey({ name: "shop", ...input }, NOW);
 }
 
-/** Keys compared by their rows: an IPv4 address leaves words unspecified. */
+/** Compares keys by their rows, because an IPv4 address leaves words unspecified. */
 const rows = (keys: readonly Key[]) => keys.map(rowFromKey);
 
 async function codeOf(promise: Promise<unknown>): Promise<string | undefined> {
@@ -137,6 +138,8 @@ for (const backend of BACKENDS) {
         expect(await store.findKeyByHash("0".repeat(64))).toBeUndefined();
         expect(await store.revokeKey("key_nope")).toBeUndefined();
         expect(await store.rotateKey("key_nope", NOW)).toBeUndefined();
+        // Otherwise the copies of a lost database could no longer be adopted.
+        expect(isEmptyStamp(await store.readKeyStamp())).toBe(true);
         expect(await store.listKeys()).toEqual([]);
         expect(await store.usage.readByDay("key_nope", DAY, DAY)).toEqual([]);
       });
@@ -227,7 +230,7 @@ for (const backend of BACKENDS) {
         const until = new Map((await store.loadKeys()).tokens.map((token) => [token.hash, token.validUntil]));
         expect(until).toEqual(
           new Map([
-            [hashToken(first.token), NOW + 1_000], // an earlier end is not put off
+            [hashToken(first.token), NOW + 1_000], // an earlier expiry is not postponed
             [hashToken(second.token), NOW + 9_000],
             [hashToken(third.token), undefined],
           ]),
@@ -235,7 +238,7 @@ for (const backend of BACKENDS) {
         clock += 31 * 86_400_000;
         await store.rotateKey(first.key.id, clock);
         expect((await store.loadKeys()).tokens).toHaveLength(2);
-        // A start with the first token in INKLING_API_KEY makes no new key of it, however late.
+        // A start with the first token in INKLING_API_KEY creates no new key from it, however late that start is.
         expect((await store.findKeyByHash(hashToken(first.token)))?.id).toBe(first.key.id);
       });
 
@@ -270,7 +273,7 @@ for (const backend of BACKENDS) {
         expect(await stores[0]!.listKeys()).toHaveLength(1);
         await stores[0]!.revokeKey(keys[0]!.id);
         expect(adoptKey(stores[1]!, token)).rejects.toThrow("revoked");
-        expect(adoptKey(stores[1]!, `${token.slice(0, -1)}!`)).rejects.toThrow("not in the key format");
+        expect(adoptKey(stores[1]!, `${token.slice(0, -1)}!`)).rejects.toThrow("malformed");
       });
     });
 
@@ -307,6 +310,31 @@ for (const backend of BACKENDS) {
         const both = await Promise.all([store.usage.add(batch(2)), other.usage.add(batch(2))]);
         expect(both.sort()).toEqual([false, true]);
         expect(await store.usage.readByDay("key_a", DAY, DAY)).toMatchObject([{ count: 6 }]);
+      });
+
+      test("countries are read apart from all else", async () => {
+        const store = await open();
+        const today = new Date(NOW).toISOString().slice(0, 10);
+        const entry = (lookup: UsageBatch["entries"][number]["lookup"], count: number, day = today) => ({
+          keyId: "key_a",
+          day,
+          lookup,
+          count,
+        });
+        const entries = [entry("country:DE", 2), entry("geolocate", 3), entry("country:FR", 1)];
+        await store.usage.add({ recorder: "r1", sequence: 1, entries });
+        await store.usage.add({
+          recorder: "r2",
+          sequence: 1,
+          entries: [entry("country:DE", 4, "2026-05-01")],
+        });
+        expect(await store.usage.readCountries("key_a", today, today)).toEqual({ DE: 2, FR: 1 });
+        expect(await store.usage.readCountries("key_a", "2026-05-01", today)).toEqual({ DE: 6, FR: 1 });
+        expect(await store.usage.readCountries("key_b", "2026-05-01", today)).toEqual({});
+        expect(await store.usage.readByDay("key_a", today, today)).toMatchObject([{ lookup: "geolocate" }]);
+        expect(await store.usage.readDay(today)).toEqual(new Map([["key_a", { geolocate: 3 }]]));
+        const hours = await store.usage.readByHour("key_a", `${today}T00`, `${today}T23`);
+        expect(hours).toMatchObject([{ lookup: "geolocate", count: 3 }]);
       });
 
       test("the day's usage of keys with a quota", async () => {
@@ -534,7 +562,11 @@ for (const backend of BACKENDS) {
         await decisions.add([
           decision(1, { action: "deny", rule: "no-tor", event: "login", email_domain: "a.example" }),
           decision(2, { reasons: '[{"code":"tor_exit","weight":0.6}]', ref: "user-81" }),
-          decision(3, { created_at: NOW - DAY_MS, email_domain: "a.example" }),
+          decision(3, {
+            created_at: NOW - DAY_MS,
+            email_domain: "a.example",
+            shadow: '[{"rule":"no_hosting","action":"deny"},{"rule":"no-tor","action":"deny"}]',
+          }),
         ]);
         clock = NOW + 1_000;
         expect(await decisions.label(id(9), "abuse")).toBeUndefined();
@@ -546,7 +578,10 @@ for (const backend of BACKENDS) {
         const cases: readonly (readonly [DecisionFilter, readonly number[]])[] = [
           [{ action: "deny" }, [1]],
           [{ event: "sign_up" }, [2, 3]],
-          [{ rule: "no-tor" }, [1]],
+          [{ rule: "no-tor" }, [1, 3]],
+          [{ rule: "no_hosting" }, [3]],
+          [{ rule: "no_tor" }, []],
+          [{ rule: "no" }, []],
           [{ reason: "tor_exit" }, [2]],
           [{ outcome: "legitimate" }, [2]],
           [{ outcome: "none" }, [1, 3]],
@@ -882,7 +917,7 @@ for (const backend of BACKENDS) {
           scope: "write",
         });
         expect(await codeOf(stores[1].adminToken.add({ ...READ, scope: "write" }, ADA))).toBe("CONFLICT");
-        await stores[0].adminToken.rotate(ADA); // the root token: named tokens remain
+        await stores[0].adminToken.rotate(ADA); // only the root token; named tokens remain
         expect(await stores[1].adminToken.find(hashToken(root))).toBeUndefined();
         expect(await stores[1].adminToken.find(hashToken(token))).toEqual(found!);
         expect(await stores[1].adminToken.revoke("bob", ADA)).toEqual(adminToken);
@@ -950,7 +985,7 @@ for (const backend of BACKENDS) {
         const database = new Database(address);
         await migrate(database, NOW, MIGRATIONS.slice(0, 1));
         const key: Key = { ...wanted(), id: "key_old", hint: "x", createdAt: NOW, revokedAt: undefined };
-        const { traced_until: _, ...row } = rowFromKey(key); // a column of today
+        const { traced_until: _, ...row } = rowFromKey(key); // a column that today's version added
         await database.run((sql) => sql`INSERT INTO inkling_keys ${sql(row)}`);
         await database.close();
         const store = await open();
@@ -1022,13 +1057,13 @@ for (const backend of BACKENDS) {
         expect(ids((await store.overrides.list({ limit: 10 }, true)).items)).toEqual(["ovr_flag"]);
         expect(await store.overrides.find("ovr_a")).toBeUndefined();
         expect(await store.overrides.countDropped()).toBe(3);
-        expect(await stampOf()).not.toBe(before); // servers of the version before read them again
+        expect(await stampOf()).not.toBe(before); // servers of the previous version read them again
         const { items } = await store.overrides.audit({ limit: 10 }, { action: "override-removed" });
         expect(items).toMatchObject([
           { sequence: 5, at: NOW, actor: "inkling", subject: "ovr_b", before: JSON.parse(became("ovr_b")) },
           { sequence: 4, at: NOW, actor: "inkling", subject: "ovr_a", before: JSON.parse(became("ovr_a")) },
         ]);
-        // a server of the version before adds one more: nobody reads it
+        // A server of the previous version adds another one, which nobody reads.
         await database.run((sql) => sql`INSERT INTO inkling_overrides ${sql(row("ovr_late", mute))}`);
         expect(ids((await store.overrides.load()).overrides)).toEqual(["ovr_flag"]);
         await database.close();

@@ -1,5 +1,5 @@
-// supply-chain.test.ts: licences of all packages, integrity and platforms in the lock file, the bill of materials, and
-// what the workflows run.
+// supply-chain.test.ts: all packages' licences, integrity and platforms in the lock file, the bill of
+// materials, and the commands of the workflows.
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -25,12 +25,12 @@ const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const LOCK: Lock = JSON.parse(read("package-lock.json")).packages;
 const MODULES = "node_modules/";
 const nameOf = (path: string) => path.slice(path.lastIndexOf(MODULES) + MODULES.length);
-/** Packages of others: neither the project's own nor links to them. */
+/** Packages from other publishers: neither the project's own packages nor links to them. */
 const foreign = (lock: Lock) =>
   Object.entries(lock).filter(([path, { link }]) => path.includes(MODULES) && !link);
 
 describe("licences", () => {
-  /** May be distributed with a program under Apache-2.0, without further conditions than to keep their text. */
+  /** Licences that allow distribution with an Apache-2.0 program, with no condition other than to keep their text. */
   const ALLOWED = [
     "0BSD",
     "Apache-2.0",
@@ -63,7 +63,7 @@ describe("licences", () => {
     format: [undefined, "MIT, in the field `licenses` of before 2014. Only the prose check needs it"],
   };
 
-  /** Of "A OR B" one is enough; of "A AND B" both are needed. */
+  /** For "A OR B", one allowed licence is enough; for "A AND B", both must be allowed. */
   const isAllowed = (licence: string | undefined) =>
     licence
       ?.replace(/^\((.*)\)$/, "$1")
@@ -142,13 +142,13 @@ describe("the lock file", () => {
     { os: "darwin", cpu: "x64" },
     { os: "darwin", cpu: "arm64" },
   ] as const;
-  /** Is the part for this platform? Without a list it is for every one; "!x" is all but x. */
+  /** Is the part for this platform? Without a list, it is for every platform; "!x" means all but x. */
   const isFor = (list: readonly string[] | undefined, value: string | undefined) =>
     list === undefined ||
     value === undefined ||
     list.includes(value) ||
     (list.every((one) => one.startsWith("!")) && !list.includes(`!${value}`));
-  /** Packages with a part for each platform, and those parts that are locked. */
+  /** Packages with a part for each platform, and their parts in the lock file. */
   const inParts = (lock: Lock) =>
     foreign(lock).flatMap(([path, { optionalDependencies = {} }]) => {
       const parts = Object.keys(optionalDependencies)
@@ -283,16 +283,17 @@ describe("workflows", () => {
     const { jobs } = Object.fromEntries(workflows)["release.yml"]!;
     const steps = Object.values(jobs).flatMap(({ steps }) => steps);
     expect(jobs.publish?.permissions).toMatchObject({ "id-token": "write", attestations: "write" });
-    // Who can sign and publish runs no code of the project or of its packages.
+    // A job that can sign and publish runs no code from the project or its packages.
     const signs = jobs.publish!.steps.filter(({ uses = "", run = "" }) =>
       /checkout|npm (ci|install|run|pack|test)|\bnode\b/.test(uses.replace("setup-node", "") + run),
     );
     expect(signs).toEqual([]);
-    expect(jobs.build!.permissions).toBeUndefined(); // those of the workflow: to read
+    expect(jobs.build!.permissions).toBeUndefined(); // the workflow's own permissions, which only allow reading
     for (const line of [/npm publish .*--provenance/, /npm run sbom/, /sha256sum/, /gh release create/])
       expect([line, steps.some(({ run = "" }) => line.test(run))]).toEqual([line, true]);
     for (const action of ["actions/attest-build-provenance", "actions/attest-sbom"])
       expect([action, steps.some(({ uses = "" }) => uses.startsWith(`${action}@`))]).toEqual([action, true]);
-    expect(steps.filter(({ run = "" }) => /\$\{\{\s*github\.event/.test(run))).toEqual([]); // texts of others in a shell
+    // other people's texts in a shell
+    expect(steps.filter(({ run = "" }) => /\$\{\{\s*github\.event/.test(run))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-// test-runner.test.ts: `npm test` itself: every failure, crash and hang of a test file is counted and named.
+// test-runner.test.ts: `npm test` itself: it counts and names every failure, crash and hang of a test file.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { temporaryFolder } from "./harness/release.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 
-/** Runs `npm test -- ARGS` over a project that consists of these test files. */
+/** Runs `npm test -- ARGS` in a project that consists of these test files. */
 async function runProject(
   files: Readonly<Record<string, string>>,
   { args = ["test/"], minutes = 1, env = {} }: { args?: string[]; minutes?: number; env?: NodeJS.ProcessEnv },

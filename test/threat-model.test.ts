@@ -1,4 +1,4 @@
-// test/promises.md: every promise names a test that exists, and each adversary of docs/threat-model.md has some.
+// test/promises.md: every promise names an existing test, and each adversary in docs/threat-model.md has promises.
 
 import { describe, expect, test } from "bun:test";
 import { posix } from "node:path";
@@ -10,7 +10,7 @@ const FEWEST_ROWS = 3;
 
 interface Line {
   readonly id: string;
-  /** From the project's folder. */
+  /** The path from the project's folder. */
   readonly path: string;
   readonly name: string;
 }
@@ -26,7 +26,7 @@ function linesOf(page: string): Line[] {
   });
 }
 
-/** Texts in code that can be the name of a test, `…` for what is put into them. */
+/** Quoted texts in code that may be a test's name, with `…` for inserted values. */
 const namesIn = ({ text }: ProjectFile) =>
   new Set(
     [...text.matchAll(/"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)].map(([, quoted, template]) =>

@@ -1,4 +1,5 @@
-// webhook-events.test.ts: what servers find out and tell webhooks: verdicts that changed, releases that wait, old feeds, quotas.
+// webhook-events.test.ts: what servers notice and report to webhooks: changed verdicts, waiting releases, old
+// feeds, quotas.
 
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -30,7 +31,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-/** @param disposable undefined: there was no data */
+/** @param disposable undefined if there was no data */
 const decision = (id: string, ref: string | null, domain: string, disposable: boolean | undefined) =>
   decisionRow(0, Date.now(), {
     id: `asm_${id.repeat(16)}`,
@@ -84,7 +85,7 @@ test("a verdict that a release or an override changes is told once for each deci
     return events;
   };
   const events = host();
-  /** @returns id, ref, domain and verdicts of each message */
+  /** @returns the id, ref, domain and verdicts of each message */
   const told = async (by = events) => {
     await by.find(EVERY);
     await by.comparing;
@@ -118,7 +119,7 @@ test("a verdict that a release or an override changes is told once for each deci
     `a user-1 ${smallDomain(2)} true false`,
     `d user-4 ${smallDomain(2)} true false`,
   ]);
-  // The host that found all this leaves; the next one looks everything up, and has nothing to add.
+  // The host that found all this stops. The next host looks everything up again, and has nothing to add.
   await events.stop();
   const before = looks;
   expect((await told(other)).lines).toEqual([]);
@@ -154,7 +155,7 @@ test("without data on disposable domains nothing is told: its verdicts mean noth
     checkMs: 0,
   });
   for (let n = 0; n < 2; n++) {
-    await events.find(EVERY); // a failure of the comparison is thrown by the next call
+    await events.find(EVERY); // the next call throws a failure of the comparison
     await events.comparing;
   }
   await events.stop();
@@ -191,7 +192,7 @@ test("a server tells of a release that waits, of an old feed and of a quota that
   const held = { id: "0".repeat(12), at: "2026-11-01T00:00:00.000Z", why: "is_abuser: 3.7 % of IPv4" };
   const report = { format: 1, at: new Date().toISOString(), feeds: [{ ...feed, stale: true }], held };
   writeFileSync(join(dataDir, "feeds/report.json"), JSON.stringify(report));
-  await until(() => receiver.received.length === 2);
+  await until(() => receiver.received.length >= 2);
   expect(types()).toEqual(["data.stale", "release.held"]);
   expect(dataOf("release.held")).toEqual({
     release: held.id,
@@ -206,13 +207,13 @@ test("a server tells of a release that waits, of an old feed and of a quota that
       headers: { Authorization: `Bearer ${token}` },
     });
   for (const status of [200, 200, 429]) expect((await lookUp()).status).toBe(status);
-  await until(() => receiver.received.length === 3);
+  await until(() => receiver.received.length >= 3);
   const day = new Date().toISOString().slice(0, 10);
   expect(dataOf("key.quota_reached")).toEqual({ key: key.id, name: "shop", quota: 2, day });
   const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
   expect(metrics).toContain('inkling_webhook_attempts_total{outcome="delivered"} 3');
 
-  // Another start finds the same, and tells nobody again.
+  // Another start finds the same, and reports nothing again.
   await server.stop();
   const again = await start();
   cleanUps.push(() => again.stop());

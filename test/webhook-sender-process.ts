@@ -1,6 +1,6 @@
 // webhook-sender-process.ts: a process that sends webhooks as a server does, for tests that kill it.
 //
-// in   address of the database
+// in   the database's address
 
 import { openStore } from "../packages/server/src/store/store.ts";
 import { WebhookSender } from "../packages/server/src/webhooks/sender.ts";
@@ -8,4 +8,4 @@ import { WebhookSender } from "../packages/server/src/webhooks/sender.ts";
 const store = await openStore(process.argv[2]!);
 const log = { info: () => {}, error: (event: string) => process.stderr.write(`${event}\n`) };
 new WebhookSender({ store, log, version: "1.2.3", now: Date.now, pollMs: 5 }).start();
-setInterval(() => {}, 1_000); // the sender keeps no process alive
+setInterval(() => {}, 1_000); // keeps the process alive, because the sender does not

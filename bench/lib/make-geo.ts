@@ -1,7 +1,8 @@
-// make-geo.ts: writes a geo segment of more ranges than today's; its own process, whose memory can be measured.
+// make-geo.ts: writes a geo segment with more ranges than today's, in a separate process so that its memory can be
+// measured.
 //
 // run  bun make-geo.ts FILE FACTOR
-// out  JSON of MadeGeo. What is timed is the compiler's work from ranges to the file, not the making up of ranges.
+// out  JSON of MadeGeo; the time covers the compiler's work from ranges to the file, but not the generation of ranges
 
 import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
 import { cover, type RangeColumns } from "@inkling/engine";
@@ -50,7 +51,7 @@ function make(path: string, factor: number): MadeGeo {
   return { bytes: statSync(path).size, ranges, answers, seconds, peakMegabytes: peakOf(process.pid) };
 }
 
-/** Today's places and new ones beside them; the ranges of each family are given away when they are requested. */
+/** Today's places, with new places beside them. A family's ranges are released when the compiler takes them. */
 function grow(today: GeoSource, factor: number): PlaceSource {
   const next = randomWords(SEED);
   const first = today.places.length;

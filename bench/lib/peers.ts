@@ -1,6 +1,6 @@
-// peers.ts: which of the programs that we compare with are on this machine.
+// peers.ts: checks which of the programs for comparison are on this machine.
 //
-// One that is missing is reported with the command that installs it.
+// A missing program is reported with the command that installs it.
 
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -10,20 +10,21 @@ import { log, type Run } from "./record.ts";
 
 export const BENCH = join(ROOT, "bench");
 export const PEERS = join(BENCH, "peers");
-export const APT = "apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev wrk gcc curl iproute2";
+export const APT =
+  "apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev wrk nghttp2-client gcc curl iproute2";
 const NGINX_MODULE = "/usr/lib/nginx/modules/ngx_http_geoip2_module.so";
 
 const missing = (run: Run | undefined, who: string, why: string, install = APT): void =>
   run?.add({ type: "missing", who, why, install });
 
-/** Whether a command is installed; otherwise `who` is recorded as missing. */
+/** Is a command installed? If not, records `who` as missing. */
 export function hasCommand(run: Run | undefined, command: string, who: string): boolean {
   const isThere = Bun.which(command) !== null;
   if (!isThere) missing(run, who, `${command} is not installed`);
   return isThere;
 }
 
-/** Compiles a C program of peers/ once for each version of it. @returns its path; undefined if that fails */
+/** Compiles a C program of peers/ once for each version of its source. @returns its path; undefined if that fails */
 export function compiled(name: string, libraries: readonly string[] = [], run?: Run): string | undefined {
   const source = join(PEERS, `${name}.c`);
   const digest = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 12);
@@ -36,7 +37,7 @@ export function compiled(name: string, libraries: readonly string[] = [], run?: 
   return undefined;
 }
 
-/** @returns path of the geoip2 module when nginx can be measured */
+/** @returns the path of the geoip2 module; undefined if nginx cannot be measured */
 export function nginxModule(run: Run): string | undefined {
   if (!hasCommand(run, "nginx", "nginx + geoip2")) return undefined;
   if (existsSync(NGINX_MODULE)) return NGINX_MODULE;
@@ -51,7 +52,7 @@ function isInstalled(): boolean {
   return existsSync(installed!) && statSync(installed!).mtimeMs >= statSync(lock!).mtimeMs;
 }
 
-/** Installs the packages of bench/package.json when they are missing. @returns whether they are there */
+/** Installs the packages of bench/package.json if they are missing. @returns whether they are installed */
 export async function installPackages(): Promise<boolean> {
   if (isInstalled()) return true;
   log("installing the packages of bench/ (of the plots, once)");
@@ -60,7 +61,7 @@ export async function installPackages(): Promise<boolean> {
   return isInstalled();
 }
 
-/** First line of what a command prints about its version, on either stream. */
+/** The first line that a command prints about its version, on either stream. */
 export function versionOf(...command: string[]): string {
   const { stdout, stderr } = Bun.spawnSync(command);
   return `${stdout}${stderr}`.trim().split("\n")[0]!;

@@ -1,7 +1,7 @@
 // plots.ts: draws the specifications in bench/specs (Vega-Lite) with the recorded figures.
 //
-// Each has all figures as its data "figures": {what, who, measure, value} for every value of a row, {plot, who, x, y} for
-// every point of a curve.
+// Each specification gets all figures as the data set "figures". It has {what, who, measure, value} for every value of
+// a row, and {plot, who, x, y} for every point of a curve.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -9,13 +9,13 @@ import { BENCH } from "./peers.ts";
 import type { PartResult } from "./record.ts";
 
 export interface Plot {
-  /** Its file, without folder and ending. */
+  /** File name without folder and extension. */
   readonly name: string;
   readonly title: string;
   readonly usermeta: { readonly part: string };
 }
 
-/** All plots, each with the part whose section shows it. */
+/** All plots. Each names the part whose section shows it. */
 export const PLOTS: readonly Plot[] = readdirSync(join(BENCH, "specs"))
   .toSorted()
   .map((file) => ({
@@ -23,7 +23,7 @@ export const PLOTS: readonly Plot[] = readdirSync(join(BENCH, "specs"))
     name: basename(file, ".json"),
   }));
 
-/** Draws the plots that there are figures for, with Vega from bench/node_modules. @returns their SVG */
+/** Draws the plots that have figures, with Vega from bench/node_modules. @returns their SVG */
 export async function drawPlots(results: readonly PartResult[]): Promise<Map<Plot, string>> {
   const figures = results.flatMap(({ lines }) =>
     lines.flatMap((line): object[] => {
@@ -40,5 +40,5 @@ export async function drawPlots(results: readonly PartResult[]): Promise<Map<Plo
     return [plot, await view.toSVG()];
   };
   const drawn = await Promise.all(PLOTS.map(draw));
-  return new Map(drawn.filter(([, svg]) => /"(line mark|bar)"/.test(svg))); // otherwise it is empty
+  return new Map(drawn.filter(([, svg]) => /"(line mark|bar)"/.test(svg))); // a plot without marks is empty
 }

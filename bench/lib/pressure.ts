@@ -1,8 +1,9 @@
-// pressure.ts: contestants on a quiet machine and beside neighbours that use its caches, in alternating rounds.
+// pressure.ts: measures contestants on a quiet machine and beside neighbours that use its caches, in alternating
+// rounds.
 //
-// One neighbour (peers/neighbour.ts) runs on the server's core and one on the client's: where virtual machines share a
-// host, others take turns on a core and its caches, and meanwhile use the last cache and the memory from other cores.
-// Contestants are compared by CPU time, which leaves out the time that a neighbour has the core.
+// One neighbour (peers/neighbour.ts) runs on the server's core and one on the client's. On a host with several virtual
+// machines, other tenants take turns on a core and its caches, and use the last-level cache and memory from other
+// cores. CPU time is compared, because it leaves out the time that a neighbour has the core.
 
 import { join } from "node:path";
 import { PEERS } from "./peers.ts";
@@ -10,17 +11,20 @@ import { BARE_ENV, CLIENT_CORE, lineReader, pinned, SERVER_CORE } from "./proc.t
 import type { Run } from "./record.ts";
 import { median, sum } from "./stats.ts";
 
-/** MB that each neighbour streams through; 0: without neighbours. */
+/** MB that each neighbour streams through; 0 means no neighbours. */
 const STRENGTHS = [0, 16, 64, 256];
-/** The one that targets name, and with --quick the only one that is measured. */
+/** The strength that the targets use. With --quick, only this strength and the quiet machine are measured. */
 const JUDGED = 64;
 
 const strengthName = (megabytes: number): string => (megabytes === 0 ? "quiet" : `${megabytes} MB`);
 export const PRESSED = strengthName(JUDGED);
-/** The question of a comparison under pressure. */
+/** The question of a comparison beside neighbours. */
 export const underPressure = (what: string): string => `${what}, beside neighbours`;
 
-/** Starts a neighbour and waits until it streams. @returns stops it; GB/s that it read, and wrote as many */
+/**
+ * Starts a neighbour and waits until it streams. @returns a function that stops it and returns the GB/s that it read;
+ * the neighbour wrote as much
+ */
 async function startNeighbour(run: Run, core: number, megabytes: number) {
   const command = [process.execPath, "--no-install", join(PEERS, "neighbour.ts"), String(megabytes)];
   const child = Bun.spawn(pinned(core, command), { env: BARE_ENV, stdout: "pipe", stderr: "inherit" });
@@ -40,18 +44,21 @@ async function startNeighbour(run: Run, core: number, megabytes: number) {
 
 interface PressureOrder {
   readonly what: string;
-  /** Of what is measured: CPU time. */
+  /** The name of what is measured, a CPU time. */
   readonly measure: string;
   readonly unit: string;
   readonly contestants: readonly { readonly who: string; readonly measure: () => Promise<number> }[];
   readonly rounds: number;
-  /** Of the curve: the medians by strength; absent: none, and of the strengths only the one that is judged. */
+  /**
+   * Name of the plot for the medians by strength. Without a plot, only the quiet machine and the strength that the
+   * targets use are measured.
+   */
   readonly plot?: string;
 }
 
 /**
- * Records, for each strength, what contestants take and how much memory traffic their neighbours have beside them.
- * Contestants are warm.
+ * Records, for each strength, the contestants' cost and the memory traffic of the neighbours beside them. Contestants
+ * must be warm.
  */
 export async function compareUnderPressure(
   run: Run,

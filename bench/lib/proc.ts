@@ -1,17 +1,18 @@
-// proc.ts: processes: run them, on which core, and what the operating system accounts for them. Linux only.
+// proc.ts: runs processes, pins them to cores, and reads what the operating system records about them. It works only on
+// Linux.
 //
-// err  a process that has ended counts nothing
+// err  a process that has ended counts as zero
 
 import { readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { sum } from "./stats.ts";
 
-/** USER_HZ, the unit of /proc/<pid>/stat: 100 on every Linux that Bun and Node run on. */
+/** Microseconds of one unit in /proc/<pid>/stat. USER_HZ is 100 on every Linux that Bun and Node run on. */
 const TICK_US = 10_000;
 export const SERVER_CORE = 0;
 export const CLIENT_CORE = 1;
 
-/** A command pinned to one core, counted from 0; with fewer cores it gets the last. */
+/** A command pinned to one core, counted from 0. On a machine with fewer cores, the command gets the last core. */
 export function pinned(core: number, command: readonly string[]): string[] {
   if (Bun.which("taskset") === null) return [...command];
   return ["taskset", "-c", String(Math.min(core, cpus().length - 1)), ...command];
@@ -22,10 +23,10 @@ interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The environment of everything that is measured: no setting of the caller's shell. */
+/** The environment of everything that is measured, without settings from the caller's shell. */
 export const BARE_ENV = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "" };
 
-/** Runs a command to its end. @returns its standard output @throws Error when it fails, with its last words */
+/** Runs a command to its end. @returns its standard output @throws Error with its last output if it fails */
 export async function output(command: readonly string[], { cwd, env }: Surroundings = {}): Promise<string> {
   const child = Bun.spawn([...command], {
     ...(cwd !== undefined && { cwd }),
@@ -50,7 +51,7 @@ export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerat
   }
 }
 
-/** @returns reads the next line that a command prints @throws Error when it has ended */
+/** @returns a function that reads the next line of a command's output @throws Error if the command has ended */
 export function lineReader(
   child: Bun.Subprocess<Bun.SpawnOptions.Writable, "pipe">,
   command: readonly string[],
@@ -63,7 +64,7 @@ export function lineReader(
   };
 }
 
-/** CPU time of a process's main thread, in ns. */
+/** CPU time of a process's main thread in ns. */
 export const mainThreadNs = (pid: number): number =>
   Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(" ")[0] ?? 0);
 
@@ -75,12 +76,12 @@ interface Stat {
 function stat(pid: number): Stat | undefined {
   const text = read(`/proc/${pid}/stat`);
   if (text === undefined) return undefined;
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" "); // the name before may hold spaces
-  // user, system, and both of children that ended and were waited for
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" "); // the name in parentheses may contain spaces
+  // user and system time, of the process and of children that it has waited for
   return { parent: Number(fields[1]), ticks: sum([11, 12, 13, 14].map((i) => Number(fields[i]))) };
 }
 
-/** A process and all that it started, as they are now. */
+/** The process and all its present descendants. */
 export function processTree(pid: number): number[] {
   const parents = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -91,16 +92,16 @@ export function processTree(pid: number): number[] {
   return found;
 }
 
-/** User and system time of a process with all that it started, threads included, in µs. */
+/** User and system time of a process and its descendants, including threads, in µs. */
 export function cpuMicroseconds(pid: number): number {
   return sum(processTree(pid).map((one) => stat(one)?.ticks ?? 0)) * TICK_US;
 }
 
-/** What a process, and those that it started and waited for, has read of files, from caches too. */
+/** Bytes that a process, and children that it has waited for, have read from files, including from caches. */
 export const bytesRead = (pid: number): number =>
   Number(/^rchar: (\d+)$/m.exec(read(`/proc/${pid}/io`) ?? "")?.[1] ?? 0);
 
-/** Open descriptors of a process; 0 when it has ended. */
+/** Number of open descriptors of a process; 0 if it has ended. */
 export function descriptorsOf(pid: number): number {
   try {
     return readdirSync(`/proc/${pid}/fd`).length;
@@ -112,13 +113,13 @@ export function descriptorsOf(pid: number): number {
 /** Memory in MB. */
 export interface Memory {
   readonly resident: number;
-  /** Resident and of no other process: what one process more costs. */
+  /** Resident memory that no other process shares, which is the cost of one more process. */
   readonly private: number;
-  /** Resident and of no file: what the process allocated. */
+  /** Resident memory without files, which is what the process allocated. */
   readonly anonymous: number;
 }
 
-/** Memory of a process only; zeros when it has ended. */
+/** Memory of one process; zeros if it has ended. */
 export function memoryOf(pid: number): Memory {
   const text = read(`/proc/${pid}/smaps_rollup`) ?? "";
   const megabytes = (name: string) =>
@@ -130,11 +131,11 @@ export function memoryOf(pid: number): Memory {
   };
 }
 
-/** Memory that a process and all that it started share with no other, in MB. */
+/** Memory of a process and its descendants that no other process shares, in MB. */
 export const privateMemory = (pid: number): number =>
   sum(processTree(pid).map((one) => memoryOf(one).private));
 
-/** The most memory that a process ever had resident, in MB; 0 when it has ended. */
+/** Peak resident memory of a process in MB; 0 if it has ended. */
 export const peakOf = (pid: number): number =>
   (Number(/^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? 0) * 1024) / 1e6;
 

@@ -1,6 +1,7 @@
-// program.ts: a program that looks up values on request (peers/reader.mjs, peers/libmaxminddb.c), on the server's core.
+// program.ts: runs a program that looks up values on request (peers/reader.mjs, peers/libmaxminddb.c) on the server's
+// core.
 //
-// err  Error when the program ends before its answer
+// err  Error if the program ends before its answer
 
 import { lineReader, pinned, SERVER_CORE } from "./proc.ts";
 import type { Run } from "./record.ts";
@@ -9,12 +10,15 @@ import { sum } from "./stats.ts";
 export interface Program {
   readonly pid: number;
   readonly version: string;
-  /** Looks up the first `count` values in one of its ways. @returns ns per value: the mean of each block, and of all */
+  /**
+   * Looks up the first `count` values in one of the program's ways. @returns ns per value: the mean of each block, and
+   * the mean of all blocks
+   */
   lookUp(way: string, count: number, block: number): Promise<{ blocks: number[]; mean: number }>;
   stop(): Promise<void>;
 }
 
-/** Starts it and waits until it has read what it needs. */
+/** Starts a program and waits until it has read its data. */
 export async function startProgram(run: Run, command: readonly string[]): Promise<Program> {
   const child = Bun.spawn(pinned(SERVER_CORE, command), { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
   const next = lineReader(child, command);

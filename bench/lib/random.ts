@@ -1,11 +1,11 @@
-// random.ts: addresses and orders that are the same in every run.
+// random.ts: random addresses and orders that are the same in every run.
 
 import { formatIp, IpAddress, specialUse, unwrapIpv4 } from "@inkling/engine";
 import { randomWords } from "../../test/harness/random.ts";
 
 export const SEED = 20_261_121;
 
-/** Public IPv4 addresses, every one as likely as any other. */
+/** Public IPv4 addresses, all equally likely. */
 export function publicIpv4(count: number, seed = SEED): string[] {
   const next = randomWords(seed);
   const address = new IpAddress();
@@ -17,7 +17,7 @@ export function publicIpv4(count: number, seed = SEED): string[] {
   return made;
 }
 
-/** Visits every network of a source: its first address, as four words, and its prefix length. */
+/** Visits every network of a source, with its first address as four words and its prefix length. */
 type WalkNetworks = (visit: (w0: number, w1: number, w2: number, w3: number, bits: number) => void) => void;
 
 function standsForIpv4(address: IpAddress): boolean {
@@ -26,9 +26,9 @@ function standsForIpv4(address: IpAddress): boolean {
 }
 
 /**
- * IPv6 addresses in networks of a source, every network as likely as any other, random after the prefix. (Hardly one of
- * a uniform choice would lie in any network.)
- * @throws RangeError when the source has no public IPv6 network
+ * IPv6 addresses in a source's networks. All networks are equally likely, and the bits after the prefix are random.
+ * Hardly any uniformly drawn address would be in a network.
+ * @throws RangeError if the source has no public IPv6 network
  */
 export function networkIpv6(count: number, walk: WalkNetworks, seed = SEED): string[] {
   const next = randomWords(seed);
@@ -39,7 +39,7 @@ export function networkIpv6(count: number, walk: WalkNetworks, seed = SEED): str
     address.family = 6;
     address.words.set([w0, w1, w2, w3]);
     if (standsForIpv4(address) || specialUse(address) !== undefined) return;
-    // Reservoir sampling: one pass, no list of millions of networks.
+    // Reservoir sampling needs one pass and no list of millions of networks.
     const at = seen < count ? seen : Math.floor((next() / 2 ** 32) * (seen + 1));
     seen++;
     if (at < count) words.set([w0, w1, w2, w3, bits], at * 5);
@@ -55,13 +55,13 @@ export function networkIpv6(count: number, walk: WalkNetworks, seed = SEED): str
   return shuffle(made, next);
 }
 
-/** The part of a random word that lies after a prefix of which `bits` are in this word. */
+/** The bits of a random word after a prefix that covers the first `bits` bits of the word. */
 function randomTail(random: number, bits: number): number {
   if (bits >= 32) return 0;
   return bits <= 0 ? random : random & (0xffffffff >>> bits);
 }
 
-/** Puts values into random order, in place. */
+/** Shuffles values in place. */
 export function shuffle<T>(values: T[], next: () => number): T[] {
   for (let i = values.length - 1; i > 0; i--) {
     const j = next() % (i + 1);

@@ -1,21 +1,21 @@
-// record.ts: what a part records. A figure is a row: question, contestant, measure, one value for each round. Rows of one
-// question and measure are compared round by round, so contestants are measured in alternating rounds.
+// record.ts: what a part records. A figure is a row: question, contestant, measure, and one value for each round. Rows
+// with the same question and measure are compared round by round, so contestants are measured in alternating rounds.
 
 import { messageOf } from "@inkling/release-store";
 import { spread } from "./stats.ts";
 
 export interface Row {
   readonly type: "row";
-  /** The question, the same for all who are compared: "geolocate, random IPv4". */
+  /** The question, the same for all contestants: "geolocate, random IPv4". */
   readonly what: string;
   /** "inkling", a variant of it, or a peer. */
   readonly who: string;
   readonly measure: string;
   readonly unit: string;
-  /** One for each round, in order. */
+  /** One value for each round, in order. */
   readonly values: readonly number[];
 }
-/** A curve of a plot. */
+/** A curve in a plot. */
 type Series = {
   type: "series";
   plot: string;
@@ -27,12 +27,12 @@ export type Line =
   | Series
   /** A peer that is not installed, and the command that installs it. */
   | { type: "missing"; who: string; why: string; install: string }
-  /** Conditions of the measurement: versions, sizes, what was left out. */
+  /** Conditions of the measurement, such as versions, sizes, and what was left out. */
   | { type: "note"; text: string }
-  /** A rule that must hold at any speed: no failed request, no mixed answer. */
+  /** A rule that must hold at any speed, such as no failed request and no mixed answer. */
   | { type: "check"; what: string; isKept: boolean; figure: string };
 
-/** Results of a part, kept as JSON until it runs again. */
+/** Results of a part, kept as JSON until the part runs again. */
 export interface PartResult {
   readonly part: string;
   readonly commit: string;
@@ -41,14 +41,14 @@ export interface PartResult {
   readonly seconds: number;
   readonly command: string;
   readonly machine: string;
-  /** Where the data came from. */
+  /** The data's sources. */
   readonly data: string;
-  /** Why it is incomplete; absent when it is complete. */
+  /** Why the results are incomplete; undefined if they are complete. */
   readonly failed?: string;
   readonly lines: readonly Line[];
 }
 
-/** A checkout that is measured; `suffix` ends the names of its contestants: "" for this one. */
+/** A checkout to measure. `suffix` is added to its contestants' names, and is "" for this checkout. */
 export interface Checkout {
   readonly root: string;
   readonly suffix: string;
@@ -56,45 +56,45 @@ export interface Checkout {
 
 export interface Options {
   readonly isQuick: boolean;
-  /** With --pressure: parts that can also measure beside neighbours that use the caches. */
+  /** Set by --pressure: whether parts also measure beside neighbours that use the caches. */
   readonly hasPressure: boolean;
-  /** Of an endurance run: how long it takes. */
+  /** Duration of an endurance run. */
   readonly hours: number;
-  /** With --against: the checkout to compare with; peers are left out then. */
+  /** Set by --against: the checkout to compare with. Peers are then left out. */
   readonly other?: Checkout | undefined;
 }
 
 export interface Contestant {
   readonly what: string;
   readonly who: string;
-  /** @returns measure and unit ("requests, /s") -> value */
+  /** @returns values by measure and unit ("requests, /s") */
   readonly measure: () => Promise<Readonly<Record<string, number>>>;
 }
 
 export interface Part {
   readonly name: string;
   readonly title: string;
-  /** It is stopped after this, and reported as incomplete. */
+  /** After this time, the part is stopped and reported as incomplete. */
   readonly limitSeconds: number;
-  /** How much longer it may take with --pressure; absent: it is not measured beside neighbours. */
+  /** How much longer the part may take with --pressure. Undefined if it does not measure beside neighbours. */
   readonly pressureSeconds?: number;
-  /** Whether it runs only if it is named. */
+  /** Whether the part runs only if it is named. */
   readonly onlyIfNamed?: boolean;
-  /** How long it takes with --quick; absent: left out then unless named. */
+  /** How long the part takes with --quick. If undefined, --quick leaves the part out unless it is named. */
   readonly quickSeconds?: number;
   readonly measure: (run: Run) => Promise<void>;
 }
 
-/** Progress, for people. */
+/** Reports progress to people. */
 export const log = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** One run of a part: records its lines, and undoes what it started. */
+/** One run of a part. It records lines, and undoes what the part started. */
 export class Run {
   readonly isQuick: boolean;
   readonly hasPressure: boolean;
   readonly hours: number;
   readonly checkout: Checkout;
-  /** This checkout, and the one to compare with. */
+  /** This checkout, and the one to compare with if there is one. */
   readonly checkouts: readonly Checkout[];
   readonly lines: Line[] = [];
   /** Data folders that are locked against builds until the part ends. */
@@ -114,7 +114,7 @@ export class Run {
     return this.checkouts.length === 1;
   }
 
-  /** `quick` in a quick run, otherwise `full`. */
+  /** Returns `quick` in a quick run, otherwise `full`. */
   size(full: number, quick: number): number {
     return this.isQuick ? quick : full;
   }
@@ -147,8 +147,8 @@ export class Run {
   }
 
   /**
-   * Measures all contestants in each round, the first round unrecorded unless `isWarm`; every other round backwards, so
-   * that none always runs after the same one.
+   * Measures all contestants in each round. Unless `isWarm` is set, a first round runs without being recorded. Every
+   * other round runs in reverse order, so that no contestant always runs after the same other contestant.
    */
   async alternate(contestants: readonly Contestant[], rounds: number, isWarm = false): Promise<void> {
     const found = contestants.map(() => new Map<string, number[]>());
@@ -162,7 +162,7 @@ export class Run {
       for (const [key, values] of found[i]!) this.row(what, who, key, values);
   }
 
-  /** Runs `undo` when the part ends, however it ends. */
+  /** Runs `undo` when the part ends, even if it fails. */
   defer(undo: () => unknown): void {
     this.undo.push(undo);
     if (!this.isOver) return;
@@ -170,7 +170,7 @@ export class Run {
     throw new Error("the part is over");
   }
 
-  /** Undoes all that was deferred, the last first. @throws AggregateError of what failed */
+  /** Undoes everything that was deferred, last first. @throws AggregateError of the errors */
   async end(): Promise<void> {
     this.isOver = true;
     const errors: unknown[] = [];

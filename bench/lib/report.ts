@@ -1,4 +1,4 @@
-// report.ts: recorded results -> the text of RESULTS.md. Pure: the same results give the same text.
+// report.ts: writes the text of RESULTS.md from recorded results. It is pure: the same results give the same text.
 
 import type { Plot } from "./plots.ts";
 import type { Line, Part, PartResult, Row } from "./record.ts";
@@ -9,11 +9,11 @@ interface ReportInput {
   readonly parts: readonly Pick<Part, "name" | "title">[];
   readonly results: readonly PartResult[];
   readonly targets: readonly Target[];
-  /** Those that were drawn. */
+  /** The plots that were drawn. */
   readonly plots: readonly Plot[];
 }
 
-/** Whose figures others are compared with. */
+/** The contestants that others are compared with. */
 const REFERENCES = ["inkling", "inkling on Bun"];
 
 const HEAD = `# Results
@@ -61,7 +61,7 @@ function ofType<T extends Line["type"]>(lines: readonly Line[], type: T): Extrac
   return lines.filter((line): line is Extract<Line, { type: T }> => line.type === type);
 }
 
-/** Rows by a key, in their order. */
+/** Groups rows by a key, in their order. */
 function groups(rows: readonly Row[], key: "what" | "measure"): [string, Row[]][] {
   const keys = [...new Set(rows.map((row) => row[key]))];
   return keys.map((one) => [one, rows.filter((row) => row[key] === one)]);
@@ -82,7 +82,10 @@ function partSection(title: string, { lines, failed }: PartResult, plots: readon
     .join("\n");
 }
 
-/** A line for each contestant, a column for each measure, and its ratio to Inkling's where there is something to compare. */
+/**
+ * A table with a line for each contestant and a column for each measure. If there is something to compare, another
+ * column has the ratio to Inkling's figure.
+ */
 function table(rows: readonly Row[]): string {
   const contestants = [...new Set(rows.map(({ who }) => who))];
   const reference = REFERENCES.find((who) => contestants.includes(who));
@@ -102,7 +105,7 @@ function table(rows: readonly Row[]): string {
 
 const middle = (values: readonly number[]) => (values.length === 0 ? "" : figure(median(values)));
 
-/** Figures of two checkouts side by side, with the ratios of this one to the other, round by round. */
+/** Compares the figures of two checkouts, with the ratios of this checkout to the other, round by round. */
 export function comparison(lines: readonly Line[], suffix: string): string {
   const rows = ofType(lines, "row");
   const texts = rows.map((now) => {

@@ -1,6 +1,6 @@
-// server.ts: starts the servers that are measured over HTTP and waits until they answer.
+// server.ts: starts the servers that are measured over HTTP, and waits until they answer.
 //
-// err  Error when one ends, or has not answered within the limit; with its last log lines
+// err  Error with the last log lines, if a server ends or does not answer within the limit
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,12 +12,12 @@ import { BARE_ENV, pinned, processTree } from "./proc.ts";
 import type { Checkout, Run } from "./record.ts";
 
 export interface Running {
-  /** Of the process that owns the port or its workers, not of a launcher. */
+  /** The process that owns the port or its workers, not a launcher. */
   readonly pid: number;
   readonly port: number;
-  /** The file of its standard error. */
+  /** Path of the file with the server's standard error. */
   readonly errors: string;
-  /** Waits until it has ended. */
+  /** Stops the server and waits until it has ended. */
   readonly stop: () => Promise<void>;
 }
 
@@ -25,14 +25,14 @@ export interface Running {
 export const TOKEN = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
 export const AUTHORIZED = { Authorization: `Bearer ${TOKEN}` };
 
-/** A port that nothing listens on now. */
+/** A port that nothing listens on at present. */
 export function freePort(): number {
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   probe.stop(true);
   return probe.port;
 }
 
-/** A folder that is removed when the part ends. */
+/** A temporary folder that is removed when the part ends. */
 export function temporaryFolder(run: Run, below = tmpdir()): string {
   const folder = mkdtempSync(join(below, "inkling-bench-"));
   run.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -42,14 +42,14 @@ export function temporaryFolder(run: Run, below = tmpdir()): string {
 interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Absent: wherever the system puts it. */
+  /** If undefined, the system chooses the core. */
   readonly core?: number | undefined;
   readonly limitSeconds?: number;
-  /** Pause between two probes. */
+  /** Pause between two probes, in milliseconds. */
   readonly probeMs?: number;
 }
 
-/** Starts a command and waits until a path of its port answers with 200. */
+/** Starts a command and waits until a path on its port returns 200. */
 export async function startServer(
   run: Run,
   command: readonly string[],
@@ -62,7 +62,7 @@ export async function startServer(
     ...(cwd !== undefined && { cwd }),
     env: { ...BARE_ENV, ...env },
     stdout: "ignore",
-    stderr: Bun.file(errors), // a file, as in production: a pipe would make this process part of the measurement
+    stderr: Bun.file(errors), // a file, as in production: a pipe would involve this process in the measurement
   });
   const stop = async () => {
     child.kill("SIGTERM");
@@ -85,18 +85,21 @@ export async function startServer(
 }
 
 interface InklingOptions {
-  /** That of the checkout's release by default. */
+  /** Defaults to the folder of the checkout's release. */
   readonly dataDir?: string;
   readonly workers?: number;
   readonly core?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** `inkling serve` as in production: keys, limits, usage, metrics and access log on; the limit is just high. */
+/**
+ * Runs `inkling serve` as in production, with keys, limits, usage, metrics and access log. Only the rate limit is
+ * higher.
+ */
 export async function startInkling(run: Run, checkout: Checkout, options: InklingOptions = {}) {
   const { dataDir = releaseFolder(checkout), workers = 1, core, env } = options;
-  // As a build does: a server rebuilds old data a minute after its start, which would take what is being measured.
-  // One that follows a channel builds nothing, and takes the lock itself.
+  // Takes the lock that builds take. Otherwise the server would rebuild old data a minute after its start, and the
+  // build would disturb the measurement. A server that follows a channel builds nothing, and needs the lock itself.
   if (env?.INKLING_CHANNEL === undefined && !run.locked.has(dataDir)) {
     run.defer(lockDataFolder(dataDir));
     run.locked.add(dataDir);
@@ -116,6 +119,6 @@ export async function startInkling(run: Run, checkout: Checkout, options: Inklin
   };
   const command = inkling(checkout.root, "serve");
   const running = await startServer(run, command, port, "/readyz", { env: settings, core });
-  const [launcher, server] = processTree(running.pid); // Node only hands on signals
+  const [launcher, server] = processTree(running.pid); // the Node launcher only forwards signals
   return { ...running, adminPort, pid: server ?? launcher! };
 }

@@ -1,6 +1,7 @@
-// slow-rulesets.ts: rulesets as slow as their limits allow: 100 rules of 1,024 characters, cut to what parseRuleset accepts.
+// slow-rulesets.ts: rulesets that are as slow as their limits allow: 100 rules of 1,024 characters, cut to what
+// parseRuleset accepts.
 //
-// Conditions are false, so that each is evaluated to its end. The facts are the longest that a caller may send.
+// All conditions are false, so that each is evaluated to its end. The facts are the longest that a caller may send.
 
 import { FACT_INDEX, type Facts, parseRuleset, type Ruleset, RulesetError } from "@inkling/engine/assess";
 import { randomBelow } from "../../test/harness/random.ts";
@@ -12,7 +13,7 @@ const USER_AGENT = 2_048;
 const LIST = 32;
 
 const DECLARED = '[facts]\na = "text"\nb = "text"\nl = "list"\nn = "number"\n';
-/** In these, a search compares much before it fails. The last has two bytes a character. */
+/** Texts in which a search compares many characters before it fails. The last one has two bytes per character. */
 const AGENTS = [
   "a".repeat(USER_AGENT),
   "ab".repeat(USER_AGENT / 2),
@@ -20,7 +21,7 @@ const AGENTS = [
   `${"a".repeat(USER_AGENT - 1)}\u0100`,
 ];
 
-/** Terms that are false for at least one of the agents, each the shortest way to one kind of work. */
+/** Terms that are false for at least one of the agents. Each is the shortest way to cause one kind of work. */
 const TERMS: readonly string[] = [
   'user_agent.contains("z")',
   'user_agent.contains("aa")',
@@ -65,7 +66,7 @@ function textOf(terms: Iterator<string>, most: number): { readonly text: string;
   return { text: DECLARED + rules.join(""), used };
 }
 
-/** @param termsOf the same terms each time */
+/** @param termsOf returns the same terms each time */
 function longest(termsOf: () => Iterator<string>): Ruleset {
   const whole = textOf(termsOf(), Number.POSITIVE_INFINITY);
   let [accepted, refused] = [0, whole.used + 1];
@@ -83,7 +84,7 @@ function longest(termsOf: () => Iterator<string>): Ruleset {
   return found;
 }
 
-/** One for each kind of work, then random mixtures of a few kinds. */
+/** Yields one ruleset for each kind of work, and then random mixtures of a few kinds. */
 export function* slowRulesets(count: number): Generator<Ruleset> {
   for (let i = 0; i < count; i++) {
     const term = TERMS[i];

@@ -1,9 +1,9 @@
-// stats.ts: summaries of the rounds of a measurement.
+// stats.ts: summaries of a measurement's rounds.
 
 /**
- * The value below which a share of the values lie, interpolated between neighbours.
+ * The value below which this share of the values lies, interpolated between neighbouring values.
  * @param share from 0 to 1
- * @throws RangeError without values
+ * @throws RangeError if there are no values
  */
 export function quantile(values: readonly number[], share: number): number {
   if (values.length === 0) throw new RangeError("no values");
@@ -24,7 +24,7 @@ export function figure(value: number): string {
   return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }
 
-/** "12.3 (11.9 to 14.0)": median, least and greatest; of one round, the figure only; "" of none. */
+/** "12.3 (11.9 to 14.0)": median, minimum and maximum. One round gives only the figure, and no rounds give "". */
 export function spread(values: readonly number[]): string {
   if (values.length === 0) return "";
   const middle = figure(median(values));
@@ -32,7 +32,10 @@ export function spread(values: readonly number[]): string {
   return `${middle} (${figure(Math.min(...values))} to ${figure(Math.max(...values))})`;
 }
 
-/** Ratios within each round, one for each round that both have: a slow minute of the machine slows both. */
+/**
+ * Returns a ratio for each round that both contestants have. A slow minute of the machine slows both, so the ratio is
+ * fair.
+ */
 export function ratios(values: readonly number[], to: readonly number[]): number[] {
   return values.slice(0, to.length).map((value, i) => value / to[i]!);
 }

@@ -1,7 +1,8 @@
-// assess.ts: one assessment over HTTP beside the three lookups that it replaces, with an active ruleset of 20 rules; with
-// decisions stored; and how long a ruleset can take at most.
+// assess.ts: compares one assessment over HTTP with the three lookups that it replaces. The active ruleset has 20
+// rules, and the assessment is measured with and without storing decisions. Also measures how long a ruleset can take
+// at most.
 //
-// The lookups are plain ones, without evidence or network, although an assessment reads both.
+// The lookups are plain, without evidence or network, although an assessment reads both.
 
 import { DEGRADED_DATA } from "@inkling/contract";
 import { assess, type Facts, parseRuleset, type Ruleset } from "@inkling/engine/assess";
@@ -20,9 +21,9 @@ const RULES = 20;
 const SLOWEST = "the slowest ruleset that is accepted";
 const REPETITIONS = 60;
 const EVALUATIONS = 3;
-/** Until a server has stored what it decided, after full load. */
+/** Milliseconds until a server has stored its decisions after full load. */
 const STORED_MS = 2_000;
-/** Every third visitor has a disposable mailbox, every seventh a role account. */
+/** Every third visitor has a disposable mailbox, and every seventh a role account. */
 const DOMAINS = ["gmail.com", "example-shop.de", "mailinator.com"];
 
 function rulesetText(): string {
@@ -35,7 +36,7 @@ mode = "${i % 4 === 0 ? "shadow" : "live"}"
   return Array.from({ length: RULES }, (_, i) => rule(i)).join("\n");
 }
 
-/** Best of REPETITIONS, because other work on the machine only adds to it. */
+/** Records the best of REPETITIONS for each ruleset, because other work on the machine only adds to the time. */
 function measureEvaluations(run: Run): void {
   const [what, unit] = ["evaluation of a ruleset, in process", "CPU, µs"];
   const count = run.size(120, 3);
@@ -100,7 +101,7 @@ export async function measureAssess(run: Run): Promise<void> {
         who: "one assessment, stored",
         measure: async () => {
           const figures = await perVisitor(storing, oneAssessment, 1);
-          await Bun.sleep(STORED_MS); // what waits is stored before the next measurement
+          await Bun.sleep(STORED_MS); // waiting decisions are stored before the next measurement
           return figures;
         },
       },

@@ -1,8 +1,9 @@
-// batch.ts: NDJSON streams over HTTP: lookups per second of the server's CPU, and its memory during a long stream.
+// batch.ts: measures NDJSON streams over HTTP: lookups per second of server CPU, and memory during a long stream.
 //
-// The server runs on one core, curl on the other; the limit is on, just high. CPU is the operating system's account. Memory
-// is what the server allocated, no mapped file: a leak grows with the lines, so the second half of a stream is compared
-// with the first, without its first tenth, in which buffers and the collector find their sizes.
+// The server runs on one core and curl on the other. The rate limit is on, but high. The CPU time is what the operating
+// system records. Memory is what the server allocated, without mapped files. A leak grows with the lines, so the second
+// half of a stream is compared with the first. The first tenth is left out, because buffers and the heap reach their
+// sizes during it.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,11 +15,11 @@ import { type Running, startInkling, TOKEN, temporaryFolder } from "../lib/serve
 import { figure } from "../lib/stats.ts";
 import { BATCH_MEMORY } from "../lib/targets.ts";
 
-/** Lines in a file; a stream sends the file several times. */
+/** Lines in a file. A stream sends the file several times. */
 const LINES = 1 << 18;
 const DOMAINS = ["gmail.com", "mailinator.com", "company.de", "mail.uni.ac.uk"];
 const GEO = "/v1/ip-intel/geolocate";
-/** A stream of so many times the file: 10 million lines. */
+/** Number of times that a long stream sends the file: 10 million lines in total. */
 const LONG = 38;
 const SAMPLE_MS = 200;
 const [MORE_MB, STREAM_MB] = [200, 640];
@@ -30,7 +31,10 @@ interface Stream {
   readonly isGzip?: true;
 }
 
-/** Sends a file several times and reads all answers. @throws Error unless there are as many answers as lines */
+/**
+ * Sends a file several times and reads all answers. @throws Error if the numbers of answers and lines differ, except
+ * for gzip
+ */
 async function send(server: Running, { path, file, times, isGzip }: Stream): Promise<void> {
   const url = `http://127.0.0.1:${server.port}${path}`;
   const headers = `-H 'Authorization: Bearer ${TOKEN}' -H 'Content-Type: application/x-ndjson' -H 'Expect:'`;
@@ -42,7 +46,7 @@ async function send(server: Running, { path, file, times, isGzip }: Stream): Pro
   if (lines !== times * LINES && !isGzip) throw new Error(`${lines} answers to ${times * LINES} lines`);
 }
 
-/** Compares the memory of both halves of a long stream. */
+/** Compares the memory of the two halves of a long stream. */
 async function judgeMemory(run: Run, server: Running, stream: Stream, idle: number): Promise<void> {
   const samples: number[] = [];
   const timer = setInterval(() => samples.push(memoryOf(server.pid).anonymous), SAMPLE_MS);
@@ -55,7 +59,7 @@ async function judgeMemory(run: Run, server: Running, stream: Stream, idle: numb
   run.check(BATCH_MEMORY, isFlat, `${most}, ${figure(first)} in the first, ${figure(idle)} before`);
 }
 
-/** The streams: each takes a few seconds. */
+/** The streams, each of which takes a few seconds. */
 function streams(run: Run): Record<string, Stream> {
   const folder = temporaryFolder(run);
   const addresses = readLines(addressFiles(LINES).v4);
@@ -96,7 +100,7 @@ export async function measureBatch(run: Run): Promise<void> {
       contestants.push({ what, who: `inkling${checkout.suffix}`, measure });
     }
     const [stream] = Object.values(all);
-    await send(server, stream!); // reads the segment into memory, compiles what is hot
+    await send(server, stream!); // reads the segment into memory and compiles hot code
     if (run.isQuick) run.note("left out: memory during a long stream");
     else if (run.hasPeers) await judgeMemory(run, server, stream!, idle);
   }

@@ -1,7 +1,9 @@
-// build.ts: time and memory of a build, of everything and of reputation and email only; sizes of the segments.
+// build.ts: measures the time and memory of a full build, and of a build of reputation and email only, and the sizes of
+// the segments.
 //
-// Builds are made of the seeds in npm packages, as on a fresh clone without network. "Alone" is what an hourly update does:
-// geolocation did not change, so its segment is kept. Memory is the greatest resident size of the compiler's process.
+// Builds use the seeds in npm packages, as in a fresh clone without network access. An hourly update builds only
+// reputation and email: geolocation has not changed, so its segment is kept. Memory is the peak resident size of the
+// compiler's process.
 
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { openSegment, type SegmentKind } from "@inkling/engine";
@@ -11,7 +13,7 @@ import { figure, sum } from "../lib/stats.ts";
 
 const KINDS: readonly SegmentKind[] = ["geo", "reputation", "email", "network"];
 
-/** Measures a build of each checkout in data folders that are prepared for it. */
+/** Measures each checkout's build in data folders that `prepare` returns. */
 async function compare(run: Run, what: string, prepare: (checkout: Checkout) => string | Promise<string>) {
   const contestants = run.checkouts.map((checkout) => {
     const measure = async () => {
@@ -29,7 +31,7 @@ async function compare(run: Run, what: string, prepare: (checkout: Checkout) => 
   await run.alternate(contestants, run.size(3, 1), true);
 }
 
-/** A copy of a release without the segments that an hourly update makes. */
+/** A copy of a release without the segments that an hourly update builds. */
 async function withoutLists(dataDir: string, name: string): Promise<string> {
   const copy = await data.linkedCopy(dataDir, name);
   const { segmentPath } = data.openCurrent(copy);
@@ -37,7 +39,7 @@ async function withoutLists(dataDir: string, name: string): Promise<string> {
   return copy;
 }
 
-/** Sizes of the segments, and of the feeds that each was made of. */
+/** Records the sizes of the segments, and of the feeds that each was built from. */
 function recordSizes(run: Run, { manifest, segmentPath }: data.CurrentRelease, suffix: string): void {
   for (const kind of KINDS) {
     const who = kind + suffix;

@@ -1,8 +1,8 @@
-// engine.ts: lookups in process: Inkling's on Bun and Node beside libmaxminddb.
+// engine.ts: compares in-process lookups: Inkling's on Bun and Node with libmaxminddb's.
 //
-// The same random addresses for all, each as text; every program runs alone on one core. A value is the mean of one pass,
-// after a quarter of a pass that is not timed: the caches hold what the program before has read. Plots show the means of
-// blocks of 64.
+// All programs look up the same random addresses as text, and each runs by itself on one core. A value is the mean of
+// one pass. A quarter of a pass runs before it without being timed, because the caches still hold the previous
+// program's data. Plots show the means of blocks of 64.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,13 +18,13 @@ import type { Run } from "../lib/record.ts";
 import { quantile } from "../lib/stats.ts";
 
 const BLOCK = 64;
-/** Points of a distribution's curve. */
+/** Number of points in a distribution's curve. */
 const QUANTILES = 200;
-/** Lookups in a round beside neighbours. */
+/** Maximum lookups in a round beside neighbours. */
 const MAX_PRESSED = 1 << 19;
 const READER = join(PEERS, "reader.mjs");
 
-/** An earlier checkout has none. */
+/** A file that earlier checkouts do not have. */
 const BLOCKS = "packages/engine/src/lookup/address-block.ts";
 
 interface Reader {
@@ -32,11 +32,11 @@ interface Reader {
   readonly way: string;
   readonly count: number;
   readonly program: Program;
-  /** Measured beside neighbours, too. */
+  /** Whether it is also measured beside neighbours. */
   readonly isPressed?: boolean;
 }
 
-/** Ours, of each checkout and on each runtime. */
+/** Inkling's readers, for each checkout and runtime. */
 async function ourReaders(run: Run, kind: SegmentKind, values: string, count: number): Promise<Reader[]> {
   const readers: Reader[] = [];
   for (const checkout of run.checkouts) {
@@ -63,7 +63,7 @@ async function ourReaders(run: Run, kind: SegmentKind, values: string, count: nu
   return readers;
 }
 
-/** As an application has it. */
+/** Inkling's readers in the form that an application uses. */
 async function inProcess(run: Run, values: string, count: number): Promise<Reader[]> {
   const readers: Reader[] = [];
   const start = async (runtime: string, command: string, entry: string) => {
@@ -102,11 +102,12 @@ async function peers(run: Run, family: "v4" | "v6", count: number): Promise<Read
 /** The sections that a lookup reads one after the other, each as often as most lookups read it. */
 const READS = {
   v4: ["v4Directory", "v4Nodes", "answerStarts", "answers"],
-  // The first stands for the index by the first 32 bits, which is as large; then two nodes of two cache lines each.
+  // The first entry stands for the index of the first 32 bits, which is as large as the nodes. Two nodes of two cache
+  // lines each follow.
   v6: ["v6Nodes", "v6Nodes", "v6Nodes", "v6Nodes", "v6Nodes", "answerStarts", "answers"],
 } as const;
 
-/** What the memory alone takes: the same number of reads, each at a random place of its section. */
+/** The cost of memory access only: as many reads as a lookup makes, each at a random place in its section. */
 async function floor(run: Run, family: "v4" | "v6", count: number): Promise<Reader[]> {
   const path = data.openCurrent(data.releaseFolder(run.checkout)).segmentPath("geo");
   const program = compiled("floor", [], run);
@@ -120,7 +121,7 @@ async function floor(run: Run, family: "v4" | "v6", count: number): Promise<Read
   return [{ who: "the reads of memory alone (C)", way: "lines", count, program: started }];
 }
 
-/** Email addresses: half of them at domains that a list has, half at unknown ones. */
+/** A file of email addresses, half of them at listed domains and half at unknown ones. */
 function emailFile(segmentPath: string, count: number): string {
   const listed = [...EmailSegment.open(readFileSync(segmentPath)).domains()].map(({ name }) => name);
   const next = randomWords(SEED);
@@ -133,7 +134,7 @@ function emailFile(segmentPath: string, count: number): string {
   return path;
 }
 
-/** CPU time of a lookup: wall time would count the turns of the neighbour on the same core. */
+/** Compares the CPU time of lookups. Wall time would include the neighbour's turns on the same core. */
 async function besideNeighbours(run: Run, what: string, readers: readonly Reader[], plot: string) {
   const contestants = readers.map(({ who, way, count, program }) => {
     const some = Math.min(count, MAX_PRESSED);

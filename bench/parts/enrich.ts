@@ -1,7 +1,7 @@
-// enrich.ts: `inkling enrich` over a file of one column.
+// enrich.ts: measures `inkling enrich` over a file with one column.
 //
-// From start to end of the process, on all cores. Rows are random IPv4 addresses, to which the default members are added, or
-// only country and city. Memory is that of the process with the most, mapped files included.
+// It measures from the start to the end of the process, on all cores. Rows are random IPv4 addresses. `enrich` adds the
+// default members, or only country and city. Memory is the peak of the largest process, including mapped files.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -15,7 +15,7 @@ const WHAT = "enrich, a column of random IPv4";
 const SAMPLE_MS = 50;
 const NEWLINE = 0x0a;
 
-/** Runs a command over a file. @throws Error when it fails, or did not write every row */
+/** Runs a command over a file. @throws Error if it fails or does not write every row */
 async function enrich(
   command: readonly string[],
   rows: number,

@@ -1,7 +1,8 @@
-// group.ts: eight hosts as one service: how soon a change is everywhere, and a release that a channel publishes.
+// group.ts: measures eight hosts as one service: how soon a change applies on all hosts, and how they follow a
+// channel's release.
 //
-// All hosts, the database, the publisher and the measurement share two cores: what each server works for a release, and
-// reads of it, is what another machine can be judged by.
+// All hosts, the database, the publisher and the measurement share two cores. To judge another machine, use each
+// server's CPU time for a release and the bytes that it reads.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +26,7 @@ const PATH = `/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
 type Host = Awaited<ReturnType<typeof startInkling>>;
 const HOSTS = 8;
 
-/** Its own database for a group. @returns its address, and that of the proxy before it */
+/** Starts a database for one group. @returns the database's address, its address through a proxy, and the proxy */
 async function startDatabase(run: Run) {
   const postgres = await Postgres.create();
   run.defer(() => postgres.close());
@@ -35,7 +36,7 @@ async function startDatabase(run: Run) {
   return { direct, through: direct.replace(`:${postgres.port}/`, `:${proxy.port}/`), proxy };
 }
 
-/** Starts hosts, each with its own data folder, and waits until all know of each other. */
+/** Starts hosts with a data folder each, and waits until every host counts all hosts. */
 async function startHosts(
   run: Run,
   folders: readonly string[],
@@ -49,7 +50,7 @@ async function startHosts(
   return hosts;
 }
 
-/** A lookup at a host: its status, the release that answered, and its body. */
+/** Looks up a path at a host. @returns the status, the release that answered, and the body */
 async function lookUpAt(
   { port }: Pick<Host, "port">,
   path: string,
@@ -60,7 +61,7 @@ async function lookUpAt(
   return { status: response.status, release: response.headers.get("inkling-data-version"), body };
 }
 
-/** The number of the ruleset that decides at a host. */
+/** The number of the ruleset that a host decides with. */
 async function rulesetAt({ port }: Host, headers: Readonly<Record<string, string>>): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${port}/v1/assess`, {
     method: "POST",
@@ -70,17 +71,17 @@ async function rulesetAt({ port }: Host, headers: Readonly<Record<string, string
   return ((await response.json()) as { ruleset: number }).ruleset;
 }
 
-/** A change, and how a host's answer shows that it applies there. */
+/** A change, and how a host's answer shows that the change applies there. */
 interface Change {
   readonly make: () => Promise<unknown>;
   readonly isSeen: (host: Host) => Promise<boolean>;
 }
 
-/** @returns ms from the change to the last host that applies it, for each */
+/** @returns for each change, milliseconds until the last host applies it */
 async function timeChanges(hosts: readonly Host[], changes: readonly Change[]): Promise<number[]> {
   const times: number[] = [];
   for (const { make, isSeen } of changes) {
-    await Bun.sleep(300 + 700 * Math.random()); // at any moment between two checks
+    await Bun.sleep(300 + 700 * Math.random()); // a random moment between two checks
     const from = performance.now();
     await make();
     const seen = hosts.map(async (host) => {
@@ -139,7 +140,7 @@ async function measureChanges(
       let published = 0;
       return {
         make: async () => {
-          const text = `# ${++rulesetCount}`; // of another text: the same one is not published again
+          const text = `# ${++rulesetCount}`; // a different text, because an equal text is not published again
           const ruleset = { text, note: "" };
           published = (await opened.rulesets.publish(ruleset, { actor: "bench", way: "cli" })).number;
         },
@@ -159,10 +160,10 @@ async function measureChanges(
   }
 }
 
-/** After the last server serves a release: what it still does about it counts. */
+/** Milliseconds to wait after the last server serves a release, because the server's later work counts too. */
 const AFTER_MS = 5_000;
 
-/** What servers follow: a folder behind a web server that counts what it sends. */
+/** Serves a folder for the servers to follow, and counts the bytes that it sends. */
 function serveFolder(run: Run, folder: string) {
   const sent = { bytes: 0 };
   const server = Bun.serve({
@@ -180,7 +181,7 @@ function serveFolder(run: Run, folder: string) {
   return { url: `http://127.0.0.1:${server.port}`, sent };
 }
 
-/** A data folder with the current release of another, and nothing else of it. Copied: links would change its files' stamps. */
+/** A data folder with a copy of only the current release of another data folder. */
 async function folderWith(run: Run, dataDir: string): Promise<string> {
   const folder = temporaryFolder(run, data.cacheFolder("group"));
   const parts = ["releases", "segments", store.DATA_FOLDER.current].map((name) => join(dataDir, name));
@@ -211,7 +212,7 @@ async function measureChannel(run: Run, database: string): Promise<void> {
   const hosts = await startHosts(run, folders, env);
   log("making the second release");
   const next = publishMarked(builder, current, ["reputation", "email"]);
-  // All have found their first release sound, and the channel at it.
+  // All hosts have verified their first release, and have followed the channel to it.
   for (const { adminPort } of hosts) {
     const metrics = async () => (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
     await until(async () => /^inkling_channel_version /m.test(await metrics()));
@@ -247,14 +248,14 @@ async function measureChannel(run: Run, database: string): Promise<void> {
 }
 
 type SegmentKind = (typeof engine.SEGMENT_OF)[engine.Lookup];
-/** A text that answers of a kind have. */
+/** A text that is in a kind's answers. */
 const TEXTS: Readonly<Record<SegmentKind, string>> = {
   geo: '"continent":',
   reputation: '"is_proxy":',
-  email: '.com"', // of a provider: the rest of an answer is not in the segment
+  email: '.com"', // the end of a provider, because the segment does not have the rest of the answer
 };
 
-/** Replaces a text in the answers of a segment, and renews its checksums (packages/engine/segment-format.md). */
+/** Replaces a text in a segment's answers and updates the checksums (packages/engine/segment-format.md). */
 function markSegment(bytes: Uint8Array, kind: SegmentKind): void {
   const segment = engine.openSegment(bytes, kind);
   const text = TEXTS[kind];
@@ -273,7 +274,7 @@ function markSegment(bytes: Uint8Array, kind: SegmentKind): void {
   header.setUint32(32, engine.headerChecksum(bytes, body), true);
 }
 
-/** Publishes the current release of a data folder again, marked in these kinds. @returns its manifest */
+/** Publishes a data folder's current release again, with marked segments of these kinds. @returns its manifest */
 function publishMarked(
   dataDir: string,
   { manifest, segmentPath }: CurrentRelease,

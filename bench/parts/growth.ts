@@ -1,6 +1,7 @@
-// growth.ts: geolocation with today's ranges, 4 and 10 times as many (lib/grow.ts): lookup, memory, build time, file size.
+// growth.ts: measures geolocation with today's ranges, and with 4 and 10 times as many (lib/grow.ts): lookup time,
+// memory, build time, file size.
 //
-// The same addresses for all sizes. 10 times takes two minutes, 8 GB of memory and 3 GB of disk.
+// All sizes use the same addresses. A factor of 10 takes two minutes, 8 GB of memory and 3 GB of disk.
 
 import { freemem } from "node:os";
 import { join } from "node:path";
@@ -14,7 +15,7 @@ import { figure } from "../lib/stats.ts";
 
 const FACTORS = [1, 4, 10];
 const BLOCK = 64;
-/** Memory that making a segment takes at most, for each time of today's ranges. */
+/** Maximum bytes of memory for building a segment, per unit of the factor. */
 const BYTES_PER_FACTOR = 0.9e9;
 
 export async function measureGrowth(run: Run): Promise<void> {

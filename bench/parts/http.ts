@@ -1,30 +1,37 @@
-// http.ts: single lookups over HTTP: Inkling's with everything on, beside nginx with geoip2 and a Bun.serve that does nothing.
+// http.ts: compares single lookups over HTTP: Inkling's with everything on, nginx with geoip2, and a Bun.serve that
+// does nothing.
 //
-// Every server runs on one core, the client on the other: 64 keep-alive connections, the same random IPv4 addresses in the
-// same order. CPU is the operating system's account of the server's processes. Where wrk takes nearly all of its core, the
-// rate is the client's.
+// Every server runs on one core and the client on the other, with 64 keep-alive connections and the same random IPv4
+// addresses in the same order. The CPU time is what the operating system records for the server's processes. If wrk
+// uses nearly all of its core, the client limits the rate.
 
 import { join } from "node:path";
 import { knownAddresses, openCurrent, releaseFolder } from "../lib/data.ts";
-import { fullLoad, pathsFile } from "../lib/load.ts";
+import { fullLoad, pathsFile, steadyLoad } from "../lib/load.ts";
 import { hasCommand, nginxModule, PEERS, versionOf } from "../lib/peers.ts";
 import { compareUnderPressure } from "../lib/pressure.ts";
 import { privateMemory, SERVER_CORE } from "../lib/proc.ts";
 import type { Run } from "../lib/record.ts";
 import { AUTHORIZED, freePort, type Running, startInkling, startServer } from "../lib/server.ts";
+import { median } from "../lib/stats.ts";
 import { startNginx } from "../peers/nginx.ts";
 
 const PATH = "/v1/ip-intel/geolocate/";
 const WHAT = "geolocate, random IPv4";
 const CPU = "CPU per request";
+const USED = "Bun.serve, its interface used as by a lookup";
 const RATE = "requests on one core";
+const SLOWEST = "99.9 % of answers at half of capacity, within";
 
 interface Server {
   readonly who: string;
   readonly running: Running;
-  /** A file of the paths that it is sent. */
+  /** The file of the paths to request. */
   readonly paths: string;
-  /** A variant of another, with an access log or the like: not measured beside neighbours. */
+  /**
+   * Whether it is a variant of another server, such as one with an access log. Variants are not measured beside
+   * neighbours.
+   */
   readonly isVariant?: boolean;
 }
 
@@ -62,20 +69,22 @@ async function startPeers(run: Run, paths: string, bytes: number, headers: Heade
   const kept = [...headers].filter(([name]) => !["content-length", "date"].includes(name));
   const bare = [String(bytes), JSON.stringify(Object.fromEntries(kept))];
   const bun = [process.execPath, "--no-install", join(PEERS, "bare.ts")];
-  const port = freePort();
-  const command = [...bun, String(port), ...bare];
-  servers.push({
-    who: "bare Bun.serve",
-    running: await startServer(run, command, port, "/", { core: SERVER_CORE }),
-    paths,
-  });
+  for (const [who, ...more] of [["bare Bun.serve"], [USED, "used"]] as const) {
+    const port = freePort();
+    const command = [...bun, String(port), ...bare, ...more];
+    const running = await startServer(run, command, port, "/", { core: SERVER_CORE });
+    servers.push({ who, running, paths });
+  }
   return servers;
 }
 
-async function underFullLoad(run: Run, servers: readonly Server[]): Promise<void> {
+/** @returns requests per second of each server on its core, by contestant: the median of the rounds */
+async function underFullLoad(run: Run, servers: readonly Server[]): Promise<Map<string, number>> {
+  const rates = new Map<string, number[]>(servers.map(({ who }) => [who, []]));
   const contestants = servers.map(({ who, running, paths }) => {
     const measure = async () => {
       const { cpu, rate, clientShare } = await fullLoad(running, paths, run.size(2, 1));
+      rates.get(who)?.push(rate);
       return {
         [`${CPU}, µs`]: cpu,
         [`${RATE}, /s`]: rate,
@@ -87,6 +96,20 @@ async function underFullLoad(run: Run, servers: readonly Server[]): Promise<void
   await run.alternate(contestants, run.size(7, 1));
   for (const { who, running } of servers)
     run.row(WHAT, who, "private memory after the load, MB", [privateMemory(running.pid)]);
+  return new Map([...rates].map(([who, values]) => [who, median(values)]));
+}
+
+/** The slowest answers of each server, while it gets half of the requests that it answers under full load. */
+async function atHalfCapacity(run: Run, servers: readonly Server[], rates: Map<string, number>) {
+  if (!hasCommand(run, "h2load", "h2load (the client at a fixed rate)")) return;
+  const contestants = servers.map(({ who, running, paths }) => {
+    const measure = async () => {
+      const slowest = await steadyLoad(run, running, paths, (rates.get(who) ?? 0) / 2, run.size(3, 1));
+      return { [`${SLOWEST}, ms`]: slowest };
+    };
+    return { what: WHAT, who, measure };
+  });
+  await run.alternate(contestants, run.size(7, 1));
 }
 
 async function besideNeighbours(run: Run, servers: readonly Server[]): Promise<void> {
@@ -114,9 +137,10 @@ export async function measureHttp(run: Run): Promise<void> {
     const { headers } = await fetch(url, { headers: AUTHORIZED });
     servers.push(...(await startPeers(run, paths, size, headers)));
   }
-  await underFullLoad(run, servers);
+  const rates = await underFullLoad(run, servers);
+  const compared = servers.filter(({ isVariant }) => !isVariant);
+  await atHalfCapacity(run, compared, rates);
   if (run.hasPressure) {
-    const compared = servers.filter(({ isVariant }) => !isVariant);
     await besideNeighbours(run, compared);
   }
   run.note(versionOf("wrk", "-v").split(" Copyright")[0]!);

@@ -1,6 +1,7 @@
-// start.ts: from exec to the first answer from data: the first start, which builds, and later ones.
+// start.ts: measures the time from exec to the first answer from data, for the first start, which builds a release, and
+// for later starts.
 //
-// Packages are installed. Publishers are not contacted (INKLING_OFFLINE=1).
+// Packages are installed beforehand. Publishers are not contacted (INKLING_OFFLINE=1).
 
 import { availableParallelism } from "node:os";
 import { join } from "node:path";

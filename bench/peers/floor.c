@@ -1,10 +1,11 @@
-// floor.c: what a lookup costs in memory alone: as many dependent reads of random cache lines as a lookup makes, each in the
-// section of the segment that the lookup reads in the same place.
+// floor.c: the memory cost of a lookup without the lookup itself. It makes as many dependent reads of random cache lines
+// as a lookup does, each in the segment section that the lookup reads at that point.
 //
-// run  floor SEGMENT OFFSET:BYTES ...; then as reader.mjs: "lines COUNT BLOCK" on standard input, a line of figures out
+// run  floor SEGMENT OFFSET:BYTES ...; then "lines COUNT BLOCK" on standard input, and a line of figures out, as in
+//      reader.mjs
 //
-// A section stands as often as it is read. The place of a line depends on what the line before holds, so no read can begin
-// before the last one has ended.
+// A section is listed as often as it is read. The place of a line depends on the content of the line before, so no read
+// can begin before the last one has ended.
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -60,5 +61,5 @@ int main(int count, char **arguments) {
     puts("]");
     fflush(stdout);
   }
-  return state == 1; // uses it
+  return state == 1; // keeps the result in use
 }

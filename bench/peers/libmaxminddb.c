@@ -1,9 +1,11 @@
-// libmaxminddb.c: libmaxminddb for the same questions: text of an address in, what is known about it out.
+// libmaxminddb.c: answers the same questions with libmaxminddb: it finds the record for the text of an address.
 //
-// run  libmaxminddb DATABASE ADDRESSES; then as reader.mjs: "WAY COUNT BLOCK" on standard input, a line of figures out
+// run  libmaxminddb DATABASE ADDRESSES; then "WAY COUNT BLOCK" on standard input, and a line of figures out, as in
+//      reader.mjs
 //
-// Ways: "string" is the library's function for text (MMDB_lookup_string: getaddrinfo), "find" the fastest one (inet_pton,
-// MMDB_lookup_sockaddr); "fields" also reads country, state, city and coordinates, "json" also prints them as our answer.
+// Ways: "string" uses the library's function for text (MMDB_lookup_string, which calls getaddrinfo). "find" uses the
+// fastest function (inet_pton, MMDB_lookup_sockaddr). "fields" also reads country, state, city and coordinates. "json"
+// also prints these in the form of Inkling's answer.
 
 #include <arpa/inet.h>
 #include <maxminddb.h>
@@ -17,7 +19,7 @@ enum way { STRING, FIND, FIELDS, JSON, WAYS };
 static const char *NAMES[WAYS] = {"string", "find", "fields", "json"};
 
 static MMDB_s database;
-static uint64_t sink; // takes what was read, so that the compiler does not remove the reading
+static uint64_t sink; // collects what was read, so that the compiler keeps the reads
 
 static double now_ns(void) {
   struct timespec t;
@@ -83,5 +85,5 @@ int main(int count, char **arguments) {
     puts("]");
     fflush(stdout);
   }
-  return sink == 1; // uses it
+  return sink == 1; // keeps the result in use
 }

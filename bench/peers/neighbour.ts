@@ -1,12 +1,14 @@
-// neighbour.ts: another tenant of the machine: streams through its memory, so that the caches hold its data instead.
+// neighbour.ts: plays another tenant of the machine. It streams through its memory, so that the caches hold its data
+// instead of the measured program's.
 //
 // run  bun neighbour.ts MEGABYTES
-// out  "ready" once its memory is there; at SIGTERM a line of JSON: gigabytes read since then, and written as many; seconds
+// out  "ready" once its memory is allocated; at SIGTERM, a line of JSON with the seconds and the gigabytes read since
+//      then; it wrote as many gigabytes
 
 const DOUBLES_A_LINE = 8;
 const memory = new Float64Array((Number(process.argv[2]) * 1e6) / Float64Array.BYTES_PER_ELEMENT).fill(1);
 
-/** Reads and writes one number of every cache line, in order. */
+/** Reads and writes one number in every cache line, in order. */
 function pass(): void {
   for (let i = 0; i < memory.length; i += DOUBLES_A_LINE) memory[i]! += 1;
 }
@@ -20,7 +22,7 @@ const from = performance.now();
 while (!isOver) {
   pass();
   passes++;
-  await new Promise(setImmediate); // a signal is delivered between two passes
+  await new Promise(setImmediate); // signals are delivered between two passes
 }
 const seconds = (performance.now() - from) / 1000;
 process.stdout.write(`${JSON.stringify({ gigabytes: (passes * memory.byteLength) / 1e9, seconds })}\n`);

@@ -1,6 +1,6 @@
-// nginx.ts: starts nginx.conf in one of three variants: "bare" looks up and prints five fields; "guarded" also checks a key,
-// limits its rate and writes an access log; "alike" checks a key and sends as many members and headers as Inkling's, those that
-// its database lacks (names of countries …) as constants.
+// nginx.ts: starts nginx.conf in one of three variants. "bare" looks up an address and prints five fields. "guarded"
+// also checks a key, limits the rate of the key and writes an access log. "alike" checks a key and sends as many
+// members and headers as Inkling does. Members that nginx's database lacks (such as names of countries) are constants.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const HEADERS = `add_header ETag '"0123456789abcdef"';
     add_header RateLimit '"rate";r=999999;t=1';`;
 const CHECK_KEY = "if ($is_known = 0) { return 401; }";
 
-/** Starts it on the server's core, with one worker process. */
+/** Starts nginx on the server's core with one worker process. */
 export async function startNginx(
   run: Run,
   kind: "bare" | "guarded" | "alike",

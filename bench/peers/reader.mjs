@@ -1,16 +1,16 @@
-// reader.mjs: our lookups in process, on request, so that rounds of several programs can alternate. Plain JavaScript, for
-// Node and Bun.
+// reader.mjs: runs Inkling's in-process lookups on request, so that rounds of several programs can alternate. Plain
+// JavaScript, for Node and Bun.
 //
 // run  bun|node reader.mjs READER DATABASE VALUES MODULE
-//      READER: geo, reputation or email, with a segment and the engine's module; or local, with a data folder and the
-//      module of @inkling/local
+//      READER is geo, reputation or email, with a segment and the engine's module; or local, with a data folder and the
+//      module of @inkling/local.
 // in   a line "WAY COUNT BLOCK": look up the first COUNT values in this way, and time each BLOCK of them
-// out  "ready VERSION" once; then for each line a JSON array: ns per value, one figure a block
-// err  ends when no value is found: the times would be those of misses
+// out  "ready VERSION" once; then for each line a JSON array of ns per value, with one figure per block
+// err  exits if no value is found, because the times would be those of misses
 //
-// Ours does what the server does for a lookup: parse, unwrap, special use, find, and the answer's bytes: "answer" takes a
-// view of the segment, as the server hands it to the socket, and reads its last byte; "copy" copies all to a buffer;
-// "blocks" takes BLOCK texts at once.
+// The lookup does what the server does: parse, unwrap, check for special use, find, and get the answer's bytes.
+// "answer" takes a view of the segment, as the server passes it to the socket, and reads its last byte. "copy" copies
+// the whole answer to a buffer. "blocks" takes BLOCK texts at once.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -21,7 +21,7 @@ const isBun = typeof Bun !== "undefined";
 const runtime = isBun ? `Bun ${Bun.version}` : `Node ${process.versions.node}`;
 const CLOSING_BRACE = 0x7d;
 
-/** Bun maps a file; Node, which cannot, reads it once. */
+/** Bun maps the file. Node cannot map files, so it reads the file once. */
 function open(path) {
   if (isBun) return Bun.mmap(path, { shared: false });
   const read = readFileSync(path);
@@ -49,9 +49,9 @@ async function ours() {
   const out = new Uint8Array(4096);
   const isAnswer = (answer) => answer !== undefined && answer[answer.length - 1] === CLOSING_BRACE;
   const answerer = new engine.Answerer();
-  const block = AddressBlock && new AddressBlock(answerer); // an earlier checkout has none
+  const block = AddressBlock && new AddressBlock(answerer); // earlier checkouts have none
   const answerAll = (texts) =>
-    block.answerAll.length === 3 // as in earlier checkouts
+    block.answerAll.length === 3 // the signature in earlier checkouts
       ? block.answerAll(lookup, texts, source)
       : block.answerAll(answerer, lookup, texts, source);
   const states = engine.dataStates({ missing: [], partial: [] });
@@ -74,7 +74,7 @@ async function ours() {
   };
 }
 
-/** What an application calls: bytes of one value and of many, and the object that the promise brings. */
+/** The calls of an application: bytes for one value and for many, and the object from the promise. */
 async function local() {
   const { createLocal } = await import(pathToFileURL(enginePath).href);
   const inkling = await createLocal({ data: database });
@@ -86,7 +86,7 @@ async function local() {
 }
 
 const ways = reader === "local" ? await local() : await ours();
-// Each value is its own string, not a slice of the file.
+// Copies each value to its own string, because a slice would refer to the whole file.
 const values = readFileSync(valuesPath, "latin1")
   .trimEnd()
   .split("\n")
@@ -98,7 +98,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   process.stdout.write(`${JSON.stringify(await pass(way, Number(count), Number(block)))}\n`);
 }
 
-/** "blocks" takes a block at once; "object" returns promises. */
+/** Times one pass. "blocks" takes a whole block at once, and "object" returns promises. */
 async function pass(way, count, block) {
   const lookUp = ways[way];
   const times = [];

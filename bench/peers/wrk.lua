@@ -1,6 +1,6 @@
--- wrk.lua: requests of the lines in a file, in turn: a path is sent with GET, a JSON object with POST to /v1/assess.
+-- wrk.lua: sends a request for each line of a file, in turn: a path with GET, a JSON object with POST to /v1/assess.
 -- Arguments: the file, a bearer token.
--- Requests are made before the load: during it Lua only returns the next one.
+-- The requests are formatted before the load begins, so that Lua only returns the next request during the load.
 
 local requests = {}
 local i = 0

@@ -1,7 +1,7 @@
 // builds.ts: the two releases that figures are measured on, and lookups in them.
 //
-// in   the checkout, the mirror where there is one
-// out  releases: from the mirror, and from the npm packages alone
+// in   the checkout, and the mirror if there is one
+// out  releases: one from the mirror, and one from the npm packages only
 
 import { existsSync } from "node:fs";
 import {
@@ -57,7 +57,9 @@ export interface Location {
   };
 }
 
-/** What a release says about an address; undefined for a special-use one, and where it has no data. */
+/**
+ * Looks up addresses in a release. Results are undefined for special-use addresses, and if the release has no data.
+ */
 export function lookups(release: LoadedRelease) {
   const answerer = new Answerer();
   const source = { release, overrides: Overrides.NONE, now: 0, mode: "up" } as const;

@@ -1,9 +1,10 @@
-// decisions.ts: what the default weights decide about visitors that are known to be good or bad.
+// decisions.ts: what the default weights decide about visitors who are known to be good or bad.
 //
-// in   a release, never-flag lists, lists of the mirror
-// out  figures: how many good visitors are denied or challenged, and how many bad ones are not
-// note No list of abusive sign-ups is public. A live disposable domain stands for a bad mailbox; the recall is that of the
-//      lists, as bench/truth/domains.ts holds one out. Good visitors come from an access network that no list names.
+// in   a release, never-flag lists, lists from the mirror
+// out  figures: how many good visitors and how many bad visitors are denied or challenged
+// note There is no public list of abusive sign-ups. A live disposable domain stands for a bad mailbox, so recall here
+//      is the recall of the lists. bench/truth/domains.ts measures that recall with a list held out. A mailbox is
+//      combined with an address in an access network that no list names.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +22,7 @@ import type { Build } from "./builds.ts";
 import { count, share, type TruthRow } from "./rows.ts";
 import { isThere, SAMPLE } from "./samples.ts";
 
-/** An address of a large access network. */
+/** An address in a large access network. */
 const AT_HOME = "86.150.10.20";
 const decoder = new TextDecoder();
 
@@ -51,7 +52,7 @@ export function measureDecisions({ mode, release }: Build): TruthRow[] {
     );
     if ("reason" in answers) return undefined;
     const facts = visitorFacts(input, answers, DEFAULT_RULESET.schema, source.now);
-    // What the seeds lack would challenge everybody: these rows are about what the data says.
+    // Otherwise, data that the seeds lack would challenge everyone. These rows are about what the data says.
     return assess(facts, { ...DEFAULT_RULESET, onMissing: "allow" }, answers.degraded).action;
   };
   return samples(mode).flatMap(({ name, visitors, good, seen }): TruthRow[] => {
@@ -88,7 +89,7 @@ function samples(mode: Build["mode"]): Sample[] {
   const seen = mode === "mirror" ? "built from" : "held out";
   if (isThere(SAMPLE.universities)) {
     const { list } = JSON.parse(readFileSync(SAMPLE.universities.path, "utf8")) as { list: string[] };
-    // Both top-level domains are gone: no mail can reach them.
+    // Both top-level domains no longer exist, so no mail can reach them.
     const visitors = list.filter((domain) => !/\.(?:yu|an)$/.test(domain)).map(mailbox);
     found.push({ name: "universities, from an access network", visitors, good: true, seen: "held out" });
   }

@@ -1,11 +1,12 @@
-// domains.ts: disposable domains found, and ordinary ones called disposable, by the policy on the lists of each build.
+// domains.ts: how many disposable domains the policy finds, and how many ordinary domains it calls disposable, with the
+// lists of each build.
 //
 // in   the lists of the mirror and of the seeds; samples (samples.ts)
-// out  figures for both
-// note No list of live disposable services is independent of all feeds, so a list is held out: the policy judges without it,
-//      and what it finds of that list's domains is the recall. The mirror's disposable-domains takes entries from either list, so
-//      the true recall lies between the two rows. Live are domains that FakeFilter still saw on their service's page in the 30 days
-//      before its copy.
+// out  figures for the lists of the mirror and for those of the seeds
+// note No list of live disposable services is independent of all feeds. So one list is held out: the policy judges
+//      without it, and the recall is the share of that list's domains that it still finds. The mirror's
+//      disposable-domains takes entries from either list, so the true recall lies between the two rows. "Live" domains
+//      are those that FakeFilter still saw on their service's page in the 30 days before the date of FakeFilter's copy.
 
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -29,11 +30,14 @@ import { isThere, SAMPLE } from "./samples.ts";
 const COMPILER = join(ROOT, "packages/compiler");
 const LIVE_SECONDS = 30 * 86_400;
 const DOMAIN_FEEDS = FEEDS.filter(({ format, optIn }) => isDomainFormat(format) && optIn === undefined);
-/** Both take entries from the other lists; the second is the first without domains that have no mail server. */
+/** Both take entries from the other lists. The second is the first without domains that have no mail server. */
 const COLLECTIONS = ["disposable-domains", "disposable-domains-mx"];
 const POPULAR = ["cloudflare-top-100k", "tranco-10k"] as const;
 
-/** The two that the issue asks for: recall of live services, and ordinary popular domains that are called disposable. */
+/**
+ * Two main measures: recall of live services, and ordinary popular domains that are called disposable. `more` has
+ * further measures.
+ */
 export function measureDisposable(): {
   readonly main: readonly TruthRow[];
   readonly more: readonly TruthRow[];
@@ -59,7 +63,10 @@ export function measureDisposable(): {
 
 const ORDINARY = "popular and disposable, services apart";
 
-/** On lists that the build does not use; the mirror guards with Cloudflare's, so that each half is tried without it. */
+/**
+ * Counts wrong verdicts on lists that the build does not use. The mirror uses Cloudflare's list as a guard, so the
+ * sample from that list is judged without the guard.
+ */
 function ordinaryRows(mode: Mode, claims: readonly DomainClaims[]): TruthRow[] {
   const lists = claims.filter(({ subject }) => subject === "disposable");
   const wrong = (of: readonly DomainClaims[], domains: readonly string[]) =>
@@ -86,7 +93,7 @@ function ordinaryRows(mode: Mode, claims: readonly DomainClaims[]): TruthRow[] {
   return rows;
 }
 
-/** The registrable domains of what sites embed. */
+/** The registrable domains in the sample of embedded domains. */
 function embeddedDomains(): string[] {
   const lines = readFileSync(SAMPLE.embedded.path, "utf8").split("\n");
   const hosts = lines.map((line) => line.split(",", 1)[0]!).filter(Boolean);
@@ -178,7 +185,10 @@ function precisionRows(mode: Mode, claims: readonly DomainClaims[]): TruthRow[] 
   return rows;
 }
 
-/** A service by its own page or by two lists that do not copy each other: popular, and disposable all the same. */
+/**
+ * Is the domain a service according to its own page, or according to two lists that do not copy each other? A service
+ * may be both popular and disposable.
+ */
 function isServices(domain: string, lists: readonly DomainClaims[]): boolean {
   const naming = lists.filter(({ domains }) => walkUp(domain).some((name) => domains.has(name)));
   const known = naming.filter(({ feed }) => weightOf(feed) > 1);
@@ -190,7 +200,7 @@ const flagged = ({ disposable }: DomainVerdicts, domains: readonly string[]) =>
 
 const percent = (some: readonly string[], all: readonly string[]) => share(some.length, all.length);
 
-/** Every other domain in the order of names, which tells nothing about a domain. */
+/** Splits domains alternately in alphabetical order, because that order says nothing about a domain. */
 function split(domains: readonly string[]): readonly [string[], string[]] {
   const sorted = domains.toSorted();
   return [sorted.filter((_, i) => i % 2 === 0), sorted.filter((_, i) => i % 2 === 1)];
@@ -201,7 +211,7 @@ function claimsOf(from: "mirror" | "seeds"): DomainClaims[] {
     const seed =
       feed.seed && ([packageFile(feed.seed.package, feed.seed.files[0]!), feed.seed.format] as const);
     const own = feed.own && ([join(COMPILER, feed.own), feed.format] as const);
-    const copy = (from === "mirror" && mirrored(feed)) || own || seed; // in a build's order
+    const copy = (from === "mirror" && mirrored(feed)) || own || seed; // in the order that a build uses
     if (copy === undefined) return [];
     const { domains } = parseDomains(copy[1], readFileSync(copy[0]));
     return { feed: feed.id, subject: feed.sets as DomainSubject, domains, lineage: feed.lineage ?? [] };
@@ -213,7 +223,7 @@ function mirrored({ id, format }: (typeof DOMAIN_FEEDS)[number]) {
   return path === undefined ? undefined : ([path, format] as const);
 }
 
-/** FakeFilter's package has when it first and last saw each domain, in seconds since 1970. */
+/** FakeFilter's package records when it first and last saw each domain, in seconds since 1970. */
 function liveDomains(): string[] {
   const file: { t: number; domains: Record<string, { hosts: Record<string, { lastseen: number }> }> } =
     JSON.parse(readFileSync(packageFile("fakefilter", "json/data_version2.json"), "utf8"));

@@ -1,8 +1,10 @@
-// kinds.ts: of how much of the internet the kind of the network is known, and how often it is right.
+// kinds.ts: measures for how much of the internet the network kind is known, and how often the kind is right.
 //
-// in   a release, which systems announce which networks (the npm package), the lists of hosting systems, PeeringDB's types
+// in   a release; which systems announce which networks (the npm package); the lists of hosting systems; PeeringDB's
+//      types
 // out  figures
-// note PeeringDB's types are what operators state of themselves: many a host says "Cable/DSL/ISP", an NSP is anything.
+// note Operators choose their own PeeringDB types. Many hosting companies choose "Cable/DSL/ISP", and an NSP can be
+//      anything.
 
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -15,7 +17,7 @@ import { type Build, lookups } from "./builds.ts";
 import { share, type TruthRow } from "./rows.ts";
 import { isThere, SAMPLE } from "./samples.ts";
 
-/** PeeringDB's types -> kinds that are right for it, and the share that is to be known. */
+/** For each PeeringDB type, the target share of known kinds, and the kinds that are right. */
 const TYPES: Readonly<Record<string, readonly [target: string, ...kinds: string[]]>> = {
   "Cable/DSL/ISP": ["at least 75 %", "isp", "mobile"],
   Content: ["at least 60 %", "hosting", "business"],
@@ -29,10 +31,10 @@ interface Space {
   known: number;
 }
 
-/** What a release says of the systems, by the first address of each network that they announce. */
+/** What a release says about the systems, by the first address of each network that they announce. */
 interface Systems {
   readonly kinds: ReadonlyMap<number, string>;
-  /** Announced space of each, in IPv4 addresses. */
+  /** Announced address space of each system, in IPv4 addresses. */
   readonly size: ReadonlyMap<number, number>;
   readonly v4: Space;
   readonly v6: Space;
@@ -82,7 +84,7 @@ function systemsOf({ release }: Build): Systems {
   return { kinds, size, v4: spaces[4], v6: spaces[6] };
 }
 
-/** Systems on the public lists of hosting companies, of which the build from the mirror has read them. */
+/** Rows for systems on public lists of hosting companies. The build from the mirror has read these lists. */
 function hostingRows(mode: Build["mode"], kinds: Systems["kinds"], size: Systems["size"]): TruthRow[] {
   const lists = FEEDS.filter(({ format, systems }) => isSystemFormat(format) && systems?.kind === "hosting");
   const files = lists.flatMap((feed) => {

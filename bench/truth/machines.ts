@@ -1,8 +1,9 @@
-// machines.ts: crawlers, monitors, webhook senders and Tor exits: known, and neither flagged nor cleared by mistake.
+// machines.ts: whether crawlers, monitors, webhook senders and Tor exits are known, and neither flagged nor cleared by
+// mistake.
 //
 // in   a release, the operators' own lists in the mirror
 // out  figures
-// note The mirror's build has read these lists; the seeds have our own copies of some.
+// note The mirror's build has read these lists. The seeds have Inkling's copies of some of them.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,7 @@ import { MIRROR } from "../lib/shared-folders.ts";
 import { type Build, lookups } from "./builds.ts";
 import { count, type TruthRow } from "./rows.ts";
 
-/** The twelve of the issue; those without a feed publish nothing that names their crawler only. */
+/** Twelve operators. Those without a feed publish nothing that names only their crawler. */
 const OPERATORS = [
   ...["openai", "apple", "duckduckgo", "ahrefs", "commoncrawl", "perplexity"],
   ...["meta", "x", "yandex", "semrush", "microsoft", "google"],
@@ -69,7 +70,10 @@ export function measureMachines({ mode, release }: Build): TruthRow[] {
   return [...rows, exitRow({ mode, release })];
 }
 
-/** An exit that a guard cleared: on Tor's list, and not flagged. From the seeds no list of exits is loaded. */
+/**
+ * Counts exits that a guard cleared, which means that they are on Tor's list but not flagged. The seeds load no list of
+ * exits.
+ */
 function exitRow({ mode, release }: Build): TruthRow {
   const path = join(MIRROR, "tor-bulk-exits.txt");
   const measure = "Tor exits that a guard clears";

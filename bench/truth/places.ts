@@ -1,8 +1,10 @@
-// places.ts: how often a place lies within its radius, by class of network, and whether the country is that of the operator.
+// places.ts: how often a place lies within its radius, by kind of network, and whether its country is what the operator
+// states.
 //
 // in   a release, GeoLite2 (samples.ts), operators' geofeeds in the mirror
-// out  figures; GeoLite2's own where it can be asked the same
-// note The radii were made from GeoLite2 (docs/accuracy-radius.md), by halves: "built from" here, "held out" there.
+// out  figures; also GeoLite2's own figures if they can be compared
+// note The radii were measured against GeoLite2 by halves of the address space (docs/accuracy-radius.md). They count as
+//      "built from" here, and as "held out" there.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +17,7 @@ import { count, share, type TruthRow } from "./rows.ts";
 import { isThere, SAMPLE } from "./samples.ts";
 
 const DRAWN = 300_000;
-/** With fewer places a class has no figure. */
+/** A kind with fewer places gets no figure. */
 const LEAST = 300;
 const KINDS = ["isp", "mobile", "hosting", "education", "government", "business", "unknown"];
 const GEOFEEDS = ["aws-geofeed", "google-cloud-geofeed", "microsoft-geofeed", "starlink-geofeed"];

@@ -1,4 +1,4 @@
-// Tables of figures: a column for each build, targets that are missed, and samples that are not there.
+// Tests the tables of figures: a column for each build, targets that are missed, and samples that are missing.
 
 import { expect, test } from "bun:test";
 import { type TruthRow, table } from "./rows.ts";

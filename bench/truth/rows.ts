@@ -1,23 +1,23 @@
-// rows.ts: a figure of bench/TRUTH.md, and the tables that figures are shown in.
+// rows.ts: a figure in bench/TRUTH.md, and the tables that show figures.
 //
-// in   figures, each of one sample and of one build: from a mirror, or from the seeds alone
-// out  Markdown: a line for each sample and measure, with a column for each build and one for GeoLite2
+// in   figures, each for one sample and one build: from a mirror, or only from the seeds
+// out  Markdown with a line for each sample and measure, and a column for each build and one for GeoLite2
 
-/** What answered: a release built from a mirror, one built from the npm packages only, or GeoLite2 beside us. */
+/** The source of the answers: a release built from a mirror, one built only from the npm packages, or GeoLite2. */
 export type Mode = "mirror" | "seeds" | "GeoLite2";
 export const MODES = ["mirror", "seeds", "GeoLite2"] as const;
 
 export interface TruthRow {
   readonly measure: string;
-  /** What was looked up, with its size. */
+  /** The name of the sample, with its size. */
   readonly sample: string;
   readonly mode: Mode;
-  /** As text: "99.1 %", "0 of 5,312"; undefined: it could not be measured, for the reason in `seen`. */
+  /** A text such as "99.1 %" or "0 of 5,312". Undefined if it could not be measured, for the reason in `seen`. */
   readonly value: string | undefined;
   readonly target?: string | undefined;
   /**
-   * built from: the build has read the sample itself. operator: a rule names its owner, the build has not its list.
-   * held out: neither. Where a sample is not on this machine: what is missing.
+   * "built from": the build has read the sample. "operator": a rule names the sample's owner, but the build has not
+   * read the owner's list. "held out": neither of these. Any other text says what is missing on this machine.
    */
   readonly seen: "built from" | "operator" | "held out" | `not measured: ${string}`;
 }
@@ -28,8 +28,8 @@ export const share = (some: number, all: number): string =>
   all === 0 ? "none" : `${((100 * some) / all).toFixed(1)} %`;
 
 /**
- * The value as the report shows it. A target says what is wanted of the first number: "0", "at most 5", "at least 69 %",
- * "60 to 75 %"; others are not judged.
+ * The value in the form of the report. A target such as "0", "at most 5", "at least 69 %" or "60 to 75 %" applies to
+ * the first number in the value. Other targets are not judged.
  */
 function judged(value: string, target = ""): string {
   const number = Number.parseFloat(value.replaceAll(",", ""));
@@ -49,7 +49,7 @@ export function table(rows: readonly TruthRow[]): string {
   for (const row of rows) {
     const key = [row.sample, row.measure, row.seen, row.target ?? ""].join("\t");
     const line = lines.get(key) ?? { first: row, values: new Map<Mode, string>() };
-    // GeoLite2 stands beside us: our targets are not its own.
+    // GeoLite2 is shown for comparison, and Inkling's targets do not apply to it.
     const shown = row.mode === "GeoLite2" ? row.value : row.value && judged(row.value, row.target);
     line.values.set(row.mode, shown ?? "");
     lines.set(key, line);

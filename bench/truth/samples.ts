@@ -1,20 +1,20 @@
-// samples.ts: the samples that no build reads, or not every build: where each is, what it is called, and where to get it.
+// samples.ts: the samples that some builds, or all, do not read: path, name, and where to get them.
 //
 // in   the mirror, the never-flag lists, and a folder of samples (INKLING_SAMPLES)
-// out  paths; a sample that is not there is named in the report, never dropped
+// out  paths; the report names missing samples and never drops them
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { BENCH } from "../lib/peers.ts";
 import { MIRROR, VECTORS } from "../lib/shared-folders.ts";
 
-/** Files that belong to other publishers and are in no mirror: each under the name below. */
+/** Folder for files that belong to other publishers and are in no mirror, each under the name below. */
 const SAMPLES = process.env.INKLING_SAMPLES;
 
 interface Sample {
   readonly name: string;
   readonly path: string;
-  /** For people: what to do to have it. */
+  /** Tells people how to get the sample. */
   readonly from: string;
 }
 

@@ -1,8 +1,8 @@
-// truth.ts: `npm run bench -- truth`: how right the answers are, by samples; writes bench/TRUTH.md, and tables of
-// docs/accuracy.md and docs/decision-reference.md.
+// truth.ts: `npm run bench -- truth` measures with samples how right the answers are. It writes bench/TRUTH.md, and
+// tables in docs/accuracy.md and docs/decision-reference.md.
 //
-// in   a release from the mirror where there is one, one from the npm packages, samples (samples.ts)
-// out  both files; a measure whose sample is not on this machine is named with what is missing
+// in   a release from the mirror if there is one, one from the npm packages, samples (samples.ts)
+// out  the three files; if a sample is not on this machine, its measure says what is missing
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ not that the list is right. **Operator**: a rule names the owner, the build has 
 seen neither. **Not measured**: the sample is not on this machine.
 `;
 
-/** @returns the file */
+/** @returns the path of TRUTH.md */
 export async function writeTruth(commit: string): Promise<string> {
   const made = await builds();
   const each = (measure: (build: (typeof made)[number]) => readonly TruthRow[]) => made.flatMap(measure);

@@ -36,6 +36,7 @@ export const MENU: readonly Section[] = [
       ["Email checks", "/email", "docs/email.md"],
       ["Mail hosts", "/mail-hosts", "docs/mail-hosts.md"],
       ["TypeScript client", "/client", "packages/client/README.md"],
+      ["TypeScript middleware", "/middleware", "packages/client/MIDDLEWARE.md"],
       ["Python client", "/python", "packages/python/README.md"],
       ["In process", "/local", "packages/local/README.md"],
       ["Reverse proxies", "/proxies", "docs/proxies.md"],

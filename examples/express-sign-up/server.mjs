@@ -22,11 +22,11 @@ app.post("/sign-up", async (request, response) => {
   for (const answer of [verdict, reputation])
     if (answer instanceof Unavailable) console.warn(`Inkling is unavailable: ${answer.error.code}`);
   const decision = decide(verdict, reputation);
-  // Here your application creates the account, for "challenge" only after a CAPTCHA or a confirmed email.
+  // Create the account here. For "challenge", create it only after a CAPTCHA or a confirmed email.
   response.status(STATUS[decision]).json({ decision });
 });
 
-/** What is known decides first; what is not known is never taken for harmless. */
+/** Known facts decide first. Unknown facts never count as harmless. */
 function decide(email, reputation) {
   if (!(email instanceof Unavailable) && (email.disposable || !email.valid)) return "refuse";
   if (email instanceof Unavailable || reputation instanceof Unavailable) return "challenge";

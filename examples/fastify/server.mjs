@@ -26,7 +26,7 @@ const body = {
 };
 app.post("/checkout", { schema: { body }, preHandler: refuseAbusers }, async (request) => {
   const place = await request.visitor.geolocate();
-  // Undefined if no feed knows the country: that is reviewed as well.
+  // Undefined if no feed has the country. Such an order is reviewed as well.
   const country = place instanceof Unavailable ? undefined : place?.country.iso_code;
   return { order: country === request.body.card_country ? "accepted" : "review" };
 });

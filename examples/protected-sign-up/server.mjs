@@ -1,7 +1,7 @@
 // server.mjs: a sign-up form that protect() guards, with Express.
 //
 // in   the form; POST /sign-up email=…; SERVER, KEY and PORT in the environment
-// out  {"account": "created" | "to be confirmed"}; 403 for a visitor who is denied
+// out  {"account": "created" | "to be confirmed"}; 403 for a denied visitor
 
 import { Inkling, Unavailable } from "@inkling/client";
 import { protect } from "@inkling/client/express";
@@ -20,8 +20,8 @@ app.get("/", (_request, response) => response.type("html").send(FORM));
 app.post("/sign-up", protect(inkling, { trustProxy: 1 }), ({ assessment }, response) => {
   const isUndecided = assessment instanceof Unavailable;
   const isTrusted = !isUndecided && assessment.action === "allow" && !assessment.review;
-  // Here your application creates the account and, unless the visitor is trusted, sends a link that confirms it. Keep
-  // `assessment.id` with the account: inkling.outcome(id, "abuse") tells Inkling later.
+  // Create the account here and, unless the visitor is trusted, send a link that confirms it. Store
+  // `assessment.id` with the account, so that inkling.outcome(id, "abuse") can report abuse later.
   response.status(201).json({ account: isTrusted ? "created" : "to be confirmed" });
 });
 

@@ -1,7 +1,8 @@
-// server.mjs: serves the form, and checks email addresses for it: the key never leaves this process.
+// server.mjs: serves the form, and checks email addresses for it. The key never leaves this process.
 //
-// in   POST /check-email {"email": "…"} from the page, POST /sign-up from the form; SERVER, KEY and PORT in the environment
-// out  {"ok": true | false, "message"?: "…"}; a page of text
+// in   POST /check-email {"email": "…"} from the page, POST /sign-up from the form; SERVER, KEY and PORT in
+//      the environment
+// out  {"ok": true | false, "message"?: "…"}; a text page
 
 import { fileURLToPath } from "node:url";
 import { Inkling, Unavailable } from "@inkling/client";
@@ -33,7 +34,7 @@ app.post("/check-email", async (request, response) => {
 
 app.post("/sign-up", async (request, response) => {
   const { ok, message } = await checkEmail(request.body?.email);
-  // Here your application creates the account.
+  // Create the account here.
   response
     .status(ok ? 201 : 422)
     .type("text")

@@ -15,7 +15,7 @@ import { type GeneratedSection, markdownTable } from "./generated.ts";
 
 const code = (text: string) => `\`${text}\``;
 
-/** Neighbours with the same cells behind the first become one row: "`isp`, `mobile`". */
+/** Merges adjacent rows whose cells after the first are equal into one row: "`isp`, `mobile`". */
 function joined(rows: readonly (readonly [name: string, ...cells: string[]])[]): string[][] {
   const out: string[][] = [];
   for (const [name, ...cells] of rows) {

@@ -1,7 +1,7 @@
-// client-answers.ts: generates packages/client/src/generated.ts: the types of answers for the TypeScript client.
+// client-answers.ts: generates packages/client/src/generated.ts, the types of answers for the TypeScript client.
 //
-// in   the contract's rows: the published client imports nothing
-// out  types of the answers and of their evidence, and the names that the client needs when it runs
+// in   the contract's rows, which the published client cannot import
+// out  types of the answers and their evidence, and the names that the client needs at run time
 
 import {
   ACTIONS,
@@ -64,11 +64,11 @@ const quoted = (texts: readonly string[]) => texts.map((text) => JSON.stringify(
 const union = (values: readonly string[]) => quoted(values).join(" | ");
 const open = (values: readonly string[]) => `Open<${union(values)}>`;
 
-/** A list of values with its own name. */
+/** A named type for a list of values. */
 interface Alias {
   readonly name: string;
   readonly about: string;
-  /** Later servers add nothing to it. */
+  /** Set if later servers never add values. */
   readonly isClosed?: true;
 }
 
@@ -90,13 +90,13 @@ const ALIASES = new Map<readonly string[], Alias>([
   [DEGRADED_DATA, { name: "DegradedData", about: "Data that an assessment lacked." }],
 ]);
 
-/** Objects with their own type. */
+/** Objects that have their own type. */
 const NAMED: readonly (string | undefined)[] = [
   NETWORK.name,
   ASSESSMENT.members.reasons.of.name,
   ASSESSMENT.members.shadow.of.name,
 ];
-/** Objects whose members the caller names. */
+/** The type of objects whose members the caller names. */
 const FACTS = "FactValues";
 
 function typeOf(shape: Shape): string {
@@ -123,7 +123,7 @@ function typeOf(shape: Shape): string {
   }
 }
 
-/** As a sentence, with links as their texts. */
+/** A member's description as a sentence, with links replaced by their texts. */
 function aboutOf({ description, docs }: Member): string[] {
   const text = (description ?? docs)?.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
   return text === undefined
@@ -148,14 +148,14 @@ function only(members: Members, isWanted: (row: Member) => boolean): Members {
   return Object.fromEntries(Object.entries(members).filter(([, row]) => isWanted(row)));
 }
 
-/** The members that an opt-in adds to any answer. */
+/** The members that an opt-in adds, over all lookups. */
 const addedBy = (optIn: OptIn): Members =>
   Object.assign(
     {},
     ...LOOKUPS.map((lookup) => only(ANSWER_MEMBERS[lookup].members, (row) => row.optIn === optIn)),
   );
 
-/** What a caller sends about a visitor, and the decision. */
+/** Types of the visitor that a caller sends, and of the decision. */
 function assessments(): readonly string[] {
   const { reasons, shadow } = ASSESSMENT.members;
   return [

@@ -15,10 +15,10 @@ const program = await makeProgram({
   ending: { exitCode: 0 },
 });
 
-/** `--config`, `--json` and the flags of settings, which the page describes once. */
+/** Is the option `--config`, `--json` or the flag of a setting? The page describes these once for all commands. */
 function isShared({ long, description }: Option): boolean {
   const setting = SETTING_NAMES.find((name) => flagName(name) === long);
-  // `keys create --rate` is no setting.
+  // `keys create --rate` has a setting's name, but is not a setting.
   return setting
     ? description.startsWith(settingRow(setting).help)
     : long === "--config" || long === "--json";
@@ -29,7 +29,9 @@ export function commandTable(): GeneratedSection[] {
   return [{ path: "docs/commands.md", section: "commands", content }];
 }
 
-/** A command of the first level: its commands, or itself, and the flags that only they have. */
+/**
+ * The section of a top-level command: the commands under it, or the command itself, with the flags that are not shared.
+ */
 function section(command: Command): string {
   const rows = runnable(command, "inkling").map(({ name, inner }) => [
     `\`${[name, ...inner.registeredArguments.map(argument)].join(" ")}\``,
@@ -42,7 +44,7 @@ function section(command: Command): string {
   return `### ${command.name()}\n\n${markdownTable(["command", "purpose", "flags"], rows)}`;
 }
 
-/** The commands of a tree that do something themselves: a group only prints its help. */
+/** The commands in a tree that do something themselves. A group only prints its help. */
 function runnable(command: Command, above: string): { name: string; inner: Command }[] {
   const name = `${above} ${command.name()}`;
   const inner = command.commands.flatMap((each) => runnable(each, name));
@@ -50,11 +52,11 @@ function runnable(command: Command, above: string): { name: string; inner: Comma
   return isGroup ? inner : [{ name, inner: command }, ...inner];
 }
 
-/** As a usage line writes it. */
+/** An argument in the form of a usage line. */
 function argument(one: Argument): string {
   const name = `${one.name().toUpperCase()}${one.variadic ? "…" : ""}`;
   return one.required ? name : `[${name}]`;
 }
 
-/** Text that Markdown would read as HTML. */
+/** Escapes text that Markdown would read as HTML. */
 const plain = (text: string) => text.replaceAll("<", "&lt;");

@@ -1,4 +1,4 @@
-// evidence-examples.ts: generates the examples of docs/evidence.md, which are the sandbox's answers.
+// evidence-examples.ts: generates the examples in docs/evidence.md from the sandbox's answers.
 
 import { INCLUDE, parseIp, unwrapIpv4 } from "@inkling/engine";
 import { sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
@@ -12,7 +12,7 @@ const EXAMPLES = [
 
 const LINE = 110;
 
-/** JSON whose innermost lists and objects are on one line each, where they fit. */
+/** Prints JSON with each innermost list or object on one line if it fits. */
 const print = (value: unknown) =>
   JSON.stringify(value, null, 2)
     .replace(/\[\s+("[^{}[\]]*")\s+\]/g, (_, texts: string) => `[${texts.replace(/\s+/g, " ")}]`)

@@ -1,4 +1,5 @@
-// feed-tables.ts: generates the tables of feeds in docs/feeds.md, docs/own-feeds.md, docs/policy.md and docs/guards.md from the feed table of the compiler.
+// feed-tables.ts: generates the tables of feeds in docs/feeds.md, docs/own-feeds.md, docs/policy.md and docs/guards.md
+// from the compiler's feed table.
 
 import {
   claimsOf,
@@ -15,7 +16,7 @@ import { FEEDS, NO_LICENCE } from "../../packages/compiler/src/catalog/feeds.ts"
 import { LABELS, weightOfList } from "../../packages/compiler/src/policy/labels.ts";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
-/** Addresses of monthly files have a month in them. */
+/** A fixed date, because the URLs of monthly files contain a month. */
 const IN_AUGUST = new Date("2026-08-22T00:00:00Z");
 const WHY: Readonly<Record<OptIn["why"], string>> = {
   key: "needs a key",

@@ -1,4 +1,4 @@
-// metrics-table.ts: generates the table of docs/metrics.md from the rows of the metrics.
+// metrics-table.ts: generates the table in docs/metrics.md from the rows of the metrics.
 
 import { METRICS, type MetricRow } from "@inkling/contract";
 import { type GeneratedSection, markdownTable } from "./generated.ts";

@@ -37,7 +37,7 @@ ${hints(CLIENT_PROBLEMS)}
 `;
 }
 
-/** @param pageOf the page with a code's section; "" is the table's own */
+/** @param pageOf returns the page with a code's section, or "" for the table's page */
 function table(
   rows: Readonly<Record<string, { readonly status: number; readonly title: string }>>,
   pageOf: (code: string) => string,

@@ -1,7 +1,7 @@
 // python-members.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
 //
-// in   the OpenAPI document, and the contract's rows of problems and of what data an answer needs
-// out  one class for each object of an answer; a member that may be omitted is Optional
+// in   the OpenAPI document; the contract's rows of problems, and of the data that each answer needs
+// out  one class for each object in an answer; members that may be omitted are Optional
 
 import {
   ACTIONS,
@@ -44,7 +44,7 @@ const SCALARS: Readonly<Record<string, string>> = {
 const quoted = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text)).join(", ");
 const className = (member: string) => member[0]!.toUpperCase() + member.slice(1);
 
-/** A member's type, and the expression that reads it; what is read from other JSON raises an error. */
+/** A member's type, and the Python expression that reads it. The expression raises an error for other JSON. */
 interface Kind {
   readonly type: string;
   readonly read: (value: string) => string;
@@ -58,7 +58,7 @@ class Classes {
     this.schemas = schemas;
   }
 
-  /** Writes a class after those that it uses. */
+  /** Writes a class after the classes that it uses. */
   add(name: string, schema: Schema): void {
     if (this.texts.has(name)) return;
     const { properties = {}, required = [], description } = schema;

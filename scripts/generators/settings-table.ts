@@ -1,4 +1,4 @@
-// settings-table.ts: generates the table of docs/configuration.md from the rows of the settings.
+// settings-table.ts: generates the table in docs/configuration.md from the rows of the settings.
 
 import {
   flagName,

@@ -1,4 +1,4 @@
-// webhook-tables.ts: generates the table of events and of their payloads in docs/webhooks.md.
+// webhook-tables.ts: generates the tables of events, payloads and waits in docs/webhooks.md.
 
 import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS, WEBHOOK_WAITS_SECONDS } from "@inkling/contract";
 import { type GeneratedSection, markdownTable } from "./generated.ts";

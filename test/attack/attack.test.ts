@@ -1,5 +1,6 @@
-// Hostile requests against a server with one worker and with several: 300,000 in full size. Nothing fails inside, nothing is
-// answered without a key, nothing of a caller is logged, and memory and descriptors are what they were.
+// Hostile requests against a server with one worker and with several: 300,000 in full size. The server must
+// have no internal failure, answer nothing without a key, and log nothing from a caller. Its memory and
+// descriptors must return to their earlier values.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { share } from "../harness/share.ts";
@@ -9,9 +10,9 @@ import { Attacker } from "./attacker.ts";
 import { ADDRESS, EMAIL, MARK } from "./hostile-requests.ts";
 
 const REQUESTS = share(150_000, 3_000);
-/** What memory may gain: measured are 25 to 45 MB in 150,000 requests, with young garbage. */
+/** Bytes by which memory may grow. Measured: 25 to 45 MB in 150,000 requests, with young garbage. */
 const MORE_BYTES = 150 * 1024 * 1024;
-/** Files that a server opens with its first requests. */
+/** Number of files that a server opens with its first requests. */
 const MORE_DESCRIPTORS = 8;
 describe.each([1, 2])("with %i workers", (workers) => {
   let server: AttackedServer;
@@ -24,8 +25,8 @@ describe.each([1, 2])("with %i workers", (workers) => {
 
   test(`${REQUESTS} requests: no 5xx, no data without a key, no secret in a problem; memory and descriptors come back`, async () => {
     const idle = server.use();
-    await attacker.send(7, REQUESTS / 10); // heap and segments find their sizes
-    const pids = server.workers();
+    await attacker.send(7, REQUESTS / 10); // lets heap and segments reach their usual sizes
+    const pids = server.answering;
     const before = server.use();
     await attacker.send(workers, REQUESTS);
     expect(attacker.faults).toEqual([]);
@@ -33,7 +34,7 @@ describe.each([1, 2])("with %i workers", (workers) => {
     process.stdout.write(`${workers} workers: ${shown.join(", ")}\n`);
     for (const status of ["200", "400", "401", "403", "404", "405", "413", "415", "429", "431"])
       expect(attacker.statuses.get(status) ?? 0).toBeGreaterThan(0);
-    expect(server.workers()).toEqual(pids);
+    expect(server.answering).toEqual(pids);
     await until(() => server.use().descriptors <= idle.descriptors + MORE_DESCRIPTORS);
     const { bytes } = server.use();
     process.stdout.write(`${before.bytes >> 20} MB before, ${bytes >> 20} MB after\n`);
@@ -51,7 +52,7 @@ describe.each([1, 2])("with %i workers", (workers) => {
 
   test("no log line has a key, an address, an email address or anything else of a caller; none is an error", async () => {
     expect(await server.stop()).toBe(0);
-    const log = server.log();
+    const log = server.err;
     expect(log.split("\n").length).toBeGreaterThan(REQUESTS / 2);
     for (const secret of [
       ...Object.values(server.keys),

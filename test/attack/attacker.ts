@@ -7,9 +7,9 @@ import { ADMIN_TARGETS, type HostileRequest, hostileRequests, isDocumented } fro
 
 const CONNECTIONS = 16;
 const MAX_FAULTS = 10;
-/** What only a key may see. */
+/** Data that only a request with a key may receive. */
 const DATA = [smallCity(1), `"${smallFlag(1)}":`, '"providers":'];
-/** Without a key: documents, and whether it is alive. */
+/** Bodies allowed without a key: documents, and the liveness check. */
 const OPEN = /^\{"(status|openapi)"|^<!doctype html>/i;
 
 /** @returns what is wrong with a response, or undefined */
@@ -39,17 +39,17 @@ function fault(request: HostileRequest, response: RawResponse): string | undefin
   return leak === undefined ? undefined : `repeats ${leak}`;
 }
 
-/** The same of the admin listener, where no API key opens anything. */
+/** Like {@link fault}, for the admin listener, where no API key gives access. */
 function adminFault(_: HostileRequest, { status, body }: RawResponse): string | undefined {
   if (status >= "500") return "a 5xx";
-  const isOpen = body.length === 0 || body.toString("latin1").startsWith("# HELP "); // HEAD; metrics
+  const isOpen = body.length === 0 || body.toString("latin1").startsWith("# HELP "); // a HEAD request, or metrics
   return status < "400" && !isOpen ? "an answer without the admin token" : undefined;
 }
 
 export class Attacker {
-  /** Responses by status; "closed" without one. */
+  /** Number of responses by status; "closed" counts connections closed without a response. */
   readonly statuses = new Map<string, number>();
-  /** What was wrong, with the request. */
+  /** Each fault, with its request. */
   readonly faults: string[] = [];
   private readonly server: AttackedServer;
   private readonly listener: "port" | "adminPort";
@@ -60,8 +60,9 @@ export class Attacker {
   }
 
   /**
-   * Sends so many requests of a seed on several connections, or fewer: until it has found enough, or is aborted.
-   * @param pauseMs between two requests of a connection
+   * Sends up to `most` requests from a seed on several connections. Stops earlier if it has found enough
+   * faults or is aborted.
+   * @param pauseMs milliseconds between two requests on a connection
    */
   async send(
     seed: number,

@@ -1,5 +1,5 @@
-// Faults of the machine in the middle of an attack, with one worker and with several: releases that are damaged, a pointer that
-// leads nowhere, workers that are killed, a database that is deleted. The last sound release goes on answering.
+// Machine faults during an attack, with one worker and with several: damaged releases, a pointer that leads
+// nowhere, killed workers, a deleted database. The last sound release must keep answering.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
@@ -37,7 +37,7 @@ describe.each([1, 2])("with %i workers, under attack", (workers) => {
     sound = (await versions()).values().next().value!;
     attacker = new Attacker(server);
     attack = attacker.send(workers, Number.POSITIVE_INFINITY, { signal: end.signal, pauseMs: share(0, 20) });
-    attack.catch(() => {}); // the last test has its error
+    attack.catch(() => {}); // the last test reports its error
   });
   afterAll(async () => {
     end.abort();
@@ -45,7 +45,10 @@ describe.each([1, 2])("with %i workers, under attack", (workers) => {
     await server.stop();
   });
 
-  /** The releases that answer a known key, on many connections. @throws Error for any other answer than a place */
+  /**
+   * Returns the releases that answer a known key, over many connections.
+   * @throws Error for an answer that is not a place
+   */
   async function versions(): Promise<Set<string>> {
     const readOne = async () => {
       const response = await fetch(`http://127.0.0.1:${server.port}/v1/ip-intel/geolocate/${ADDRESS}`, {
@@ -59,7 +62,9 @@ describe.each([1, 2])("with %i workers, under attack", (workers) => {
     return new Set(await Promise.all(Array.from({ length: CONNECTIONS }, readOne)));
   }
 
-  /** Makes the next release elsewhere and brings it in, damaged: files in use are never written to. */
+  /**
+   * Creates the next release in another folder and moves it in, damaged. Files in use are never written to.
+   */
   function bring(damage: (segment: string) => void): { id: string; name: string } {
     const elsewhere = temporaryFolder();
     const { id, files } = smallRelease(elsewhere, ++number);
@@ -72,14 +77,14 @@ describe.each([1, 2])("with %i workers, under attack", (workers) => {
     }
     return { id, name };
   }
-  /** For as many rounds as a worker needs to look at files and at the database again. */
+  /** Repeats the check until each worker has read the files and the database again. */
   const goesOn = async () => {
     for (let round = 0; round < ROUNDS; round++) {
       expect([...(await versions())]).toEqual([sound]);
       await Bun.sleep(50);
     }
   };
-  const refusals = () => server.log().split('"event":"release-refused"').length;
+  const refusals = () => server.err.split('"event":"release-refused"').length;
 
   test("a sound release takes over", async () => {
     sound = bring(() => {}).id;
@@ -102,7 +107,7 @@ describe.each([1, 2])("with %i workers, under attack", (workers) => {
     const before = refusals();
     const { name } = bring(damage);
     await until(() => refusals() > before);
-    expect(server.log()).toContain(name);
+    expect(server.err).toContain(name);
     expect([...(await versions())]).toEqual([sound]);
   });
 
@@ -119,9 +124,9 @@ describe.each([1, 2])("with %i workers, under attack", (workers) => {
 
   if (workers > 1)
     test("killed workers are replaced", async () => {
-      for (const victim of server.workers()) {
+      for (const victim of server.answering) {
         process.kill(victim, "SIGKILL");
-        await until(() => !server.workers().includes(victim) && server.workers().length === workers);
+        await until(() => !server.answering.includes(victim) && server.answering.length === workers);
         await until(() =>
           versions().then(
             (found) => found.size === 1,

@@ -1,15 +1,18 @@
-// framing-cases.ts: requests whose ends can be read in two ways, and those that look like it and are sound.
+// framing-cases.ts: requests whose end can be read in two ways, and similar requests that are sound.
 //
-// A proxy in front may read them in the other way: what is ambiguous must be refused and its connection closed, or the
-// rest of it would be taken for the request of another client (RFC 9112, 6.3 and 11.2).
+// A proxy in front may read the end differently. The server must refuse an ambiguous request and close its
+// connection. Otherwise its remainder would be taken for another client's request (RFC 9112, 6.3 and 11.2).
 
 export interface FramingCase {
   readonly name: string;
-  /** With the token of a key; in Latin-1. */
+  /** Returns the request in Latin-1, with a key's token. */
   readonly bytes: (key: string) => string;
-  /** Of all responses to it. */
+  /** Statuses of all responses to the request. */
   readonly statuses: readonly number[];
-  /** Is the connection closed? Otherwise the next request on it is answered; "waits": it is not complete. */
+  /**
+   * "closed": the connection is closed; "goes on": the next request on it is answered; "waits": the request
+   * is incomplete.
+   */
   readonly then: "closed" | "goes on" | "waits";
 }
 
@@ -21,7 +24,7 @@ const KEY = "Authorization: Bearer KEY\r\n";
 const GET = `GET ${PLACE} HTTP/1.1\r\n${HOST}`;
 const JSON_BODY = '{"values":["8.8.8.8"]}';
 const POST = `POST /v1/ip-intel/geolocate HTTP/1.1\r\n${HOST}${KEY}Content-Type: application/json\r\n`;
-/** What must never be answered: it is part of a body, or follows what is refused. */
+/** A request that must never be answered: it is part of a body or follows a refused request. */
 const HIDDEN = `GET /hidden HTTP/1.1\r\n${HOST}\r\n`;
 const CHUNKED = "Transfer-Encoding: chunked\r\n";
 const chunk = (text: string, extension = "") => `${text.length.toString(16)}${extension}\r\n${text}\r\n`;
@@ -29,11 +32,11 @@ const LAST = "0\r\n\r\n";
 const length = (text: string | number) =>
   `Content-Length: ${typeof text === "number" ? text : text.length}\r\n`;
 const REFUSED = [400];
-/** What the parser makes of a first line that it cannot read to its end. */
+/** The parser's status for a first line that it cannot read completely. */
 const OTHER_VERSION = [505];
 
 const ROWS: readonly Row[] = [
-  // Sound.
+  // Sound requests.
   ["a GET", `${GET}${KEY}\r\n`, [200], "goes on"],
   ["a GET without a key", `${GET}\r\n`, [401], "goes on"],
   ["two, pipelined", `${GET}${KEY}\r\n${GET}\r\n`, [200, 401], "goes on"],
@@ -66,11 +69,11 @@ const ROWS: readonly Row[] = [
     "goes on",
   ],
   ["two keys", `${GET}${KEY}${KEY}\r\n`, [401], "goes on"],
-  // Not complete.
+  // Incomplete requests.
   ["half a head", GET, [], "waits"],
   ["half a body", `${POST}${length(100)}\r\n${JSON_BODY}`, [], "waits"],
   ["half a chunk", `${POST}${CHUNKED}\r\n20\r\n{`, [], "waits"],
-  // Length and chunks.
+  // Content-Length and chunks.
   [
     "length, then chunks",
     `${POST}${length(4)}${CHUNKED}\r\n${chunk(JSON_BODY)}${LAST}${HIDDEN}`,
@@ -157,7 +160,7 @@ const ROWS: readonly Row[] = [
     REFUSED,
     "closed",
   ],
-  // Chunks.
+  // Chunk syntax.
   ["a chunk size that is none", `${POST}${CHUNKED}\r\nxyz\r\n${HIDDEN}`, REFUSED, "closed"],
   ["a chunk size in 0x", `${POST}${CHUNKED}\r\n0x16\r\n${JSON_BODY}\r\n${LAST}${HIDDEN}`, REFUSED, "closed"],
   ["a chunk size below 0", `${POST}${CHUNKED}\r\n-1\r\n${HIDDEN}`, REFUSED, "closed"],
@@ -192,7 +195,7 @@ const ROWS: readonly Row[] = [
     REFUSED,
     "closed",
   ],
-  // Lines and names of headers.
+  // Header lines and names.
   ["a folded header", `${GET}X-A: b\r\n c\r\n\r\n${HIDDEN}`, REFUSED, "closed"],
   ["a folded coding", `${POST}Transfer-Encoding:\r\n chunked\r\n\r\n${LAST}${HIDDEN}`, REFUSED, "closed"],
   ["a space before the first header", `GET ${PLACE} HTTP/1.1\r\n ${HOST}\r\n${HIDDEN}`, REFUSED, "closed"],
@@ -212,7 +215,7 @@ const ROWS: readonly Row[] = [
   ["HTTP/2's preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", REFUSED, "closed"],
   ["HTTP/0.9", `GET ${PLACE}\r\n\r\n${HIDDEN}`, OTHER_VERSION, "closed"],
   ["a lower-case protocol", `${GET.replace("HTTP", "http")}\r\n${HIDDEN}`, OTHER_VERSION, "closed"],
-  // Bun knows a list of methods, and answers nothing to others: docs/limits.md.
+  // Bun has a list of methods, and does not answer others: docs/limits.md.
   ["a lower-case method", `${GET.replace("GET", "get")}\r\n${HIDDEN}`, [], "closed"],
   ["a method of WebDAV", `${GET.replace("GET", "PROPFIND")}\r\n`, [405], "goes on"],
   ["CONNECT", `${GET.replace("GET", "CONNECT")}\r\n`, [405], "goes on"],
@@ -221,14 +224,14 @@ const ROWS: readonly Row[] = [
   ["a target without a slash", `${GET.replace(PLACE, "place")}\r\n${HIDDEN}`, REFUSED, "closed"],
   ["TLS on this port", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", REFUSED, "closed"],
   ["zeros", "\0".repeat(64), REFUSED, "closed"],
-  // Hosts.
+  // Host headers.
   ["two hosts", `${GET}Host: u\r\n\r\n${HIDDEN}`, REFUSED, "closed"],
   ["the same host twice", `${GET}${HOST}\r\n${HIDDEN}`, REFUSED, "closed"],
   ["a host with a space", `${GET.replace("Host: t", "Host: a b")}\r\n${HIDDEN}`, REFUSED, "closed"],
   ["a host with a slash", `${GET.replace("Host: t", "Host: a/b")}\r\n${HIDDEN}`, REFUSED, "closed"],
   ["a host with a user", `${GET.replace("Host: t", "Host: u@t")}\r\n${HIDDEN}`, REFUSED, "closed"],
   ["half an IPv6 host", `${GET.replace("Host: t", "Host: [::")}\r\n${HIDDEN}`, REFUSED, "closed"],
-  // Bun takes trailers for the next request, and refuses that: docs/limits.md.
+  // Bun takes trailers for the next request and refuses it: docs/limits.md.
   ["trailers", `${POST}${CHUNKED}\r\n${chunk(JSON_BODY)}0\r\nX-A: b\r\n\r\n`, [400], "closed"],
 ];
 

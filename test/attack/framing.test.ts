@@ -1,4 +1,5 @@
-// Where requests end: whatever is ambiguous is refused and its connection closed, with one worker and with several.
+// Where requests end: the server refuses anything ambiguous and closes its connection, with one worker and
+// with several.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type AttackedServer, startAttackedServer } from "./attacked-server.ts";
@@ -7,7 +8,7 @@ import { converse, exchange, responsesIn } from "./raw-http.ts";
 
 const ALIVE = Buffer.from("GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n");
 
-/** Statuses of all responses, and of one request more when the connection is still open. */
+/** Returns the statuses of all responses, including one more request if the connection is still open. */
 async function statusesOf({ port, keys }: AttackedServer, { bytes, then, statuses }: FramingCase) {
   const sent = Buffer.from(bytes(keys.live), "latin1");
   const received =
@@ -38,7 +39,7 @@ describe.each([1, 2])("with %i workers", (workers) => {
 
   test("afterwards it is alive, and has logged nothing unexpected", () => {
     expect(server.isRunning()).toBe(true);
-    expect(server.log()).not.toContain('"level":"error"');
-    expect(server.log()).not.toContain("hidden");
+    expect(server.err).not.toContain('"level":"error"');
+    expect(server.err).not.toContain("hidden");
   });
 });

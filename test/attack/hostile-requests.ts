@@ -1,7 +1,8 @@
-// hostile-requests.ts: requests that no honest client sends, complete as messages: framing-cases.ts has those that are not.
+// hostile-requests.ts: requests that no honest client sends. They are complete messages; framing-cases.ts has
+// the others.
 //
-// in   a seed, the keys of a server, and paths that most requests are for: those of the public API by default
-// out  request after request, the same for the same seed
+// in   a seed, a server's keys, and the paths of most requests, by default the public API's
+// out  a sequence of requests, which is the same for the same seed
 
 import { gzipSync } from "node:zlib";
 import { PROBLEMS } from "@inkling/contract";
@@ -12,16 +13,16 @@ import type { KeyName } from "./attacked-server.ts";
 export interface HostileRequest {
   readonly bytes: Buffer;
   readonly method: string;
-  /** undefined: no key, or none that is in force. */
+  /** The active key of the request; undefined if the request has no active key. */
   readonly key: KeyName | undefined;
-  /** What must stand in no log line and no problem: keys and values of this request. */
+  /** This request's keys and values, which no log line and no problem may contain. */
   readonly secrets: readonly string[];
 }
 
-/** An address and an email address that the server has data about; the log must have neither. */
+/** An address and an email address that the server has data about. The log must contain neither. */
 export const ADDRESS = "81.2.69.142";
 export const EMAIL = "jane.s3cr3t@disposable-1.com";
-/** In headers, queries and bodies. */
+/** A mark in headers, queries and bodies. */
 export const MARK = "s3cr3t";
 
 const GEO = "/v1/ip-intel/geolocate";
@@ -32,7 +33,7 @@ const LOOKUPS = [
   ...["/v1/forward-auth", `/geoip/v2.1/city/${ADDRESS}`],
 ];
 const BATCHES = [GEO, REP, MAIL];
-/** Of the admin listener. */
+/** Paths of the admin listener. */
 export const ADMIN_TARGETS = [
   ...[
     "session",
@@ -276,7 +277,7 @@ const VALUES: readonly unknown[] = [
   "a".repeat(300),
   "::",
 ];
-/** Those of docs/maxmind.md are MaxMind's. */
+/** The codes in docs/maxmind.md are MaxMind's. */
 const CODES = new Set([
   ...Object.keys(PROBLEMS),
   ...["AUTHORIZATION_INVALID", "INSUFFICIENT_FUNDS", "LICENSE_KEY_REQUIRED", "PERMISSION_REQUIRED"],
@@ -308,7 +309,7 @@ export function* hostileRequests(
     );
   };
 
-  /** The header, and the key that is in force by it. */
+  /** An Authorization header, and the active key that it carries. */
   const authorization = (): [header: string, key: KeyName | undefined, token: string | undefined] => {
     const name = pick(names);
     const token = keys[name];

@@ -1,4 +1,4 @@
-// raw-http.ts: bytes to a port and back, without an HTTP client that would correct them.
+// raw-http.ts: sends bytes to a port and reads the response, without an HTTP client that would correct them.
 
 import { connect, type Socket } from "node:net";
 
@@ -8,8 +8,9 @@ export interface RawAnswer {
 }
 
 /**
- * Sends bytes on a connection of its own and reads until it is closed: by the server, or by this side.
- * @param isDone when this side closes it; absent: right behind the bytes
+ * Sends bytes on a new connection and reads until either side closes it.
+ * @param isDone returns whether this side closes the connection; if undefined, it closes right after the
+ * bytes
  */
 export function converse(
   port: number,
@@ -30,7 +31,7 @@ export function converse(
     });
     socket.on("close", () => resolve(received));
     socket.on("error", (error: NodeJS.ErrnoException) => {
-      // The server closes while bytes are still on their way to it: what it answered counts.
+      // The server may close while bytes are still on their way. The responses received so far count.
       if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
     });
     socket.write(bytes);
@@ -38,7 +39,10 @@ export function converse(
   });
 }
 
-/** Sends bytes, waits for so many responses, and sends another request on the same connection. @returns all it received */
+/**
+ * Sends bytes, waits for `count` responses, and sends another request on the same connection.
+ * @returns everything received
+ */
 export function exchange(port: number, bytes: Uint8Array, count: number, next: Uint8Array): Promise<string> {
   let isNextSent = false;
   return converse(port, bytes, (received, socket) => {
@@ -51,8 +55,8 @@ export function exchange(port: number, bytes: Uint8Array, count: number, next: U
 }
 
 /**
- * The whole responses in what was received, without interim ones (100).
- * @throws Error when something else than a response follows a response
+ * Returns the complete responses in `received`, without interim ones (100).
+ * @throws Error if anything but a response follows a response
  */
 export function responsesIn(received: string): RawAnswer[] {
   const found: RawAnswer[] = [];
@@ -71,7 +75,7 @@ export function responsesIn(received: string): RawAnswer[] {
       if (chunked === undefined) break;
       [body, at] = chunked;
     } else if (!received.startsWith("HTTP/1.1 ", from)) {
-      // The response to a HEAD has the length of what is not sent.
+      // The response to a HEAD request states the length of a body that is not sent.
       at = from + Number(header("content-length") ?? 0);
       if (at > received.length && received.length > from) break;
       body = received.slice(from, at);

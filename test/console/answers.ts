@@ -1,4 +1,4 @@
-// answers.ts: answers of the admin API that a test cannot wait for or bring about.
+// answers.ts: admin API answers that a test cannot wait for or cause.
 
 import { NO_FLAGS } from "@inkling/contract";
 import type { Release } from "@inkling/engine";
@@ -6,7 +6,7 @@ import { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
 
 const HOSTILE = '<img src=x onerror="fetch(`https://evil.example/`)">';
 
-/** Every feed that exists, as a release reports it: all names, licences and notices. */
+/** Every existing feed as a release reports it, with all names, licences and notices. */
 export const ALL_FEEDS: Release["feeds"] = FEEDS.map((feed, i) => ({
   id: feed.id,
   sets: String(feed.sets),
@@ -33,7 +33,7 @@ function moment(i: number) {
   };
 }
 
-/** Traffic of an hour. */
+/** An hour of traffic. */
 export const HOUR = {
   hours: 3,
   step_minutes: 1,
@@ -48,7 +48,7 @@ export const HOUR = {
     ],
   },
 };
-/** Charts with the widest labels that there are, one of them at the end. */
+/** Charts with the widest possible labels, one of them at the right edge. */
 export const LARGE_NUMBERS = {
   ...HOUR,
   series: HOUR.series.slice(0, 31).map((point) => ({
@@ -107,6 +107,7 @@ export const TROUBLED_FEEDS = [
   age_seconds: 3_600,
   cadence_hours: 6,
   stale_hours: 24,
+  weight: 2,
   error: null,
   pending: null,
   licence: "CC0-1.0",
@@ -118,7 +119,7 @@ export const TROUBLED_FEEDS = [
   history: (feed.history ?? []).map((entries) => ({ entries })),
 }));
 
-/** Off, off with terms to agree to, and waiting for the next build. */
+/** Feeds that are off, off until the operator agrees to terms, or waiting for the next build. */
 export const UNUSED_FEEDS = [
   { id: "off", on: false, needs_agreement: false },
   { id: "terms", on: false, needs_agreement: true },
@@ -129,6 +130,7 @@ export const UNUSED_FEEDS = [
   sets: "is_proxy",
   licence: "none stated",
   own: feed.id === "office-vpn",
+  history: [],
   ...feed,
 }));
 
@@ -162,7 +164,7 @@ export const HOSTS = {
     host("web-2.with-a-very-long-name.internal.example", { clock_offset_seconds: -3_600 }),
     host("web-3", {
       state: "not-ready",
-      reasons: ["no release of data is loaded", `${HOSTILE} was refused`],
+      reasons: ["no data release is loaded", `${HOSTILE} was refused`],
       release: null,
     }),
     host("web-4", { state: "silent", last_contact: new Date(Date.now() - 300_000).toISOString() }),
@@ -170,7 +172,7 @@ export const HOSTS = {
   ],
 };
 
-/** A month of a key. */
+/** A key's usage over a month. */
 export const MONTH = {
   from: "2026-01-01",
   to: "2026-01-30",
@@ -184,8 +186,10 @@ export const MONTH = {
       total: n + (n >> 1) + (n >> 2),
       batch: { geolocate: 0, reputation: n >> 2, email: 0, assess: 0 },
       refused,
+      flagged: { is_abuser: n >> 6, is_proxy: n >> 5, is_tor_exit: 0, disposable: n >> 4 },
     };
   }),
+  countries: { DE: 52_000, GB: 31_000, US: 9_000, FR: 9, NL: 8, ES: 7, IT: 6, PL: 5, SE: 4 },
 };
 
 const fetched_at = new Date(Date.now() - 90_000).toISOString();

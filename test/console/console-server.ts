@@ -1,4 +1,4 @@
-// console-server.ts: a real server with a console, a real Chromium, and how tests use both.
+// console-server.ts: a real server with a console and a real Chromium, and helpers for tests that use both.
 
 import { expect } from "bun:test";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ import { DESK, faultsOf, openPage, PHONE, picture } from "../harness/browser.ts"
 import { testServerOptions } from "../harness/server-options.ts";
 
 export interface ConsoleServer {
-  /** Of the admin listener. */
+  /** Origin of the admin listener. */
   readonly origin: string;
-  /** Of the public API. */
+  /** Origin of the public API. */
   readonly api: string;
   readonly token: string;
   readonly paths: readonly string[];
-  /** As SIGHUP does. */
+  /** Changes settings as SIGHUP does. */
   reload(changed: Partial<ServerOptions>): Promise<unknown>;
   stop(): Promise<unknown>;
 }
@@ -28,7 +28,7 @@ export async function startConsole(
 ): Promise<ConsoleServer> {
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
-  const token = (await store.adminToken.create({ actor: "test", way: "cli" }))!; // a new database has no token
+  const token = (await store.adminToken.create({ actor: "test", way: "cli" }))!; // a new database has no admin token
   await store.close();
   const files = await openConsole();
   const settings = { ...testServerOptions(dataDir), ...options };
@@ -47,11 +47,11 @@ export async function startConsole(
   };
 }
 
-/** One browser's pages on one server. */
+/** One browser's pages, connected to one server. */
 export class ConsoleBrowser {
   readonly browser: Browser;
   readonly server: ConsoleServer;
-  /** What went wrong in any page: errors of scripts, what the policy blocked, requests to other hosts. */
+  /** Faults in any page: script errors, blocked by the policy, requests to other hosts. */
   readonly faults: string[] = [];
 
   constructor(browser: Browser, server: ConsoleServer) {
@@ -75,7 +75,7 @@ export class ConsoleBrowser {
     return page;
   }
 
-  /** @param hash "keys" */
+  /** @param hash the page's name, such as "keys" */
   async go(page: Page, hash: string): Promise<void> {
     await page.goto(`${this.server.origin}/#/${hash}`);
     await page.locator("main h1").waitFor();
@@ -88,12 +88,12 @@ export const waitForMessage = (page: Page, text: string) =>
   page.locator("#messages").getByText(text).first().waitFor();
 export const focusedText = (page: Page) => page.evaluate("document.activeElement.textContent");
 
-/** Clicks a button, and confirms in the dialog that it opens. */
+/** Clicks a button and confirms the dialog that it opens. */
 export async function confirm(page: Page, button: string | RegExp, action: string): Promise<void> {
   await page.getByRole("button", { name: button, exact: typeof button === "string" }).click();
   const dialog = page.getByRole("dialog");
-  const { y, height } = (await dialog.boundingBox())!; // it was opened just now
-  expect(Math.abs(2 * y + height - page.viewportSize()!.height)).toBeLessThan(4); // in the middle
+  const { y, height } = (await dialog.boundingBox())!; // it has just been opened
+  expect(Math.abs(2 * y + height - page.viewportSize()!.height)).toBeLessThan(4); // vertically centred
   await dialog.getByRole("button", { name: action, exact: true }).click();
 }
 
@@ -102,12 +102,15 @@ export const DEVICES = [
   { device: "phone", viewport: PHONE },
 ] as const;
 
-/** Keeps pictures of a page in both color schemes, and expects nothing from axe and nothing wider than the window. */
+/**
+ * Takes pictures of a page in both color schemes. Expects no findings from axe, and nothing wider than the
+ * window.
+ */
 export async function expectGoodLooks(page: Page, name: string, device: string): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
     await picture(page, `${name}-${colorScheme}-${device}`, "page");
-    // of all rules only this one depends on the color scheme
+    // only this rule depends on the color scheme
     const rules = colorScheme === "dark" ? ["color-contrast"] : undefined;
     expect(await faultsOf(page, `${name}, ${colorScheme}`, rules)).toEqual([]);
   }

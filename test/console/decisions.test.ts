@@ -1,5 +1,5 @@
-// decisions.test.ts: what an operator does about decisions, in a real Chromium: assess a visitor, write rules, publish
-// them, and look at what they decided.
+// decisions.test.ts: what an operator does with decisions, in a real Chromium: assess a visitor, write rules,
+// publish them, and check what they decided.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { STARTER_RULESET } from "@inkling/contract";
@@ -17,12 +17,12 @@ import {
   waitForMessage,
 } from "./console-server.ts";
 
-/** With a flag that says proxy, as release 4 has. */
+/** An address that release 4 flags as a proxy. */
 const PROXY = "81.2.69.142";
 
 let server: ConsoleServer;
 let tabs: ConsoleBrowser;
-/** Logged in. */
+/** A page that is logged in. */
 let page: Page;
 const go = (hash: string) => tabs.go(page, hash);
 const button = (name: string | RegExp) => page.getByRole("button", { name, exact: typeof name === "string" });
@@ -36,7 +36,7 @@ const admin = async (method: string, path: string, body?: object) => {
   const json = body === undefined ? {} : { body: JSON.stringify(body) };
   return (await fetch(`${server.origin}/admin/v1/${path}`, { method, headers, ...json })).json();
 };
-/** As somebody else would: past the console. */
+/** Publishes without the console, as another person would. */
 const publish = (text: string) => admin("POST", "rulesets", { text });
 
 beforeAll(async () => {
@@ -71,9 +71,9 @@ describe("assess", () => {
       expect([label, await page.getByRole("textbox", { name: label }).inputValue()]).toEqual([label, value]);
     expect(await rowsOf("Reasons")).toEqual([
       "proxy the address is a VPN or public proxy 0.35 no change score 0.94",
-      "country_mismatch the address is in another country than expected_country 0.25 no change score 0.95",
+      "country_mismatch the address is in a different country than expected_country 0.25 no change score 0.95",
       "disposable the domain belongs to a disposable-email provider 0.90 challenge score 0.61",
-      "role_account a role reads the mailbox, not a person 0.20 no change score 0.95",
+      "role_account the mailbox belongs to a role, not a person 0.20 no change score 0.95",
     ]);
     // 1 - 0.65 * 0.75 * 0.1 * 0.8
     await page
@@ -100,7 +100,10 @@ describe("assess", () => {
     await page.getByText("No reason to doubt this visitor.").waitFor();
     expect(page.url()).toEndWith("#/assess");
     await assess({ "IP address": "10.0.0.1" });
-    await page.getByRole("alert").filter({ hasText: "cannot be assessed" }).waitFor();
+    await page
+      .getByRole("alert")
+      .filter({ hasText: /^10\.0\.0\.1 is / })
+      .waitFor();
     await assess({ "IP address": "" });
     await page.getByRole("alert").waitFor({ state: "detached" });
     expect(await result().count()).toBe(0);
@@ -130,9 +133,9 @@ describe("assess", () => {
     await assess({ "IP address": PROXY, "Fact plan": "free", "Fact age": "2", "Fact tags": "a, bot" });
     await page.getByRole("heading", { name: "deny decided by rule free-bots (ruleset 1)" }).waitFor();
     const text = await textOf(page);
-    expect(text).toContain("The rule asks for a person to look at this visitor.");
-    expect(text).toContain("Without the rule free-bots it would be allow");
-    expect(text).toContain("Rule any-proxy in shadow would decide challenge");
+    expect(text).toContain("The rule asks for a manual review of this visitor.");
+    expect(text).toContain("Without the rule free-bots, the action would be allow");
+    expect(text).toContain("Rule any-proxy in shadow mode would decide challenge");
     expect(await rowsOf("Facts")).toEqual(
       expect.arrayContaining([
         'facts.tags ["a","bot"] sent by the caller',
@@ -152,7 +155,7 @@ describe("assess", () => {
     await go("assess");
     await assess({ "IP address": "8.8.8.8" });
     await page.getByRole("heading", { name: "challenge because data is missing (ruleset 1)" }).waitFor();
-    await page.getByText("No data for is_abuser: the visitor may look more innocent").waitFor();
+    await page.getByText("No data for is_abuser: the visitor may be riskier").waitFor();
     await page.unroute("**/admin/v1/assess");
   });
 });
@@ -183,7 +186,10 @@ describe("rules", () => {
     ]);
     expect(await page.locator(".editor .wrong").allInnerTexts()).toEqual(["4\n"]);
     await button("Publish").click();
-    await page.getByRole("alert").filter({ hasText: "line 4, column 25" }).waitFor();
+    await page
+      .getByRole("alert")
+      .filter({ hasText: /^line 4, column 25/ })
+      .waitFor();
     await area().fill((await area().inputValue()).replace("knd", "kind"));
     await checked("1 live rule, 0 in shadow; 0 of 0 examples pass");
   });
@@ -194,10 +200,10 @@ describe("rules", () => {
     await checked("1 live rule");
     expect(await area().inputValue()).toBe(draft);
     await confirm(page, "Discard changes", "Discard changes");
-    await page.getByText("there is nothing to publish").waitFor();
+    await page.getByText("There is nothing to publish").waitFor();
     expect(await area().inputValue()).toBe("");
     await page.reload();
-    await page.getByText("there is nothing to publish").waitFor();
+    await page.getByText("There is nothing to publish").waitFor();
   });
 
   test("the starter ruleset, its examples, its changes, tried on a visitor, and published with a note", async () => {
@@ -216,10 +222,19 @@ describe("rules", () => {
     await page.getByLabel("IP address").fill(PROXY);
     await button("Assess").click();
     await page.getByRole("heading", { name: "challenge decided by the score (draft)" }).waitFor();
+    const [assessed, hasChanged] = [
+      await area().inputValue(),
+      page.getByText("The draft has changed since then."),
+    ];
+    expect(await hasChanged.count()).toBe(0);
+    await area().fill(`${assessed}# stricter`);
+    await hasChanged.waitFor();
+    await area().fill(assessed);
+    await hasChanged.waitFor({ state: "detached" });
     await page.getByLabel("Note").fill("stricter about proxies");
     await button("Publish").click();
     await waitForMessage(page, "is active. All servers apply it within a second.");
-    await page.getByText("there is nothing to publish").waitFor();
+    await page.getByText("There is nothing to publish").waitFor();
     const [first] = await rowsOf("History");
     expect(first).toMatch(/^3 active .* ada stricter about proxies Show$/);
   });
@@ -230,21 +245,21 @@ describe("rules", () => {
     await publish('on_missing = "deny"\n');
     await button("Publish").click();
     await page.getByRole("alert").filter({ hasText: "Nothing was published" }).waitFor();
-    await page.getByText("bob published ruleset 4 after you began this draft.").waitFor();
+    await page.getByText("bob published ruleset 4 after you started this draft.").waitFor();
     expect(await area().inputValue()).toBe(mine);
     const changes = page.getByRole("region", { name: "Changes since ruleset 4" });
     expect(await changes.locator("del").allInnerTexts()).toContain('-on_missing = "deny"\n');
     await button("Publish").click();
     await until(async () => (await rowsOf("History"))[0]!.startsWith("5 active"));
-    expect(await page.getByText("after you began this draft").count()).toBe(0);
+    expect(await page.getByText("after you started this draft").count()).toBe(0);
   });
 
   test("what a ruleset changed, and the way back to it by number", async () => {
-    await button("Show changes of ruleset 4").click();
-    const changes = page.getByRole("region", { name: "Changes of ruleset 4" });
+    await button("Show changes in ruleset 4").click();
+    const changes = page.getByRole("region", { name: "Changes in ruleset 4" });
     await changes.getByText('+on_missing = "deny"').waitFor();
     await confirm(page, "Roll back to ruleset 4", "Roll back");
-    await waitForMessage(page, "Ruleset 6 is active: the text of ruleset 4.");
+    await waitForMessage(page, "Ruleset 6 is active, with the text of ruleset 4.");
     await until(async () => (await rowsOf("History"))[0]!.startsWith("6 active ruleset 4 again"));
     expect(await area().inputValue()).toBe('on_missing = "deny"\n');
     expect(((await admin("GET", "rulesets?limit=1")) as { rulesets: unknown[] }).rulesets[0]).toMatchObject({
@@ -311,18 +326,18 @@ describe("decisions", () => {
     await stored.reload({ decisions: false });
     await go("lookup");
     await go("decisions");
-    await page.getByText("This server stores no decisions.").waitFor();
+    await page.getByText("This server does not store decisions.").waitFor();
     await page.getByText("decisions = true").waitFor();
-    expect(await rows()).toHaveLength(3); // those from before
+    expect(await rows()).toHaveLength(3); // the decisions from before
     await stored.reload({ decisions: true });
     await page.reload();
     await page.getByRole("img", { name: /^Decisions per day/ }).waitFor();
-    expect(await page.getByText("This server stores no decisions.").count()).toBe(0);
+    expect(await page.getByText("This server does not store decisions.").count()).toBe(0);
   });
 
   test("by day, and filtered", async () => {
     await page
-      .getByRole("img", { name: /^Decisions per day \(UTC\)\. 3 in total, most at .*: 3\.$/ })
+      .getByRole("img", { name: /^Decisions per day \(UTC\)\. 3 in total, with a peak of 3 at .*\.$/ })
       .waitFor();
     expect(await rows()).toEqual([
       expect.stringMatching(/allow score 0\.00 login user-1 8\.8\.8\.0\/24 none$/),
@@ -343,7 +358,17 @@ describe("decisions", () => {
     }
     await page.getByLabel("Event").fill("sign_up");
     await page.keyboard.press("Enter");
-    await page.getByText("No decision matches.").waitFor();
+    await page.getByText("No decisions match.").waitFor();
+    await page.getByLabel("Outcome").selectOption("");
+    await page.getByLabel("Reason").selectOption("");
+    await page.getByLabel("Action").selectOption("");
+    await until(async () => (await rows()).length === 1);
+    expect(page.url()).toEndWith("#/decisions?days=1&event=sign_up");
+    await row().getByRole("link").first().click();
+    await page.getByRole("link", { name: "All decisions" }).waitFor();
+    await page.goBack();
+    await until(async () => (await rows()).length === 1);
+    expect(await page.getByLabel("Event").inputValue()).toBe("sign_up");
   });
 
   test("one decision: why, its facts, its outcome, others of the same ref", async () => {
@@ -357,8 +382,14 @@ describe("decisions", () => {
     await page.getByRole("link", { name: "user-1" }).click();
     await until(async () => (await rows()).length === 2);
     expect((await rows())[1]).toEndWith("abuse");
-    await go(`decisions/asm_${"1".repeat(16)}`);
+    for (const id of [`asm_${"1".repeat(16)}`, "asm_nope"]) {
+      await go(`decisions/${id}`);
+      await page.getByRole("alert").filter({ hasText: "No such decision" }).waitFor();
+    }
+    await go("decisions?network=81.2.0.0/16");
     await page.getByRole("alert").waitFor();
+    expect(await textOf(page)).not.toContain("Search the server's log");
+    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
   });
 
   test("a replay of a draft: what changes, by rule, with precision, and its examples", async () => {
@@ -378,7 +409,7 @@ describe("decisions", () => {
     await page.getByRole("button", { name: "Replay the draft" }).click();
     await page.getByText("1 of 3 decisions would change").waitFor();
     expect(await rowsIn(page, "Changed actions")).toEqual([expect.stringMatching(/^allow deny 1 1/)]);
-    expect(await rowsIn(page, "Rules of the draft")).toEqual([
+    expect(await rowsIn(page, "Rules in the draft")).toEqual([
       expect.stringMatching(/^proxies deny 2 1 100 % of 1 \d+ % to 100 % 100 % of 1 \d+ % to 100 % 1/),
       expect.stringMatching(/^logins challenge ?shadow 2 \d if it were live/),
     ]);
@@ -390,14 +421,14 @@ describe("decisions", () => {
 
   test("deletion by ref and by day", async () => {
     await go("decisions");
-    await page.getByLabel("All about the ref").fill("user-1");
+    await page.getByLabel("All decisions with the ref").fill("user-1");
     await confirm(page, "Delete by ref", "Delete");
     await waitForMessage(page, "Deleted 2 decisions.");
     await until(async () => (await rows()).length === 1);
-    await page.getByLabel("All before the day (UTC)").fill("2999-01-01");
+    await page.getByLabel("All decisions before this day (UTC)").fill("2999-01-01");
     await confirm(page, "Delete by time", "Delete");
     await waitForMessage(page, "Deleted 1 decision.");
-    await page.getByText("No decision is stored yet.").waitFor();
+    await page.getByText("No decisions are stored yet.").waitFor();
   });
 
   test("no script failed, and no other host was requested", () =>

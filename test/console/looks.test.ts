@@ -1,7 +1,7 @@
-// looks.test.ts: every page of the console in every state, in light and dark, on a desk and on a phone.
+// looks.test.ts: every page of the console in every state, in light and dark, on a desktop and on a phone.
 //
 // out  screenshots/: a picture of each
-// A page is walked through once per device; what axe finds, or what is wider than the window, is a failure.
+// Each page is visited once per device. A finding from axe, or content wider than the window, is a failure.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
@@ -47,7 +47,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** Boxes with something in them that has to be scrolled to; runs in the page. */
+/** Finds boxes whose content has to be scrolled. Runs in the page. */
 const widerInside = (boxes: unknown[]) =>
   (boxes as { scrollWidth: number; clientWidth: number; textContent: string }[])
     .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
@@ -58,7 +58,7 @@ interface Label {
   readonly ownerSVGElement: Label;
   getBoundingClientRect(): { left: number; right: number; top: number; bottom: number };
 }
-/** Labels of charts that are not wholly inside; runs in the page. */
+/** Finds chart labels that are not completely inside. Runs in the page. */
 const outsideChart = (labels: unknown[]) =>
   (labels as Label[])
     .filter((label) => {
@@ -78,7 +78,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
   const click = (name: string | RegExp) => page.getByRole("button", { name }).first().click();
 
   beforeAll(async () => {
-    // axe is put into the page, which the page's own policy does not allow
+    // The test injects axe into the page, which the page's own policy forbids.
     page = await tabs.open({ viewport, bypassCSP: true });
   });
   afterAll(() => page.context().close());
@@ -96,10 +96,10 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByText("did they mean").first().waitFor();
     await look("email");
     await go("lookup/81.2.64.0%2F18");
-    await page.getByText("Parts with one answer each").waitFor();
+    await page.getByText("Parts with a single answer").waitFor();
     await look("network");
     await go("lookup/AS20712");
-    await page.getByText("Parts over IPv4 with one answer each").waitFor();
+    await page.getByText("Parts over IPv4 with a single answer").waitFor();
     await look("as");
     await go(
       `lookup/81.2.69.142%208.8.8.8%20someone@${smallDomain(3)}%2010.0.0.1%20${smallDomain(3)}%2081.2.0.0%2F16`,
@@ -144,8 +144,8 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByRole("table", { name: "History" }).waitFor();
     await area.fill((await area.inputValue()).replace('mode = "shadow"', 'mode = "live"'));
     await page.getByText("1 of 2 examples pass").waitFor();
-    await click("Show changes of ruleset 1");
-    await page.getByRole("region", { name: "Changes of ruleset 1" }).waitFor();
+    await click("Show changes in ruleset 1");
+    await page.getByRole("region", { name: "Changes in ruleset 1" }).waitFor();
     await look("rules-changed");
     await area.fill(`${(await area.inputValue()).replaceAll("ip.kind ==", "ip.knd ==")}[[rule]]`);
     await page.getByText(/\d mistakes?$/).waitFor();
@@ -181,10 +181,10 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     expect(await page.locator("table").first().locator("tbody tr").count()).toBe(ALL_FEEDS.length);
     await page.getByLabel("Filter", { exact: true }).fill("ipsum");
     await page.getByRole("link", { name: "ipsum-3", exact: true }).click();
-    await page.getByRole("heading", { name: "What it claims about a value" }).waitFor();
+    await page.getByRole("heading", { name: "What this feed claims about a value" }).waitFor();
     await page.getByLabel("Value").fill("nonsense");
     await click("Look up");
-    await page.getByText("nonsense is no value that can be looked up.").waitFor();
+    await page.getByText("nonsense cannot be looked up.").waitFor();
     await page.getByLabel("Value").fill("8.8.8.8");
     await click("Look up");
     await page.getByText("ipsum-3 is not in the evidence about 8.8.8.8.").waitFor();
@@ -192,6 +192,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByLabel("Value").fill("185.220.101.1");
     await click("Look up");
     const claims = page.getByRole("table", { name: "Claims of ipsum-3 about 185.220.101.1" });
+    await claims.waitFor();
     expect((await claims.getByRole("row").allInnerTexts()).at(-1)).toMatch(
       /185\.220\.101\.1[\s\S]*label only[\s\S]*traffic of a Tor exit's users/,
     );
@@ -245,6 +246,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await answer(page, "**/usage?by=day", MONTH);
     await page.getByRole("link", { name: "Open this key" }).click();
     await page.locator(".chart").waitFor();
+    await page.getByText("and 1 more country", { exact: true }).waitFor();
     await look("key");
     await page.unrouteAll();
   });
@@ -278,7 +280,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByLabel("Reason").fill("a partner's network, until the end of the year");
     await page.getByRole("button", { name: "Add", exact: true }).click();
     await page.getByRole("button", { name: /^Remove the override/ }).waitFor();
-    await click("Show active and ended overrides");
+    await click("Also show removed and expired overrides");
     await page.getByRole("table", { name: "History of overrides" }).waitFor();
     await look("overrides");
     await confirm(page, /^Remove the override/, "Remove");
@@ -317,15 +319,15 @@ describe("without data", () => {
 
   const EMPTY: readonly [name: string, hash: string, text: string][] = [
     ["assess", "assess", "Nothing is stored, logged or counted."],
-    ["rules", "rules", "No ruleset yet: the score decides."],
-    ["decisions", "decisions", "This server stores no decisions"],
+    ["rules", "rules", "No ruleset yet, so the score decides."],
+    ["decisions", "decisions", "This server does not store decisions"],
     ["data", "data", "No release yet"],
     ["keys", "keys", "No keys yet"],
-    ["traffic", "traffic", "No data yet: the first minute since the start is not over."],
-    ["overrides", "overrides", "No overrides: feeds alone decide."],
+    ["traffic", "traffic", "No data yet. The first minute since the start has not passed."],
+    ["overrides", "overrides", "No overrides. Only feeds decide."],
     ["audit", "audit", "before, after"],
-    ["address", "lookup/81.2.69.142", "The server has no release"],
-    ["list", "lookup/81.2.69.142%20someone@mailinator.com", "no release"],
+    ["address", "lookup/81.2.69.142", "The server has no data release that it can use."],
+    ["list", "lookup/81.2.69.142%20someone@mailinator.com", "no data release"],
   ];
   test.each(DEVICES)("every page shows what is missing on a $device", async ({ device, viewport }) => {
     const own = new ConsoleBrowser(tabs.browser, empty);

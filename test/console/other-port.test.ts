@@ -1,5 +1,6 @@
-// other-port.test.ts: browsers send cookies to every port of a host. A program on another port gets the console's cookie,
-// and can plant cookies of the same name: it must not become an admin by the one, nor lock the admin out by the other.
+// other-port.test.ts: browsers send cookies to every port of a host. A program on another port therefore gets
+// the console's cookie, and can set cookies with the same name. It must not become an admin with the cookie,
+// nor lock the admin out with its own cookies.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
@@ -11,7 +12,10 @@ import { ConsoleBrowser, type ConsoleServer, startConsole } from "./console-serv
 let server: ConsoleServer;
 let tabs: ConsoleBrowser;
 let page: Page;
-/** On another port of the same host: keeps the cookies that it gets, and sets those that it wants. */
+/**
+ * A server on another port of the same host. It keeps the cookies it receives, and sets the cookies that a
+ * test wants.
+ */
 let other: Bun.Server<undefined>;
 let taken = "";
 let planted: readonly string[] = [];
@@ -39,7 +43,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** Opens a page of the other port in a tab of the same browser, below the path that the console's cookie is for. */
+/** Opens the other port in a tab of the same browser, below the path of the console's cookie. */
 async function visitOther(): Promise<Page> {
   const tab = await page.context().newPage();
   await tab.goto(`http://127.0.0.1:${other.port}/admin/v1/`);
@@ -51,7 +55,7 @@ const KEY = JSON.stringify({ name: "stolen" });
 describe("a program on another port", () => {
   test("that got the cookie can neither read nor make a key", async () => {
     await (await visitOther()).close();
-    expect(taken).toContain("inkling_admin="); // otherwise this shows nothing
+    expect(taken).toContain("inkling_admin="); // otherwise this test proves nothing
     const secrets = [undefined, "", "1", "a".repeat(43), taken.split("inkling_admin=")[1]!.slice(0, 43)];
     for (const secret of secrets) {
       const headers = {
@@ -91,7 +95,8 @@ describe("a program on another port", () => {
     await (await visitOther()).close();
     planted = [];
     const cookies = await page.context().cookies(`${server.origin}/admin/v1/keys`);
-    expect(cookies.filter(({ name }) => name === "inkling_admin")).toHaveLength(3); // ours among them
+    // the console's cookie is one of them
+    expect(cookies.filter(({ name }) => name === "inkling_admin")).toHaveLength(3);
     for (const hash of ["keys", "data", "overrides"]) await tabs.go(page, hash);
     await page.getByRole("navigation").waitFor();
   });

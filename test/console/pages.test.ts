@@ -10,7 +10,7 @@ import { launchBrowser } from "../harness/browser.ts";
 import { fetch } from "../harness/checked-fetch.ts";
 import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../harness/release.ts";
 import { until } from "../harness/until.ts";
-import { HOSTS, HOUR, NO_TRAFFIC, TOR_EXIT, TROUBLED_FEEDS } from "./answers.ts";
+import { HOSTS, HOUR, NO_TRAFFIC, TOR_EXIT, TROUBLED_FEEDS, UNUSED_FEEDS } from "./answers.ts";
 import {
   ConsoleBrowser,
   type ConsoleServer,
@@ -28,7 +28,7 @@ const POLICY =
 let dataDir: string;
 let server: ConsoleServer;
 let tabs: ConsoleBrowser;
-/** Logged in; for all tests that need no page of their own. */
+/** A page that is logged in, for all tests that need no page of their own. */
 let page: Page;
 const go = (hash: string) => tabs.go(page, hash);
 const button = (name: string | RegExp) =>
@@ -120,7 +120,7 @@ describe("logging in", () => {
     const { token } = server;
     await own.getByLabel("Admin token").fill(`${token.slice(0, -1)}${token.endsWith("x") ? "y" : "x"}`);
     await own.getByRole("button", { name: "Log in" }).click();
-    await own.getByRole("alert").filter({ hasText: "No admin token has this text" }).waitFor();
+    await own.getByRole("alert").filter({ hasText: "No admin token matches" }).waitFor();
     await tabs.logIn(own);
     const cookies = await own.context().cookies(`${server.origin}/admin/`);
     expect(cookies.map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
@@ -131,7 +131,7 @@ describe("logging in", () => {
     await own.goto(`${server.origin}/#/keys`);
     await own.reload();
     await own.getByLabel("Admin token").waitFor();
-    // the address is kept through the login
+    // The address survives the login.
     await tabs.logIn(own);
     await own.getByRole("heading", { name: "Keys", exact: true }).waitFor();
     await own.context().clearCookies();
@@ -153,15 +153,83 @@ describe("lookup", () => {
     await button("Add override").click();
     await waitForMessage(page, "Override added. All servers apply it within a second.");
     await page.getByText("No flags", { exact: true }).waitFor();
-    expect(await button("Set Abuser for 81.2.69.142").count()).toBe(0); // a second override would replace it
-    expect(await focusedText(page)).toBe("Lookup"); // the button is gone
+    expect(await button("Set Abuser for 81.2.69.142").count()).toBe(0); // a second override would replace the first
+    expect(await focusedText(page)).toBe("Lookup"); // the clicked button no longer exists
     expect(await textOf(page)).toContain("your override");
     await go("overrides");
     expect(await textOf(page)).toContain("our own office");
-    await confirm(page, "Remove the override of 81.2.69.142", "Remove");
+    await confirm(page, "Remove the override for 81.2.69.142", "Remove");
     await waitForMessage(page, "Override removed.");
-    await page.getByText("No overrides: feeds alone decide.").waitFor();
-    expect(await focusedText(page)).toBe("Overrides"); // the button is gone
+    await page.getByText("No overrides. Only feeds decide.").waitFor();
+    expect(await focusedText(page)).toBe("Overrides"); // the clicked button no longer exists
+  });
+
+  test("while another value is looked up, the old answer is gone; each value is in the address", async () => {
+    await go("lookup/81.2.69.142");
+    const clear = button("Clear Abuser for 81.2.69.142");
+    await clear.waitFor();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/admin/v1/lookup", async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.getByLabel(/IP address/).fill("AS20712");
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").filter({ hasText: "Looking up AS20712 …" }).waitFor();
+    expect(await clear.count()).toBe(0);
+    release();
+    await page.getByRole("heading", { name: "AS20712 Andrews & Arnold, Ltd" }).waitFor();
+    await page.unroute("**/admin/v1/lookup");
+    expect(page.url()).toEndWith("#/lookup/AS20712");
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("TEXTAREA");
+    await page.goBack();
+    await clear.waitFor();
+    expect(await page.getByLabel(/IP address/).inputValue()).toBe("81.2.69.142");
+  });
+
+  test("Back from a row shows the list without another lookup; a reload forgets it", async () => {
+    const list = "81.2.69.1, 999.1.1.1\n8.8.8.8";
+    await go("lookup");
+    await page.getByLabel(/IP address/).fill(list);
+    await button("Look up").click();
+    await page.getByText("Found 3 values: 2 addresses and 1 that is not readable.").waitFor();
+    await page.getByText("3 results").waitFor();
+    await page.getByRole("row").filter({ hasText: "999.1.1.1" }).getByText("not readable").waitFor();
+    await page.getByRole("link", { name: "81.2.69.1", exact: true }).click();
+    await page.getByText(`81.2.69.1: ${smallCity(3)}`).waitFor();
+    await page.route("**/admin/v1/lookup", (route) => route.abort());
+    await page.goBack();
+    await page.getByText("3 results").waitFor();
+    expect(await page.getByLabel(/IP address/).inputValue()).toBe(list);
+    await page.unroute("**/admin/v1/lookup");
+    expect(page.url()).not.toContain("8.8.8.8");
+    await page.reload();
+    await page.getByText("This page keeps a pasted list only until it is reloaded.").waitFor();
+  });
+
+  test("overrides of many values leave out values without any, and name the value that is refused", async () => {
+    await go(`lookup/${encodeURIComponent("81.2.69.1 10.0.0.1 999.1.1.1 81.2.69.7/23 10.0.0.0/8 x@y.org")}`);
+    await page.getByText("6 results").waitFor();
+    await button("Override all shown").click();
+    await page.getByLabel("Verdict").selectOption("is_abuser=false");
+    await page
+      .getByText("For 2 of 6 values, without 10.0.0.1, 10.0.0.0/8, x@y.org, 999.1.1.1.", { exact: true })
+      .waitFor();
+    await page.route("**/admin/v1/overrides/import", async (route) => {
+      const { overrides } = route.request().postDataJSON() as { overrides: { value: string }[] };
+      expect(overrides.map(({ value }) => value)).toEqual(["81.2.69.1", "81.2.68.0/23"]);
+      const problems = ["overrides.1.value: is wider than /16", "overrides.0.note: is too long"];
+      const json = { title: "Invalid request body", detail: "Not what this path takes.", problems };
+      await route.fulfill({ status: 400, json });
+    });
+    await page.getByLabel("Reason").fill("x");
+    await button("Add overrides").click();
+    await page
+      .getByRole("alert")
+      .filter({ hasText: /^81\.2\.68\.0\/23: is wider than \/16; 81\.2\.69\.1: note: is too long$/ })
+      .waitFor();
+    await page.unroute("**/admin/v1/overrides/import");
+    await button("Cancel").click();
   });
 
   test("a flag without data is unknown, not no", async () => {
@@ -175,10 +243,10 @@ describe("lookup", () => {
     await go("lookup/8.8.8.8");
     await page.getByText("No known flags").waitFor();
     expect(await page.locator("ul.flags .badge").allInnerTexts()).toEqual(["no", "unknown", "unknown"]);
-    await page.getByText("No data at the moment for is_proxy, is_tor_exit.").waitFor();
+    await page.getByText("The server currently has no data for is_proxy, is_tor_exit.").waitFor();
     await go("lookup/someone@gmail.com");
-    await page.getByText("Valid, not disposable").waitFor();
-    expect(await textOf(page)).not.toContain("No data at the moment");
+    await page.getByText("yes: could receive mail, judging by its text only").waitFor();
+    expect(await textOf(page)).not.toContain("The server currently has no data");
     await page.unroute("**/admin/v1/lookup");
   });
 
@@ -198,9 +266,14 @@ describe("lookup", () => {
       expect.stringContaining("10.0.0.1"),
     ]);
     await page.getByText("Found 3 values: 2 addresses and 1 email address.").waitFor();
+    await box.fill("AS20712, as64496 81.2.69.9");
+    await button("Look up").click();
+    await page.getByText("Found 3 values: 1 address and 2 AS numbers.").waitFor();
+    await page.getByRole("row").filter({ hasText: "as64496" }).getByText("no networks known").waitFor();
+    await page.getByRole("row").filter({ hasText: "Andrews & Arnold, Ltd" }).first().waitFor();
     await box.fill("1.2.3.400");
     await button("Look up").click();
-    await page.getByText("Not an IP address").first().waitFor();
+    await page.getByText("each number of an IPv4 address is at most 255").first().waitFor();
     await box.fill("no value in here");
     await button("Look up").click();
     await page.getByText("Found 0 values.").waitFor();
@@ -228,12 +301,25 @@ describe("lookup", () => {
     await go("lookup/AS64496");
     await page.getByText("No network of AS64496 is in the release.").waitFor();
     await go("lookup/81.2.69.9");
-    await button("Look it up in every kept release").click();
+    await button("Look up in every kept release").click();
     const history = page.getByRole("table", { name: "History" });
     await history.waitFor();
     const [, current = "", before = ""] = await history.getByRole("row").allInnerTexts();
     expect(current).toMatch(/current.*City 3, .*: Abuser changed/s);
     expect(before).toContain("City 2");
+  });
+
+  test("feeds of evidence are links to their pages, overrides are none", async () => {
+    await page.route("**/admin/v1/lookup", (route) => route.fulfill({ json: TOR_EXIT }));
+    await go("lookup/185.220.101.1");
+    const evidence = page.getByRole("table", { name: "Evidence for the reputation" });
+    await evidence.waitFor();
+    const links = await evidence
+      .getByRole("link")
+      .evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+    expect(links.length).toBeGreaterThan(0);
+    for (const link of links) expect(link).toMatch(/^#\/data\/[a-z0-9-]+$/);
+    await page.unroute("**/admin/v1/lookup");
   });
 
   test("one reason for overrides of many values", async () => {
@@ -252,10 +338,16 @@ describe("lookup", () => {
     await waitForMessage(page, "2 added, 0 changed, 0 unchanged.");
     await page.getByLabel("Show").selectOption("override");
     await page.getByText("2 of 3 results").waitFor();
+    await go(`lookup/${encodeURIComponent(`a@${smallDomain(3)} b@${smallDomain(3)} 1.1.1.1`)}`);
+    await page.getByLabel("Select 1.1.1.1").waitFor();
+    await button("Override all shown").click();
+    expect(await page.getByLabel("Verdict").inputValue()).toBe("disposable=false");
+    await page.getByText("For 2 of 3 values, without 1.1.1.1.").waitFor();
+    await button("Cancel").click();
     await go("overrides");
     for (const value of ["81.2.69.1", "81.2.69.2"]) {
-      await confirm(page, `Remove the override of ${value}`, "Remove");
-      await button(`Remove the override of ${value}`).waitFor({ state: "detached" });
+      await confirm(page, `Remove the override for ${value}`, "Remove");
+      await button(`Remove the override for ${value}`).waitFor({ state: "detached" });
     }
   });
 
@@ -271,13 +363,23 @@ describe("lookup", () => {
         has: page.getByRole("heading", { name: "Your overrides" }),
       });
       await card.waitFor();
+      const parts = page.getByRole("table", { name: "Parts with a single answer" });
+      if (value.endsWith("/24")) {
+        await parts.getByText("Abuser").waitFor({ state: "detached" });
+        await go("lookup/81.2.69.142");
+        await button("Set Abuser for 81.2.69.142").waitFor();
+        await page.locator("ul.flags").getByText("your override").waitFor();
+        await page.goBack();
+        await card.waitFor();
+      }
       const [, row = ""] = await card.getByRole("row").allInnerTexts();
       expect(row.replace(/\s+/g, " ")).toMatch(
-        new RegExp(`^${value.toLowerCase()} .*because of ${value} ada, .*in 29 days Edit Remove$`),
+        new RegExp(`^${value.toLowerCase()} .*because of ${value} ada, .*in 30 days Edit Remove$`),
       );
-      await confirm(page, `Remove the override of ${value.toLowerCase()}`, "Remove");
+      await confirm(page, `Remove the override for ${value.toLowerCase()}`, "Remove");
       await card.waitFor({ state: "detached" });
-      expect(await focusedText(page)).toBe("Lookup"); // the button is gone
+      if (value.endsWith("/24")) await parts.getByText("Abuser").first().waitFor();
+      expect(await focusedText(page)).toBe("Lookup"); // the clicked button no longer exists
     }
   });
 
@@ -343,7 +445,7 @@ describe("lookup", () => {
     const most = await scale();
     await button("Zoom in").click();
     expect(await scale()).toBe(most);
-    await button("Show all of the map").click();
+    await button("Show the whole map").click();
     expect(await transform()).toBe(start);
     await map.focus();
     await page.keyboard.press("+");
@@ -362,9 +464,9 @@ describe("lookup", () => {
     await page.mouse.up();
     expect(await transform()).not.toBe(zoomed);
     await button("Zoom out").focus();
-    await page.getByRole("button", { name: "Look up" }).focus();
+    await page.getByRole("button", { name: "Look up", exact: true }).focus();
     const kept = await transform();
-    await page.mouse.wheel(0, -300); // without the focus it scrolls the page
+    await page.mouse.wheel(0, -300); // without the focus, the wheel scrolls the page
     await page.evaluate("new Promise(requestAnimationFrame)");
     expect(await transform()).toBe(kept);
     await page.unroute("**/admin/v1/lookup");
@@ -381,7 +483,7 @@ describe("lookup", () => {
     type Point = readonly [x: number, y: number];
     const send = (type: "touchStart" | "touchMove" | "touchEnd", points: readonly Point[]) =>
       cdp.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(([x, y], id) => ({ x, y, id })) });
-    /** Fingers that go from their first points to their last ones. */
+    /** Moves fingers from their first points to their last points. */
     const drag = async (from: readonly Point[], to: readonly Point[]) => {
       await send("touchStart", from.slice(0, 1));
       if (from.length > 1) await send("touchStart", from);
@@ -409,13 +511,13 @@ describe("lookup", () => {
     const { x: left, y: top, width, height } = (await map.boundingBox())!;
     const drawn = Number((await map.getAttribute("viewBox"))!.split(" ")[2]) / width;
     const [cx, cy] = [left + width / 2, top + height / 2] as const;
-    /** The place of the map at a point of the page. */
+    /** Returns the place on the map at a point of the page. */
     const placeAt = async ([px, py]: Point) => {
       const { x, y, k } = await view();
       return [((px - left) * drawn - x) / k, ((py - top) * drawn - y) / k] as const;
     };
 
-    await button("Show all of the map").click();
+    await button("Show the whole map").click();
     expect((await view()).k).toBe(1);
     const centre = await placeAt([cx, cy]);
     await drag(
@@ -447,7 +549,7 @@ describe("lookup", () => {
         [cx - 50 + 30, cy - 10],
         [cx + 50 + 30, cy - 10],
       ],
-    ); // two move it, too
+    ); // two fingers also move the map
     const both = await view();
     expect(both.k).toBeCloseTo(moved.k, 1);
     expect(Math.abs(both.x - moved.x - 30 * drawn)).toBeLessThan(3);
@@ -463,8 +565,8 @@ describe("lookup", () => {
       ],
     );
     expect((await view()).k).toBeCloseTo(both.k / 6, 1);
-    await button("Show all of the map").click();
-    await drag([[cx, cy]], [[cx - 40, cy]]); // the fingers of a pinch are forgotten
+    await button("Show the whole map").click();
+    await drag([[cx, cy]], [[cx - 40, cy]]); // the map has forgotten the fingers of the pinch
     expect((await view()).k).toBe(1);
 
     const scrolled = () => page.evaluate("document.scrollingElement.scrollTop") as Promise<number>;
@@ -496,9 +598,9 @@ describe("lookup", () => {
     await button("Add override").click();
     await page.getByText("Valid, not disposable").waitFor();
     await go("overrides");
-    expect(await textOf(page)).toContain("in 6 days");
-    await confirm(page, `Remove the override of ${smallDomain(3)}`, "Remove");
-    await page.getByText("No overrides: feeds alone decide.").waitFor();
+    expect(await textOf(page)).toContain("in 7 days");
+    await confirm(page, `Remove the override for ${smallDomain(3)}`, "Remove");
+    await page.getByText("No overrides. Only feeds decide.").waitFor();
   });
 });
 
@@ -516,7 +618,7 @@ describe("data", () => {
     expect(await focusedText(page)).toBe("Roll back");
     await confirm(page, "Unpin", "Unpin");
     await pinned.waitFor({ state: "detached" });
-    expect(await focusedText(page)).toBe("Data"); // the button is gone
+    expect(await focusedText(page)).toBe("Data"); // the clicked button no longer exists
     await button("Pin").click();
     await button("Cancel").click();
     expect(await focusedText(page)).toBe("Pin");
@@ -526,7 +628,7 @@ describe("data", () => {
     const use = button(/^Use release /);
     const oldest = (await use.last().getAttribute("aria-label"))!.slice("Use release ".length);
     await use.last().click();
-    await page.getByRole("dialog").getByText(`The release ${oldest} is verified`).waitFor();
+    await page.getByRole("dialog").getByText(`The server verifies release ${oldest}`).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Use it" }).click();
     await waitForMessage(page, `In use: ${oldest}`);
     await button(`Use release ${oldest}`).waitFor({ state: "detached" });
@@ -543,7 +645,7 @@ describe("data", () => {
     await confirm(page, "Turn on ipsum-3", "Turn on");
     await waitForMessage(page, "ipsum-3 is on: a build follows within seconds");
     await button("Turn off ipsum-3").waitFor();
-    await page.getByText("To read its terms: inkling feeds enable dshield").waitFor();
+    await page.getByText("To read its terms, run: inkling feeds enable dshield").waitFor();
   });
 
   test("a feed has a page with its switch, also when it is off or unknown", async () => {
@@ -551,12 +653,65 @@ describe("data", () => {
     await page.getByRole("heading", { name: "ipsum-3" }).waitFor();
     const publisher = page.getByRole("link", { name: /ipsum/ });
     expect(await publisher.getAttribute("target")).toBe("_blank");
+    await page.getByText("2: decides alone").waitFor();
     await confirm(page, "Turn off ipsum-3", "Turn off");
     await waitForMessage(page, "ipsum-3 is off: a build follows within seconds");
     await confirm(page, "Turn on ipsum-3", "Turn on");
     await button("Turn off ipsum-3").waitFor();
+    const history = [
+      { release: "20260101T000003000Z-c0d874cdfc1c", at: "2026-01-01T00:00:03Z", entries: 10_862 },
+    ];
+    const [loaded, off] = [
+      { ...TROUBLED_FEEDS[1]!, history },
+      { ...UNUSED_FEEDS[0]!, history },
+    ];
+    await page.route("**/admin/v1/data/feeds", (route) =>
+      route.fulfill({ json: { feeds: [loaded, { ...loaded, id: "leaving", on: false }], unused: [off] } }),
+    );
+    await go("data/off");
+    await page.getByRole("table", { name: "Entries in each kept release" }).getByText("10,862").waitFor();
+    await go("data/leaving");
+    await page.getByText("off from the next build on").waitFor();
+    await go(`data/${loaded.id}`);
+    await button(`Turn off ${loaded.id}`).click();
+    await page.getByText("The next build leaves it out, so its 10,862 entries no longer count.").waitFor();
+    await button("Cancel").click();
+    await page.unroute("**/admin/v1/data/feeds");
     await go("data/no-such-feed");
     await page.getByText("There is no feed no-such-feed.").waitFor();
+  });
+
+  test("a feed's claims name their value, and are gone while another value is looked up", async () => {
+    const feed = { ...TROUBLED_FEEDS[1]!, id: "x4bnet-vpn-v4" };
+    await page.route("**/admin/v1/data/feeds", (route) =>
+      route.fulfill({ json: { feeds: [feed], unused: [] } }),
+    );
+    await page.route("**/admin/v1/lookup", (route) => route.fulfill({ json: TOR_EXIT }));
+    await go(`data/${feed.id}`);
+    const claims = page.getByRole("heading", { name: `Claims of ${feed.id} about 185.220.101.1` });
+    const ask = async (value: string) => {
+      await page.getByLabel("Value").fill(value);
+      await button("Look up").click();
+    };
+    await ask("185.220.101.1");
+    await claims.waitFor();
+    await page.unroute("**/admin/v1/lookup");
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/admin/v1/lookup", async (route) => {
+      await released;
+      await route.continue();
+    });
+    await ask("999.1.1.1");
+    await page.getByRole("status").filter({ hasText: "Looking up 999.1.1.1 …" }).waitFor();
+    expect(await claims.count()).toBe(0);
+    release();
+    await page.getByText("999.1.1.1 cannot be looked up.").waitFor();
+    await ask("jane@example@");
+    await page.getByText("jane@example@ cannot be looked up.").waitFor();
+    await ask("8.8.8.8");
+    await page.getByText(`${feed.id} is not in the evidence about 8.8.8.8.`).waitFor();
+    await page.unroute("**/admin/v1/lookup");
+    await page.unroute("**/admin/v1/data/feeds");
   });
 
   test("a feed on a server that does not build has a switch that says why it cannot be used", async () => {
@@ -576,7 +731,7 @@ describe("data", () => {
     });
     await go("keys");
     await go("data");
-    await page.getByText("No older release is kept, so there is none to roll back to.").waitFor();
+    await page.getByText("No older release is kept, so you cannot roll back.").waitFor();
     expect(await button("Roll back").isDisabled()).toBe(true);
     await page.unroute("**/admin/v1/data/releases");
   });
@@ -586,7 +741,7 @@ describe("data", () => {
     const held = { why: "it flags too much", hint: "accept it" };
     const failed = ["ipsum-3", "fastly", "bingbot", "akamai", "free-mail"];
     const asked = { running: false, asked: true, last: null };
-    // What the server answers until the test says otherwise: the page asks every 2 s, however long a step takes.
+    // The server's answer until the test sets another. The page polls every 2 s, however long a step takes.
     let json: object | undefined;
     await page.route("**/admin/v1/data/update", (route) =>
       json === undefined ? route.abort() : route.fulfill({ json }),
@@ -594,7 +749,7 @@ describe("data", () => {
     const start = async () => {
       json = asked;
       await button("Update now").click();
-      await page.getByText("An update starts soon").waitFor();
+      await page.getByText("An update will start soon").waitFor();
     };
     const pollOnce = async (next: object | undefined) => {
       json = next;
@@ -607,7 +762,7 @@ describe("data", () => {
     await pollOnce({ running: true, asked: false, last: null });
     await page.getByText("An update is running").waitFor();
     await pollOnce(undefined);
-    await page.getByText("The server cannot be reached; trying again").waitFor();
+    await page.getByText("The server is unreachable; trying again").waitFor();
     await pollOnce({ running: false, asked: false, last });
     await waitForMessage(page, "after 12.3 s: a new release.");
     await start();
@@ -669,7 +824,7 @@ describe("data", () => {
       route.continue({ postData: JSON.stringify({ current: "20250101T000000000Z-000000000000" }) }),
     );
     await confirm(page, "Roll back", "Roll back");
-    await page.locator("#messages .bad", { hasText: "Another release is in use" }).waitFor();
+    await page.locator("#messages .bad", { hasText: "A different release is in use" }).waitFor();
     expect(await page.getByText("Pinned: newer releases").count()).toBe(0);
     await page.unroute("**/admin/v1/data/rollback");
   });
@@ -697,16 +852,17 @@ describe("keys", () => {
     await waitForMessage(page, "Saved.");
     await page.getByLabel("Email").uncheck();
     await button("Save").click();
-    // in force within a second, counted within another
+    // The change is active within a second, and counted within another second.
     while ((await request("/v1/user-intel/email/x@y.org", key)).status !== 403) await Bun.sleep(20);
     while ((await page.getByText("Not allowed").count()) === 0) {
       await page.getByLabel("Usage of the last").selectOption("hour");
       await page.getByLabel("Usage of the last").selectOption("day");
       await page.locator(".chart, p.empty").first().waitFor();
     }
+    await page.getByRole("heading", { name: "Answers that set a flag" }).waitFor();
     await page.getByLabel("Trace").selectOption("for an hour");
     await button("Trace this key").click();
-    await waitForMessage(page, "Traced.");
+    await waitForMessage(page, "Tracing started.");
     await page.getByText(/Traced; ends in \d+ (min|h)/).waitFor();
     await button("Stop tracing").click();
     await button("Trace this key").waitFor();
@@ -732,7 +888,10 @@ describe("keys", () => {
     await page.getByLabel("Name").fill("broken");
     await page.getByLabel("Allowed networks").fill("10.0.0.1/8");
     await button("Create key").click();
-    await page.getByRole("alert").filter({ hasText: "networks" }).waitFor();
+    await page
+      .getByRole("alert")
+      .filter({ hasText: /^networks/ })
+      .waitFor();
     expect(await page.getByLabel("Name").inputValue()).toBe("broken");
     expect(await page.getByLabel("Allowed networks").inputValue()).toBe("10.0.0.1/8");
   });
@@ -743,6 +902,7 @@ describe("keys", () => {
       const init = body === undefined ? { headers } : { headers, method: "POST", body: JSON.stringify(body) };
       return (await (await fetch(`${server.origin}/admin/v1/${path}`, init)).json()) as {
         id: string;
+        rate: number | null;
         expires_at: string;
       };
     };
@@ -751,8 +911,8 @@ describe("keys", () => {
     expect(await page.getByLabel("Expires").inputValue()).toBe("2099-07-01");
     await page.getByLabel("Rate").fill("7");
     await button("Save").click();
-    await waitForMessage(page, "Saved.");
-    expect(await admin(`keys/${id}`)).toMatchObject({ rate: 7, expires_at: "2099-07-01T00:00:00.000Z" });
+    await until(async () => (await admin(`keys/${id}`)).rate === 7); // "Saved." may still be an earlier test's
+    expect(await admin(`keys/${id}`)).toMatchObject({ expires_at: "2099-07-01T00:00:00.000Z" });
     await page.getByLabel("Expires").fill("2099-07-02");
     await button("Save").click();
     await until(async () => (await admin(`keys/${id}`)).expires_at === "2099-07-02T23:59:59.000Z");
@@ -761,7 +921,8 @@ describe("keys", () => {
   test("a key that does not exist", async () => {
     await go("keys/key_none");
     await page.getByRole("alert").waitFor();
-    expect(await textOf(page)).toContain("search the server's log");
+    expect(await textOf(page)).toContain("No such key. No key has this id.");
+    expect(await textOf(page)).not.toContain("Search the server's log");
   });
 });
 
@@ -819,6 +980,28 @@ describe("audit", () => {
     await page.getByText("No change matches.").waitFor();
   });
 
+  test("filters are in the address: Back, a reload and a link keep them", async () => {
+    await go("audit");
+    await type("Who", "carol");
+    await choose("Action", "override-removed");
+    await choose("Time", "7");
+    await until(() => page.url().endsWith("#/audit?actor=carol&action=override-removed&days=7"));
+    await page.reload();
+    await until(async () => (await rows()).length === 50);
+    expect(await page.getByLabel("Who").inputValue()).toBe("carol");
+    expect(await page.getByLabel("Time").inputValue()).toBe("7");
+    await type("Who", "nobody");
+    await page.getByText("No change matches.").waitFor();
+    await page.goBack();
+    await until(async () => (await rows()).length === 50);
+    expect(await page.getByLabel("Who").inputValue()).toBe("carol");
+    await type("Who", "");
+    await choose("Action", "");
+    await choose("Time", "");
+    await until(() => page.url().endsWith("#/audit"));
+    await page.getByText("Enter the exact id, not a name or a value.").waitFor();
+  });
+
   test("older entries, page by page", async () => {
     await go("data");
     await go("audit");
@@ -834,7 +1017,7 @@ describe("audit", () => {
 });
 
 describe("overrides", () => {
-  const removals = () => button(/^Remove the override of/);
+  const removals = () => button(/^Remove the override for/);
   const add = async (value: string, reason: string) => {
     await page.getByLabel(/^Address/).fill(value);
     await page.getByLabel("Reason").fill(reason);
@@ -850,41 +1033,41 @@ describe("overrides", () => {
     await go("overrides");
     for (const n of [1, 2, 3, 4, 5, 6]) {
       await add(`192.88.10.${n}`, `number ${n}`);
-      await button(`Remove the override of 192.88.10.${n}`).waitFor();
+      await button(`Remove the override for 192.88.10.${n}`).waitFor();
     }
     await page.getByLabel("Search").fill("number 4");
     expect(await removals().count()).toBe(1);
     await page.getByLabel("Search").fill("number 9");
-    await page.getByText("No override matches.").waitFor();
+    await page.getByText("No overrides match.").waitFor();
     await page.getByLabel("Search").fill("");
     await add("0.0.0.0/0", "everybody");
-    await page.getByRole("alert").filter({ hasText: 'check "Allow a very wide network"' }).waitFor();
+    await page.getByRole("alert").filter({ hasText: 'check "Allow a very broad network"' }).waitFor();
     expect(await removals().count()).toBe(6);
   });
 
   test("edit keeps the override and its expiry; the history names both changes", async () => {
     await go("overrides");
     await add("192.88.11.1", "a typo");
-    await button("Edit the override of 192.88.11.1").click();
+    await button("Edit the override for 192.88.11.1").click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Expires").selectOption("30");
     await dialog.getByRole("button", { name: "Save" }).click();
     await waitForMessage(page, "Override changed.");
-    await button("Edit the override of 192.88.11.1").click();
+    await button("Edit the override for 192.88.11.1").click();
     expect(await dialog.getByLabel("Reason").inputValue()).toBe("a typo");
     await dialog.getByLabel("Reason").fill("a partner");
     await dialog.getByRole("button", { name: "Save" }).click();
-    const row = page.getByRole("table", { name: "Overrides in force" }).getByRole("row").nth(1);
+    const row = page.getByRole("table", { name: "Active overrides" }).getByRole("row").nth(1);
     await row.filter({ hasText: "a partner" }).waitFor();
-    expect(await row.innerText()).toContain("in 29 days");
-    await confirm(page, "Remove the override of 192.88.11.1", "Remove");
-    await button("Show active and ended overrides").click();
+    expect(await row.innerText()).toContain("in 30 days");
+    await confirm(page, "Remove the override for 192.88.11.1", "Remove");
+    await button("Also show removed and expired overrides").click();
     const history = page.getByRole("table", { name: "History of overrides" });
     await history
       .getByRole("row")
       .filter({ hasText: /192\.88\.11\.1address.*removed/ })
       .waitFor();
-    await history.getByRole("link", { name: "Changes of the override of 192.88.11.1", exact: true }).click();
+    await history.getByRole("link", { name: "Changes to the override for 192.88.11.1", exact: true }).click();
     await page.getByRole("table", { name: "Audit trail" }).waitFor();
     const actions = await page.locator("tbody tr td:nth-child(4)").allInnerTexts();
     expect(actions).toEqual(["override removed", "override changed", "override changed", "override added"]);
@@ -903,11 +1086,11 @@ describe("overrides", () => {
     await button("Export all").click();
     const text = readFileSync(await (await download).path(), "utf8");
     expect(JSON.parse(text).overrides).toHaveLength(6);
-    await confirm(page, "Remove the override of 192.88.10.4", "Remove");
-    await button("Remove the override of 192.88.10.4").waitFor({ state: "detached" });
+    await confirm(page, "Remove the override for 192.88.10.4", "Remove");
+    await button("Remove the override for 192.88.10.4").waitFor({ state: "detached" });
     await importFile("overrides.json", text);
     await waitForMessage(page, "1 added, 0 changed, 5 unchanged");
-    await button("Remove the override of 192.88.10.4").waitFor();
+    await button("Remove the override for 192.88.10.4").waitFor();
   });
 });
 
@@ -915,18 +1098,25 @@ describe("frame", () => {
   test("traffic: before and after the first minute", async () => {
     await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: NO_TRAFFIC }));
     await go("traffic");
-    await page.getByText("No data yet: the first minute since the start is not over.").waitFor();
+    await page.getByText("No data yet. The first minute since the start has not passed.").waitFor();
     await page.unroute("**/admin/v1/traffic**");
-    await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: HOUR }));
+    const countries = [..."ABCDEFGHIJKL"].map((letter) => ({ iso_code: `${letter}Z`, count: 1 }));
+    const json = { ...HOUR, total: { ...HOUR.total, countries } };
+    await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json }));
     await page.getByLabel("Period").selectOption("1");
     await page.getByText("Countries looked up").waitFor();
     await page.getByRole("img", { name: "Lookups by country" }).waitFor();
+    await page.getByText("and 2 more countries", { exact: true }).waitFor();
+    expect(page.url()).toEndWith("#/traffic?hours=1");
+    await page.reload();
+    await page.getByText("Countries looked up").waitFor();
+    expect(await page.getByLabel("Period").inputValue()).toBe("1");
     await page.unroute("**/admin/v1/traffic**");
   });
 
   test("hosts: this one alone with SQLite; a group with what is wrong, loaded again by itself", async () => {
     await go("hosts");
-    await page.getByText("The database is SQLite, which one host uses").waitFor();
+    await page.getByText("The database is SQLite, so only one host can use it").waitFor();
     const table = page.getByRole("table", { name: "Hosts" });
     expect(await table.getByRole("row").allInnerTexts()).toEqual([
       expect.stringContaining("Host"),
@@ -938,7 +1128,7 @@ describe("frame", () => {
     const rows = await table.getByRole("row").allInnerTexts();
     expect(rows).toHaveLength(HOSTS.hosts.length + 1);
     expect(rows[1]).toMatch(/web-1:8080[\s\S]*ready[\s\S]*1,234\.5[\s\S]*4,321/);
-    expect(rows[3]).toMatch(/not ready[\s\S]*no release of data is loaded; <img src=x [\s\S]*none/);
+    expect(rows[3]).toMatch(/not ready[\s\S]*no data release is loaded; <img src=x [\s\S]*none/);
     expect(rows[4]).toMatch(/silent[\s\S]*minutes ago/);
     await page.unroute("**/admin/v1/hosts");
   });
@@ -983,7 +1173,7 @@ describe("frame", () => {
     expect(await page.getByLabel(/IP address/).inputValue()).toBe("%zz");
     await page.route("**/admin/v1/keys**", (route) => route.abort());
     await page.goto(`${server.origin}/#/keys`);
-    await page.getByRole("alert").filter({ hasText: "The server cannot be reached" }).waitFor();
+    await page.getByRole("alert").filter({ hasText: "The server is unreachable" }).waitFor();
     await page.unroute("**/admin/v1/keys**");
     await button("Try again").click();
     await page.getByRole("table").waitFor();
@@ -997,7 +1187,7 @@ describe("frame", () => {
     );
     await go("keys");
     const table = page.getByText("No keys yet");
-    const alert = page.getByRole("alert").filter({ hasText: "The answer is not Inkling's" });
+    const alert = page.getByRole("alert").filter({ hasText: "The answer did not come from Inkling" });
     await table.or(alert).waitFor();
     expect([await table.count(), await alert.count()]).toEqual([0, 1]);
     await page.unroute("**/admin/v1/keys**");
@@ -1042,14 +1232,14 @@ describe("frame", () => {
     await page.reload();
     await page.getByRole("table").first().waitFor();
     await page.keyboard.press("Tab");
-    expect(await focusedText(page)).toBe("Skip to the page");
+    expect(await focusedText(page)).toBe("Skip to content");
     await page.keyboard.press("Enter");
     expect(await page.evaluate("document.activeElement.tagName")).toBe("MAIN");
     expect(await page.locator("main h1").innerText()).toBe("Data");
     await page.reload();
     await page.getByRole("table").first().waitFor();
     const titles = await page.getByRole("navigation").getByRole("link").allTextContents();
-    for (const name of ["Skip to the page", ...titles.slice(0, titles.indexOf("Keys") + 1)]) {
+    for (const name of ["Skip to content", ...titles.slice(0, titles.indexOf("Keys") + 1)]) {
       await page.keyboard.press("Tab");
       expect(await focusedText(page)).toBe(name);
     }

@@ -1,4 +1,5 @@
-// tokens.test.ts: the console's page of admin tokens: every action, its looks, and what a read-only session cannot do.
+// tokens.test.ts: the console's page of admin tokens: every action, its appearance, and what a read-only
+// session cannot do.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
@@ -70,12 +71,12 @@ test("create, shown once, sign in with it, revoke: its session ends", async () =
   await page.reload();
   await page.getByRole("row").nth(1).waitFor();
   expect(await textOf(page)).not.toContain(token);
-  expect(await row()).toContain(new Date().toISOString().slice(0, 10)); // it is used
+  expect(await row()).toContain(new Date().toISOString().slice(0, 10)); // the day of its last use
   await confirm(page, "Revoke bob", "Revoke");
   await waitForMessage(page, "Revoked.");
   await page.getByText("No named admin tokens yet").waitFor();
   await bob.goto(`${server.origin}/#/keys`);
-  await bob.getByText("Your session has ended: log in again.").waitFor();
+  await bob.getByText("Your session has ended. Log in again.").waitFor();
   for (const each of [page, bob]) await each.context().close();
 });
 
@@ -90,15 +91,23 @@ test("a read-only session looks up, and has no button in use that changes anythi
     return page.locator("main button:disabled").allInnerTexts();
   };
   expect(await disabled("tokens")).toEqual(["Revoke", "Create token"]);
-  await page.getByText("Your admin token has the scope read: it changes nothing.").waitFor();
+  await page.getByText("Your admin token has the scope read, so it cannot change anything.").waitFor();
   expect(await disabled("keys")).toEqual(["Create key"]);
   expect(await disabled(`keys/${id}`)).toEqual(["Save", "Rotate", "Revoke this key", "Trace this key"]);
-  expect(await disabled("overrides")).toEqual(["Remove", "Add", "Import"]);
+  expect(await disabled("overrides")).toEqual(["Edit", "Remove", "Add", "Import"]);
   expect(await disabled("webhooks")).toEqual(["Add webhook"]);
   expect(await disabled("data")).toEqual(expect.arrayContaining(["Update now", "Roll back", "Pin", "Use"]));
   expect(await disabled("rules")).toEqual(["Roll back"]);
   await tabs.go(page, "lookup/81.2.69.142");
   await page.getByText("your override").first().waitFor();
+  const set = page.getByRole("button", { name: /^(Set|Clear|Edit|Remove) / });
+  await set.first().waitFor();
+  for (const button of await set.all()) {
+    expect(await button.isDisabled()).toBe(true);
+    expect(await button.getAttribute("title")).toBe(
+      "Your admin token has the scope read, so it cannot change anything.",
+    );
+  }
   expect(await disabled("audit")).toEqual([]);
   await page.getByRole("row").nth(1).waitFor();
   await page.context().close();

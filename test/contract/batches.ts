@@ -1,4 +1,4 @@
-// batches.ts: the rows of the contract test with many values at once.
+// batches.ts: the contract test's requests with many values at once.
 
 import { gzipSync } from "node:zlib";
 import type { Request } from "./exchange.ts";
@@ -145,7 +145,7 @@ export function batches(): Request[] {
       headers: [JSON_TYPE, "Transfer-Encoding: chunked"],
     }),
     post(path, 'b\r\n"8.8.8.8"\n\n\r\n0\r\n\r\n', { headers: [LINES_TYPE, "Transfer-Encoding: chunked"] }),
-    // Announced, not sent: refused by the size alone.
+    // The length is announced but no body is sent: the server refuses by the size only.
     post(path, "", { headers: [JSON_TYPE, "Content-Length: 1048577"] }),
     post(path, "", { headers: [JSON_TYPE, "Content-Length: 99999999"], key: "expired" }),
     withMethod("POST", `${path}/${sampleOf(path)}`, { headers: ["Content-Length: 9000"] }),

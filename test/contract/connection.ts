@@ -1,8 +1,8 @@
-// connection.ts: one keep-alive HTTP/1.1 connection that sends bytes as they are and reads responses as they come.
+// connection.ts: a keep-alive HTTP/1.1 connection that sends bytes unchanged and reads responses unchanged.
 //
-// in   the bytes of a request (no URL parser changes them), and whether the response has a body
-// out  status line, headers as sent (order and case kept), body without its transfer coding
-// err  Error when the server sends nothing within 10 s, or something that is not HTTP
+// in   a request's bytes, which no URL parser changes, and whether the response has a body
+// out  the status line, headers as sent (order and case kept), and the body without its transfer coding
+// err  Error if the server sends nothing within 10 s, or something that is not HTTP
 //
 // fetch would normalise the path, follow redirects, unpack gzip and join headers.
 
@@ -11,7 +11,7 @@ import { connect, type Socket } from "node:net";
 const TIMEOUT_MS = 10_000;
 
 export interface RawResponse {
-  /** "200 OK". */
+  /** The status line after the version, such as "200 OK". */
   readonly status: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
@@ -28,7 +28,10 @@ export class Connection {
     this.port = port;
   }
 
-  /** Sends again when the server has closed a connection that was idle: it does so after 10 s. */
+  /**
+   * Sends a request, and sends it again if the server had closed the connection, as it does after 10 s of
+   * idle time.
+   */
   async send(request: Uint8Array, hasBody: boolean): Promise<RawResponse> {
     const isReused = this.socket !== undefined && !this.isEnded;
     if (!isReused) this.open();
@@ -41,7 +44,7 @@ export class Connection {
     }
   }
 
-  /** Closes the connection when the response asks for that. */
+  /** Sends a request once, and closes the connection if the response asks for that. */
   private async sendOnce(request: Uint8Array, hasBody: boolean): Promise<RawResponse> {
     this.socket?.write(request);
     const head = await this.readHead();

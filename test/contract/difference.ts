@@ -1,15 +1,15 @@
-// difference.ts: the first place where a response is not the recorded one.
+// difference.ts: finds the first place where a response differs from the recorded one.
 
 import type { Response } from "./exchange.ts";
 
-/** Characters that are shown from the first different byte on. */
+/** Number of characters to show from the first difference on. */
 const SHOWN = 60;
 
-/** @returns undefined when both are equal */
+/** @returns undefined if both are equal */
 export function difference(want: Response, got: Response): string | undefined {
   if (want.status !== got.status) return `status: got ${quoted(got.status)}, want ${quoted(want.status)}`;
   const header = headerDifference(want.headers, got.headers);
-  // A body of another length has another Content-Length: its own first difference is the better place.
+  // If the bodies differ in length, so does Content-Length. The first difference in the body is then more helpful.
   if (header !== undefined && !/"content-length:/i.test(header)) return header;
   return bodyDifference(want.body, got.body) ?? header;
 }

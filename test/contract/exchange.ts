@@ -1,8 +1,9 @@
-// exchange.ts: one request of the contract test, how it is sent, and how its response is written down.
+// exchange.ts: one request of the contract test, how it is sent, and how its response is recorded.
 //
-// Written down without what may differ between two runs or two versions of the wording: request ids, dates, ids of
-// releases and overrides, the version, ETags (numbered in order of appearance, so that equal ones stay equal), sizes and
-// checksums of segments, texts of problems, titles and descriptions of /openapi.json, the content of the pages under /docs.
+// The record leaves out what may differ between two runs or two wordings: request ids, dates, ids of releases
+// and overrides, the version, sizes and checksums of segments, problem texts, titles and descriptions in
+// /openapi.json, and the content of the pages under /docs. ETags are numbered in order of appearance, so that
+// equal ETags remain equal.
 
 import { gunzipSync } from "node:zlib";
 import manifest from "../../packages/cli/package.json" with { type: "json" };
@@ -12,31 +13,31 @@ import type { ServerName } from "./server.ts";
 export interface Request {
   readonly server: ServerName;
   readonly method: string;
-  /** As sent; may hold "$etag3", the ETag that this number stands for. */
+  /** The target as sent. It may contain "$etag3", which stands for the ETag with that number. */
   readonly target: string;
   /** Name of the key that goes into Authorization. */
   readonly key?: string;
-  /** "Name: value"; values may hold "$etag3" and "$token:live". */
+  /** Lines of the form "Name: value". Values may contain "$etag3" and "$token:live". */
   readonly headers?: readonly string[];
   readonly body?: string;
-  /** Base64, for bodies that are not UTF-8. */
+  /** A base64 body, for bodies that are not UTF-8. */
   readonly body64?: string;
-  /** In place of all of the above but `server`: the bytes of the request, in Latin-1. */
+  /** The request's bytes in Latin-1. They replace all the members above except `server`. */
   readonly raw?: string;
 }
 
 export interface Response {
   readonly status: string;
-  /** "Name: value", sorted. */
+  /** Lines of the form "Name: value", sorted. */
   readonly headers: readonly string[];
   readonly body: string;
 }
 
-/** ETags of this run and the numbers that stand for them. */
+/** This run's ETags and their numbers. */
 export class Etags {
   private readonly names = new Map<string, string>();
 
-  /** @param etag with its quotation marks */
+  /** @param etag the ETag with its quotation marks */
   nameOf(etag: string): string {
     const known = this.names.get(etag);
     if (known !== undefined) return known;
@@ -45,7 +46,7 @@ export class Etags {
     return name;
   }
 
-  /** Puts this run's ETags in place of the names. */
+  /** Replaces the names by this run's ETags. */
   fillIn(text: string): string {
     return text.replace(/\$etag\d+/g, (name) => {
       for (const [etag, its] of this.names) if (its === name) return etag;
@@ -93,7 +94,7 @@ export function normalised(request: Request, response: RawResponse, etags: Etags
   return { status: response.status, headers: headers.sort(), body };
 }
 
-/** Is the body that HEAD leaves out one whose size may change: texts, or sizes of segments? */
+/** May the size of the body that HEAD leaves out change? It does for texts, and for segment sizes. */
 function hasMovingSize({ target }: Request, { headers }: RawResponse): boolean {
   const isText = headers.some(([name, value]) => /^content-type$/i.test(name) && /problem\+json/.test(value));
   return isText || /^\/(v1\/status|docs|openapi\.json)/.test(target);
@@ -131,13 +132,13 @@ function bodyText({ target }: Request, text: string, id: string): string {
   return plain.includes('"type":"/docs/errors#') ? plain.replace(TEXTS, '"$1":"…"') : plain;
 }
 
-/** Schema members may be named so as well: only texts are left out. */
+/** Leaves out texts only, because schema members may have the same names. */
 function withoutTexts(key: string, value: unknown): unknown {
   const isText = ["description", "summary", "title", "detail"].includes(key) && typeof value === "string";
   return isText ? undefined : value;
 }
 
-/** Segments and the release's id depend on the compiler's own files. */
+/** Removes the segments and the release id, which depend on the compiler's own files. */
 function statusText(text: string): string {
   const release = /"release":\{"id":"(\w+)"/.exec(text)?.[1] ?? "<release>";
   return text

@@ -1,14 +1,16 @@
 // feeds.ts: the feeds of the contract test: the compiler's fixtures, and entries from a fixed seed in the same formats.
 //
-// out  files of a mirror folder, by name, and the networks and domains in them, for requests about them
-// note the fixtures hold documentation addresses, which no lookup answers; the generated entries are public
+// out  the files of a mirror folder by name, and the networks and domains in them, so that requests can ask
+//      about them
+// note The fixtures contain documentation addresses, which no lookup answers. The generated entries are
+//      public.
 
 import { double, uint16, writeMmdb } from "../../packages/compiler/test/mmdb-writer.ts";
 import { Random, times } from "./random.ts";
 
 export const ipv4 = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join(".");
 
-/** First octets without special-use networks. */
+/** First octets that contain no special-use networks. */
 const OCTETS = [2, 5, 8, 31, 46, 62, 77, 81, 91, 109, 151, 185, 193, 212] as const;
 const PLACES = [
   ["GB", "United Kingdom", "EU", "Europe", "ENG", "England", "London", 51.5074, -0.1278, "EC1A"],
@@ -32,7 +34,7 @@ const PLACES = [
   ["FR", "France", "EU", "Europe", "IDF", "Île-de-France", 'L"Haÿ\\les Roses', 48.78, 2.33, "94240"],
 ] as const;
 
-/** Of autonomous systems, one for each kind. */
+/** Names of autonomous systems, one for each kind. */
 const NAMES = [
   "Example Telecom",
   "Example Hosting",
@@ -43,7 +45,7 @@ const NAMES = [
   "Exämple Ltd",
 ] as const;
 
-/** Networks that named rows ask about; their locations have every member. */
+/** Networks that hand-written requests ask about. Their locations have every member. */
 const KNOWN = ["81.2.64.0/20", "8.8.8.0/24", "2a01:4f8::/32"];
 
 function network4(random: Random): string {
@@ -96,7 +98,7 @@ export interface ContractFeeds {
   readonly domains: readonly string[];
 }
 
-/** @param fixture the text of a file of packages/compiler/fixtures/feeds */
+/** @param fixture returns the text of a file in packages/compiler/fixtures/feeds */
 export function contractFeeds(fixture: (name: string) => string): ContractFeeds {
   const random = new Random(10);
   const located = [...KNOWN, ...times(500, () => network4(random)), ...times(200, () => network6(random))];

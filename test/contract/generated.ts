@@ -1,4 +1,4 @@
-// generated.ts: requests from a fixed seed, about what the feeds hold, beside it, and damaged.
+// generated.ts: requests from a fixed seed, about values in the feeds, values beside them, and damaged values.
 
 import type { Request } from "./exchange.ts";
 import { ipv4 } from "./feeds.ts";
@@ -32,7 +32,7 @@ function damaged(text: string, random: Random): string {
   ])();
 }
 
-/** An address in or beside a network. */
+/** Returns an address in or near a network. */
 function near(network: string, random: Random): string {
   const [first = "", bits] = network.split("/");
   if (first.includes(":"))

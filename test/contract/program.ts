@@ -1,4 +1,4 @@
-// program.ts: a server of the contract test as users start it: the executable, whose clock stands still.
+// program.ts: a server of the contract test as users start it: the executable, with a clock that stands still.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,10 +14,10 @@ export interface Program {
   stop(): Promise<unknown>;
 }
 
-/** Of the hook of Supabase; nothing that is recorded was signed with it. */
+/** The secret of the Supabase hook. No recorded request was signed with it. */
 export const HOOK_SECRET = "A".repeat(44);
 
-/** @param executable one that was compiled from the command line; of the data in `dataDir` it builds nothing anew */
+/** @param executable an executable compiled from the command line; it builds nothing from the data in `dataDir` */
 export function startProgram(
   executable: string,
   {

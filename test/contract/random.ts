@@ -1,4 +1,4 @@
-// random.ts: pseudo-random numbers from a fixed seed (mulberry32): every run makes the same feeds and requests.
+// random.ts: pseudo-random numbers from a fixed seed (mulberry32), so that every run has the same feeds and requests.
 
 export class Random {
   private state: number;
@@ -27,7 +27,7 @@ export class Random {
     return item;
   }
 
-  /** @param share from 0 to 1 */
+  /** @param share a number from 0 to 1 */
   chance(share: number): boolean {
     return this.uint32() < share * 2 ** 32;
   }

@@ -1,7 +1,7 @@
-// record.ts: writes recorded.ndjson.br anew: `npx bun test/contract/record.ts`. Only for an intended change of
-// the contract, with a line in CHANGELOG.md.
+// record.ts: records recorded.ndjson.br again: `npx bun test/contract/record.ts`. Only for an intended change
+// of the contract, with a line in CHANGELOG.md.
 //
-// out  one line of JSON for each request, and its response as exchange.ts writes it down
+// out  a line of JSON for each request, with its response in the form of exchange.ts
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -19,7 +19,7 @@ const requests = contractRequests(feeds, readFileSync(SANDBOX_PAGE, "utf8"));
 await replay(requests, (request, response) => {
   lines.push(JSON.stringify({ ...request, response }));
 });
-// A window of 16 MiB: /openapi.json is in it many times.
+// A window of 16 MiB, because /openapi.json occurs many times.
 const bytes = brotliCompressSync(`${lines.join("\n")}\n`, {
   params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 9 },
 });

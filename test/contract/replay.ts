@@ -1,4 +1,4 @@
-// replay.ts: starts the servers of the contract test, and sends them requests, one after the other.
+// replay.ts: starts the servers of the contract test, and sends them requests one after the other.
 
 import { resolve } from "node:path";
 import { temporaryFolder } from "../harness/release.ts";
@@ -11,8 +11,8 @@ export type Exchange = Request & { readonly response: Response };
 export const RECORDED = resolve(import.meta.dir, "recorded.ndjson.br");
 
 /**
- * @param each is called with every response as it arrives
- * @param executable that is to answer, in place of this project's sources
+ * @param each called with every response as it arrives
+ * @param executable an executable that answers instead of this project's sources
  */
 export async function replay(
   requests: readonly Request[],
@@ -52,11 +52,14 @@ export async function replay(
   }
 }
 
-/** Is the state of the connection unknown afterwards: bytes that are no HTTP, or a body that was announced and not sent? */
+/**
+ * Is the connection's state unknown afterwards? It is after bytes that are not HTTP, and after a body that
+ * was announced but not sent.
+ */
 const isAlone = ({ raw, headers = [] }: Request) =>
   raw !== undefined || headers.some((line) => line.startsWith("Content-Length:"));
 
-/** A connection that breaks is a response, too: some requests are closed on. */
+/** Treats a broken connection as a response, because the server closes the connection after some requests. */
 function failure(connection: Connection, error: Error): Response {
   connection.close();
   return { status: error.message, headers: [], body: "" };

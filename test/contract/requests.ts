@@ -1,4 +1,5 @@
-// requests.ts: the requests of the contract test: tables of rows, then rows from a fixed seed. Used when recording only.
+// requests.ts: the requests of the contract test: hand-written tables, then requests from a fixed seed. Used
+// only for recording.
 
 import { batches } from "./batches.ts";
 import type { Request } from "./exchange.ts";
@@ -90,7 +91,7 @@ function emails(): Request[] {
       get(`${MAIL}/${email}${EVIDENCE}`),
     ]),
     ...SEGMENTS.map((segment) => get(`${MAIL}/${segment}`)),
-    // checks=mx only where no DNS query is sent.
+    // checks=mx only for addresses that need no DNS query.
     ...QUERIES.filter((query) => !query.includes("checks=mx")).map((query) =>
       get(`${MAIL}/jane@gmail.com${query}`),
     ),
@@ -101,7 +102,7 @@ function emails(): Request[] {
   ];
 }
 
-/** Requests with conditions follow those that make the ETags known: $etag0 is the first ETag of the recording. */
+/** Conditional requests follow the requests that make the ETags known. $etag0 is the first ETag of the recording. */
 function conditions(): Request[] {
   const conditional = (target: string, condition: string, more: More = {}) =>
     get(target, { ...more, headers: [...(more.headers ?? []), `If-None-Match: ${condition}`] });
@@ -205,7 +206,7 @@ function keys(): Request[] {
     ]);
 }
 
-/** Every address and domain of docs/sandbox.md, and some that are in none of its tables. */
+/** Every address and domain in docs/sandbox.md, and some that are in none of its tables. */
 function sandbox(page: string): Request[] {
   const named = [
     ...new Set(
@@ -253,7 +254,7 @@ function sandbox(page: string): Request[] {
   ];
 }
 
-/** Requests that are no good HTTP, or another version of it. */
+/** Requests that are not valid HTTP, or have another version. */
 function raws(): Request[] {
   const raw = (text: string): Request => ({
     server: "full",
@@ -276,7 +277,7 @@ function raws(): Request[] {
   ];
 }
 
-/** Decisions about visitors. They come after all that was recorded before them. */
+/** Decisions about visitors. They come after all earlier requests of the recording. */
 function assessments(): Request[] {
   const path = "/v1/assess";
   const key = "visitors";
@@ -359,7 +360,10 @@ function assessments(): Request[] {
   ];
 }
 
-/** Visitors of proxies; locations as MaxMind's. They come last: what is recorded before keeps its numbers. */
+/**
+ * Visitors behind proxies, and locations in MaxMind's format. They come last, so that earlier requests keep
+ * their numbers.
+ */
 function otherInterfaces(): Request[] {
   const path = "/v1/forward-auth";
   const about = (visitor: string, query: string, more: More = {}) =>
@@ -441,7 +445,7 @@ export function contractRequests(
   ];
 }
 
-/** What nobody has signed. Signed hooks have a test of their own. */
+/** Hooks that nobody has signed. Signed hooks have their own test. */
 function hooks(): Request[] {
   const path = "/v1/hooks/supabase";
   const body = JSON.stringify({ metadata: { name: "before-user-created" }, user: {} });

@@ -1,4 +1,4 @@
-// rows.ts: how a request of the contract test is written as a row of a table.
+// rows.ts: helpers that write a request of the contract test as a table row.
 
 import type { Request } from "./exchange.ts";
 

@@ -1,10 +1,10 @@
-// server.ts: the servers of the contract test, in a process of its own whose clock stands still.
+// server.ts: the servers of the contract test, in a separate process whose clock stands still.
 //
-// in   arguments: an empty folder; where the servers with data are to be an executable's, its path
-// out  one line of JSON: Started; the servers run until standard input ends
+// in   arguments: an empty folder; optionally the path of an executable that runs the servers with data
+// out  a line of JSON: Started; the servers run until standard input ends
 //
 // full     complete data, overrides, X-Forwarded-For trusted from 127.0.0.0/8
-// serve    data without is_proxy and incomplete is_tor_exit, mode serve, no proxies trusted
+// serve    data without is_proxy and with incomplete is_tor_exit, mode serve, no trusted proxies
 // up       the same data, mode up
 // empty    no release
 
@@ -68,7 +68,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
   for (const [name, body] of Object.entries(files)) writeFileSync(join(mirror, name), body);
   for (const name of readdirSync(mirror)) utimesSync(join(mirror, name), FETCHED, FETCHED);
 
-  /** @param without feeds that this data does not have */
+  /** @param without feeds that the data lacks */
   async function compile(name: string, without: readonly string[]): Promise<string> {
     const dataDir = join(folder, name);
     mkdirSync(dataDir);
@@ -79,7 +79,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
       now: () => new Date(NOW),
       emit: () => {},
       chance: () => 0.5,
-      // No list expires: the databases were made two months before NOW.
+      // Keeps lists from expiring, because the databases were made two months before NOW.
       feeds: FEEDS.map(({ seed: _, age, ...feed }) => ({
         ...feed,
         age: { ...age, dropHours: Number.POSITIVE_INFINITY },
@@ -119,7 +119,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
     sandboxVisitors: { mode: "test", scopes: ["assess"] },
   } as const;
 
-  /** The same tokens on every server. */
+  /** Every server has the same tokens. */
   const tokens: Record<string, string> = {};
   async function start(
     dataDir: string,
@@ -191,7 +191,7 @@ const isReady = (port: number) =>
     () => false,
   );
 
-/** Is the release verified, where there is one? /v1/status has it. */
+/** Is the release, if there is one, verified? /v1/status says so. */
 async function isSettled(port: number, token: string): Promise<boolean> {
   const headers = { Authorization: `Bearer ${token}` };
   const response = await fetch(`http://127.0.0.1:${port}/v1/status`, { headers });
@@ -199,7 +199,7 @@ async function isSettled(port: number, token: string): Promise<boolean> {
   return release?.verified ?? true;
 }
 
-/** Turned off: all lists of proxies, and one of Tor exits. */
+/** Feeds that are turned off: all lists of proxies, and one of Tor exits. */
 const PARTIAL = ["x4bnet-vpn-v4", "x4bnet-vpn-v6", "monosans-proxies", "tor-onionoo", "free-mail"];
 
 if (import.meta.main) {

@@ -1,4 +1,4 @@
-// values.ts: the tables of values that requests.ts makes rows of, as words between white space.
+// values.ts: the values from which requests.ts creates requests, as words separated by white space.
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
@@ -14,7 +14,7 @@ export const SPECIAL = words(`
   2001:3::1
 `);
 
-/** What is no address, or an unusual one; percent-encoded. */
+/** Texts that are no address, or an unusual one, percent-encoded. */
 export const MALFORMED_ADDRESSES = words(`
   1 1.2 1.2.3 127.1 1.2.3.4.5 01.2.3.4 1.2.3.04 0x7f.0.0.1 256.1.1.1 1.2.3.-4 1.2.3.4%20 %201.2.3.4
   1.2.3.4%3A80 1.2.3.4%2F24 %5B2001%3A%3A1%5D %3A%3Affff%3A1.2.3 %3A%3Affff%3A01.2.3.4 %3A%3A%3A
@@ -25,7 +25,7 @@ export const MALFORMED_ADDRESSES = words(`
   8%E3%80%828.8.8 8.8.8.8%00 8.8.8.8%0A null undefined 2a01%3A4f8%3A1%3A2%3A%3A1.2.3.4 -1 %3A%3Ag
 `);
 
-/** Email addresses, valid and not; percent-encoded. */
+/** Valid and invalid email addresses, percent-encoded. */
 export const EMAILS = words(`
   jane%40gmail.com Jane.Doe%2Bnews%40GMail.com jane%2B%40gmail.com %2Bx%40gmail.com %22a%20b%22%40gmail.com
   %22a%5C%22b%22%40gmail.com a%40b a%40b.c a%40co.uk a%40example.com a%40localhost a%40sub.example.co.uk

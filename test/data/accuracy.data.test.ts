@@ -1,4 +1,4 @@
-// The accuracy radius against independent locations: 492 proxies whose exits GeoLite2 has located.
+// Compares the accuracy radius with independent locations: 492 proxies whose exits GeoLite2 has located.
 // docs/accuracy-radius.md quotes the result.
 
 import { describe, expect, test } from "bun:test";
@@ -17,7 +17,7 @@ interface Proxy {
 }
 
 interface Compared {
-  /** Does the other database name a city? Otherwise its coordinates are the middle of a region or country. */
+  /** Does the other database name a city? If not, its coordinates are the centre of a region or country. */
   readonly isCity: boolean;
   readonly isEstimate: boolean;
   readonly radius: number | undefined;
@@ -69,7 +69,8 @@ describe("addresses that GeoLite2 has located", () => {
     expect(groups["in a city"].length).toBeGreaterThan(250);
     expect(within(groups["in a city"])).toBeGreaterThan(0.6);
     expect(within(groups["in a city"])).toBeLessThanOrEqual(0.75);
-    // Of the others the other database's coordinates are the middle of a region or country: nobody's place.
+    // For the other addresses, the other database's coordinates are the centre of a region or country, not
+    // anybody's location.
     expect(within(groups.stated)).toBeGreaterThan(0.5);
 
     const docs = readFileSync(join(import.meta.dir, "../../docs/accuracy-radius.md"), "utf8");

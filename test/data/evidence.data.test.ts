@@ -1,5 +1,5 @@
-// Evidence from list to answer: on the mirror, against the lists as a small parser in this file reads them, at both ends of
-// every network and for every domain.
+// Follows evidence from list to answer on the mirror. A small parser in this file reads the lists again. The
+// test compares both at both ends of every network and for every domain.
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -38,7 +38,7 @@ import { randomWords } from "../harness/random.ts";
 
 const decoder = new TextDecoder();
 
-/** First and last address. */
+/** The first and last address of a network. */
 function ends({ address, bits }: Prefix): IpAddress[] {
   const last = new IpAddress();
   last.family = address.family;
@@ -49,7 +49,7 @@ function ends({ address, bits }: Prefix): IpAddress[] {
   return [address, last];
 }
 
-/** The networks of lists that are one network a line, or a column of one. */
+/** Lists that have one network on each line, or in one column of each line. */
 const NETWORK_LISTS: Readonly<Record<string, (line: string) => string>> = {
   "tor-bulk-exits.txt": (line) => line,
   "ipsum-3.txt": (line) => line,
@@ -239,7 +239,7 @@ describe("evidence on the mirror", () => {
         for (const member of members) expect(valuesAt(place, member.split("."))).not.toEqual([]);
       }
       const source = evidence.find((entry) => entry.label === "location");
-      if (source === undefined) continue; // only the registry knows the network
+      if (source === undefined) continue; // only the registry has the network
       located++;
       expect(source.effect).toBe("sets");
       expect(PLACE_PREFERENCE).toContain(source.feed);
@@ -251,7 +251,7 @@ describe("evidence on the mirror", () => {
         expect(others).toEqual(evidence);
       }
       if (network.bits <= 8) continue;
-      // One bit wider there is another answer, or the same for other reasons.
+      // One bit wider, the answer differs, or it is the same for other reasons.
       const outer = { address: new IpAddress(), bits: network.bits - 1 };
       outer.address.words[0] = (address.words[0]! & (0xffffffff << (32 - outer.bits))) >>> 0;
       expect(isUniform(release.geo!, outer)).toBe(false);
@@ -292,7 +292,7 @@ describe("evidence on the mirror", () => {
       const { sha256 } = release.manifest.segments[kind]!;
       const file = openSegment(Bun.mmap(join(dataDir, `segments/${sha256}.seg`), { shared: false }), kind);
       const section = Buffer.from(file.u8("evidence"));
-      // As packages/engine/segment-format.md has it.
+      // As packages/engine/segment-format.md describes it.
       const starts = file.u32("evidenceStarts");
       for (let i = 1; i + 1 < starts.length; i++) {
         records++;
@@ -312,7 +312,7 @@ describe("evidence on the mirror", () => {
   });
 });
 
-/** The values at a path, through lists. */
+/** The values at a path, including those in lists. */
 function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   if (Array.isArray(value)) return value.flatMap((each) => valuesAt(each, path));
   if (path.length === 0) return value === undefined ? [] : [value];
@@ -320,7 +320,7 @@ function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   return valuesAt((value as Record<string, unknown>)[path[0]!], path.slice(1));
 }
 
-/** Whether the whole network has one answer with one list of evidence. */
+/** Does the whole network have one answer with one list of evidence? */
 function isUniform(segment: IpSegment, { address, bits }: Prefix): boolean {
   const answerText = (at: IpAddress) => {
     const here = at as UnwrappedAddress;

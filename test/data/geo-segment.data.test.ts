@@ -1,6 +1,6 @@
-// MaxMind's test databases through all steps of geolocation: file -> places -> segment -> answer for an address.
-// Expected answers come from MaxMind's own source data; the mapping to our shape has a test of its own
-// (maxmind-places.data.test.ts).
+// MaxMind's test databases through all steps of geolocation: file -> places -> segment -> answer for an
+// address. The expected answers come from MaxMind's own source data. The mapping to our format has its own
+// test (maxmind-places.data.test.ts).
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ interface Row {
   readonly answer: string;
 }
 
-/** MaxMind writes IPv4 networks of its IPv6 trees as "::1.2.3.0/120". */
+/** Parses a network. MaxMind writes IPv4 networks in its IPv6 trees as "::1.2.3.0/120". */
 function readNetwork(text: string): Prefix {
   const [address = "", bits = ""] = text.split("/");
   const parsed = parseIp(address)!;
@@ -41,7 +41,7 @@ function readNetwork(text: string): Prefix {
   return { address: parsed, bits: Number(bits) };
 }
 
-/** First and last address of a network. */
+/** The first and last address of a network. */
 function edges({ address, bits }: Prefix): IpAddress[] {
   const last = new IpAddress();
   last.family = address.family;
@@ -85,7 +85,7 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
       let checked = 0;
       for (const row of rows) {
         for (const address of edges(row.network)) {
-          // Of networks that contain each other, the longest prefix answers.
+          // If networks contain each other, the longest prefix answers.
           const holders = rows.filter((other) => prefixContains(other.network, address));
           const closest = holders.reduce((a, b) => (b.network.bits >= a.network.bits ? b : a));
           const got = answerOf(segment, address);

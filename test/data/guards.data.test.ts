@@ -1,5 +1,5 @@
-// Guarded networks and domains are never flagged: all of guards/ in the vectors, with the mirror's lists and the warning
-// lists of resolvers in it. docs/policy.md has the promise and its cost.
+// Guarded networks and domains are never flagged. Checked for all of guards/ in the vectors, with a release
+// from the mirror's lists and the resolvers' warning lists. docs/policy.md has the promise and its cost.
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ import { temporaryFolder } from "../harness/temporary-folder.ts";
 const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
 type Flag = (typeof FLAGS)[number];
 const GUARDS = join(VECTORS, "guards");
-/** Feeds of which the vectors have the publisher's own file. */
+/** Feeds for which the vectors have the publisher's own file. */
 const WARNING_LISTS = FEEDS.filter(({ format }) => format === "misp-json").map(({ id }) => id);
 const NOT_PLACES = FEEDS.filter(({ sets }) => sets !== "geolocation" && sets !== "registered_country");
 
@@ -31,7 +31,7 @@ const read = (file: string) => readFileSync(join(GUARDS, file), "utf8");
 const networksOf = (file: string) =>
   (JSON.parse(read(file)) as { list: string[] }).list.map((text) => parsePrefix(text)!);
 
-/** One network of which every address has the same answer for the same reasons. */
+/** A network in which every address has the same answer for the same reasons. */
 interface Reasons {
   readonly network: Prefix;
   readonly flags: readonly Flag[];
@@ -53,10 +53,10 @@ function* reasonsOf(release: LoadedRelease, prefix: Prefix): Generator<Reasons> 
   const first = numberOf(prefix.address);
   const end = first + (1n << BigInt(width - prefix.bits));
   for (let at = first; at < end; ) {
-    const address = addressOf(family, at) as UnwrappedAddress; // networks as they are compiled
-    // The largest such network around an address may begin before it, when it holds the whole prefix.
+    const address = addressOf(family, at) as UnwrappedAddress; // networks are looked up in the form in which they are compiled
+    // The largest such network around an address may begin before the address if it contains the whole prefix.
     const bits = Math.max(prefix.bits, reputation.reasonBits(address));
-    const plain = reputation.lookup(address)!; // also of special-use addresses, which are never looked up
+    const plain = reputation.lookup(address)!; // includes special-use addresses, which are never looked up
     const body = evidence.toAddressAnswer(plain, "reputation", address, release);
     const answer = JSON.parse(new TextDecoder().decode(body));
     const flags = FLAGS.filter((flag) => answer[flag]);
@@ -107,7 +107,10 @@ describe("no entry of the vectors is flagged", () => {
       }
     expect(checked).toBeGreaterThan(5);
   });
-  /** A Tor list names this very address, and the guard's network is wide: docs/policy.md has their number. */
+  /**
+   * True if a Tor list names this exact address and the guard's network is wide. docs/policy.md has the
+   * number of such addresses.
+   */
   function isNamedExit(guarded: Prefix, network: Prefix, evidence: Reasons["evidence"]): boolean {
     const text = formatPrefix(network);
     const isNamed = evidence.some((entry) => entry.label === "tor_exit" && entry.network === text);
@@ -134,8 +137,10 @@ describe("no entry of the vectors is flagged", () => {
     expect([taken.is_proxy, taken.is_tor_exit]).toEqual([0, 0]);
     const docs = readFileSync(join(import.meta.dir, "../../docs/policy.md"), "utf8").replaceAll(/\s+/g, " ");
     expect([...touched]).toEqual(["172.224.0.0/12"]);
-    expect(docs).toContain(`${taken.is_abuser} addresses that attacked are not flagged`);
-    expect(docs).toContain(`${exits} Tor exits there are`);
+    expect(docs).toContain(
+      `Lists name ${taken.is_abuser} of the million addresses in this network as attackers`,
+    );
+    expect(docs).toContain(`The ${exits} Tor exits in this network are flagged`);
   });
 
   test("Apple's relay still has its label", () => {

@@ -1,8 +1,8 @@
-// MaxMind's own source data against our answers: record -> place -> completion -> JSON. geo-segment.data.test.ts goes the
-// whole way, from the MMDB file to the answer for an address.
+// Compares MaxMind's own source data with our answers: record -> place -> completion -> JSON.
+// geo-segment.data.test.ts tests the whole way from the MMDB file to the answer for an address.
 //
-// The oracle maps the publisher's JSON to the contract's shape by itself and looks nothing up: it shares no code
-// with the reader or the encoder.
+// The oracle maps the publisher's JSON to the contract's format by itself and looks nothing up. It shares no
+// code with the reader or the encoder.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -27,7 +27,7 @@ interface Source {
   readonly subdivisions?: readonly Named[];
 }
 
-/** MaxMind's record in the shape of our contract. */
+/** MaxMind's record in our contract's format. */
 function inOurShape(record: Source): object {
   return {
     city: leaves({ name: record.city?.names?.en }),
@@ -74,19 +74,19 @@ function silenced(record: Source): Source {
   };
 }
 
-/** All differences between MaxMind's values and completed ones: the leaf, MaxMind's value, ours. */
+/** All differences between MaxMind's values and completed values: the leaf, MaxMind's value, our value. */
 const DIFFERENCES = new Set([
-  // names that have changed since, or that only MaxMind uses
+  // Names that have changed since, or that only MaxMind uses.
   ...["country.name", "registered_country.name"].flatMap((path) => [
     `${path}: Czech Republic / Czechia`,
     `${path}: Hashemite Kingdom of Jordan / Jordan`,
     `${path}: People's Republic of China / China`,
     `${path}: Turkey / Türkiye`,
   ]),
-  // a code and a time zone of before 2017 and 2014
+  // A code from before 2017, and a time zone from before 2014.
   "subdivisions.0.iso_code: 22 / JL",
   "location.time_zone: Asia/Harbin / Asia/Shanghai",
-  // one record of the middle of the United States; MaxMind leaves its other such records without
+  // A record for the centre of the United States. MaxMind's other such records have no time zone.
   "location.time_zone: America/Chicago / undefined",
 ]);
 
@@ -118,7 +118,7 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
       const different = new Set<string>();
       let putBack = 0;
       for (const [, record] of records) {
-        if (record.country?.iso_code === undefined) continue; // a continent alone follows from nothing
+        if (record.country?.iso_code === undefined) continue; // a continent implies nothing else
         const stated = new Map(flat(inOurShape(record)));
         const kept = new Map(flat(inOurShape(silenced(record))));
         const answer = new Map(flat(JSON.parse(encodePlace(completePlace(readPlace(silenced(record)))))));

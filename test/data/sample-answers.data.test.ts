@@ -1,20 +1,20 @@
-// The sample answers of README.md and docs/ are those of a server with a release of the whole mirror.
+// The sample answers in README.md and docs/ match those of a server with a release from the whole mirror.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { fetch } from "../harness/checked-fetch.ts";
 import { mirrorRelease } from "../harness/data-folders.ts";
 import { projectFiles } from "../harness/project-files.ts";
-import { type SmallServer, startServerOn } from "../harness/small-server.ts";
+import { type SmallServer, startServerOn } from "../harness/server.ts";
 
 interface Sample {
   readonly page: string;
   readonly path: string;
-  /** Of a POST. */
+  /** The body of a POST request. */
   readonly body: string | undefined;
   readonly answer: string;
 }
 
-/** `curl` with a live key, and what it prints. An answer may be cut with "…"; DNS and sandbox keys are for other tests. */
+/** `curl` with a live key, and its output. An answer may be cut with "…". Other tests cover DNS and sandbox keys. */
 const SAMPLE =
   /^\$ curl -H "Authorization: Bearer \$KEY"((?:.|\\\n)*?) "?http:\/\/127\.0\.0\.1:8080(\/v1\/[^\s"]+)"?\n(\{.*)$/gm;
 const NEEDS_DNS = "checks=mx";
@@ -31,7 +31,7 @@ const samples: Sample[] = projectFiles()
   )
   .filter(({ path }) => !path.includes(NEEDS_DNS));
 
-/** Without what is new in each release and each answer. */
+/** The answer without parts that are new in each release or each answer. */
 const stable = (answer: string) =>
   answer.replace(/"asm_\w+"/g, '"asm_…"').replace(/"data_version":"\w+"/g, '"data_version":"…"');
 

@@ -1,7 +1,8 @@
-// container-image.ts: deploy/container/Dockerfile as an image, without a daemon, and containers of it.
+// container-image.ts: builds deploy/container/Dockerfile as an image without a daemon, and runs containers from it.
 //
-// Stage `build` of the Dockerfile is replaced by what it makes, the base image by the C library of this machine: neither
-// needs a registry. buildah makes the image, runc runs it: as Kubernetes does, with a read-only root, no capabilities.
+// The Dockerfile's stage `build` is replaced by its result, and the base image by this machine's C library,
+// so that neither needs a registry. buildah builds the image. runc runs it as Kubernetes does, with a
+// read-only root and no capabilities.
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +27,7 @@ export interface RunOptions {
   readonly data: string;
   readonly readOnly?: boolean;
   readonly env?: Readonly<Record<string, string>>;
-  /** The network of this machine; its own, with a loopback device alone, by default. */
+  /** Uses this machine's network. By default, a container has only its own loopback device. */
   readonly sharesNetwork?: boolean;
   readonly memoryBytes?: number;
 }
@@ -84,14 +85,17 @@ export class Image {
     return new Image(folder, buildah, await buildah("mount", container), Docker.config);
   }
 
-  /** For `docker load`. */
+  /** Saves the image for `docker load`. */
   async save(name: string): Promise<string> {
     const path = join(this.folder, "image.tar");
     await this.buildah("push", "--quiet", "inkling", `docker-archive:${path}:${name}`);
     return path;
   }
 
-  /** The command line of a container, which ends with it; signals to it arrive in the container. */
+  /**
+   * Returns the command line that runs a container. The command ends with the container, and its signals
+   * reach the container.
+   */
   command(args: readonly string[], options: RunOptions): { name: string; command: string[] } {
     const name = `inkling-test-${process.pid}-${this.count++}`;
     const bundle = join(this.folder, name);
@@ -138,7 +142,7 @@ export class Image {
   }
 }
 
-/** Are containers possible for this user on this machine? */
+/** Can this user run containers on this machine? */
 export function mayRunContainers(): boolean {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
   return Bun.spawnSync([

@@ -1,10 +1,10 @@
-// deploy/container: the image, as Kubernetes runs it, and what its files name.
+// deploy/container: the image as Kubernetes runs it, and the files, commands and settings that it names.
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { SETTING_NAMES, SETTINGS, variableName } from "@inkling/contract";
-import { Program, walk, walkFirstStart } from "../harness/packaged-program.ts";
+import { PackagedProgram, walk, walkFirstStart } from "../harness/packaged-program.ts";
 import { withPrograms } from "../harness/programs.ts";
 import { run } from "../harness/published-packages.ts";
 import { temporaryFolder } from "../harness/release.ts";
@@ -19,10 +19,10 @@ const CONTAINER = join(ROOT, "deploy/container");
 const COMMAND = join(ROOT, "node_modules/.bin/inkling");
 const DOCKERFILE = readFileSync(join(CONTAINER, "Dockerfile"), "utf8");
 const VARIABLES = new Set(SETTING_NAMES.map(variableName));
-/** Of the Dockerfile: `CMD ["up"]` is ["up"]. */
+/** Parses an instruction of the Dockerfile: `CMD ["up"]` gives ["up"]. */
 const listOf = (instruction: string): string[] =>
   JSON.parse(new RegExp(`^${instruction}(?: .*CMD)? (\\[.*\\])$`, "m").exec(DOCKERFILE)![1]!);
-/** Help for what is no command is that of the program. */
+/** Is this a command? For anything else, --help prints the program's help. */
 const isCommand = (args: readonly string[]) =>
   Bun.spawnSync([COMMAND, ...args, "--help"])
     .stdout.toString()
@@ -89,7 +89,8 @@ describe("compose.yaml names what there is", () => {
       const [, program, ...args] = healthcheck?.test ?? ["CMD", "inkling", "health"];
       expect([program, isCommand(args)]).toEqual(["inkling", true]);
     }
-    // Loopback unless the operator says otherwise; Prometheus, which needs more, starts only with its profile.
+    // The admin listener is on loopback unless the operator says otherwise. Prometheus needs more, so it
+    // starts only with its profile.
     expect(services.server!.environment!.INKLING_ADMIN_HOST).toMatch(
       /^\$\{INKLING_ADMIN_HOST:-127\.0\.0\.1\}$/,
     );
@@ -131,7 +132,7 @@ describe("compose.yaml names what there is", () => {
   });
 });
 
-/** Docker Compose 2, where it is installed, with its first version that knows `content` of a configuration. */
+/** Docker Compose 2, if it is installed in a version that supports `content` in a configuration. */
 const COMPOSE = [["docker", "compose"], ["docker-compose"]].find((command) => {
   if (Bun.which(command[0]!) === null) return false;
   const [version = ""] = /^\d+\.\d+\.\d+/.exec(composed([...command, "version", "--short"]).out) ?? [];
@@ -183,7 +184,7 @@ describe("the image", () => {
   let made: Promise<Image> | undefined;
   const theImage = () => (made ??= imageOf("program"));
 
-  /** Runs until it ends. */
+  /** Runs a container until it exits. */
   async function ended(args: readonly string[], options: RunOptions) {
     const { command } = (await theImage()).command(args, options);
     const { exitCode, stdout, stderr } = Bun.spawnSync(command);
@@ -217,7 +218,7 @@ describe("the image", () => {
         ["up"],
         { data: mine, readOnly: true },
         "on a read-only file system",
-        "mount it writable",
+        "make it writable",
       ],
       ["foreign volume", ["up"], { data: foreign }, "/data: permission denied", "this is user 65532"],
       [
@@ -275,19 +276,19 @@ describe("the image", () => {
     }
     expect(await child.exited).toBe(0);
     expect((await log).trim()).toEndWith('"event":"stopped"}');
-    // The publishers are asked before the first answer, and nobody looks for seeds.
+    // Publishers are asked before the first answer, and nothing looks for seeds.
     expect(await log).toMatch(
       /^Building data in \/data from the publishers\.\n.* feeds could not be reached/,
     );
     expect(await log).not.toContain("ENOENT");
   });
 
-  /** All of the program, in containers that share the network of this machine. */
+  /** The whole program, in containers that share this machine's network. */
   const programOf = (image: Image) => {
     const folder = temporaryFolder();
     const data = join(folder, "data");
     mkdirSync(data);
-    return new Program((args, env) => {
+    return new PackagedProgram((args, env) => {
       Bun.spawnSync(["chown", "-R", `${image.user}:${image.user}`, data]);
       return image.command(args, { data, env, sharesNetwork: true }).command;
     }, folder);
@@ -296,7 +297,7 @@ describe("the image", () => {
   inContainers("has all that it starts and serves", async () => {
     const image = await theImage();
     const group = process.getegid!();
-    process.setegid!(image.user); // the releases of the test are readable for it
+    process.setegid!(image.user); // the image's user must be able to read the test's releases
     try {
       await walk(programOf(image));
     } finally {

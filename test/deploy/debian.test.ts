@@ -1,7 +1,7 @@
-// debian.test.ts: the Debian packages: true of the unit, the program and the documentation; installed, upgraded, removed
-// and purged in every order on a copy of this machine's system; in a Debian of their own, with a systemctl that writes
-// down how it was called; and with systemd as PID 1, which starts, reloads, watches and confines the server as the unit
-// says.
+// debian.test.ts: the Debian packages. Their texts must match the unit, the program and the documentation.
+// The tests install, upgrade, remove and purge them in every order on a copy of this machine's system. They
+// also do so in a separate Debian with a systemctl that records how it was called. Finally, systemd runs as
+// PID 1, and starts, reloads, watches and confines the server as the unit says.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
@@ -52,7 +52,7 @@ describe("the packages", () => {
     const control = text("DEBIAN/control");
     for (const line of ["Version: 0.1.0-3", "Architecture: amd64", "Recommends: inkling-seeds"])
       expect(control.split("\n")).toContain(line);
-    // An older systemd loads no folder of credentials.
+    // Earlier versions of systemd load no folder of credentials.
     expect(control).toMatch(/^Depends: libc6 \(>= 2\.17\), systemd \(>= 252\) \| /m);
     const other = readFileSync(join(seeds, "DEBIAN/control"), "utf8");
     for (const line of ["Source: inkling", "Version: 0.1.0-3", "Architecture: all"])
@@ -80,7 +80,7 @@ describe("the packages", () => {
     const install = `install -d -o ${user} -g ${user} -m ${value("StateDirectoryMode")} ${data}\n`;
     expect(text("DEBIAN/postinst")).toContain(install);
     expect(text("DEBIAN/postrm")).toContain(`rm -rf ${data} ${dirname(settings)}\n`);
-    // where the executable looks for seeds
+    // The folder in which the executable looks for seeds.
     const beside = join(dirname(executable), "seeds");
     const target = resolve(dirname(beside), readlinkSync(join(seeds, beside)));
     expect(existsSync(join(seeds, target, "a-feed/data.csv"))).toBe(true);
@@ -132,7 +132,7 @@ const ENVIRONMENT = [
   "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
 ];
 
-/** Where the packages are installed: the system of this machine, whose changes are gone with the namespace. */
+/** Where the packages are installed: this machine's system. Its changes vanish with the namespace. */
 const OVERLAY = `
   mount -t tmpfs tmpfs "$1"
   mkdir "$1/upper" "$1/work" "$1/root"
@@ -162,7 +162,7 @@ const isDebian = () =>
   Bun.spawnSync([...inOverlay("dpkg-query --show init-system-helpers && ! getent passwd inkling")]).success;
 
 describe("in every order of installation, upgrade, removal and purge", () => {
-  /** Two revisions whose program answers if its user can read the secrets. */
+  /** Packs two revisions whose program answers if its user can read the secrets. */
   async function packTwo(): Promise<string> {
     const program = temporaryFolder();
     mkdirSync(join(program, "seeds"));
@@ -236,23 +236,26 @@ exit
 });
 
 interface Booted {
-  /** What the script of bash printed. @throws Error when it fails */
+  /**
+   * Returns the output of a bash script.
+   * @throws Error if the script fails
+   */
   run(script: string): Promise<string>;
   shutDown(): Promise<void>;
 }
 
-/** A Debian of its own, in which each call has namespaces of its own. */
+/** A separate Debian in which each call has its own namespaces. */
 class Debian {
   private readonly root = join(temporaryFolder(), "root");
 
-  /** @param packages for apt, separated by commas */
+  /** @param packages package names for apt, separated by commas */
   async make(packages: string): Promise<void> {
     await run(["mmdebstrap", "--variant=apt", `--include=${packages}`, "bookworm", this.root], ROOT);
   }
 
   writeDownSystemctl(): void {
     renameSync(join(this.root, "usr/bin/systemctl"), join(this.root, "usr/bin/systemctl-real"));
-    // It says that systemd runs. What enables a unit is the real one.
+    // The fake systemctl says that systemd is running. The real program enables units.
     this.write(
       "/usr/bin/systemctl",
       `#!/bin/sh
@@ -283,7 +286,7 @@ esac
     return run(["env", "-i", ...ENVIRONMENT, ...command], ROOT);
   }
 
-  /** Boots it: systemd is PID 1, the network a loopback device. */
+  /** Boots the system with systemd as PID 1 and only a loopback device. */
   async boot(): Promise<Booted> {
     const name = `inkling-test-${process.pid}`;
     const options = [
@@ -321,7 +324,7 @@ esac
     return booted;
   }
 
-  /** How systemctl was called since the last look, without the questions of others. */
+  /** Returns how systemctl was called since the last check, without calls about other units. */
   called(): string[] {
     const path = join(this.root, "called");
     const lines = existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
@@ -330,7 +333,9 @@ esac
   }
 }
 
-/** Starts what the unit starts, as its user; ends well when it was ready, and stopped with exit code 0. */
+/**
+ * Runs the unit's command as its user. Succeeds if the server became ready and then stopped with exit code 0.
+ */
 const SERVE = `
 ready() {
   { exec 3<>/dev/tcp/127.0.0.1/8080; } 2>/dev/null || return 1
@@ -349,7 +354,7 @@ kill $server
 wait $server
 `;
 
-/** The first two revisions. */
+/** Packs the first two revisions. */
 async function packAll(out: string): Promise<readonly [readonly string[], readonly string[]]> {
   const program = await executableFolder();
   const architecture = (await run(["dpkg", "--print-architecture"], out)).trim();
@@ -360,7 +365,7 @@ async function packAll(out: string): Promise<readonly [readonly string[], readon
 
 const installation = (revision: number) =>
   `apt-get install --yes /srv/inkling_0.1.0-${revision}_*.deb /srv/inkling-seeds_0.1.0-${revision}_*.deb`;
-/** Of the page, after the installation. */
+/** The page's commands after the installation. */
 const [, STEPS = ""] = /^```sh\n(apt install .*)\n([\s\S]*?)^```$/m.exec(SECTION)?.slice(1) ?? [];
 
 const tools = ["dpkg-deb", "mmdebstrap", "lintian", "unshare", "chroot", "ip"];
@@ -394,7 +399,7 @@ describe.if(FULL)("on Debian", () => {
       expect([debian.called(), debian.exists(wanted)]).toEqual([["enable --now inkling"], true]);
       await debian.run(SERVE);
 
-      // What the service would be given, a command has too.
+      // A command has the same credentials as the service.
       debian.write("/etc/inkling/credentials/database_url", "postgres://inkling@127.0.0.1:1/inkling\n");
       const list = "cd /; runuser -u inkling -- inkling keys list 2>&1 || true";
       expect(await debian.run(list)).toContain("127.0.0.1:1");
@@ -410,7 +415,8 @@ describe.if(FULL)("on Debian", () => {
       expect(
         await debian.run("cat /etc/inkling/inkling.toml; dpkg --verify inkling inkling-seeds || true"),
       ).toMatch(
-        /^data_dir = "\/var\/lib\/inkling"\nport = 8080\n\S+ c \/etc\/inkling\/inkling.toml\n$/, // nothing else differs
+        // nothing else differs from the default
+        /^data_dir = "\/var\/lib\/inkling"\nport = 8080\n\S+ c \/etc\/inkling\/inkling.toml\n$/,
       );
       await debian.run(SERVE);
 
@@ -421,7 +427,7 @@ describe.if(FULL)("on Debian", () => {
       ]);
       for (const path of ["/var/lib/inkling/current", "/etc/inkling/inkling.toml"])
         expect([path, debian.exists(path)]).toEqual([path, true]);
-      await install(2); // after a removal every command works again
+      await install(2); // after a removal, every command works again
       expect(await debian.run(list)).toContain("checkout");
       await debian.run("apt-get purge --yes inkling inkling-seeds");
       const left = await debian.run(
@@ -467,7 +473,7 @@ describe.if(FULL)("on Debian", () => {
           done`);
         const each = "CapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\ninkling\n";
         const processes = `${confinement}\n`.split(each);
-        expect(processes.length).toBeGreaterThan(2); // primary and workers
+        expect(processes.length).toBeGreaterThan(2); // the primary and its workers
         expect(processes.filter((rest) => rest.trim() !== "")).toEqual([]);
 
         const settings = "/etc/inkling/inkling.toml";
@@ -477,7 +483,7 @@ describe.if(FULL)("on Debian", () => {
         await inside(`echo 'prot = 1' >>${settings}`);
         await fails("systemctl reload inkling");
         expect(await journal()).toContain(
-          "prot in /etc/inkling/inkling.toml is no setting; did you mean port?",
+          "prot in /etc/inkling/inkling.toml is not a setting; did you mean port?",
         );
         expect([await status(key), await property("MainPID")]).toEqual(["200", pid]);
         await fails("systemctl restart inkling");

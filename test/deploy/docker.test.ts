@@ -1,5 +1,5 @@
-// docker.test.ts: the image under a Docker daemon of its own, with the command line of docs/install.md; but it has the network of
-// this machine, where the daemon needs no bridge.
+// docker.test.ts: the image under a separate Docker daemon, with the command line from docs/install.md. It
+// uses this machine's network, so that the daemon needs no bridge.
 
 import { afterAll, describe, expect, setDefaultTimeout } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -25,7 +25,10 @@ afterAll(async () => {
   for (const cleanUp of cleanUps.reverse()) await cleanUp();
 });
 
-/** A daemon that ends with the test. @returns the client's command */
+/**
+ * Starts a daemon that ends with the test.
+ * @returns the client's command
+ */
 async function startDaemon(): Promise<string[]> {
   const folder = temporaryFolder();
   const socket = `unix://${join(folder, "socket")}`;
@@ -101,7 +104,7 @@ describe.if(FULL)("Docker", () => {
       };
 
       const first = await start(NAME);
-      await healthy(first); // a volume that is made with it belongs to its user
+      await healthy(first); // a volume that is created with the container belongs to its user
       const key = await docker("exec", first, "inkling", "keys", "create", "--name", "test");
       await until(async () => (await status(key)) === 200);
       expect(await stop(first)).toBe("0");
@@ -109,7 +112,7 @@ describe.if(FULL)("Docker", () => {
       const tight = await start("--memory", "512m", "--memory-swap", "512m", NAME, "serve");
       await healthy(tight);
       expect(await status(key)).toBe(200);
-      await docker("exec", tight, "inkling", "data", "verify"); // reads all of the release, beside the server
+      await docker("exec", tight, "inkling", "data", "verify"); // reads the whole release while the server runs
       expect(await stop(tight)).toBe("0");
       expect(await inspect(tight, ".State.OOMKilled")).toBe("false");
     },

@@ -1,4 +1,4 @@
-// deploy/kubernetes and deploy/helm: valid for Kubernetes, the same objects in both, and true of the program.
+// deploy/kubernetes and deploy/helm: the manifests are valid, both give the same objects, and they match the program.
 
 import { describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,14 +11,14 @@ import { temporaryFolder } from "../harness/temporary-folder.ts";
 const DEPLOY = resolve(import.meta.dir, "../../deploy");
 const CHART = join(DEPLOY, "helm/inkling");
 const MODES = ["one-host", "channel"] as const;
-/** As `inkling channel init` prints one. */
+/** A key in the format that `inkling channel init` prints. */
 const KEY = "K".repeat(43);
-/** What the schema asks for in mode channel. */
+/** The values that the schema requires in mode channel. */
 const CHANNEL = { key: KEY, publishUrl: "s3://inkling-releases/prod" };
-/** Where the page mounts the CA of the database. */
+/** Where the page mounts the database's CA certificate. */
 const CA_FILE = "/etc/postgres/ca.crt";
 const PAGE = readFileSync(join(DEPLOY, "../docs/kubernetes.md"), "utf8");
-/** What Helm's objects have beside the others'. */
+/** Labels that only Helm's objects have. */
 const HELM_LABELS = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"];
 
 interface Container {
@@ -52,7 +52,7 @@ function run(command: readonly string[]): string {
 
 const kustomized = (mode: string) => parse(run(["kubectl", "kustomize", join(DEPLOY, "kubernetes", mode)]));
 
-/** A kustomization of a user, in a folder beside a copy of deploy/kubernetes. */
+/** A user's kustomization, in a folder beside a copy of deploy/kubernetes. */
 function customized(kustomization: string): Manifest[] {
   const own = temporaryFolder();
   cpSync(join(DEPLOY, "kubernetes"), join(own, "deploy/kubernetes"), { recursive: true });
@@ -77,7 +77,7 @@ function rendered(values: object, release = "inkling", ...options: readonly stri
 const byName = (objects: readonly Manifest[]) =>
   objects.toSorted((a, b) => `${a.kind} ${a.metadata.name}`.localeCompare(`${b.kind} ${b.metadata.name}`));
 
-/** Without labels that only Helm sets; lists whose order says nothing in one order. */
+/** The objects without labels that only Helm sets, and with sorted lists where the order has no meaning. */
 function comparable(objects: readonly Manifest[]): unknown {
   const text = JSON.stringify(byName(objects), (name, value) => {
     if (HELM_LABELS.includes(name)) return undefined;
@@ -108,7 +108,7 @@ withPrograms("docs/kubernetes.md: servers and builder get the same database", ["
   });
   expect(urls[0]).toStartWith("postgres://");
   expect(PAGE.match(/^ .*INKLING_DATABASE_URL=.*$/gm)).toEqual([
-    expect.stringMatching(/='INKLING_DATABASE_URL=.*' \\$/), // "&" ends a command of the shell
+    expect.stringMatching(/='INKLING_DATABASE_URL=.*' \\$/), // "&" would end a shell command
     expect.stringMatching(/='INKLING_DATABASE_URL=.*' \\$/),
   ]);
   const query = new URL(urls[0]!).searchParams;
@@ -237,7 +237,8 @@ for (const mode of MODES) {
       ({ name }) => name === "INKLING_DRAIN_SECONDS",
     );
     expect(drain?.value).toBe("15");
-    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(Number(drain!.value) + 15); // docs/service.md, "Stop"
+    // docs/service.md, section "Stop"
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(Number(drain!.value) + 15);
   });
 
   withPrograms(`${mode} is hardened, and every mount has its volume`, ["kubectl"], true, () => {
@@ -263,7 +264,7 @@ for (const mode of MODES) {
   });
 
   withPrograms(`${mode}: Helm's objects are Kustomize's`, ["kubectl", "helm"], true, () => {
-    // The schema asks for a key that the manifests leave to their user.
+    // The schema requires a key, which the manifests leave to their user.
     const values = { mode, channel: { publishUrl: CHANNEL.publishUrl } };
     const ofChart = rendered(values, "inkling", "--skip-schema-validation");
     expect(comparable(ofChart)).toEqual(comparable(kustomized(mode)));
@@ -384,7 +385,7 @@ describe("metrics", () => {
         endpoints: { port: string; path: string }[];
       };
       expect(labels).toMatchObject(selector.matchLabels);
-      expect((labels as Record<string, string>)[jobLabel]).toBe("inkling"); // as the alerts ask
+      expect((labels as Record<string, string>)[jobLabel]).toBe("inkling"); // the alerts select this job
       const { ports } = service!.spec as never as { ports: { name: string }[] };
       expect(endpoints).toEqual([{ port: ports[0]!.name, path: "/metrics", interval: "15s" } as never]);
     });
@@ -393,7 +394,8 @@ describe("metrics", () => {
   test("the rules of the Prometheus Operator are those of deploy/prometheus", () => {
     const rules = readFileSync(join(DEPLOY, "prometheus/inkling.rules.yml"), "utf8");
     const own = readFileSync(join(DEPLOY, "kubernetes/prometheus-operator/rules.yaml"), "utf8");
-    // If this fails: { sed '/^spec:/q' rules.yaml; sed 's/^./  &/' ../../prometheus/inkling.rules.yml; }, as in its header
+    // If this fails, run the command in the file's header: { sed '/^spec:/q' rules.yaml; sed 's/^./  &/'
+    // ../../prometheus/inkling.rules.yml; }
     expect(own.slice(own.indexOf("\nspec:\n") + 7)).toBe(rules.replace(/^./gm, "  $&"));
     expect((Bun.YAML.parse(own) as Manifest).spec as object).toEqual(Bun.YAML.parse(rules) as object);
     expect(readFileSync(join(CHART, "files/inkling.rules.yml"), "utf8")).toBe(rules);
@@ -408,7 +410,7 @@ withPrograms(
     const [, example = ""] = /^```yaml\n(resources:[\s\S]*?)^```$/m.exec(PAGE) ?? [];
     const objects = customized(example);
     const pods = objects.filter(({ kind }) => kind === "Deployment").map(({ spec }) => spec.template.spec);
-    expect(pods).toHaveLength(2); // server and builder
+    expect(pods).toHaveLength(2); // the server and the builder
     for (const { containers, volumes } of pods) {
       const mounts = containers[0]!.volumeMounts as readonly { name: string; mountPath?: string }[];
       const mount = mounts.find(({ mountPath }) => mountPath === dirname(CA_FILE));

@@ -1,4 +1,5 @@
-// The fuzzer of MMDB files on MaxMind's conformance files. fuzz.test.ts has all others, and how to run one for longer.
+// The MMDB fuzzer on MaxMind's conformance files. fuzz.test.ts has all other fuzzers, and explains how to run
+// one for longer.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";

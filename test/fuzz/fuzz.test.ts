@@ -1,5 +1,6 @@
-// Every fuzzer: damaged copies of good inputs, the same in every run; a fixed number by default, minutes in full size.
-// What failed once lies in kept/ and is tried again each time.
+// Runs every fuzzer. Its inputs are damaged copies of good inputs, the same in every run. By default the
+// number of cases is fixed; in full size, each fuzzer runs for minutes. Inputs that failed once are in kept/,
+// and are tried again each time.
 //
 //   npm run test:full -- test/fuzz               a minute each
 //   npm run test:full -- --fuzz=120 test/fuzz    two hours each
@@ -16,7 +17,7 @@ const MB = 1024 * 1024;
 const TARGETS = join(import.meta.dir, "targets");
 const LIMIT_MS = FUZZ_MINUTES * 60_000 + 300_000;
 
-/** Cases by default, memory at most, and outcomes that none of may be missing. */
+/** For each target: the default number of cases, the memory limit, and outcomes that must all occur. */
 const ROWS: readonly [name: string, cases: number, mostBytes: number, outcomes: readonly string[]][] = [
   ["address", 20_000, 300 * MB, ["IPv4", "IPv6", "network", "refused"]],
   ["archives", 1_000, 400 * MB, ["unpacked", "refused", "too large"]],

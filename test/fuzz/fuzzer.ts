@@ -1,6 +1,6 @@
-// fuzzer.ts: runs a target in a process of its own (process.ts), and keeps the input that made it fail.
+// fuzzer.ts: runs a target in its own process (process.ts), and keeps an input that makes it fail.
 //
-// err  Error with seed, case, what happened, the file that the input is in, and the command that tries it again
+// err  Error with the seed, the case, what happened, the input's file, and the command that tries it again
 
 import {
   closeSync,
@@ -16,9 +16,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Order, Report } from "./process.ts";
 
-/** Failures of each target, in a folder of its name. They are part of the repository: each is a test from then on. */
+/** Failures of each target, in a folder with its name. They are part of the repository, so each becomes a test. */
 export const KEPT = join(import.meta.dir, "kept");
-/** One case may take this long on any machine. */
+/** Maximum milliseconds for one case, on any machine. */
 const HANG_MS = 120_000;
 const ERROR_CHARACTERS = 3_000;
 
@@ -54,7 +54,7 @@ export async function fuzz(
   }
 }
 
-/** @returns exit code 0, or what ended it */
+/** @returns exit code 0, or what ended the process */
 async function attempt(order: Order, hangMs: number) {
   const script = join(import.meta.dir, "process.ts");
   const child = Bun.spawn([process.execPath, script, JSON.stringify(order)], {
@@ -77,7 +77,10 @@ async function attempt(order: Order, hangMs: number) {
   return { code: isHung ? `no end within ${hangMs / 1000} s` : ended, out, error };
 }
 
-/** The case that was under way; below 0 an earlier failure; undefined before the first. */
+/**
+ * The number of the current case. A negative number is an earlier failure; undefined means that no case has
+ * started.
+ */
 function caseIn(progress: string): number | undefined {
   const value = new Float64Array(1);
   const file = openSync(progress, "r");

@@ -1,4 +1,4 @@
-// MaxMind's conformance files: an MmdbError or an answer.
+// MaxMind's conformance files: each gives an MmdbError or an answer.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { VECTORS } from "../harness/data-folders.ts";
 import type { Target } from "./target.ts";
 import { check } from "./targets/mmdb.ts";
 
-/** A large file would take all the time. */
+/** Larger files are skipped, because they would take all the time. */
 const MAX_BYTES = 30_000;
 
 export default function mmdbVectors(): Target {

@@ -1,25 +1,26 @@
-// process.ts: a fuzzer in a process of its own: a crash or a hang ends it alone, and its memory can be read.
+// process.ts: runs a fuzzer in its own process, so that a crash or a hang ends only this process, and its
+// memory can be read.
 //
 // in   JSON: an Order
 // out  JSON on standard output: a Report
-// exit 1 with the error on standard error when a check threw
-// The number of the case under way is in the file `progress`, so that the one that ended the process is known.
+// exit 1 with the error on standard error if a check threw
+// The file `progress` has the number of the current case, so that the case that ended the process is known.
 
 import { existsSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { makeCase, type Target } from "./target.ts";
 
 export interface Order {
-  /** A module of targets/, by its path: its default export makes a Target. */
+  /** Path of a module in targets/. Its default export creates a Target. */
   readonly module: string;
   readonly seed: number;
   readonly progress: string;
-  /** Earlier failures: all of them are checked first. */
+  /** Folder of earlier failures, all of which are checked first. */
   readonly kept: string;
-  /** Until there were so many cases, and so many minutes. */
+  /** Minimum number of cases and of minutes. */
   readonly cases: number;
   readonly minutes: number;
-  /** Only writes this case to a file. */
+  /** If set, only writes this case to a file. */
   readonly write?: { readonly number: number; readonly file: string };
 }
 
@@ -27,11 +28,11 @@ export interface Report {
   readonly cases: number;
   readonly kept: number;
   readonly outcomes: Readonly<Record<string, number>>;
-  /** The most memory that the process had. */
+  /** The process's peak memory. */
   readonly peakBytes: number;
 }
 
-/** `maxRSS` will not do on Linux: a child begins with its parent's. */
+/** On Linux, `maxRSS` is no help, because a child starts with its parent's value. */
 function peakBytes(): number {
   const status = "/proc/self/status";
   const own = existsSync(status) ? /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, "utf8")) : null;

@@ -1,4 +1,4 @@
-// admin-server.ts: the admin API as a function of a request, with a real store behind it, for tests.
+// admin-server.ts: the admin API as a function of a request, backed by a real store, for tests.
 
 import { Overrides } from "@inkling/engine";
 import type { HostReport } from "@inkling/release-store";
@@ -29,10 +29,10 @@ const HOST_REPORT: HostReport = {
   clock_offset_seconds: null,
 };
 
-/** Closes what {@link adminServer} has opened. */
+/** Closes the stores that {@link adminServer} has opened. */
 export const closeAdminServers = () => Promise.all(stores.splice(0).map((store) => store.close()));
 
-/** @param over options in place of the usual ones */
+/** @param over options that replace the defaults */
 export async function adminServer(over: Partial<AdminAppOptions> = {}) {
   const clock = { now: ADMIN_NOW };
   const store = await openStore("sqlite://:memory:", { now: () => clock.now });
@@ -88,14 +88,14 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     ...over,
   };
   const app = new AdminApp(options);
-  /** @param headers an empty Authorization sends none */
+  /** @param headers additional headers; an empty Authorization sends none */
   const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const all = new Headers({ Authorization: `Bearer ${token}`, ...headers });
     if (all.get("authorization") === "") all.delete("authorization");
     const init: RequestInit = { method, headers: all };
     if (body !== undefined) init.body = typeof body === "string" ? body : JSON.stringify(body);
     const response = await app.handle(new Request(`http://t/admin/v1/${path}`, init));
-    // Without a socket HEAD still has its body.
+    // Without a socket, the response to HEAD still has its body.
     if (method !== "HEAD") await checkResponse(method, `/admin/v1/${path.split("?")[0]}`, response);
     const text = await response.text();
     // biome-ignore lint/suspicious/noExplicitAny: whatever a row of a table looks for

@@ -1,10 +1,11 @@
-// app-options.ts: an App for tests: one key, whose token is "good", no limits, no overrides, a clock at noon.
+// app-options.ts: an App for tests, with one key whose token is "good", no limits, no overrides, and a clock at noon.
 
 import {
   cleanAnswer,
   dataStates,
   type EmailSegment,
   type LoadedRelease,
+  OVERRIDE_FLAGS,
   Overrides,
   type Release,
 } from "@inkling/engine";
@@ -13,6 +14,7 @@ import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../../packages/server/src/a
 import type { Decisions } from "../../packages/server/src/decisions/decisions.ts";
 import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../../packages/server/src/keys/key.ts";
 import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testing.ts";
+import { KeyCountries } from "../../packages/server/src/limits/key-countries.ts";
 import { Buckets } from "../../packages/server/src/limits/token-bucket.ts";
 import { PublicDocuments } from "../../packages/server/src/openapi/documents.ts";
 import { NO_RULESET } from "../../packages/server/src/rulesets/record.ts";
@@ -36,12 +38,12 @@ export const KEY: Key = {
 const refuse = () => {
   throw new Error("this server stores no decisions");
 };
-/** Stores none, and labels any. */
+/** Stores no decisions, and accepts every label. */
 const NO_DECISIONS: Decisions = { record: refuse, claim: refuse, label: async () => "labelled" };
 
 /**
- * @param row what is kept of each lookup, refusal and value of a batch that is recorded
- * @param used lookups of the key before
+ * @param row what the test keeps of each recorded lookup, refusal and batch value
+ * @param used the key's earlier lookups
  */
 export function testOptions<T>(
   over: Partial<AppOptions>,
@@ -68,6 +70,7 @@ export function testOptions<T>(
         const isLookup = SCOPES.some((scope) => scope === counted);
         if (isLookup) today += count;
         const isRefusal = REFUSALS.some((reason) => reason === counted);
+        if (OVERRIDE_FLAGS.some((flag) => flag === counted)) return;
         (isLookup ? recorded : isRefusal ? refused : batched).push(row(keyId, counted, count));
       },
       countToday: () => today,
@@ -75,6 +78,7 @@ export function testOptions<T>(
       giveQuotaBack: () => {},
       chargedDay: 0,
     },
+    countries: new KeyCountries(),
     overrides: { current: Overrides.NONE },
     rulesets: { current: NO_RULESET },
     visits: new VisitorCounts(new Uint8Array(VISITOR_COUNTS_BYTES), new Uint8Array(32)),
@@ -95,7 +99,10 @@ export function testOptions<T>(
   return { options, counts: options.counts, recorded, refused, batched, lines };
 }
 
-/** A release that knows one disposable domain. @param emailRecord its evidence */
+/**
+ * A release with one disposable domain.
+ * @param emailRecord the domain's evidence
+ */
 export function testRelease(
   name: string,
   over: Partial<Release> & Pick<Release, "id">,

@@ -1,7 +1,7 @@
-// browser.ts: a real Chromium for tests: launched, watched, and how a page is looked at.
+// browser.ts: a real Chromium for tests: how it is launched and watched, and how pages are checked.
 //
 // out  screenshots/: pictures of pages, kept with `npm run test:full`
-// err  faults of a page are collected while it runs: errors of scripts, blocked by policy, requests to other hosts
+// err  a page's faults are collected while it runs: script errors, violations of its policy, requests to other hosts
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -19,26 +19,26 @@ import { FULL, share } from "./share.ts";
 
 const SHOTS = resolve(import.meta.dir, "../../screenshots");
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
-export const DESK = { width: 1280, height: 900 };
+export const DESK = { width: 1440, height: 900 };
 export const PHONE = { width: 390, height: 800 };
 
 const ALL_LOOKS = (["light", "dark"] as const).flatMap((colorScheme) =>
   Object.entries({ desk: DESK, phone: PHONE }).map(([device, viewport]) => ({
     name: `${colorScheme}-${device}`,
-    // axe is put into the page, which the pages' own policy does not allow
+    // The test injects axe into the page, which the pages' own policy forbids.
     context: { colorScheme, viewport, bypassCSP: true } satisfies BrowserContextOptions,
   })),
 );
 
-/** The looks that a page is checked in: by default each colour and each device once. */
+/** The combinations in which a page is checked. By default, each colour and each device occurs once. */
 export const LOOKS = share(
   ALL_LOOKS,
   ALL_LOOKS.filter(({ name }) => name === "light-desk" || name === "dark-phone"),
 );
 
 /**
- * Flags of the package that a test must not have: the first three separate pages from each other less, or not at all;
- * the others draw with a GPU in software, which takes several times the CPU of drawing without one.
+ * Flags of the package that tests must not use. The first three weaken the separation of pages. The others draw with a
+ * software GPU, which takes several times the CPU time of drawing without one.
  */
 const NEEDLESS = [
   "--single-process",
@@ -51,7 +51,9 @@ const NEEDLESS = [
   "--enable-unsafe-swiftshader",
 ];
 
-/** Unpacks Chromium, 200 MB, for all processes: into the folder for temporary files of a process of its own. */
+/**
+ * Unpacks Chromium (200 MB) for all processes. A separate process unpacks it into its own temporary folder.
+ */
 async function unpackChromium(folder: string): Promise<void> {
   const script = 'await (await import("@sparticuz/chromium")).default.executablePath()';
   const child = Bun.spawn([process.execPath, "-e", script], {
@@ -78,8 +80,8 @@ export async function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * A page in a context of its own.
- * @param faults gets what went wrong in the page: errors of scripts, what its policy blocked, requests to other hosts
+ * Opens a page in its own context.
+ * @param faults receives the page's faults: script errors, violations of its policy, requests to other hosts
  * @param isOurs whether a page may send requests to this origin
  */
 export async function openPage(
@@ -101,7 +103,7 @@ export async function openPage(
   return page;
 }
 
-/** Keeps a picture: of the whole page, of what the window shows of it, or of a part. */
+/** Takes a picture of the whole page, of the visible part, or of an element. */
 export async function picture(page: Page, name: string, of: "page" | "window" | Locator): Promise<void> {
   if (!FULL) return;
   mkdirSync(SHOTS, { recursive: true });
@@ -111,12 +113,13 @@ export async function picture(page: Page, name: string, of: "page" | "window" | 
 }
 
 /**
- * What axe finds in a page, and whether it is wider than the window: nothing, when all is well.
- * @param rules of axe; all by default
+ * Returns what axe finds in a page, and whether the page is wider than the window. Empty if there is no
+ * fault.
+ * @param rules the rules that axe checks; all by default
  */
 export async function faultsOf(page: Page, name: string, rules?: readonly string[]): Promise<unknown[]> {
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
-  // Without this axe also describes every element that passes.
+  // Otherwise, axe also describes every element that passes.
   const options = { resultTypes: ["violations"], ...(rules !== undefined && { runOnly: rules }) };
   // biome-ignore lint/suspicious/noExplicitAny: axe has put itself into the page
   const { violations } = await page.evaluate((given) => (globalThis as any).axe.run(given), options);

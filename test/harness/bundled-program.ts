@@ -1,6 +1,6 @@
 // bundled-program.ts: the command line as npm installs it, bundled once for all test processes.
 //
-// out  the path of main.js, which starts in two thirds of the CPU time that the modules of the clone take
+// out  the path of main.js, which starts in two thirds of the CPU time of the clone's modules
 
 import { join, resolve } from "node:path";
 import { once } from "./once.ts";

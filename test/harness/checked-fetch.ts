@@ -1,19 +1,19 @@
-// checked-fetch.ts: fetch for tests, which checks every response of Inkling against its OpenAPI document.
+// checked-fetch.ts: fetch for tests. It checks every Inkling response against the OpenAPI document.
 //
 // in   requests to the API
-// out  the response, as fetch gives it
+// out  the response, as fetch returns it
 // err  an Error that lists what the document does not allow: status, headers, media type, body
 //
-// Tests import `fetch` from here in place of the global one; openapi.test.ts checks that.
+// Tests import `fetch` from here instead of using the global one; openapi.test.ts checks that.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { adminOpenApi } from "../../packages/server/src/openapi/admin.ts";
 import { openApiJson } from "../../packages/server/src/openapi/public.ts";
 
-/** What was received, with its body as text. */
+/** A received response, with its body as text. */
 export interface ReceivedResponse {
   readonly method: string;
-  /** Without query. */
+  /** The path without the query. */
   readonly path: string;
   readonly status: number;
   readonly headers: Headers;
@@ -23,7 +23,7 @@ export interface ReceivedResponse {
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document, walked by name
 type Json = any;
 
-/** What HTTP itself adds, and Content-Type, which is compared with the media types. */
+/** Headers that HTTP itself adds, and Content-Type, which is compared with the media types. */
 const NOT_DESCRIBED = [
   "connection",
   "content-length",
@@ -33,10 +33,10 @@ const NOT_DESCRIBED = [
   "transfer-encoding",
 ];
 
-/** RFC 3339, in UTC, as all our times are. */
+/** RFC 3339 in UTC, like all of Inkling's times. */
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
-/** Holds answers to one document. */
+/** Checks responses against one document. */
 export class Contract {
   private readonly document: Json;
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "date-time": DATE_TIME } });
@@ -51,9 +51,9 @@ export class Contract {
     ]);
   }
 
-  /** Differences between a response and the document. */
+  /** Returns the differences between a response and the document. */
   problems(received: ReceivedResponse): string[] {
-    // A redirect for browsers is no operation of the API.
+    // A redirect for browsers is not an operation of the API.
     if (received.path === "/" && received.status === 302) return [];
     const at = this.responseOf(received);
     if (at === undefined) return [`there is no ${received.status} in the document`];
@@ -64,7 +64,7 @@ export class Contract {
     ];
   }
 
-  /** Where the response is described, part by part of the document. */
+  /** Where the document describes the response, as a list of member names. */
   private responseOf({ method, path, status, body }: ReceivedResponse): string[] | undefined {
     const template = this.paths.find(([pattern]) => pattern.test(path))?.[1];
     const verb = method === "HEAD" ? "get" : method.toLowerCase();
@@ -73,7 +73,8 @@ export class Contract {
       const known = operation.responses[status] !== undefined;
       return known ? ["paths", template!, verb, "responses", String(status)] : undefined;
     }
-    // No such operation: then the response must be the problem for that, below /geoip/ in MaxMind's form.
+    // There is no such operation. The response must then be the problem for that case; below /geoip/, it has
+    // MaxMind's form.
     if (path.startsWith("/geoip/") && status === 404)
       return ["paths", "/geoip/v2.1/city/{ip}", "get", "responses", "404"];
     const codes = Object.keys(this.document["x-other-responses"]);
@@ -115,7 +116,7 @@ export class Contract {
     });
   }
 
-  /** Of one media type of one response; its references lead into the document's components. */
+  /** The validator for one media type of one response. References lead to the document's components. */
   private validator(place: string, schema: Json): ValidateFunction {
     const { components } = this.document;
     let validate = this.compiled.get(place);
@@ -127,20 +128,20 @@ export class Contract {
   }
 }
 
-/** The public API's. */
+/** The public API's contract. */
 export const apiContract = new Contract(JSON.parse(openApiJson("0.0.0")));
 
-/** The admin API's. */
+/** The admin API's contract. */
 export const adminContract = new Contract(adminOpenApi("0.0.0"));
 
 const OF_ADMIN_API = /^\/admin\/v1\//;
 const OF_API = /^\/(v1\/|healthz$|readyz$|openapi\.json$|docs$|docs\/)/;
 
-/** @throws Error with everything that the document does not allow */
+/** @throws Error listing everything that the document does not allow */
 export async function checkResponse(method: string, path: string, response: Response): Promise<void> {
   const isApi = response.headers.has("inkling-data-version") || OF_API.test(path);
   const contract = isApi ? apiContract : OF_ADMIN_API.test(path) ? adminContract : undefined;
-  if (contract === undefined) return; // /metrics, and other servers
+  if (contract === undefined) return; // /metrics and other servers
   const { status, headers } = response;
   const body = await response.clone().text();
   const problems = contract.problems({ method, path, status, headers, body });
@@ -148,7 +149,7 @@ export async function checkResponse(method: string, path: string, response: Resp
   throw new Error([`${method} ${path} answered ${status} against its document:`, ...problems].join("\n  "));
 }
 
-/** As the global one. */
+/** Like the global `fetch`, but checks the response. */
 export async function fetch(url: string, init: BunFetchRequestInit = {}): Promise<Response> {
   const response = await globalThis.fetch(url, init);
   const path = /^https?:\/\/[^/]+([^?#]*)/.exec(url)?.[1] ?? "";

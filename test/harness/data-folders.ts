@@ -1,7 +1,7 @@
 // data-folders.ts: the mirror of real feeds and the conformance vectors, for `npm run test:data`.
 //
-// Both are large and belong to other publishers, so they are not part of the repository. Only files named *.data.test.ts
-// may import this module: `npm test` reads nothing outside the repository.
+// Both are large and belong to other publishers, so they are not part of the repository. Only files named
+// *.data.test.ts may import this module, because `npm test` reads nothing outside the repository.
 //
 // err  an Error that says what to set, if INKLING_MIRROR or INKLING_VECTORS does not name a folder
 
@@ -10,12 +10,15 @@ import { join } from "node:path";
 import { dataFolder } from "../../scripts/run-tests.mjs";
 import { builtRelease, temporaryFolder } from "./release.ts";
 
-/** Folder of one file per feed, named after the feed's id. */
+/** Folder with one file for each feed, named after the feed's id. */
 export const MIRROR = dataFolder("INKLING_MIRROR");
 /** MaxMind's conformance files (`maxmind-db/`), opt-in feed samples (`opt-in/`), never-flag lists (`guards/`). */
 export const VECTORS = dataFolder("INKLING_VECTORS");
 
-/** A copy of the mirror as if its lists had been made today: the compiler drops most address lists of an old one. */
+/**
+ * Copies the mirror as if its lists had been created today, because the compiler drops most address lists from an old
+ * mirror.
+ */
 export function copyMirror(): string {
   const copy = temporaryFolder();
   for (const file of readdirSync(MIRROR))
@@ -23,7 +26,7 @@ export function copyMirror(): string {
   return copy;
 }
 
-/** How address lists that expire state their date: what stands before it. */
+/** For address lists that expire: the text before their date, and the format of the date. */
 const DATED: Readonly<Record<string, readonly [before: RegExp, date: (now: Date) => string]>> = {
   "tor-onionoo.json": [/(?<="relays_published":")[^"]+/, (now) => now.toISOString().slice(0, 19)],
   "feodo-recommended.txt": [/(?<=# Last updated: )[-\d: ]+ UTC/, (now) => now.toISOString()],
@@ -37,5 +40,5 @@ function madeToday(file: string, body: Buffer): Buffer | string {
   return body.toString().replace(stated, date(new Date()));
 }
 
-/** A fresh data folder with the release of the whole mirror. Never write to its files. */
+/** A fresh data folder with a release from the whole mirror. Never write to its files. */
 export const mirrorRelease = (): Promise<string> => builtRelease("mirror-release", [MIRROR], copyMirror);

@@ -1,7 +1,7 @@
-// dns-server.ts: a DNS server on 127.0.0.1 whose responses, valid or not, are set by a test.
+// dns-server.ts: a DNS server on 127.0.0.1 that sends the responses, valid or not, that a test sets.
 //
-// in   a function from a question to a reply
-// out  a port that answers over UDP and TCP, and the questions received
+// in   a function that returns the reply to a question
+// out  a port that answers over UDP and TCP, and the received questions
 
 export interface DnsQuestion {
   readonly name: string;
@@ -22,14 +22,14 @@ export interface DnsAnswer {
   readonly answers?: readonly DnsRecord[];
   readonly authorities?: readonly DnsRecord[];
   readonly truncated?: boolean;
-  /** Sent instead, after the two bytes of the id. */
+  /** Sent instead of the reply, after the two bytes of the id. */
   readonly raw?: Uint8Array;
   readonly idShift?: number;
   readonly question?: { readonly name: string; readonly type: number } | "none";
   readonly delayMs?: number;
-  /** TCP: one byte at a time. */
+  /** TCP: sends one byte at a time. */
   readonly drip?: boolean;
-  /** UDP: from another port. */
+  /** UDP: sends from another port. */
   readonly fromElsewhere?: boolean;
 }
 
@@ -86,7 +86,7 @@ export const soa = (name: string, minimum: number, ttl = 3600): DnsRecord => ({
   ]),
 });
 
-/** Replies of a server that has these top-level domains, as one with internet access has. */
+/** Answers as a server that has these top-level domains, like a server with internet access. */
 export function knowing(topLevels: readonly string[], script: DnsScript): DnsScript {
   return (question) =>
     question.type === SOA && topLevels.includes(question.name)
@@ -192,7 +192,7 @@ export async function startDnsServer(script: DnsScript): Promise<DnsServer> {
               try {
                 (answer.fromElsewhere ? other : socket).send(reply, port, address);
               } catch (error) {
-                // Another client has gone: the next send gets its error.
+                // An earlier client has gone, and its error arrives with the next send.
                 if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED") throw error;
               }
             });
@@ -207,7 +207,7 @@ export async function startDnsServer(script: DnsScript): Promise<DnsServer> {
   };
   let sockets: Awaited<ReturnType<typeof open>> | undefined;
   for (let attempt = 0; sockets === undefined; attempt++) {
-    // The port is free for TCP; for UDP it may be taken.
+    // The port is free for TCP, but may be taken for UDP.
     sockets = await open(0).catch((error) => {
       if (attempt === 9) throw error;
       return undefined;

@@ -1,4 +1,4 @@
-// evidence-answers.ts: answers with evidence, from a loaded release, for the tests of evidence.
+// evidence-answers.ts: answers with evidence from a loaded release, for tests of evidence.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -38,9 +38,9 @@ const answerer = new Answerer();
 const appender = new EvidenceAppender();
 const read = (answer: Uint8Array) => JSON.parse(decoder.decode(answer));
 
-/** Also of special-use addresses, which are never looked up. */
+/** The reputation of an address, even of a special-use address, which is never looked up. */
 export function reputation(release: LoadedRelease, at: IpAddress): Answer {
-  const address = at as UnwrappedAddress; // networks as they are compiled
+  const address = at as UnwrappedAddress; // networks are looked up in the form in which they are compiled
   const plain = release.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
   return read(appender.toAddressAnswer(plain, "reputation", address, release));
 }
@@ -56,7 +56,7 @@ export function geolocate(release: LoadedRelease, at: IpAddress): Answer | undef
   return plain && read(appender.toAddressAnswer(plain, "geolocate", address, release));
 }
 
-/** The rule of docs/evidence.md: set by an entry and removed by none. */
+/** The rule in docs/evidence.md: a flag is true if an entry sets it and none removes it. */
 export function flagsOf(evidence: readonly Entry[]): string[] {
   const named = (effect: string) =>
     new Set(evidence.flatMap((entry) => (entry.effect === effect ? (entry.flags ?? []) : [])));
@@ -64,7 +64,7 @@ export function flagsOf(evidence: readonly Entry[]): string[] {
   return [...named("sets")].filter((flag) => !removed.has(flag)).sort();
 }
 
-/** The first column of the table in docs/evidence.md that begins with this head. */
+/** The first column of the table in docs/evidence.md whose header begins with this text. */
 export function docsTable(head: string): string[] {
   const docs = readFileSync(resolve(import.meta.dir, "../../docs/evidence.md"), "utf8");
   const table = docs.split("\n\n").find((part) => part.startsWith(`| ${head} |`))!;

@@ -1,23 +1,24 @@
-// fast-clock.ts: lets hours pass in a minute for a process and for all that it starts, or stops its clocks.
+// fast-clock.ts: lets hours pass in a minute for a process and its children, or stops the process's clocks.
 //
-// in   when the other time begins (epoch ms, as the machine's clock has it), how many times as fast it runs
+// in   the start of the simulated time (epoch ms on the machine's clock), and how many times faster it runs
 // out  the text of a module to preload (`BUN_OPTIONS=--preload …`), or {@link stopClocks} for this process
-// note a fast clock moves Date alone: time limits count performance.now, which stays the machine's, so none is shortened;
-//      long waits check Date every few seconds. A process and those that it starts agree: they count from one moment
+// note A fast clock changes only Date. Time limits use performance.now, which keeps the machine's time, so no limit
+//      gets shorter. Long waits check Date every few seconds. A process and its children have the same time, because
+//      both count from the same moment.
 
 const HERE = JSON.stringify(import.meta.path);
 
-/** Runs Date `factor` times as fast from `start`. */
+/** Runs Date `factor` times as fast from `start` on. */
 export function fastClock(start: number, factor: number): string {
   return `import { moveDate } from ${HERE};\nmoveDate(${start}, ${factor});\n`;
 }
 
-/** Stops Date at `start`, and performance.now. */
+/** Stops Date at `start`, and stops performance.now. */
 export function stoppedClock(start: number): string {
   return `import { stopClocks } from ${HERE};\nstopClocks(${start});\n`;
 }
 
-/** For this process. */
+/** Stops the clocks of this process. */
 export function stopClocks(start: number): void {
   moveDate(start, 0);
   const ticks = performance.now();

@@ -1,16 +1,15 @@
-// inkling.ts: the command line as a process of its own: what it writes, what it logs, and its end.
+// inkling.ts: the command line as a separate process: its output, its log and its exit.
 //
-// A process that still runs after the tests of a file is killed (preload.ts).
+// preload.ts kills a process that still runs after a file's tests.
 
 import { resolve } from "node:path";
 import { BUN_FLAGS } from "../../packages/cli/bin/launch.mjs";
-import { fetch } from "./checked-fetch.ts";
 import { until } from "./until.ts";
 
 const CLI = resolve(import.meta.dir, "../../packages/cli");
-/** As npm starts it: Node, which starts Bun. */
+/** Starts the command as npm does: Node, which starts Bun. */
 export const LAUNCHER = ["node", resolve(CLI, "bin/inkling.mjs")];
-/** Without the launcher in between. */
+/** Starts the command without the launcher. */
 export const DIRECT = [process.execPath, ...BUN_FLAGS, resolve(CLI, "src/main.ts")];
 
 export interface ProgramOptions {
@@ -19,12 +18,12 @@ export interface ProgramOptions {
 }
 
 const running = new Set<Program>();
-/** Kills what runs, and waits for it. */
+/** Kills the running programs and waits for their exit. */
 export const endPrograms = () => Promise.all([...running].map((program) => program.stop("SIGKILL")));
 
 export class Program {
   readonly child: Bun.Subprocess<"ignore", "pipe", "pipe">;
-  /** What was written so far. */
+  /** The output so far. */
   out = "";
   err = "";
   private readonly read: Promise<unknown>;
@@ -44,7 +43,7 @@ export class Program {
     this.read = Promise.all([follow("out", this.child.stdout), follow("err", this.child.stderr)]);
   }
 
-  /** All log lines of one event. */
+  /** All log lines of an event. */
   events(name: string): Record<string, unknown>[] {
     return this.err
       .split("\n")
@@ -53,7 +52,7 @@ export class Program {
       .map((line) => JSON.parse(line));
   }
 
-  /** Waits for a state of things; fails with what was written when the process exits before. */
+  /** Waits for a condition. If the process exits first, fails with its output. */
   async until(what: string, isSo: () => unknown): Promise<void> {
     await until(async () => {
       if (await isSo()) return true;
@@ -63,7 +62,7 @@ export class Program {
     });
   }
 
-  /** @returns the exit code, once all that it wrote is here */
+  /** @returns the exit code, after all output has been read */
   async end(): Promise<number> {
     const code = await this.child.exited;
     await this.read;
@@ -76,70 +75,7 @@ export class Program {
   }
 }
 
-/** Enough new connections to reach every worker. */
-const CONNECTIONS = 12;
-
-/** A program that serves the API and the admin API. */
-export class ServerProgram extends Program {
-  port: number;
-  adminPort: number;
-  readonly token: string;
-
-  constructor(
-    command: readonly string[],
-    at: { readonly port: number; readonly adminPort: number; readonly token: string },
-    options?: ProgramOptions,
-  ) {
-    super(command, options);
-    this.port = at.port;
-    this.adminPort = at.adminPort;
-    this.token = at.token;
-  }
-
-  /** On a connection of its own. */
-  get(path: string, token = this.token): Promise<Response> {
-    return fetch(`http://127.0.0.1:${this.port}${path}`, {
-      headers: { Authorization: `Bearer ${token}`, Connection: "close" },
-      keepalive: false,
-    });
-  }
-
-  /** The status of a path; undefined where there is no answer. */
-  async status(path = "/readyz", token = this.token): Promise<number | undefined> {
-    try {
-      const response = await this.get(path, token);
-      await response.arrayBuffer();
-      return response.status;
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Waits until the response on each of many connections passes: then it does for every worker. */
-  async everywhere(path: string, isSo: (response: Response) => unknown, token = this.token): Promise<void> {
-    const isSoOnce = async () => isSo(await this.get(path, token));
-    const isSoEach = async () =>
-      (await Promise.all(Array.from({ length: CONNECTIONS }, isSoOnce))).every(Boolean);
-    await this.until(`${path} passed on every worker`, isSoEach);
-  }
-
-  async metrics(): Promise<string> {
-    return (await fetch(`http://127.0.0.1:${this.adminPort}/metrics`)).text();
-  }
-
-  /** The sum of a metric's rows; -1 where there is no answer. */
-  async metric(name: string, labels = ""): Promise<number> {
-    const text = await this.metrics().catch(() => undefined);
-    if (text === undefined) return -1;
-    return text
-      .split("\n")
-      .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-      .filter((line) => line.includes(labels))
-      .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
-  }
-}
-
-/** Runs `inkling ARGS` to its end. */
+/** Runs `inkling ARGS` until it exits. */
 export async function inkling(
   args: readonly string[],
   options?: ProgramOptions,

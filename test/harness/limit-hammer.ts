@@ -1,7 +1,7 @@
-// limit-hammer.ts: one of several processes that take from one cell of shared memory as fast as they can.
+// limit-hammer.ts: one of several processes that take tokens from one cell of shared memory as fast as they can.
 //
-// in   the shared memory as a descriptor; one argument: JSON of HammerOrder
-// out  one line of JSON: HammerReport
+// in   a descriptor of the shared memory; one argument: JSON of HammerOrder
+// out  a line of JSON: HammerReport
 
 import { SharedView, WORKER_DESCRIPTOR } from "../../packages/server/src/cluster/shared-memory.ts";
 

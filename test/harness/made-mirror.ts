@@ -1,4 +1,5 @@
-// made-mirror.ts: a small mirror of our own: networks and domains in rows, in the formats and just above the least sizes of the feeds that have no copy in npm packages.
+// made-mirror.ts: a small mirror of our own. Its files have the formats of real feeds, and a few more entries than the
+// minimum of each feed.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

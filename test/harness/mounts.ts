@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-/** Where something is mounted at or below `folder`, as `mountinfo` (proc(5)) has it; the innermost first. */
+/** The mount points at or below `folder` from `mountinfo` (proc(5)), innermost first. */
 export function mountsIn(folder: string, mountinfo = readFileSync("/proc/self/mountinfo", "utf8")): string[] {
   const points = mountinfo
     .split("\n")

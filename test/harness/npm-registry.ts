@@ -1,7 +1,7 @@
-// npm-registry.ts: a registry of npm packages on this machine, for installs without internet.
+// npm-registry.ts: an npm registry on this machine, for installs without internet access.
 //
-// in   archives of our packages; all others are those of node_modules, of this platform alone
-// out  its URL; an optional package that is not there is a 404, as npm accepts it
+// in   archives of the project's packages; all other packages come from node_modules, for this platform only
+// out  its URL; a missing optional package is a 404, which npm accepts
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -12,12 +12,12 @@ const BUN = /^@oven\/bun-/;
 
 export interface Registry {
   readonly url: string;
-  /** Names of what was asked for and is not there. */
+  /** Names of requested packages that are missing. */
   readonly missing: Set<string>;
   stop(): void;
 }
 
-/** @param archives by package name */
+/** @param archives archive paths by package name */
 export function startRegistry(archives: ReadonlyMap<string, string>): Registry {
   const missing = new Set<string>();
   const server: Bun.Server<undefined> = Bun.serve({
@@ -56,7 +56,10 @@ async function manifestOf(name: string, archive: string | undefined): Promise<Ma
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
 }
 
-/** An installed package as it was published: the install script of `bun` moves the program out of the platform's package. */
+/**
+ * An installed package as it was published. The install script of `bun` moves the program out of the
+ * platform's package.
+ */
 function packed(name: string): ReadableStream {
   const folder = join(MODULES, name);
   if (name === "bun") {

@@ -1,9 +1,9 @@
-// once.ts: makes an expensive resource once for all test processes, in node_modules/.cache.
+// once.ts: creates an expensive resource once for all test processes, in node_modules/.cache.
 //
 // in   a name, the files that the result depends on, a function that fills an empty folder
-// out  a complete folder, named by a rename. The first process makes it, the others wait
-// err  what the function throws; the lock of a killed process is taken over by the next one
-// cost the hash of the inputs' text
+// out  a complete folder, renamed to its final name; the first process creates it, and the others wait
+// err  whatever the function throws; the next process takes over a killed process's lock
+// cost hashing the inputs
 
 import {
   existsSync,
@@ -19,14 +19,14 @@ import {
 import { join, resolve } from "node:path";
 
 const CACHE = resolve(import.meta.dir, "../../node_modules/.cache/inkling-test");
-/** What is older is made again: data has an age. */
+/** Older results are created again, because data ages. */
 const MAX_AGE_MS = 6 * 60 * 60_000;
-/** Locks older than this are stale: another process may have the lock's id. */
+/** Older locks are stale, because another process may have got the lock's process id. */
 const LOCK_AGE_MS = 10 * 60_000;
 
 /**
- * The folder that `make` has filled, in this process or another one. Never write to it.
- * @param inputs files and folders: their text is part of the key
+ * Returns the folder that `make` has filled, in this process or another. Never write to it.
+ * @param inputs files and folders whose text is part of the cache key
  */
 export async function once(
   name: string,
@@ -43,7 +43,7 @@ export async function once(
       continue;
     }
     try {
-      if (isFresh(folder)) break; // made between the look and the lock
+      if (isFresh(folder)) break; // created between the check and the lock
       for (const old of readdirSync(cache))
         if (old.startsWith(`${name}-`) && !old.endsWith(".lock") && !isFresh(join(cache, old)))
           rmSync(join(cache, old), { recursive: true, force: true });
@@ -61,12 +61,12 @@ export async function once(
 
 const isFresh = (folder: string) => existsSync(folder) && Date.now() - statSync(folder).mtimeMs < MAX_AGE_MS;
 
-/** True when this process holds it now. The lock of a process that is gone is removed. */
+/** Returns true if this process now holds the lock. Removes the lock of a process that is gone. */
 function takeLock(lock: string): boolean {
   const own = `${lock}.${process.pid}`;
   writeFileSync(own, String(process.pid));
   try {
-    linkSync(own, lock); // with its content at once
+    linkSync(own, lock); // creates the lock together with its content
     return true;
   } catch {
     if (!isHeld(lock)) rmSync(lock, { force: true });
@@ -76,7 +76,7 @@ function takeLock(lock: string): boolean {
   }
 }
 
-/** Two processes that remove the same lock make it both: the second result is dropped. */
+/** Two processes that remove the same lock both create the resource. The second result is dropped. */
 function isHeld(lock: string): boolean {
   try {
     process.kill(Number(readFileSync(lock, "utf8")), 0);

@@ -1,4 +1,5 @@
-// own-feed-host.ts: a publisher of own feeds on this machine, and builds from it beside a few built-in feeds.
+// own-feed-host.ts: a publisher of operators' own feeds on this machine, and builds that use it together with a few
+// built-in feeds.
 
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -14,7 +15,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../../packages/compiler/fixtures/feeds");
 const DAY = 86_400_000;
-/** Without it `/locked` answers 401. */
+/** Without this header, `/locked` returns 401. */
 export const SECRET = "Bearer hush-hush-4711";
 
 const BUILT_IN = [
@@ -26,10 +27,10 @@ const BUILT_IN = [
 ] as const;
 
 export class OwnFeedHost {
-  /** What the publisher has, by path. */
+  /** The publisher's files, by path. */
   readonly files = new Map<string, string | Uint8Array>(BUILT_IN);
   readonly requests: { readonly path: string; readonly header: string | null }[] = [];
-  /** Every request is answered with 503. */
+  /** If true, every request returns 503. */
   isAway = false;
   readonly temp = temporaryFolder();
   private folders = 0;
@@ -43,7 +44,7 @@ export class OwnFeedHost {
     return `http://127.0.0.1:${this.server.port}/${path}`;
   }
 
-  /** A new data folder. */
+  /** Returns a new data folder. */
   folder(): string {
     return join(this.temp, String(this.folders++));
   }
@@ -62,7 +63,7 @@ export class OwnFeedHost {
     return body === undefined ? new Response(null, { status: 404 }) : new Response(body);
   }
 
-  /** @param days after now */
+  /** @param days how many days from now the build runs */
   async build(dataDir: string, ownFeeds: readonly OwnFeed[], days = 0, more: Partial<BuildRequest> = {}) {
     const request = { dataDir, fetch: true, onlyDue: false, accept: [], credentials: {}, ownFeeds, ...more };
     const effects = { now: () => new Date(Date.now() + days * DAY), emit: () => {}, chance: () => 0.5 };

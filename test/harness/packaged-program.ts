@@ -1,5 +1,5 @@
-// packaged-program.ts: walks through a packaged program: everything that runs beside the command, and every file that
-// comes with it.
+// packaged-program.ts: exercises a packaged program: every process that the command starts, and every file that comes
+// with it.
 
 import { expect } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -17,20 +17,22 @@ export interface Ended {
   readonly code: number;
 }
 
-/** What precedes the arguments; or makes the whole of them and the settings. */
+/**
+ * The words before the arguments, or a function that returns the whole command from arguments and settings.
+ */
 type Command =
   | readonly string[]
   | ((args: readonly string[], settings: Readonly<Record<string, string>>) => string[]);
 
-/** A program in a folder of its own, where it finds no setting and no file of a clone. */
-export class Program {
+/** A program in a separate folder, where it finds no settings and no files of a clone. */
+export class PackagedProgram {
   readonly folder: string;
   readonly dataDir: string;
   private readonly command: Command;
   private readonly port = freePort();
   private readonly adminPort = freePort();
 
-  /** @param folder where it runs: an empty one by default */
+  /** @param folder where the program runs; an empty folder by default */
   constructor(command: Command, folder = temporaryFolder()) {
     this.command = command;
     this.folder = folder;
@@ -64,7 +66,7 @@ export class Program {
     return { out, err, code };
   }
 
-  /** Prints what it must: its trimmed output. */
+  /** Runs a command that must succeed, and returns its trimmed output. */
   async output(args: readonly string[], input?: string): Promise<string> {
     const { out, err, code } = await this.run(args, input);
     if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}:\n${out}${err}`);
@@ -89,7 +91,10 @@ export class Program {
     });
   }
 
-  /** Serves while `use` runs. @returns its log */
+  /**
+   * Serves while `use` runs.
+   * @returns the server's log
+   */
   async whileServing(command: "serve" | "up", use: () => Promise<void>): Promise<string> {
     const child = this.spawn([command]);
     const log = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
@@ -102,13 +107,13 @@ export class Program {
     } finally {
       child.kill("SIGTERM");
     }
-    expect([0, 143]).toContain(await child.exited); // npx ends with 143
+    expect([0, 143]).toContain(await child.exited); // npx exits with 143
     return (await log).join("");
   }
 }
 
-/** With a small release: each process, the thread, and each kind of file. */
-export async function walk(program: Program): Promise<void> {
+/** Uses a small release to exercise each process, the thread, and each kind of file. */
+export async function walk(program: PackagedProgram): Promise<void> {
   smallRelease(program.dataDir, 1);
   smallRelease(program.dataDir, 2);
   const key = await program.output(["keys", "create", "--name", "test"]);
@@ -152,8 +157,8 @@ export async function walk(program: Program): Promise<void> {
   expect([build.code, build.err]).toEqual([1, expect.stringContaining("feeds.json is not JSON")]);
 }
 
-/** From an empty folder: the data is built from the seeds. */
-export async function walkFirstStart(program: Program): Promise<void> {
+/** Starts from an empty folder, so that the data is built from the seeds. */
+export async function walkFirstStart(program: PackagedProgram): Promise<void> {
   await program.whileServing("up", async () => {
     const key = await program.output(["keys", "create", "--name", "test"]);
     const path = "/v1/ip-intel/geolocate/81.2.69.142";

@@ -1,4 +1,4 @@
-// pgbouncer.ts: PgBouncer in transaction mode before the tests' PostgreSQL, where it is installed.
+// pgbouncer.ts: PgBouncer in transaction mode in front of the tests' PostgreSQL, if it is installed.
 
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,11 +7,14 @@ import { freePort } from "./ports.ts";
 import { POSTGRES_PASSWORD, serverOwner } from "./postgres.ts";
 import { until } from "./until.ts";
 
-// Debian installs it where only root's PATH leads.
+// Debian installs it in a folder that is only in root's PATH.
 const PROGRAM = Bun.which("pgbouncer", { PATH: `${process.env.PATH}:/usr/sbin` });
 export const HAS_PGBOUNCER = PROGRAM !== null;
 
-/** @param port of PostgreSQL @param poolSize connections of all clients together */
+/**
+ * @param port PostgreSQL's port
+ * @param poolSize connections shared by all clients
+ */
 export async function startPgBouncer(port: number, poolSize: number) {
   const folder = mkdtempSync(join(tmpdir(), "inkling-pgbouncer-"));
   const own = freePort();

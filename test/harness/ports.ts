@@ -1,7 +1,8 @@
 // ports.ts: free ports on this machine, for servers that need a fixed port.
 //
-// A port that was free a moment ago may be given to another process that asks for any port. So these lie below the
-// ports that systems give out (from 32768), and each process looks in a range of its own.
+// The system may give a port that was free a moment ago to another process that asks for any port. These
+// ports are therefore below the range that systems give out (from 32768), and each process searches its own
+// range.
 
 const FIRST = 10_000;
 const RANGE = 100;
@@ -9,7 +10,7 @@ const RANGES = 220;
 
 let at = 0;
 
-/** A free port, never the same one twice in a process. */
+/** Returns a free port, and never the same port twice in a process. */
 export function freePort(): number {
   for (let tried = 0; tried < RANGE; tried++) {
     const port = FIRST + (process.pid % RANGES) * RANGE + (at++ % RANGE);
@@ -18,7 +19,7 @@ export function freePort(): number {
   throw new Error(`no port is free: ${RANGE} were tried`);
 }
 
-/** Whether a server can listen on it, on 127.0.0.1. */
+/** Can a server listen on this port on 127.0.0.1? */
 export function isFree(port: number): boolean {
   try {
     Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);

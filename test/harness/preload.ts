@@ -1,11 +1,12 @@
-// preload.ts: loaded before each test file: the same random values in every run, and no process or folder left.
+// preload.ts: loaded before each test file. It gives every run the same random values, and leaves no process
+// or folder behind.
 
 import { afterAll } from "bun:test";
 import "./seed.mjs";
 import { endPrograms } from "./inkling.ts";
 import { removeTemporaryFolders } from "./temporary-folder.ts";
 
-// After the file's own, which stop its servers.
+// Runs after the file's own hooks, which stop its servers.
 afterAll(async () => {
   await endPrograms();
   removeTemporaryFolders();

@@ -1,8 +1,8 @@
-// programs.ts: tests with programs that a machine may not have.
+// programs.ts: tests that need programs which may be missing on a machine.
 
 import { test } from "bun:test";
 
-/** Runs `body` where the programs are, and names what is missing elsewhere. */
+/** Runs `body` if the programs are installed. Otherwise, names the missing ones. */
 export function withPrograms(
   name: string,
   programs: readonly string[],

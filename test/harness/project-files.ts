@@ -1,4 +1,4 @@
-// project-files.ts: every text file of the project, for tests of rules that hold in all of them.
+// project-files.ts: every text file of the project, for tests of rules that apply to all of them.
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -6,15 +6,18 @@ import { join, resolve } from "node:path";
 export const ROOT = resolve(import.meta.dir, "../..");
 
 export interface ProjectFile {
-  /** From the project's folder, with "/". */
+  /** The path from the project's folder, with "/". */
   readonly path: string;
   readonly text: string;
 }
 
-/** Larger files are data, not text that anyone writes. */
+/** Larger files are data, not text that a person writes. */
 const MAX_TEXT_BYTES = 1_000_000;
 
-/** What git tracks or would track; without git (a tarball), everything but what is built or installed. */
+/**
+ * The files that git tracks or would track. Without git (in a tarball), everything except built or installed
+ * files.
+ */
 export function projectPaths(): string[] {
   // The folder may belong to another user than the one who runs the tests.
   const git = [
@@ -42,17 +45,17 @@ export function projectFiles(): ProjectFile[] {
     .filter(({ text }) => !text.includes("\0"));
 }
 
-/** A file made up to break a rule. */
+/** A made-up file that breaks a rule. */
 export const made = (path: string, text: string): ProjectFile => ({ path, text });
 
-/** "packages/server/src/server.ts" -> "server"; "" outside of packages. */
+/** The package of a path: "packages/server/src/server.ts" -> "server"; "" outside of packages. */
 export const packageOf = (path: string): string => /^packages\/([^/]+)\//.exec(path)?.[1] ?? "";
 
-/** Code without its comments; strings stay. */
+/** Code without its comments; strings remain. */
 export const withoutComments = (text: string): string =>
   text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(/ \/\/ .*$/gm, "");
 
-/** Everything that a file imports, types included. */
+/** Everything that a file imports, including types. */
 export function importsOf({ text }: ProjectFile): string[] {
   const pattern =
     /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;

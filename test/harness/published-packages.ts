@@ -1,14 +1,14 @@
-// published-packages.ts: the published packages as npm would install them, in a folder of a test's own.
+// published-packages.ts: the published packages as npm would install them, in a test's own folder.
 
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { once } from "./once.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
-/** Where the package is made. */
+/** The folder in which the package is built. */
 export const CLIENT = join(ROOT, "packages/client");
 
-/** The packages that are published, and those of ours that each is made of. */
+/** The published packages, and the project's packages that each of them contains. */
 const PUBLISHED = {
   client: ["client"],
   local: ["local", "client", "contract", "engine", "release-store"],
@@ -16,7 +16,10 @@ const PUBLISHED = {
 } as const;
 type Published = keyof typeof PUBLISHED;
 
-/** What a command printed. @throws Error with all of it when the command fails */
+/**
+ * Returns a command's output.
+ * @throws Error with the whole output if the command fails
+ */
 export async function run(command: readonly string[], cwd: string): Promise<string> {
   const child = Bun.spawn([...command], { cwd, stdout: "pipe", stderr: "pipe" });
   const [out, err, code] = await Promise.all([
@@ -28,12 +31,15 @@ export async function run(command: readonly string[], cwd: string): Promise<stri
   return out;
 }
 
-/** The archive that npm makes of a package: it builds it first, which two processes must not do at once. */
+/**
+ * The archive that npm creates from a package. npm builds the package first, which two processes must not do
+ * at once.
+ */
 export async function archiveOf(name: Published): Promise<string> {
-  if (name === "local") await archiveOf("client"); // both build its files
+  if (name === "local") await archiveOf("client"); // both packages build the client's files
   const inputs = PUBLISHED[name].flatMap((from) =>
-    ["src", "data", "bin", "package.json", "tsconfig.json", "README.md", "NOTICE"].map((path) =>
-      join(ROOT, "packages", from, path),
+    ["src", "data", "bin", "package.json", "tsconfig.json", "README.md", "MIDDLEWARE.md", "NOTICE"].map(
+      (path) => join(ROOT, "packages", from, path),
     ),
   );
   const packed = await once(name, [...inputs, join(ROOT, "scripts/bundle.ts")], async (folder) => {
@@ -49,7 +55,7 @@ async function install(name: Published, project: string): Promise<void> {
   await run(["tar", "-xzf", await archiveOf(name), "-C", folder, "--strip-components=1"], project);
 }
 
-/** As if npm had installed these packages of others. */
+/** Links other publishers' packages, as if npm had installed them. */
 function link(names: readonly string[], project: string): void {
   for (const name of names) {
     const path = join(project, "node_modules", name);
@@ -59,7 +65,7 @@ function link(names: readonly string[], project: string): void {
 }
 
 /**
- * Packs the client and puts it into `project`, beside the frameworks that it supports.
+ * Packs the client and installs it in `project`, beside the frameworks that it supports.
  * @returns the package's files, sorted
  */
 export async function installClient(project: string): Promise<readonly string[]> {
@@ -74,7 +80,7 @@ export async function installClient(project: string): Promise<readonly string[]>
     .sort();
 }
 
-/** Packs @inkling/local and puts it into `project` beside the client. */
+/** Packs @inkling/local and installs it in `project` beside the client. */
 export async function installLocal(project: string): Promise<void> {
   await installClient(project);
   await install("local", project);
@@ -82,17 +88,20 @@ export async function installLocal(project: string): Promise<void> {
   link(others, project);
 }
 
-/** Packs @inkling/cli and puts it into `project`. @returns the command */
+/**
+ * Packs @inkling/cli and installs it in `project`.
+ * @returns the command's path
+ */
 export async function installCli(project: string): Promise<string> {
   await install("cli", project);
   const folder = join(project, "node_modules/@inkling/cli");
   const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  // Those of `@oven` as well: the launcher looks for them.
+  // Includes the `@oven` packages, because the launcher looks for them.
   link([...Object.keys(dependencies), "@oven"], project);
   return join(folder, "bin/inkling");
 }
 
-/** What `npm run build:binary` makes, for this machine. */
+/** The result of `npm run build:binary` for this machine. */
 export function executableFolder(): Promise<string> {
   const inputs = ["packages", "scripts", "package-lock.json"].map((path) => join(ROOT, path));
   return once("binary", inputs, async (folder) => {

@@ -1,8 +1,8 @@
-// random.ts: the same "random" values in every run, so that a failure can be repeated.
+// random.ts: the same "random" values in every run, so that a failure can be reproduced.
 //
 // src  splitmix32
 
-/** Returns a function that gives the next uint32. */
+/** Returns a function that returns the next uint32. */
 export function randomWords(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -13,7 +13,7 @@ export function randomWords(seed: number): () => number {
   };
 }
 
-/** Returns a function that gives a whole number from 0 to below its argument. */
+/** Returns a function that returns a whole number from 0 up to, but not including, its argument. */
 export function randomBelow(seed: number): (below: number) => number {
   const next = randomWords(seed);
   return (below) => Math.floor((next() / 2 ** 32) * below);

@@ -1,7 +1,7 @@
-// release.ts: releases for tests, made by the real compiler.
+// release.ts: releases for tests, built by the real compiler.
 //
-// smallRelease  one city, one flag, one domain, all named after its number: made in milliseconds
-// builtRelease  the seeds of the npm packages and a mirror: 10 to 20 s, once for all test processes
+// smallRelease  one city, one flag and one domain, all named after its number: built in milliseconds
+// builtRelease  the seeds in npm packages and a mirror: 10 to 20 s, once for all test processes
 // freshMirror   a small mirror of our own (made-mirror.ts)
 
 import { copyFileSync, linkSync, readdirSync } from "node:fs";
@@ -25,11 +25,14 @@ export { temporaryFolder };
 
 const ROOT = resolve(import.meta.dir, "../..");
 
-/** The one network of a small release. */
+/** The only network of a small release. */
 export const SMALL_NETWORK = "81.2.69.0/24";
-/** A path of the API that every small release answers. */
+/** An API path that every small release answers. */
 export const GEOLOCATE = `/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
-/** Systems of a small release with networks: a part of {@link SMALL_NETWORK}, its neighbour, and one of IPv6. */
+/**
+ * The systems of a small release with networks: a part of {@link SMALL_NETWORK}, its neighbour, and an IPv6
+ * network.
+ */
 const SYSTEMS = [
   '81.2.69.0,81.2.69.127,20712,"Andrews & Arnold, Ltd"',
   "81.2.70.0,81.2.70.255,4100000001,",
@@ -46,9 +49,9 @@ export const smallDomain = (n: number) => `disposable-${n}.com`;
 /**
  * Publishes a release that differs from all others by its number.
  * @param missing flags without data
- * @param feeds reports of its feeds
- * @param withNetwork does it know whose network an address is?
- * @param meta what its segments say of themselves, at their start
+ * @param feeds reports on its feeds
+ * @param withNetwork whether it has data about the networks of addresses
+ * @param meta the description at the start of its segments
  * @returns its id and the paths of its segments
  */
 export function smallRelease(
@@ -86,10 +89,7 @@ export function smallRelease(
   const segments = {
     geo: write("geo", geo.sections),
     reputation: write("reputation", reputationSections(judgement)),
-    email: write(
-      "email",
-      emailSections(new Map([[smallDomain(n), [smallDomain(n)]]]), new Map(), () => 0.5),
-    ),
+    email: write("email", emailSections(new Map([[smallDomain(n), [smallDomain(n)]]]), new Map())),
     ...(withNetwork && { network: write("network", smallNetworks()) }),
   };
   const content: Omit<Release, "id"> = {
@@ -113,7 +113,7 @@ function smallNetworks(): readonly SectionData[] {
   return networkTable("asn", readAsnCsv([Buffer.from(SYSTEMS)]), claims).sections;
 }
 
-/** What the release depends on; the seeds are in npm packages. */
+/** Files that the release depends on. The seeds are in npm packages. */
 const INPUTS = [
   "packages/compiler/src",
   "packages/compiler/data",
@@ -123,7 +123,8 @@ const INPUTS = [
 ];
 
 /**
- * A fresh data folder with the release of a mirror; the files are shared, as links: never write to them.
+ * A fresh data folder with a release from a mirror. Its files are links to shared files, so never write to
+ * them.
  * @param inputs files and folders that the mirror depends on
  */
 export async function builtRelease(
@@ -147,17 +148,17 @@ function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);
   } catch {
-    copyFileSync(from, to); // another file system
+    copyFileSync(from, to); // on another file system
   }
 }
 
-/** Without the large seeds: a build of the small mirror alone takes a second. */
+/** Turns off the large seeds. A build of only the small mirror takes a second. */
 export const LISTS_ALONE = {
   enabled: [],
   disabled: ["asn", "dbip-city-lite", "fakefilter", "nro-delegated-stats", "tompec-domains"],
 } as const;
 
-/** A small mirror of our own, in a folder of its own. */
+/** Creates a small mirror of our own in a new folder. */
 export function freshMirror(): string {
   const mirror = temporaryFolder();
   makeMirror(mirror);

@@ -1,5 +1,5 @@
-// s3-server.ts: a strict S3-compatible store in memory: every signature and every hash of a body is checked, by an
-// implementation of its own (Signature Version 4), and it misbehaves on request.
+// s3-server.ts: a strict S3-compatible store in memory. It checks every signature and every body hash with
+// its own implementation of Signature Version 4, and misbehaves on request.
 
 import { createHash, createHmac } from "node:crypto";
 
@@ -10,15 +10,15 @@ export const S3_KEYS = {
 } as const;
 
 export interface S3Faults {
-  /** Cuts the bodies of segments after so many bytes. */
+  /** Cuts the bodies of segments after this many bytes. */
   cutAfter?: number | undefined;
-  /** Answers the next so many requests with 503. */
+  /** Returns 503 for this many requests. */
   unavailable?: number;
-  /** After so many that are answered. */
+  /** Number of requests that are answered before the first 503. */
   answersBefore?: number;
-  /** Refuses writes as a full store does. */
+  /** Refuses writes, as a full store does. */
   isFull?: boolean;
-  /** Leaves paths with this in them out of lists. */
+  /** Leaves paths that contain this text out of lists. */
   unlisted?: string;
 }
 
@@ -26,7 +26,7 @@ export interface S3Server {
   readonly env: Readonly<Record<string, string>>;
   readonly objects: Map<string, Uint8Array>;
   readonly faults: S3Faults;
-  /** `GET key`, with the range where there is one. */
+  /** `GET key`, with the range if there is one. */
   readonly requests: string[];
   stop(): void;
 }
@@ -113,7 +113,7 @@ function list(url: URL, objects: ReadonlyMap<string, Uint8Array>, { unlisted }: 
   return new Response(`<ListBucketResult>${contents.join("")}${next}</ListBucketResult>`);
 }
 
-/** @returns the code of what is wrong with it */
+/** @returns the code of what is wrong with the signature, or undefined */
 function checkSignature(request: Request, url: URL, body: Uint8Array): string | undefined {
   const found =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/.exec(

@@ -1,18 +1,19 @@
-// tcp-proxy.ts: stands between a program and PostgreSQL: cuts, falls silent, drops notices as a pooler does, or is slow.
+// tcp-proxy.ts: stands between a program and PostgreSQL. It can cut connections, fall silent, be slow, or
+// drop notices as a pooler does.
 
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Of PostgreSQL's protocol, https://www.postgresql.org/docs/current/protocol-message-formats.html */
+/** Message type in PostgreSQL's protocol, https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const NOTIFICATION = 0x41;
 
 export class TcpProxy {
-  /** Takes connections, and holds back every byte. */
+  /** Accepts connections, but holds back every byte. */
   isSilent = false;
-  /** Ends every new connection at once. */
+  /** Closes every new connection at once. */
   isCut = false;
   /** Drops notices, as PgBouncer in transaction mode does. */
   dropsNotices = false;
-  /** Holds back what comes from either side, some of it for as long as a lost packet takes to be sent again. */
+  /** Delays bytes in both directions. Some wait for as long as TCP takes to resend a lost packet. */
   slowness: Slowness | undefined;
   private readonly target: number;
   private readonly pairs = new Set<Socket>();
@@ -32,7 +33,7 @@ export class TcpProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Ends all connections, and those that come, until `mend`. */
+  /** Closes all connections, and refuses new ones until `mend`. */
   cut(): void {
     this.isCut = true;
     this.endAll();
@@ -72,7 +73,7 @@ export class TcpProxy {
       [server, client],
     ] as const) {
       this.pairs.add(socket);
-      socket.on("error", () => {}); // its close follows
+      socket.on("error", () => {}); // its close event follows
       socket.on("close", () => {
         this.pairs.delete(socket);
         other.destroy();
@@ -83,16 +84,16 @@ export class TcpProxy {
 
 interface Slowness {
   readonly delayMs: number;
-  /** Share of what is sent that is lost the first time. */
+  /** Share of the data that is lost the first time. */
   readonly loss: number;
-  /** From 0 to 1. */
+  /** A number from 0 to 1. */
   readonly random: () => number;
 }
 
-/** TCP sends a lost packet again after 200 ms at least, and hands on nothing that came after it. */
+/** Minimum milliseconds until TCP resends a lost packet. Later data has to wait for it. */
 const RETRANSMIT_MS = 200;
 
-/** One direction of a connection: in order, each as late as the proxy is slow. */
+/** One direction of a connection. It keeps the order and applies the proxy's delay. */
 class Link {
   private readonly proxy: TcpProxy;
   private readonly to: Socket;
@@ -128,7 +129,7 @@ class Link {
   }
 }
 
-/** What a PostgreSQL server sends, message by message: a byte, and the length of the rest in four. */
+/** Splits what a PostgreSQL server sends into messages: a type byte, then the length of the rest in four bytes. */
 class Messages {
   private kept: Buffer = Buffer.alloc(0);
 

@@ -1,4 +1,4 @@
-// temporary-folder.ts: folders that go away with the test file, or the program of a test, that made them.
+// temporary-folder.ts: folders that are removed with the test file, or the test's program, that created them.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** A server that has just stopped may still write: hence the retries. */
+/** Removes all folders. It retries, because a server that has just stopped may still write. */
 export function removeTemporaryFolders(): void {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }

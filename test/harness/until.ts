@@ -1,8 +1,8 @@
-// until.ts: waits for what comes by itself; the test's own time limit ends it otherwise.
+// until.ts: waits for a condition. If it never holds, the test's own time limit ends the wait.
 
 /**
- * Asks again after a tenth of the wait so far: asking takes processor time from what is waited for.
- * @param isSo the condition, or a promise of it
+ * Checks again after a tenth of the wait so far, because each check takes processor time from the program.
+ * @param isSo returns the condition, or a promise of it
  */
 export async function until(isSo: () => unknown): Promise<void> {
   const start = performance.now();

@@ -1,4 +1,5 @@
-// webhook-receiver.ts: a receiver of webhooks on loopback, which verifies what arrives with the npm package standardwebhooks.
+// webhook-receiver.ts: a receiver of webhooks on loopback that verifies deliveries with the npm package
+// standardwebhooks.
 
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { Webhook as Verifier } from "standardwebhooks";
@@ -15,7 +16,7 @@ export interface Receiver {
   stop(): unknown;
 }
 
-/** @param answer of a request, the first of which is number 0 */
+/** @param answer returns the response to a request; the first request is number 0 */
 export function startReceiver(
   answer: (n: number, request: Received) => Response | Promise<Response> = () => new Response("ok"),
   tls?: { readonly cert: string; readonly key: string },
@@ -44,13 +45,13 @@ export function startReceiver(
 }
 
 export interface RawReceiver extends Receiver {
-  /** Connections until now, whatever they sent. */
+  /** Connections so far, whatever they sent. */
   readonly connections: number;
-  /** Those that neither side has closed. */
+  /** Connections that neither side has closed. */
   readonly open: number;
 }
 
-/** Answers each whole request by hand. */
+/** Starts a receiver that answers each complete request on its raw socket. */
 export async function startRawReceiver(answer: (socket: Socket) => unknown): Promise<RawReceiver> {
   const sockets = new Set<Socket>();
   const received: Received[] = [];
@@ -89,7 +90,7 @@ export async function startRawReceiver(answer: (socket: Socket) => unknown): Pro
   };
 }
 
-/** @returns undefined while something of it is missing */
+/** @returns undefined while the request is incomplete */
 function requestIn(bytes: Buffer): Received | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end < 0) return undefined;
@@ -105,6 +106,9 @@ function requestIn(bytes: Buffer): Received | undefined {
   return { path: first!.split(" ")[1] ?? "", headers, body: body.toString() };
 }
 
-/** The payload of a message. @throws what the package throws for a signature that is not valid */
+/**
+ * The payload of a message.
+ * @throws the package's error if the signature is invalid
+ */
 export const verified = (secret: string, { body, headers }: Received): unknown =>
   new Verifier(secret).verify(body, { ...headers });

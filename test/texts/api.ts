@@ -1,4 +1,4 @@
-// api.ts: the refusals of both APIs, each provoked by a request.
+// api.ts: the refusals of both APIs, each caused by a request.
 //
 // out  "CODE: what was sent" -> the detail, and the problems that the admin API lists
 
@@ -19,7 +19,7 @@ import { KEY, NOON, testOptions } from "../harness/app-options.ts";
 import { smallRelease, temporaryFolder } from "../harness/release.ts";
 import { freshToken, randomBytes } from "../harness/tokens.ts";
 
-/** Not provoked here, each with the test that provokes it. */
+/** Codes that are not caused here, each with the test that causes it. */
 export const ELSEWHERE: Readonly<Partial<Record<ProblemCode | AdminProblemCode, string>>> = {
   HOST_REFUSED: "test/admin-api.test.ts",
   TOO_MANY_STREAMS: "packages/server/src/batch/batch.test.ts",
@@ -194,7 +194,7 @@ async function publicRefusals(): Promise<Refusal[]> {
   return found;
 }
 
-/** The response's problem, or those in the positions of a batch; none where it was answered. */
+/** The response's problem, or the problems in a batch's positions; none for an answer. */
 function refusalsIn(what: string, body: string): Refusal[] {
   const document = JSON.parse(body);
   return [document, ...(document.answers ?? [])]
@@ -277,7 +277,7 @@ async function adminRefusals(): Promise<Refusal[]> {
   });
   await ask("the database away", "GET", "overrides", undefined, {}, away);
   const full = new OverrideConflictError("TOO_MANY", [
-    "there would be 10,001 overrides in force; the maximum is 10,000",
+    "10,001 overrides would be active; the maximum is 10,000",
   ]);
   const filled = await adminServer({ overrides: { put: () => Promise.reject(full) } as never });
   await ask("one override too many", "POST", "overrides", OVERRIDE, {}, filled);
@@ -285,7 +285,7 @@ async function adminRefusals(): Promise<Refusal[]> {
   return found;
 }
 
-/** By API. */
+/** All refusals, by API. */
 export async function refusals(): Promise<Readonly<Record<"API" | "admin API", readonly Refusal[]>>> {
   return { API: await publicRefusals(), "admin API": await adminRefusals() };
 }

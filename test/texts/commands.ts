@@ -1,6 +1,6 @@
-// commands.ts: the mistakes of settings and commands, each provoked on a command line.
+// commands.ts: the mistakes in settings and commands, each caused on a command line.
 //
-// out  "inkling … " -> its exit code and what it writes to standard error
+// out  "inkling … " -> its exit code and its standard error
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export interface Mistake {
 
 const folder = temporaryFolder();
 
-/** Every setting with a value that only paths take; then two of a list. */
+/** Every setting with a value that is valid only for paths; then a list with two mistakes. */
 export async function settingMistakes(): Promise<Mistake[]> {
   const mistakes: Mistake[] = [];
   for (const name of SETTING_NAMES) {
@@ -36,7 +36,7 @@ export async function settingMistakes(): Promise<Mistake[]> {
   return mistakes;
 }
 
-/** These would serve, build, read standard input, or say something about this machine. */
+/** Commands that would serve, build, read standard input, or report about this machine. */
 const LONG = [
   "up",
   "serve",
@@ -71,7 +71,10 @@ const TABLE = [
   "restore used.backup",
 ] as const;
 
-/** Each command with an unknown flag, without its arguments, and about what is not there; then the lines of the table. */
+/**
+ * Each command with an unknown flag, without its arguments, and with ids that do not exist; then the lines of
+ * the table.
+ */
 export async function commandMistakes(): Promise<Mistake[]> {
   writeFileSync(join(folder, "a-file"), "");
   const lines = leaves(await commandTree("0.0.0")).flatMap(([path, values]) => [
@@ -80,7 +83,7 @@ export async function commandMistakes(): Promise<Mistake[]> {
   ]);
   const mistakes: Mistake[] = [];
   for (const line of [...lines, ...TABLE]) {
-    // A folder for each: none finds what another has made.
+    // Each command has its own folder, so that none finds what another has created.
     const cwd = join(folder, `run-${mistakes.length}-${line.length}`);
     if (!existsSync(cwd)) mkdirSync(cwd);
     if (line.includes("a-file")) writeFileSync(join(cwd, "a-file"), "");
@@ -101,7 +104,7 @@ async function makeUsed(cwd: string): Promise<void> {
   }
 }
 
-/** Commands that do something, with a text for each argument that they need. */
+/** Commands without subcommands, each with a text for every required argument. */
 function leaves(command: Command, path = ""): [path: string, values: string][] {
   if (command.commands.length > 0)
     return command.commands.flatMap((inner) => leaves(inner, `${path} ${inner.name()}`.trim()));
@@ -109,7 +112,7 @@ function leaves(command: Command, path = ""): [path: string, values: string][] {
   return [[path, needed.map(() => "x").join(" ")]];
 }
 
-/** Without what differs from run to run. */
+/** The text without parts that differ from run to run. */
 function plain(text: string, cwd = folder): string {
   return text
     .replaceAll(cwd, "DIR")

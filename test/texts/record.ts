@@ -1,4 +1,4 @@
-// record.ts: writes texts.md: `npx bun test/texts/record.ts`. Only for an intended change of a text.
+// record.ts: writes texts.md: `npx bun test/texts/record.ts`. Use it only for an intended change of a text.
 
 import { writeFileSync } from "node:fs";
 import { allTexts, RECORDED } from "./texts.ts";

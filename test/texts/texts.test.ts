@@ -1,4 +1,5 @@
-// texts.test.ts: the texts about mistakes are those on record, and every code is provoked, here or in the test that is named.
+// texts.test.ts: the texts about mistakes match the recorded ones, and every code is caused, either here or
+// in the named test.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";

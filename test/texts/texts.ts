@@ -1,4 +1,4 @@
-// texts.ts: what Inkling says about mistakes, in one text: both APIs, settings, commands.
+// texts.ts: Inkling's texts about mistakes in both APIs, settings and commands, as one text.
 
 import { join } from "node:path";
 import { refusals } from "./api.ts";

@@ -1,4 +1,5 @@
-// The alert rules and the dashboard of deploy/: they name metrics and labels that exist, and sections of docs/troubleshooting.md.
+// The alert rules and the dashboard in deploy/ name only metrics and labels that exist, and sections of
+// docs/troubleshooting.md.
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -9,10 +10,10 @@ import { ROOT } from "../harness/project-files.ts";
 import { ALERTS, PANELS, QUERIES, RULES_FILE } from "./watched.ts";
 
 const ROWS: Readonly<Record<string, MetricRow | undefined>> = METRICS;
-/** What Prometheus adds. */
+/** Labels that Prometheus adds. */
 const ADDED = ["job", "instance"];
 
-/** What a query names and no server has. */
+/** Metrics and labels in a query that no server has. */
 function unknownIn(query: string): string[] {
   const text = query.replaceAll(/\$__rate_interval|\$instance/g, "");
   const selectors = [

@@ -1,5 +1,6 @@
-// Prometheus scrapes two real servers: every query of the dashboard and the rules returns series, no alert fires while
-// they are well, and each fires in its fault (`npm run test:full`). One server has workers and PostgreSQL, the other SQLite and a channel.
+// Prometheus scrapes two real servers, one with workers and PostgreSQL, the other with SQLite and a channel.
+// Every query of the dashboard and the rules returns series, and no alert fires while the servers are well.
+// Each alert fires for its fault (`npm run test:full`).
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -28,24 +29,31 @@ import { keepFollowing } from "../../packages/cli/src/runtime/follow-channel.ts"
 import { type RunningServer, startServer } from "../../packages/server/src/server.ts";
 import { fetch } from "../harness/checked-fetch.ts";
 import { startDnsServer } from "../harness/dns-server.ts";
-import { childrenOf, MainProcess } from "../harness/main-process.ts";
 import { Postgres } from "../harness/postgres.ts";
 import { GEOLOCATE, SMALL_NETWORK, smallRelease, temporaryFolder } from "../harness/release.ts";
 import { testServerOptions } from "../harness/server-options.ts";
+import { ServerProgram } from "../harness/server-program.ts";
 import { FULL } from "../harness/share.ts";
 import { freshToken } from "../harness/tokens.ts";
 import { until } from "../harness/until.ts";
 import { Prometheus } from "./prometheus.ts";
 import { ALERTS, QUERIES, RULES_TEXT } from "./watched.ts";
 
-/** Depend on the machine: promtool alone tests them, with made series (inkling.rules.test.yml). */
+/**
+ * Alerts that depend on the machine. Only promtool tests them, with made-up series (inkling.rules.test.yml).
+ */
 const OF_MACHINE = ["InklingSlow", "InklingClockWrong"];
-/** Seconds, in place of minutes. A scrape that comes late on a busy machine must not look like a server that is down. */
+/**
+ * Seconds instead of minutes. A scrape that comes late on a busy machine must not look like a server that is
+ * down.
+ */
 const WINDOW = "[10s]";
 const shortened = RULES_TEXT.replaceAll(/for: \w+/g, "for: 3s")
   .replaceAll(/\[\d+m\]/g, WINDOW)
   .replace("inkling_usage_oldest_seconds > 60", "inkling_usage_oldest_seconds > 3");
-/** Without what it is compared with: what a rule reads is there on a healthy server, too. */
+/**
+ * The queries of the rules without their thresholds, so that a healthy server also returns series for them.
+ */
 const RULE_QUERIES = ALERTS.flatMap(({ expr }) => expr.split(" or ")).map((expr) =>
   expr.replace(/ (>|==) [\d.]+$/, "").replaceAll(/\[\d+m\]/g, WINDOW),
 );
@@ -73,7 +81,7 @@ const feed = (change: Partial<FeedReport> = {}): FeedReport => ({
   ...change,
 });
 
-/** A small release of another time. */
+/** Creates a small release with other facts, such as its time. */
 function release(dataDir: string, n: number, change: Partial<Release>): string {
   smallRelease(dataDir, n, [], change.feeds);
   const { id: _, ...made } = requireCurrent(dataDir).manifest;
@@ -101,7 +109,7 @@ function suite(program: string): void {
   });
   let postgres: Postgres;
   let dns: Awaited<ReturnType<typeof startDnsServer>>;
-  let group: MainProcess;
+  let group: ServerProgram;
   let single: RunningServer;
   let following: Promise<void>;
   let prometheus: Prometheus;
@@ -112,7 +120,7 @@ function suite(program: string): void {
     dns = await startDnsServer(() => ({ answers: [] }));
     const groupDir = temporaryFolder();
     release(groupDir, 1, { created_at: now(), feeds: [feed()] });
-    group = new MainProcess({
+    group = new ServerProgram({
       dataDir: groupDir,
       token,
       env: { INKLING_DATABASE_URL: await postgres.freshDatabase(), INKLING_MAX_STALE: "6" },
@@ -170,7 +178,7 @@ function suite(program: string): void {
       Authorization: `Bearer ${key}`,
       ...(rest.body ? { "Content-Type": "application/json" } : {}),
     };
-    // A fault may end any request; what is expected of them all is seen in the metrics.
+    // A fault may end any request. The metrics show whether the requests as a whole behave as expected.
     await fetch(`http://127.0.0.1:${port}${path}`, { ...rest, headers }).then(
       (response) => response.arrayBuffer(),
       () => {},
@@ -179,7 +187,7 @@ function suite(program: string): void {
 
   const state = { refused: false };
 
-  /** Every route on both servers, twice a second. */
+  /** Requests every route on both servers, twice a second. */
   async function traffic(): Promise<void> {
     for (let round = 0; !signal.aborted; round++) {
       for (const port of [group.port, single.port]) {
@@ -203,7 +211,7 @@ function suite(program: string): void {
     }
   }
 
-  /** "InklingDown 127.0.0.1:1234" for each alert that has fired so far. */
+  /** Returns "InklingDown 127.0.0.1:1234" for each alert that has fired so far. */
   async function fired(): Promise<string[]> {
     const samples = await prometheus.query(
       `max_over_time(ALERTS{alertstate="firing", alertname!~"${OF_MACHINE.join("|")}"}[10m])`,
@@ -211,7 +219,10 @@ function suite(program: string): void {
     return samples.map(({ metric }) => `${metric.alertname} ${metric.instance}`);
   }
 
-  /** Looks of a quarter of a second and more: then what is missing is reported, not waited for. */
+  /**
+   * Maximum number of checks, each a quarter of a second or more. After that, the test reports what is
+   * missing.
+   */
   const MAX_LOOKS = 600;
   async function eventually(isSo: () => Promise<boolean>): Promise<void> {
     for (let looks = 0; looks < MAX_LOOKS && !(await isSo()); looks++) await Bun.sleep(250);
@@ -224,7 +235,7 @@ function suite(program: string): void {
       if (values.some((value) => !Number.isNaN(value))) missing.delete(query);
     }
   }
-  /** What only a server in trouble has. */
+  /** Series that only a server in trouble has. */
   const OF_FAULTS = /inkling_(answer_missing|channel_refused)\b|inkling_feed_failures.*> 0|5\.\.|401/;
 
   test("while the servers are well every query returns series, and no alert fires", async () => {
@@ -242,7 +253,7 @@ function suite(program: string): void {
   });
 
   test.skipIf(!FULL)("every alert fires in its fault", async () => {
-    // Another release on the channel: old, without data for a flag, with a feed that is stale.
+    // Publishes another release on the channel: old, without data for a flag, and with a stale feed.
     const bad = feed({ stale: true, failures: 3, error: "made up" });
     const old = release(builder, 3, {
       created_at: new Date(Date.now() - 3 * 86_400_000).toISOString(),
@@ -266,6 +277,7 @@ function suite(program: string): void {
       "InklingAnswersMissing",
       "InklingServerErrors",
       "InklingFeedStale",
+      "InklingFeedFails",
       "InklingUpdateWaits",
     );
     const expectAll = async () => {
@@ -281,21 +293,21 @@ function suite(program: string): void {
     };
     await expectAll();
 
-    // Requests with unknown keys, and more connections than the server takes.
+    // Sends requests with unknown keys, and opens more connections than the server accepts.
     state.refused = true;
     const sockets = Array.from({ length: 80 }, () =>
       createConnection(single.port, "127.0.0.1").on("error", () => {}),
     );
-    // The statement of the channel changed by somebody without the key.
+    // Changes the channel's statement without the key.
     const statement = join(store, "channels/stable.json");
     const envelope = JSON.parse(readFileSync(statement, "utf8"));
     const payload = Buffer.from(envelope.payload, "base64").toString();
     envelope.payload = Buffer.from(payload.replace('"percent":100', '"percent":99')).toString("base64");
     writeFileSync(statement, JSON.stringify(envelope));
-    // Workers that are killed, more than two of them within the window.
+    // Kills workers, more than two of them within the window.
     let kills = 0;
     await until(async () => {
-      const workers = childrenOf(group.child.pid);
+      const workers = group.workers;
       for (const pid of workers) {
         process.kill(pid, "SIGKILL");
         kills++;
@@ -312,7 +324,7 @@ function suite(program: string): void {
     for (const socket of sockets) socket.destroy();
     state.refused = false;
 
-    // Databases that are gone, and a release whose files are cut short.
+    // Removes the databases, and truncates a release's files.
     await until(() =>
       fetch(`http://127.0.0.1:${group.port}/readyz`).then(
         ({ ok }) => ok,
@@ -326,7 +338,7 @@ function suite(program: string): void {
     expected.push(
       ...on(single.adminPort, "InklingDatabaseAway", "InklingReleaseRefused"),
       ...on(group.adminPort, "InklingDatabaseAway", "InklingUsageNotStored", "InklingLeaseShortage"),
-      ...on(group.adminPort, "InklingKeysRefused"),
+      ...on(group.adminPort, "InklingKeysRefused", "InklingNotReady"),
     );
     await expectAll();
     expect([...missing]).toEqual([]);

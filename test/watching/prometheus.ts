@@ -1,4 +1,4 @@
-// prometheus.ts: a Prometheus of its own for a test: temporary folder, free port, the rules with short windows.
+// prometheus.ts: a separate Prometheus for a test: temporary folder, free port, and the rules with short windows.
 //
 // in   the executable, the targets
 // out  what a query returns now
@@ -44,7 +44,7 @@ export class Prometheus {
       rule_files: ["rules.yml"],
       scrape_configs: [{ job_name: "inkling", static_configs: [{ targets }] }],
     };
-    writeFileSync(join(folder, "prometheus.json"), JSON.stringify(config)); // JSON is YAML
+    writeFileSync(join(folder, "prometheus.json"), JSON.stringify(config)); // JSON is valid YAML
     const prometheus = new Prometheus(program, folder, freePort());
     await until(() => {
       if (prometheus.child.exitCode !== null) throw new Error(`Prometheus ended: ${prometheus.printed}`);
@@ -77,7 +77,7 @@ export class Prometheus {
   async stop(): Promise<void> {
     if (this.child.exitCode !== null) return;
     const ended = new Promise((resolve) => this.child.once("exit", resolve));
-    this.child.kill("SIGKILL"); // nothing of it is kept
+    this.child.kill("SIGKILL"); // none of its data is kept
     await ended;
   }
 }

@@ -1,4 +1,4 @@
-// watched.ts: the alert rules and the dashboard of deploy/, as a test reads them.
+// watched.ts: the alert rules and the dashboard in deploy/, as tests read them.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,9 +1,11 @@
-// decode.ts: the text of a file that is compressed, or not UTF-8.
+// decode.ts: decodes a file that is compressed or in UTF-16.
 //
 // in   chunks of bytes, from a file or a pipe
-// out  chunks of UTF-8; what was recognized by the first bytes: gzip, zstd, UTF-16
-// err  BulkError: compressed data that is damaged or ends too early; zeros after gzip's end are padding, as for gzip(1)
-// cost as little memory as the streams need, however much comes out: a bomb is only a long file
+// out  chunks of UTF-8, and the encodings recognized by the first bytes: gzip, zstd, UTF-16
+// err  BulkError for compressed data that is damaged or ends too early. As in gzip(1), zeros after the end of gzip data
+//      are padding
+// cost only the memory that the streams need, regardless of the size of the output. A decompression bomb is just a long
+//      file
 
 import { createGunzip, type Gunzip } from "node:zlib";
 import { BulkError } from "./errors.ts";
@@ -16,7 +18,7 @@ interface Form {
   decode(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }
 
-/** A frame that zstd skips may come first, as `pzstd` writes it. @src RFC 8878, 3.1.2 */
+/** A file may begin with a frame that zstd skips, as `pzstd` writes. @src RFC 8878, 3.1.2 */
 const SKIPPED = Array.from({ length: 16 }, (_, i) => [0x50 + i, 0x2a, 0x4d, 0x18]);
 
 const FORMS: readonly Form[] = [
@@ -28,7 +30,7 @@ const FORMS: readonly Form[] = [
   { name: "UTF-16", magic: [0xfe, 0xff], decode: (chunks) => fromUtf16(chunks, "utf-16be") },
 ];
 const MAX_MAGIC = 4;
-/** A gzip file in a gzip file, of UTF-16. */
+/** Maximum number of layers, enough for a UTF-16 file that was compressed twice. */
 const MAX_LAYERS = 3;
 
 interface Decoded {
@@ -36,7 +38,7 @@ interface Decoded {
   readonly encodings: readonly Encoding[];
 }
 
-/** @param chunks read to the end of the first bytes only */
+/** @param chunks only the first bytes are read before this returns */
 export async function decode(chunks: AsyncIterable<Uint8Array>): Promise<Decoded> {
   const encodings: Encoding[] = [];
   for (let layer = await peek(chunks); ; ) {
@@ -47,7 +49,7 @@ export async function decode(chunks: AsyncIterable<Uint8Array>): Promise<Decoded
   }
 }
 
-/** The first bytes, and all chunks. */
+/** Returns the first bytes, and all chunks. */
 async function peek(
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<{ first: Uint8Array; chunks: AsyncGenerator<Uint8Array> }> {
@@ -69,10 +71,10 @@ async function peek(
   };
 }
 
-/** A source whose own error is no fault of the format. */
+/** Wraps a source, so that its own errors are not reported as damage to the format. */
 class Source {
   failure: { readonly error: unknown } | undefined;
-  /** Bytes up to the last one that is not 0. */
+  /** Number of bytes up to the last byte that is not 0. */
   used = 0;
   private readonly source: AsyncIterable<Uint8Array>;
 
@@ -99,13 +101,13 @@ class Source {
   explained(error: unknown, format: Encoding): unknown {
     if (this.failure !== undefined) return this.failure.error;
     return new BulkError(
-      `the ${format} data is damaged or ends too early: ${(error as Error).message}`,
+      `the ${format} data is damaged or truncated: ${(error as Error).message}`,
       `check it: ${format} -t FILE`,
     );
   }
 }
 
-/** node:zlib, since DecompressionStream refuses what comes after the end, be it padding. */
+/** This uses node:zlib, because DecompressionStream refuses anything after the end of the data, even padding. */
 async function* gunzipped(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const source = new Source(chunks);
   const packed = source.chunks();
@@ -121,17 +123,17 @@ async function* gunzipped(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
   void feed();
   try {
     yield* gunzip as AsyncIterable<Uint8Array>;
-    for await (const _ of packed); // what is left when the last member has ended
-    if (source.used > gunzip.bytesWritten) throw new Error("other data after its end");
+    for await (const _ of packed); // reads the rest after the last member has ended
+    if (source.used > gunzip.bytesWritten) throw new Error("unexpected data after the end");
   } catch (error) {
     throw source.explained(error, "gzip");
   } finally {
     gunzip.destroy();
-    void packed.return(undefined).catch(() => {}); // gunzip reports its errors
+    void packed.return(undefined).catch(() => {}); // gunzip reports errors of the source
   }
 }
 
-/** Until a chunk is unpacked, and what comes out of it is taken. */
+/** Resolves when a chunk has been unpacked and its output has been consumed. */
 const written = (gunzip: Gunzip, chunk: Uint8Array) =>
   new Promise<void>((resolve, reject) => {
     gunzip.write(chunk, (error) => (error ? reject(error) : resolve()));
@@ -162,7 +164,8 @@ async function* fromUtf16(
   chunks: AsyncIterable<Uint8Array>,
   encoding: "utf-16le" | "utf-16be",
 ): AsyncGenerator<Uint8Array> {
-  const decoder = new TextDecoder(encoding, { ignoreBOM: true }); // it remains, for spreadsheets, as that of UTF-8
+  // The byte-order mark is kept for spreadsheets, as in UTF-8 files.
+  const decoder = new TextDecoder(encoding, { ignoreBOM: true });
   const encoder = new TextEncoder();
   for await (const chunk of chunks) yield encoder.encode(decoder.decode(chunk, { stream: true }));
   yield encoder.encode(decoder.decode());

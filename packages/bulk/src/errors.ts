@@ -1,10 +1,10 @@
-// errors.ts: how bulk work ends early.
+// errors.ts: the errors that stop bulk work early.
 
-/** An expected failure: `message` is one line, `hint` says what to do next. */
+/** An expected failure. `message` is one line; `hint` says what to do next. */
 export class BulkError extends Error {
   override readonly name = "BulkError";
   readonly hint: string | undefined;
-  /** Is the request at fault, so that nothing was tried? */
+  /** True if the request is invalid, in which case nothing was attempted. */
   readonly isUsage: boolean;
   constructor(message: string, hint?: string, isUsage = false) {
     super(message);
@@ -13,14 +13,14 @@ export class BulkError extends Error {
   }
 }
 
-/** The signal came first; `message` says what is missing. */
+/** The signal stopped the work. `message` says what was not done. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
 /**
- * What a promise gives, unless the signal comes first: for what may take for ever.
- * @throws what `interrupted` makes when it did
+ * Waits for a promise unless the signal comes first, because some promises may never settle.
+ * @throws the error that `interrupted` returns if the signal came first
  */
 export async function unlessAborted<T>(
   promise: Promise<T>,
@@ -42,7 +42,7 @@ export async function unlessAborted<T>(
 
 export const notAllRead = () => new Interrupted("not all rows were read");
 
-/** The same chunks; one that is waited for is given up. @throws Interrupted */
+/** Yields the same chunks, but stops waiting for a chunk when the signal comes. @throws Interrupted */
 export async function* untilStopped<T>(chunks: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = chunks[Symbol.asyncIterator]();
   for (;;) {

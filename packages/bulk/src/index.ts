@@ -1,4 +1,4 @@
-// @inkling/bulk: files enriched with a release's answers, and releases exported for other programs.
+// @inkling/bulk: enriches files with a release's answers, and exports releases for other programs.
 
 export { decode, type Encoding } from "./decode.ts";
 export { lastRowEndOfHead } from "./enrich/blocks.ts";

@@ -1,10 +1,10 @@
-// members.ts: an answer as a row: the name of each column, and its path in the answer.
+// members.ts: turns an answer into a row, with the name of each column and its path in the answer.
 //
-// The columns follow from the rows of the contract. A value that the answer omits is undefined, and empty in a file.
+// The columns follow from the rows of the contract. A value that the answer omits is undefined, and is empty in a file.
 
 import { ANSWER_MEMBERS, type Member as MemberRow, NETWORK, recordOf, type Shape } from "@inkling/contract";
 
-/** The parts of a row: the lookups, and the `network` that the API includes in address lookups. */
+/** The parts of a row: the lookups, and the `network` that the API adds to address lookups on request. */
 export const TABLES = ["geolocate", "reputation", "network", "email"] as const;
 export type Table = (typeof TABLES)[number];
 export type IpTable = Exclude<Table, "email">;
@@ -12,7 +12,7 @@ export type IpTable = Exclude<Table, "email">;
 export type Value = string | number | boolean | undefined;
 
 export interface Member {
-  /** As columns are called in files: `country_iso_code`. */
+  /** The name of the column in files, such as `country_iso_code`. */
   readonly name: string;
   readonly type: "text" | "number" | "integer" | "uint32" | "boolean";
   readonly of: (answer: Answer) => Value;
@@ -22,7 +22,7 @@ export interface Member {
 // biome-ignore lint/suspicious/noExplicitAny: the one place that reads answers by path
 export type Answer = any;
 
-/** Members whose columns come first, in this order; the columns of all others follow. */
+/** Members whose columns come first, in this order. The columns of all other members follow. */
 const FIRST: Readonly<Record<Table, readonly string[]>> = {
   geolocate: [
     "continent",
@@ -39,7 +39,7 @@ const FIRST: Readonly<Record<Table, readonly string[]>> = {
   email: [],
 };
 
-/** The columns of a member, by the path to it. */
+/** Returns the columns of a member, by its path. */
 function columnsAt(
   path: string,
   name: string,
@@ -88,13 +88,13 @@ function columnsOf(table: Table): readonly Member[] {
 
 export const MEMBERS: Readonly<Record<Table, readonly Member[]>> = perTable(columnsOf);
 
-/** The values of an answer, in the order of the members. */
+/** Returns the values of an answer, in the order of the members. */
 export function rowOf(answer: string, members: readonly Member[]): Value[] {
   const parsed: Answer = JSON.parse(answer);
   return members.map((member) => member.of(parsed));
 }
 
-/** The names that a name or a pattern means: `country_name`, `network_*`; none if there is no such name. */
+/** Returns the names that match a name or a pattern such as `network_*`. Empty if there is no match. */
 export function namesMatching(pattern: string, names: readonly string[]): readonly string[] {
   if (!pattern.includes("*")) return names.includes(pattern) ? [pattern] : [];
   const expression = new RegExp(`^${pattern.split("*").map(RegExp.escape).join(".*")}$`);

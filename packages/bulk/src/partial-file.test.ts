@@ -1,4 +1,4 @@
-// What is left of a file when its process ends in the middle, and who may read it when it is written.
+// What remains of a file if its process dies while writing, and who may read the finished file.
 
 import { expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -65,5 +65,5 @@ test.each<[before: string, mode: number | undefined, after: number]>([
 
 test("notWritten names the file, and an earlier version of it", () => {
   expect(notWritten(join(temp, "none"))).toBe(`${join(temp, "none")} was not written`);
-  expect(notWritten(temp)).toBe(`${temp} was not written, and is what it was before`);
+  expect(notWritten(temp)).toBe(`${temp} was not written; the existing file is unchanged`);
 });

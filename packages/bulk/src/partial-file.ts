@@ -1,7 +1,9 @@
-// partial-file.ts: an output file that the user named: there whole or not at all, however the process ends.
+// partial-file.ts: writes an output file that the user named. The file appears as a whole or not at all, no matter how
+// the process exits.
 //
 // err  errors of node:fs; the previous file then remains
-// note under a name that ends in .gz or .zst it is compressed, in members of MEMBER_BYTES: gzip and zstd read them as one
+// note a file whose name ends in .gz or .zst is compressed, in members of MEMBER_BYTES that gzip and zstd read as one
+//      file
 
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
@@ -9,16 +11,16 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { AtomicFile, PUBLIC_FILE } from "@inkling/release-store";
 import { BulkError } from "./errors.ts";
 
-/** The state of a file after an interruption. */
+/** Describes the state of a file after an interruption. */
 export const notWritten = (path: string): string =>
-  `${path} was not written${existsSync(path) ? ", and is what it was before" : ""}`;
+  `${path} was not written${existsSync(path) ? "; the existing file is unchanged" : ""}`;
 
-/** By the ending of a file's name. */
+/** Compressors by file extension. */
 const COMPRESSORS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
   ".gz": gzipSync,
   ".zst": zstdCompressSync,
 };
-/** Names of compressed files that cannot be written. */
+/** Extensions of compressed files that cannot be written. */
 const OTHER_ENDING = /\.(br|bz2|xz|lzma|lz|lz4|sz|z|zip|7z|tgz|tzst)$/i;
 const MEMBER_BYTES = 1 << 20;
 
@@ -28,7 +30,7 @@ function compressorOf(path: string): ((bytes: Uint8Array) => Uint8Array) | undef
   if (OTHER_ENDING.test(ending))
     throw new BulkError(
       `${path}: files that end in ${ending} cannot be written`,
-      "end the name in .gz or .zst for a compressed file, or in neither for a plain one",
+      "use a name that ends in .gz or .zst for a compressed file, or another name for a plain file",
       true,
     );
   return COMPRESSORS[ending.toLowerCase()];
@@ -36,14 +38,14 @@ function compressorOf(path: string): ((bytes: Uint8Array) => Uint8Array) | undef
 
 export class PartialFile {
   readonly path: string;
-  /** In the file so far. */
+  /** Number of bytes in the file so far. */
   bytes = 0;
   private readonly compress: ((bytes: Uint8Array) => Uint8Array) | undefined;
-  /** What is not compressed yet, and how much that is. */
+  /** Data that has not been compressed yet, and its size in bytes. */
   private held: Uint8Array[] = [];
   private heldBytes = 0;
   private readonly file: AtomicFile;
-  /** A process that is stopped at once takes the partial file along. */
+  /** Removes the partial file if the process exits early. */
   private readonly onExit = () => this.discard();
 
   /** @throws BulkError if the name belongs to a folder, or to a compressed file that cannot be written */
@@ -51,10 +53,11 @@ export class PartialFile {
     this.compress = compressorOf(path);
     const before = statSync(path, { throwIfNoEntry: false });
     if (before?.isDirectory()) {
-      throw new BulkError(`${path} is a folder`, "name the file that is to be written");
+      throw new BulkError(`${path} is a folder`, "name a file to write");
     }
     this.path = path;
-    // If it replaces a file, no more users may read it than before: it may contain visitors' addresses.
+    // If the file replaces another one, it must not become readable by more users, because it may contain visitors'
+    // addresses.
     this.file = new AtomicFile(path, before?.isFile() ? before.mode & PUBLIC_FILE : PUBLIC_FILE);
     process.once("exit", this.onExit);
   }
@@ -70,15 +73,15 @@ export class PartialFile {
     if (this.heldBytes >= MEMBER_BYTES) this.store(this.compress(this.taken()));
   }
 
-  /** Completes it: what has no room on the disk fails now, not at {@link finish}. */
+  /** Completes the file. A full disk causes an error here rather than in {@link finish}. */
   flush(): void {
-    // An empty file is no gzip file: it has at least one member.
+    // Even an empty gzip file needs at least one member.
     if (this.compress !== undefined && (this.heldBytes > 0 || this.bytes === 0))
       this.store(this.compress(this.taken()));
     this.file.flush();
   }
 
-  /** Puts it under its name. */
+  /** Moves the file to its final name. */
   finish(): void {
     this.flush();
     this.file.commit();
@@ -97,7 +100,7 @@ export class PartialFile {
     return bytes;
   }
 
-  /** Removes what was written; without effect after {@link finish}. */
+  /** Removes the partial file. Has no effect after {@link finish}. */
   discard(): void {
     this.file.discard();
     process.off("exit", this.onExit);

@@ -1,4 +1,4 @@
-// Values on a command line, and in any text.
+// Values on the command line and in any text.
 
 import { expect, test } from "bun:test";
 import { kindOf, valuesIn } from "./values.ts";

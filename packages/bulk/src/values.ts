@@ -1,12 +1,15 @@
-// values.ts: which text is an IP address or an email address, and those in any text.
+// values.ts: recognizes IP addresses and email addresses, and finds them in any text.
 //
-// cost linear in the text: it is cut at what separates words before anything is searched in it
+// cost linear in the text, because the text is split into words before each word is searched
 
 import { MAX_IP_TEXT, parseEmail, parseIp, specialUse } from "@inkling/engine";
 
 type ValueKind = "ip" | "email";
 
-/** What a value is; undefined: neither. Whether an email address is valid is for its lookup to say, as it is for the API. */
+/**
+ * Returns the kind of a value, or undefined if the value is of neither kind. As in the API, only the lookup of an email
+ * address decides whether it is valid.
+ */
 export function kindOf(value: string): ValueKind | undefined {
   if (value.length <= MAX_IP_TEXT && parseIp(value) !== undefined) return "ip";
   return value.includes("@") ? "email" : undefined;
@@ -14,7 +17,7 @@ export function kindOf(value: string): ValueKind | undefined {
 
 const isAsciiSpace = (c: number) => c === 0x20 || (c >= 0x09 && c <= 0x0d);
 
-/** Without the white space of ASCII around it. Other white space, and what is invisible, is part of a value. */
+/** Removes ASCII white space at both ends. Other white space and invisible characters are part of a value. */
 export function trimmed(text: string): string {
   let start = 0;
   let end = text.length;
@@ -23,12 +26,12 @@ export function trimmed(text: string): string {
   return text.slice(start, end);
 }
 
-/** Characters that separate the words of a text: no address, and no usual email address, has one. */
+/** Characters that separate words in a text. They do not occur in addresses or in usual email addresses. */
 const SEPARATORS = /[\s<>()[\]{}"'`,;|=\\]+/;
-/** What may stand around an email address in a text. */
+/** Maximum length of an email address in a text, in characters. */
 const MAX_EMAIL = 320;
 
-/** The public IP addresses and the email addresses in a text, in their order, repeated ones included. */
+/** Returns the public IP addresses and the email addresses in a text, in order, with repetitions. */
 export function valuesIn(text: string): string[] {
   return text.split(SEPARATORS).flatMap((word) => {
     if (!word.includes("@")) return addressesIn(word);
@@ -40,7 +43,7 @@ export function valuesIn(text: string): string[] {
 function addressesIn(word: string): string[] {
   const found: string[] = [];
   for (const { 0: run, index } of word.matchAll(/[0-9a-fA-F.:]{2,}/g)) {
-    // Chrome/120.0.0.0 and v1.2.3.4 are versions.
+    // Texts such as Chrome/120.0.0.0 and v1.2.3.4 are versions.
     const isInWord = /(?:[\w-]|[A-Za-z]\/)$/.test(word.slice(Math.max(0, index - 2), index));
     if (isInWord || /^[\w-]/.test(word.slice(index + run.length))) continue;
     const text = run.replace(/^([\d.]+):\d{1,5}$/, "$1").replace(/[.:]$/, "");

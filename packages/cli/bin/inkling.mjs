@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// inkling.mjs: where `inkling` beside it does not find Bun. Refuses a Node that is too old, then loads launch.mjs.
+// inkling.mjs: the entry point if the `inkling` script beside it does not find Bun. Refuses a Node that is
+// too old, then loads launch.mjs.
 //
-// Written so that any Node that knows ES modules can parse it: no static import, no new syntax.
+// Any Node that supports ES modules must be able to parse this file, so it has no static import and no new syntax.
 
 var major = Number(process.versions.node.split(".")[0]);
 if (major < 20) {

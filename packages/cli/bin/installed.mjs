@@ -1,7 +1,7 @@
-// installed.mjs: are the packages that package-lock.json lists installed?
+// installed.mjs: checks whether the packages that package-lock.json lists are installed.
 //
 // in   package-lock.json, and node_modules/.package-lock.json, which npm writes when an install is complete
-// out  the reason for an install, as text
+// out  the reason why an install is needed, as text
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,12 +15,12 @@ const readPackages = (path) => {
 };
 
 /**
- * Why an install is needed, or undefined if everything is there.
- * Packages for other platforms may be absent; so may development packages unless `dev` is set.
+ * Returns why an install is needed, or undefined if everything is installed.
+ * Packages for other platforms may be missing. Development packages may also be missing unless `dev` is set.
  */
 export function whyInstall(root, { dev }) {
   const wanted = readPackages(join(root, "package-lock.json"));
-  if (wanted === undefined) return undefined; // installed some other way: nothing to compare with
+  if (wanted === undefined) return undefined; // not installed by npm: nothing to compare with
   const present = readPackages(join(root, "node_modules/.package-lock.json"));
   if (present === undefined) return "the packages are not installed yet";
   for (const [path, entry] of Object.entries(wanted)) {

@@ -1,7 +1,7 @@
-// launch.mjs: starts the command on Bun and remains in between only for signals and the exit code.
+// launch.mjs: starts the command on Bun, then only forwards signals and the exit code.
 //
 // in   the command's arguments; Bun from the npm package `bun`
-// out  the exit code of the command; 128 + signal number when a signal ended it
+// out  the command's exit code, or 128 + signal number if a signal ended it
 // err  no Bun for this machine: one line and a hint, exit code 1
 
 import { spawn, spawnSync } from "node:child_process";
@@ -12,24 +12,29 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-/** In a clone its source; npm installs the bundle only. */
+/** A clone has the source; the npm package has only the bundle. */
 const SOURCE = join(here, "../src/main.ts");
 const MAIN = existsSync(SOURCE) ? SOURCE : join(here, "../dist/main.js");
 
 /**
- * Flags for Bun itself: files of the folder in which it is started set nothing. Of a .env file that would be settings, of
- * a bunfig.toml (`preload`) code that is run.
+ * Flags for Bun itself. They keep files in the current folder from changing how Bun runs: a .env file would
+ * set variables, and a bunfig.toml could run code (`preload`).
  */
 export const BUN_FLAGS = ["--no-install", "--no-env-file", "--config=/dev/null"];
 
-/** Until its install script has run, npm's `bun` package holds a small text file instead of the program. */
+/**
+ * Before its install script has run, npm's `bun` package contains a small text file instead of the program.
+ */
 const PLACEHOLDER_BELOW_BYTES = 1_000_000;
 
 const FORWARDED = ["SIGTERM", "SIGINT", "SIGHUP"];
 
 const isProgram = (path) => existsSync(path) && statSync(path).size >= PLACEHOLDER_BELOW_BYTES;
 
-/** Folder of an npm package as this file would import it, or undefined if it is not installed. */
+/**
+ * Returns the folder of an npm package as this file would import it, or undefined if the package is not
+ * installed.
+ */
 function packageFolder(name) {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
@@ -38,7 +43,7 @@ function packageFolder(name) {
   }
 }
 
-/** Names of the packages that carry Bun for a machine, the likeliest first. */
+/** Returns the names of the packages that may contain Bun for a machine, the likeliest first. */
 export function platformPackages(platform, arch, musl) {
   const os = platform === "win32" ? "windows" : platform;
   const cpu = arch === "arm64" ? "aarch64" : arch;
@@ -51,8 +56,8 @@ function isMusl() {
 }
 
 /**
- * Path of the Bun program, also where npm skipped install scripts.
- * @param find folder of an npm package, or undefined
+ * Returns the path of the Bun program. Also finds it if npm skipped the install scripts.
+ * @param find returns a package's folder, or undefined
  */
 export function findBun(find = packageFolder) {
   const folder = find("bun");
@@ -70,7 +75,7 @@ export function findBun(find = packageFolder) {
   return undefined;
 }
 
-/** Runs the command and ends this process as it ended. */
+/** Runs the command, then ends this process the same way the command ended. */
 export function launch(args, find = packageFolder) {
   const bun = findBun(find);
   if (bun === undefined) {
@@ -85,7 +90,8 @@ export function launch(args, find = packageFolder) {
     stdio: "inherit",
     env: { ...process.env, INKLING_LAUNCHER_PID: String(process.pid) },
   });
-  // A terminal sends Ctrl-C to both of us, so the child gets it twice: it counts near signals as one.
+  // A terminal sends Ctrl-C to this process and to the child, so the child receives it twice. The child
+  // counts signals that arrive close together as one.
   for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
   const watch = watchNpm(() => child.kill("SIGTERM"));
   child.on("error", (error) => {
@@ -98,7 +104,9 @@ export function launch(args, find = packageFolder) {
   });
 }
 
-/** npm that was killed cannot signal us: without this, a server would continue without an owner. */
+/**
+ * If npm is killed, it cannot signal us. Without this check, a server would keep running without an owner.
+ */
 function watchNpm(whenGone) {
   if (process.env.npm_lifecycle_event === undefined) return undefined;
   const parent = process.ppid;

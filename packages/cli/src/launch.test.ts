@@ -1,4 +1,4 @@
-// The launcher and the start scripts, on Node, as npm runs them.
+// The launcher and the start scripts on Node, as npm runs them.
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -49,7 +49,7 @@ test("our other processes start with the same flags of Bun", () => {
 });
 
 describe("the launcher as a process", () => {
-  /** The launcher alone, in a folder without any package. */
+  /** Copies only the launcher, into a folder without any package. */
   function launcherIn(folder: string, main: string): string {
     mkdirSync(join(folder, "bin"), { recursive: true });
     mkdirSync(join(folder, "src"), { recursive: true });
@@ -92,7 +92,7 @@ describe("the launcher as a process", () => {
     const PRINT =
       "console.log(JSON.stringify([process.argv.slice(2), process.env.INKLING_LAUNCHER_PID ?? null]))";
 
-    /** A folder whose packages are those that a test gives. */
+    /** Creates a folder that has only the packages a test names. */
     function withBun(name: string, main: string, machine: string, isSetUp = true): string {
       const bin = shellIn(name, main);
       const modules = join(temp, name, "node_modules");
@@ -238,7 +238,9 @@ describe("is an install needed?", () => {
   });
 });
 
-/** A folder with these files of the project, in which a package for development is missing and npm cannot install. */
+/**
+ * Creates a folder with these project files, where a development package is missing and npm cannot install.
+ */
 function withoutDevPackages(paths: readonly string[]): { root: string; env: NodeJS.ProcessEnv } {
   const root = temporaryFolder();
   for (const path of ["scripts/install.mjs", "packages/cli/bin", ...paths])

@@ -1,5 +1,5 @@
-// main.ts: the process of the `inkling` command, on Bun: one command line, from its arguments to the exit code. Started by
-// bin/inkling.
+// main.ts: the process of the `inkling` command, on Bun. It runs one command line, from its arguments to the
+// exit code. bin/inkling starts it.
 
 import { writeSync } from "node:fs";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
@@ -15,7 +15,7 @@ const stopper = listenForStop(launcherPid);
 const terminal = processTerminal(noColor);
 exitOnFault((error) => writeSync(process.stderr.fd, describeError(error, terminal.style)));
 
-// Not awaited here: while a module is not loaded to its end, Bun prints errors that nothing caught, and continues.
+// The call is not awaited, because until a module is fully loaded, Bun prints uncaught errors and continues.
 void main();
 
 async function main(): Promise<void> {
@@ -29,6 +29,7 @@ async function main(): Promise<void> {
   });
   stopper.release();
   process.exitCode = exitCode;
-  // What was given up may never end: a read from a terminal, a server or a file system that does not answer.
+  // An abandoned operation may never end, for example a read from a terminal, or a call to a server or file system that
+  // does not respond.
   if (stopper.signal.aborted) process.exit();
 }

@@ -1,10 +1,11 @@
-// The command as users meet it: the real process, its two streams and its exit code.
+// The command as users run it: the real process, its two streams and its exit code.
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { FeedReport } from "@inkling/engine";
-import { DATA_FOLDER } from "@inkling/release-store";
+import type { FeedReport, Release } from "@inkling/engine";
+import { DATA_FOLDER, lockDataFolder, publish, releaseId, requireCurrent } from "@inkling/release-store";
+import { makeKeyPair } from "@inkling/release-store/channel";
 import { freePort } from "../../../test/harness/ports.ts";
 import { smallRelease } from "../../../test/harness/release.ts";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
@@ -16,7 +17,7 @@ import { CliError } from "./terminal/errors.ts";
 import { makeStyle } from "./terminal/terminal.ts";
 
 const BIN = resolve(import.meta.dir, "../bin/inkling.mjs");
-/** What npm links. */
+/** The file that npm links. */
 const LINKED = resolve(import.meta.dir, "../bin/inkling");
 const temp = temporaryFolder();
 
@@ -25,7 +26,7 @@ const inkling = (args: readonly string[], env: Record<string, string> = {}) =>
 
 const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
 
-/** The command as a process of its own, as npm runs it. */
+/** Runs the command as a separate process, as npm does. */
 async function spawned(
   command: readonly string[],
   extra: Record<string, string> = {},
@@ -42,7 +43,7 @@ async function spawned(
   return { out, err, code };
 }
 
-/** Flags for two ports that nobody has. */
+/** Flags for two free ports. */
 function freePorts(): readonly [string, string, string, string] {
   return ["--port", String(freePort()), "--admin-port", String(freePort())];
 }
@@ -115,18 +116,24 @@ describe("errors: one line, a hint, the exit code", () => {
     ],
     ["lookup email a b", 2, /^inkling: too many arguments.*\nhint: .*\n$/],
     ["lokup", 2, /^inkling: unknown command 'lokup'\nhint: did you mean lookup\? .*\n$/],
-    ["8.8.8.8.8", 2, /^inkling: "8.8.8.8.8" is no command, and nothing .*\nhint: .*--help.*\n$/],
-    ["8.8.8.8/33", 2, /^inkling: "8.8.8.8\/33" is no command, and nothing .*\nhint: .*--help.*\n$/],
+    ["8.8.8.8.8", 1, /^inkling: "8.8.8.8.8" cannot be looked up: .* four numbers\nhint: .*--help.*\n$/],
+    ["8.8.8.8/33", 1, /^inkling: "8.8.8.8\/33" cannot be looked up: .* \/32\nhint: .*--help.*\n$/],
+    ["AS99999999999", 1, /^inkling: "AS99999999999" cannot be looked up: .* 4294967295\nhint: .*\n$/],
+    ["lookup nonsense", 1, /^inkling: "nonsense" is not an IP address, network, .*\nhint: .*--help.*\n$/],
+    [
+      "export xml",
+      2,
+      /^inkling: unknown command 'xml'\nhint: available: mmdb, csv, .*; `.* export --help` .*\n$/,
+    ],
     ["AS60729", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
     [
       "lookup emial a@b.com",
       2,
-      /^inkling: "emial" is no IP address, network, AS number, domain or email address\nhint: did you mean email\? .*\n$/,
+      /^inkling: "emial" is not an IP address, network, AS number, domain or email address\nhint: did you mean email\? .*\n$/,
     ],
-    ["8.8.8.8 b.1", 2, /^inkling: "b.1" is no .*\nhint: .*\n$/],
-    ["8.8.8.8 --field x", 2, /^inkling: --field: there is no "x"\nhint: there are: value, .*\n$/],
-    ["8.8.8.8 --field country.iso_code", 2, /\nhint: did you mean country_iso_code\? there are: value, /],
-    ["8.8.8.8 --field contry", 2, /\nhint: did you mean country_iso_code\? there are: value, /],
+    ["8.8.8.8 --field x", 2, /^inkling: --field: there is no "x"\nhint: available: value, .*\n$/],
+    ["8.8.8.8 --field country.iso_code", 2, /\nhint: did you mean country_iso_code\? available: value, /],
+    ["8.8.8.8 --field contry", 2, /\nhint: did you mean country_iso_code\? available: value, /],
     ["8.8.8.8", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
     [
       "keys update key_x",
@@ -136,30 +143,44 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "keys update key_x --rate x --networks any,10.0.0.1/8 --scopes mail --quota 1.5 --expires 2001-01-01",
       2,
-      /^inkling: the key cannot be changed like that:\n {2}--scopes.*: must be some of .*\n(.*\n)+hint: `npx @inkling\/cli keys update --help` .*\n$/,
+      /^inkling: Cannot change the key:\n {2}--scopes.*: must be some of .*\n(.*\n)+hint: `npx @inkling\/cli keys update --help` .*\n$/,
     ],
-    ["keys update key_x --expires 2001-01-01", 2, /\n {2}--expires: is in the past\n/],
+    ["keys update key_x --expires 2001-01-01", 2, /\n {2}--expires "2001-01-01": is in the past\n/],
     [
       "keys trace key_x --for 8d",
       2,
-      /^inkling: the key cannot be traced like that:\n {2}--for: must be at most 7 days from now\nhint: `npx @inkling\/cli keys trace --help` .*\n$/,
+      /^inkling: Cannot trace the key:\n {2}--for "8d": must be at most 7 days from now\nhint: `npx @inkling\/cli keys trace --help` .*\n$/,
     ],
-    ["keys trace key_x --for long", 2, /\n {2}--for: must be 90d or the like, a time such as .*\n/],
-    ["keys trace key_x --for 1h --off", 2, /^inkling: --off and --for exclude each other\nhint: .*\n$/],
+    [
+      "keys trace key_x --for long",
+      2,
+      /\n {2}--for "long": must be a duration such as 90d, or a time such as .*\n/,
+    ],
+    ["keys trace key_x --for 1h --off", 2, /^inkling: --off and --for cannot be combined\nhint: .*\n$/],
     ["keys revoke", 2, /^inkling: missing required argument 'id'\nhint: .*\n$/],
     ["keys revoke key_x", 1, /^inkling: there is no database yet: .*\nhint: .*--data-dir.*\n$/],
     [
       "keys create --rate x",
       2,
-      /^inkling: no key can be made like that:\n {2}--rate: must be a number from 0 to 1,000,000\nhint: .*\n$/,
+      /^inkling: Cannot create this key:\n {2}--rate "x": must be a number from 0 to 1,000,000\nhint: .*\n$/,
     ],
     [
       "keys create --rate x --scopes geo,mail --quota 1.5",
       2,
-      /^inkling: .*\n {2}--scopes: must be some of .*\n {2}--rate: .*\n {2}--quota: must be a whole number .*\nhint: .*\n$/,
+      /^inkling: .*\n {2}--scopes "geo,mail": must be some of .*\n {2}--rate "x": .*\n {2}--quota "1.5": must be a whole number .*\nhint: .*\n$/,
     ],
-    ["keys create --expires 2001-01-01", 2, /^inkling: .*\n {2}--expires: is in the past\nhint: .*\n$/],
-    ["keys create --expires soon", 2, /\n {2}--expires: must be 90d or the like, a time such as .*\n/],
+    [
+      "keys create --expires 2001-01-01",
+      2,
+      /^inkling: .*\n {2}--expires "2001-01-01": is in the past\nhint: .*\n$/,
+    ],
+    ["keys create --rate -5", 2, /\n {2}--rate "-5": must be a number from 0 to 1,000,000\n/],
+    ["keys create --networks 10.0.0.5/8", 2, /: 10.0.0.5\/8 has host bits set. Use 10.0.0.0\/8\n/],
+    [
+      "keys create --expires soon",
+      2,
+      /\n {2}--expires "soon": must be a duration such as 90d, or a time such as .*\n/,
+    ],
     ["keys rotate key_x --overlap soon", 2, /^inkling: --overlap must be .*"soon"\nhint: for example .*\n$/],
     ["data status", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
     ["data verify", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
@@ -205,7 +226,7 @@ describe("errors: one line, a hint, the exit code", () => {
         "with-keys",
       ]);
       expect(err).toMatch(
-        /^inkling: there is no key key_x that is in force\nhint: `npx @inkling\/cli keys list` .*\n$/,
+        /^inkling: there is no active key key_x\nhint: `npx @inkling\/cli keys list` .*\n$/,
       );
       expect(code).toBe(1);
     },
@@ -219,7 +240,7 @@ describe("errors: one line, a hint, the exit code", () => {
 
   test.each(["port", "admin-port"])("a %s in use, before anything takes long", async (flag) => {
     const other = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-    // The other listener gets a free port too: 8080 may belong to a server of whoever runs the tests.
+    // The other listener also gets a free port, because 8080 may be in use on the tester's machine.
     const rest = [`--${flag === "port" ? "admin-port" : "port"}`, String(freePort()), "--offline"];
     const { err, code } = await inkling(["up", `--${flag}`, String(other.port), ...rest]);
     other.stop(true);
@@ -231,7 +252,7 @@ describe("errors: one line, a hint, the exit code", () => {
 
   test("a misspelt variable is a warning", async () => {
     const { err, code } = await inkling(["config"], { INKLING_PROT: "1" });
-    expect(err).toBe("warning: INKLING_PROT is no setting; did you mean INKLING_PORT?\n");
+    expect(err).toBe("warning: INKLING_PROT is not a setting; did you mean INKLING_PORT?\n");
     expect(code).toBe(0);
   });
 
@@ -241,7 +262,7 @@ describe("errors: one line, a hint, the exit code", () => {
       /TypeError: x[\s\S]* at [\s\S]*\nhint: .*report/,
     );
     expect(describeError(new CliError("m", "h"), style)).toBe("inkling: m\nhint: h\n");
-    // column names of another's file, messages of another's server
+    // Column names from a foreign file, and messages from a foreign server.
     const codes = new CliError("columns: \x1b]0;x\x07\u009b2J\r\u202eab\n\tür", "\x1b[31m");
     expect(describeError(codes, style)).toBe(
       "inkling: columns: \ufffd]0;x\ufffd\ufffd2J\ufffd\ufffdab\n\tür\nhint: \ufffd[31m\n",
@@ -276,20 +297,22 @@ describe("output for programs", () => {
     const made = await inkling(["keys", "create", "--name", "shop", "--scopes", "email,geolocate", ...data]);
     expect(made.out).toMatch(/^ink_live_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}\n$/);
     const [warning, remark] = made.err.split("\n");
-    expect(warning).toMatch(/^warning: there was no database yet, .*keys-data\/inkling\.db is made/);
-    // No running server can know of it.
+    expect(warning).toMatch(/^warning: creating a new database at .*keys-data\/inkling\.db;/);
+    // There is no running server that could use this key.
     expect(remark).toMatch(
-      /^Created live key key_\w{16} "shop"\. It is shown this once: only its hash is kept\.$/,
+      /^Created live key key_\w{16} "shop"\. It is shown only once: Inkling keeps only its hash\.$/,
     );
     const list = async () => JSON.parse((await inkling(["keys", "list", "--json", ...data])).out);
     const [key] = await list();
     expect(key).toMatchObject({ name: "shop", mode: "live", state: "live", scopes: ["geolocate", "email"] });
     expect(JSON.stringify(key)).not.toContain(made.out.trim());
     const traced = await inkling(["keys", "trace", key.id, "--for", "2h", ...data]);
-    expect(traced.out).toMatch(/^Traced until 20.*Z: live key key_\w{16} "shop"\. Each server logs .*\n$/);
+    expect(traced.out).toMatch(
+      /^Traced until 20.*Z: live key key_\w{16} "shop"\. Within a second, each server starts to log .*\n$/,
+    );
     expect((await inkling(["keys", "list", ...data])).out).toMatch(/ shop +live, traced +/);
     expect((await inkling(["keys", "trace", key.id, "--off", ...data])).out).toMatch(
-      /^Not traced any more: live key /,
+      /^No longer traced: live key /,
     );
     expect((await list())[0].traced_until).toBeNull();
     const rotated = await inkling(["keys", "rotate", key.id, "--overlap", "0s", "--json", ...data]);
@@ -298,10 +321,15 @@ describe("output for programs", () => {
     const revoked = await inkling(["keys", "revoke", key.id, ...data]);
     expect(revoked.out).toBe(`Revoked live key ${key.id} "shop"; stored.\n`);
     expect((await list())[0].state).toBe("revoked");
+    const again = await inkling(["keys", "revoke", key.id, ...data]);
+    expect(again.out).toMatch(/^Already revoked at 20.*Z: live key key_\w{16} "shop"\.\n$/);
+    expect(again.code).toBe(0);
+    const json = JSON.parse((await inkling(["keys", "revoke", key.id, "--json", ...data])).out);
+    expect(json).toMatchObject({ state: "revoked", stored: true, applied: true });
     const sandbox = await inkling(["keys", "create", "--sandbox", "--json", ...data]);
     expect(sandbox.err).toBe("");
     expect((await inkling(["keys", "create", ...data])).err).toMatch(
-      /^Created .* accepts it within a second\.\n$/,
+      /^Created .* accepts it within a second, and returns 401 until then\.\n$/,
     );
     expect(JSON.parse(sandbox.out)).toMatchObject({ mode: "test", state: "sandbox", name: "unnamed" });
     const table = await inkling(["keys", "list", ...data]);
@@ -363,6 +391,9 @@ describe("output for programs", () => {
     );
     const next = { rate: 0.5, burst: 2, quota: 0, expires_at: "2099-01-31T00:00:00.000Z" };
     expect(JSON.parse(limited.out)).toEqual({ ...made, ...after, ...next });
+    expect((await update("--rate", "0.6")).out).toContain(
+      "second.\nIts burst size is still 2; `--burst default` makes it twice the rate.\n",
+    );
     const words = "--scopes all --networks any --rate default --burst default --quota none --expires never";
     const free = { scopes: ["geolocate", "reputation", "email", "assess"], networks: [] };
     const none = { rate: null, burst: null, quota: null, expires_at: null };
@@ -376,13 +407,20 @@ describe("output for programs", () => {
     const refused = await update("--name", "x");
     expect([refused.code, refused.err]).toEqual([
       1,
-      expect.stringContaining(`there is no key ${made.id} that is in force`),
+      expect.stringContaining(`there is no active key ${made.id}`),
     ]);
     expect(token).toMatch(/^ink_live_/);
   });
 
   test("doctor --json finds what an empty folder lacks, and that this is no problem", async () => {
-    const { out, code } = await inkling(["doctor", "--json", "--data-dir", "none", ...freePorts()]);
+    mkdirSync(join(temp, "an-empty-folder"), { recursive: true });
+    const { out, code } = await inkling([
+      "doctor",
+      "--json",
+      "--data-dir",
+      "an-empty-folder",
+      ...freePorts(),
+    ]);
     const { ok, checks } = JSON.parse(out);
     const states = Object.fromEntries(
       checks.map((one: { check: string; state: string }) => [one.check, one.state]),
@@ -396,6 +434,12 @@ describe("output for programs", () => {
       database: "note",
     });
     for (const { state, fix } of checks) expect(fix === undefined).toBe(state === "ok");
+  });
+
+  test("doctor: a data folder that was named and does not exist is a problem", async () => {
+    const { out, code } = await inkling(["doctor", "--data-dir", "none", ...freePorts()]);
+    expect(out).toMatch(/^problem {2}data folder: .*none does not exist\n {9}-> check --data-dir/m);
+    expect(code).toBe(1);
   });
 
   test("doctor: no release where a server of ours runs is a problem", async () => {
@@ -423,10 +467,10 @@ describe("output for programs", () => {
   } as const;
   const failed = { ...unfetched, error: "publisher: https://x.example could not be reached: host not found" };
   test.each<[name: string, feeds: FeedReport[], flags: string[], state: string, fix: RegExp]>([
-    ["not fetched yet", [unfetched], [], "note", /within minutes of its start.*serve` answers 503/],
+    ["not fetched yet", [unfetched], [], "note", /within minutes after startup.*serve` returns 503/],
     ["of which one failed", [failed, { ...unfetched, id: "x" }], [], "note", /within minutes/],
     ["that a mirror may have", [unfetched], ["--offline", "--mirror", "an-empty-folder"], "note", /within/],
-    ["that could not be had", [failed], [], "problem", /serve` answers 503.*get the feeds/],
+    ["that could not be had", [failed], [], "problem", /serve` returns 503.*get the feeds/],
     ["never fetched", [unfetched], ["--offline"], "problem", /get the feeds/],
     ["without any feed that is on", [{ ...unfetched, sets: "is_proxy" }], [], "problem", /get the feeds/],
   ])("doctor: an answer without data, whose feeds are those %s", async (_, feeds, flags, state, fix) => {
@@ -441,6 +485,52 @@ describe("output for programs", () => {
       found: "is_abuser is missing",
       fix: expect.stringMatching(fix),
     });
+  });
+
+  const release = async (dataDir: string, ...flags: string[]) => {
+    const { out } = await inkling(["doctor", "--json", "--data-dir", dataDir, ...flags, ...freePorts()]);
+    return JSON.parse(out).checks.find((one: { check: string }) => one.check === "release");
+  };
+
+  test("doctor: with a channel, no remedy for the release builds one", async () => {
+    const channel = ["--channel", temp, "--channel-key", makeKeyPair().publicKey];
+    const dataDir = temporaryFolder();
+    expect((await release(dataDir, ...channel)).fix).toBe(
+      "`npx @inkling/cli serve` fetches one from the channel",
+    );
+    const { files } = smallRelease(dataDir, 1);
+    writeFileSync(files[0]!, "x");
+    expect(await release(dataDir, ...channel)).toMatchObject({
+      state: "problem",
+      fix: "the server fetches it from the channel again; if none is running, start `npx @inkling/cli serve`",
+    });
+    expect((await release(dataDir)).fix).toStartWith("run `npx @inkling/cli data update`");
+  });
+
+  test("doctor: while a build runs, the only remedy is to wait", async () => {
+    const dataDir = temporaryFolder();
+    const unlock = lockDataFolder(dataDir);
+    const running = `; a build is running \\(process ${process.pid}, started (just now|\\d+ seconds? ago)\\)$`;
+    const fix = "wait until it is done; the server then uses its release";
+    const found = expect.stringMatching(new RegExp(running));
+    expect(await release(dataDir)).toMatchObject({ state: "note", found, fix });
+    const { files } = smallRelease(dataDir, 1);
+    writeFileSync(files[0]!, "x");
+    expect(await release(dataDir)).toMatchObject({ state: "problem", found, fix });
+    unlock();
+    expect((await release(dataDir)).fix).not.toBe(fix);
+  });
+
+  test("doctor: partial answers are no errors", async () => {
+    const dataDir = temporaryFolder();
+    smallRelease(dataDir, 1);
+    const { id: _, ...whole } = requireCurrent(dataDir).manifest;
+    const partial: Release["partial"] = [{ answer: "is_abuser", why: "ipsum-3 is missing" }];
+    const content = { ...whole, partial };
+    publish(dataDir, { ...content, id: releaseId(content) });
+    const { out } = await inkling(["doctor", "--data-dir", dataDir, ...freePorts()]);
+    expect(out).toMatch(/^note {5}answers: is_abuser is partial .*\n +-> lookups return 200.*data status/m);
+    expect(out).not.toContain("503");
   });
 
   test("doctor: a build that failed as a whole", async () => {
@@ -495,7 +585,7 @@ describe("as a process", () => {
   test("an error goes to standard error, with its exit code", async () => {
     expect(await spawned(["node", BIN, "data", "status"])).toEqual({
       out: "",
-      err: `inkling: there is no release in ${temp}/data\nhint: make one with \`npx @inkling/cli data update\`\n`,
+      err: `inkling: there is no release in ${temp}/data\nhint: build one with \`npx @inkling/cli data update\`\n`,
       code: 1,
     });
     expect((await spawned(["node", BIN, "--nonsense"])).code).toBe(2);
@@ -527,7 +617,7 @@ describe("as a process", () => {
 
   test("no colour without a terminal, whatever the environment has", async () => {
     const { out, err } = await spawned(["node", BIN, "doctor"], { FORCE_COLOR: "1" });
-    expect(out).toContain("settings: all can be used");
+    expect(out).toContain("settings: all are valid");
     expect(out + err).not.toContain("\x1b");
   });
 

@@ -1,7 +1,8 @@
-// program.testing.ts: a command line run in the test's own process: the same but for main.ts, and twenty times as fast.
+// program.testing.ts: runs a command line in the test's own process. It skips only main.ts, and is twenty times as fast
+// as a separate process.
 //
-// in   arguments, and what surrounds them: environment, folder, somebody at the terminal, a signal to stop
-// out  what was written to the two streams, the exit code
+// in   arguments and environment: variables, folder, somebody at the terminal, a signal to stop
+// out  the text written to the two streams, and the exit code
 
 import { run } from "./program.ts";
 import { makeStyle } from "./terminal/terminal.ts";
@@ -9,10 +10,10 @@ import { makeStyle } from "./terminal/terminal.ts";
 export interface Surroundings {
   readonly env?: Record<string, string>;
   readonly cwd: string;
-  /** Whoever sits at the terminal. */
+  /** Answers for a person at the terminal. */
   readonly prompt?: (question: string) => Promise<string>;
   readonly signal?: AbortSignal;
-  /** Columns of the terminal; without, standard output is none. */
+  /** Columns of the terminal. If undefined, standard output is not a terminal. */
   readonly width?: number;
 }
 

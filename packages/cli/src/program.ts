@@ -1,4 +1,4 @@
-// program.ts: the tree of commands, and how each way of ending becomes an exit code.
+// program.ts: the command tree, and the exit code for each way a command can end.
 
 import { FORM } from "@inkling/release-store/program";
 import { Command, CommanderError } from "commander";
@@ -6,23 +6,27 @@ import type { Context } from "./runtime/command.ts";
 import { CliError, EXIT, explainFileError, fromBulk, SettingsError } from "./terminal/errors.ts";
 import { printable, type Style } from "./terminal/terminal.ts";
 
-const IN_A_CLONE = FORM === "binary" ? "" : "\nIn a clone of the project the command is `npx @inkling/cli`.";
+const IN_A_CLONE =
+  FORM === "binary" ? "" : "\nIn a clone of the project, run `npx @inkling/cli` instead of `inkling`.";
 
 const HELP_AFTER = `
 Examples:
-  inkling up                                      everything in one command
+  inkling up                                      build data, create keys and serve
   inkling 185.220.101.1 someone@mailinator.com    lookups, no server needed
-  inkling 185.220.101.0/24                        also a network, AS60729, mailinator.com
+  inkling 185.220.101.0/24                        also looks up networks, AS60729 and mailinator.com
   inkling keys create --name checkout
-  inkling doctor                                  checks of this installation, with fixes
+  inkling doctor                                  check this installation and show fixes
 
-Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused, not
-reached or is missing, or the release waits for you, 130 stopped by Ctrl-C.
-Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx @inkling/cli config\`.${IN_A_CLONE}`;
+Exit codes: 0 success; 1 failure; 2 invalid command line or setting; 3 success, but a feed was refused,
+unreachable, expired or missing, or a release needs your approval; 130 stopped by Ctrl-C.
+Settings: flags override INKLING_* variables, which override inkling.toml; see \`npx @inkling/cli config\`.${IN_A_CLONE}`;
 
 type Add = (program: Command, context: Context) => unknown;
 
-/** All commands, in the order of the help. Each is loaded when it is needed: that of all takes a tenth of a second. */
+/**
+ * All commands, in the order of the help. Each is loaded on demand, because loading all of them takes a tenth of a
+ * second.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   up: async () => (await import("./commands/up.ts")).addUp,
   serve: async () => (await import("./commands/serve.ts")).addServe,
@@ -52,18 +56,18 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
   completion: async () => (await import("./commands/completion.ts")).addCompletion,
 };
-/** Needs no command. */
+/** Flags that do not need a command. */
 const VERSION = ["-V", "--version"];
-/** The command that reads all others. */
+/** The command that loads all other commands. */
 const LISTS_ALL = "completion";
 
-/** The commands, or the one alone that the command line names. */
+/** Adds all commands, or only the command that the command line names. */
 export async function makeProgram(context: Context, [name = ""]: readonly string[] = []): Promise<Command> {
   const program = new Command("inkling")
     .description("Self-hosted IP geolocation, IP reputation and disposable-email detection API.")
     .version(context.version, VERSION.join(", "), "print the version")
     .helpOption("-h, --help", "print help")
-    .enablePositionalOptions() // options after `lookup geolocate` are of geolocate, not of lookup
+    .enablePositionalOptions() // options after `lookup geolocate` belong to geolocate, not to lookup
     .addHelpText("after", HELP_AFTER);
   if (VERSION.includes(name)) return program;
   const one = Object.hasOwn(COMMANDS, name) && name !== LISTS_ALL ? COMMANDS[name] : undefined;
@@ -71,28 +75,28 @@ export async function makeProgram(context: Context, [name = ""]: readonly string
   return program;
 }
 
-/** What commander would write, kept until it is known whether it is help or an error. */
+/** What commander would print, kept until it is clear whether it is help or an error message. */
 interface Written {
   out: string;
   err: string;
 }
 
-/** Loaded when a word may be a value: it comes with all that reads addresses. */
-const isSubject = async (word: string) => {
-  if (!/[.:/@]|^as\d+$/i.test(word) || word.startsWith("-")) return false;
-  return (await import("./runtime/subjects.ts")).subjectOf(word) !== undefined;
-};
+/** Matches values that a user may have meant to look up. No command looks like such a value. */
+const isValue = (word: string) => /[.:/@]|^as\d+$/i.test(word) && !word.startsWith("-");
 
-/** `inkling 8.8.8.8` is `inkling lookup 8.8.8.8`. */
+/** Treats `inkling 8.8.8.8` as `inkling lookup 8.8.8.8`. */
 async function withCommand(line: readonly string[], context: Context): Promise<readonly string[]> {
   const [first = ""] = line;
   const word = isOption(first) ? await wordAfterOptions(line, context) : first;
-  return word === "-" || (await isSubject(word)) ? ["lookup", ...line] : line;
+  return word === "-" || isValue(word) ? ["lookup", ...line] : line;
 }
 
 const isOption = (word: string) => word.length > 1 && word.startsWith("-");
 
-/** The first word that is neither an option of `lookup` nor its value; empty after an option that lookup does not have. */
+/**
+ * Returns the first word that is neither an option of `lookup` nor an option's value. Empty if an unknown option comes
+ * first.
+ */
 async function wordAfterOptions(line: readonly string[], context: Context): Promise<string> {
   if (VERSION.includes(line[0]!)) return "";
   const { addLookup } = await import("./commands/lookup.ts");
@@ -100,14 +104,10 @@ async function wordAfterOptions(line: readonly string[], context: Context): Prom
   return unknown.length === 0 ? (operands[0] ?? "") : "";
 }
 
-/** The first word looks like a value, and is none. */
-async function checkFirst([first = ""]: readonly string[], help: string): Promise<void> {
-  if (!/[.:/@]/.test(first) || first.startsWith("-") || (await isSubject(first))) return;
-  const shown = JSON.stringify(first.slice(0, 60));
-  throw new CliError(`${shown} is no command, and nothing that can be looked up`, help, EXIT.usage);
-}
-
-/** Runs one command line. @returns the exit code; never throws for a fault of the user */
+/**
+ * Runs one command line.
+ * @returns the exit code; a user's mistake never throws
+ */
 export async function run(line: readonly string[], context: Context): Promise<number> {
   const args = await withCommand(line, context);
   const written: Written = { out: "", err: "" };
@@ -123,12 +123,12 @@ export async function run(line: readonly string[], context: Context): Promise<nu
     });
   }
   try {
-    await checkFirst(args, helpFor(program, args));
     await program.parseAsync([...args], { from: "user" });
     return context.ending.exitCode;
   } catch (thrown) {
     const error = fromBulk(thrown);
-    if (error instanceof CommanderError) return endUsage(error, written, context, helpFor(program, args));
+    if (error instanceof CommanderError)
+      return endUsage(error, written, context, helpFor(program, args, error.code));
     context.terminal.err(describeError(error, context.terminal.style));
     return error instanceof CliError ? error.exitCode : EXIT.error;
   }
@@ -139,8 +139,8 @@ function* everyCommand(command: Command): Generator<Command> {
   for (const inner of command.commands) yield* everyCommand(inner);
 }
 
-/** The deepest command that a command line names: `inkling keys create --help`. */
-function helpFor(program: Command, args: readonly string[]): string {
+/** Prints help for the most specific command that a command line names: `inkling keys create --help`. */
+function helpFor(program: Command, args: readonly string[], code: string): string {
   let command = program;
   const path = ["npx @inkling/cli"];
   for (const arg of args) {
@@ -149,10 +149,12 @@ function helpFor(program: Command, args: readonly string[]): string {
     command = inner;
     path.push(arg);
   }
-  return `\`${path.join(" ")} --help\` shows what there is`;
+  const help = `\`${path.join(" ")} --help\` shows`;
+  if (code !== "commander.unknownCommand" || command === program) return `${help} the usage`;
+  return `available: ${command.commands.map((inner) => inner.name()).join(", ")}; ${help} more`;
 }
 
-/** Requested help goes to standard output; other help, and errors, to standard error. */
+/** Requested help goes to standard output. Other help and errors go to standard error. */
 function endUsage(error: CommanderError, written: Written, { terminal }: Context, help: string): number {
   if (error.exitCode === 0) {
     terminal.out(written.out.trimEnd());
@@ -169,7 +171,7 @@ function endUsage(error: CommanderError, written: Written, { terminal }: Context
   return EXIT.usage;
 }
 
-/** One line and a hint; a stack only where the fault is Inkling's. */
+/** Prints one line and a hint. The stack is included only if the fault is Inkling's. */
 export function describeError(error: unknown, style: Style): string {
   const { message, hint } = describe(error);
   const text = printable(message);
@@ -180,7 +182,7 @@ export function describeError(error: unknown, style: Style): string {
 function describe(error: unknown): { message: string; hint: string | undefined } {
   if (!(error instanceof Error)) return { message: String(error), hint: REPORT };
   if (error instanceof CliError) return error;
-  // Errors of the store carry their own hint.
+  // Store errors carry their own hint.
   if ("hint" in error && typeof error.hint === "string") return { message: error.message, hint: error.hint };
   const path = (error as NodeJS.ErrnoException).path;
   const explained = path === undefined ? error : explainFileError(error, path);
@@ -188,4 +190,4 @@ function describe(error: unknown): { message: string; hint: string | undefined }
   return { message: error.stack ?? error.message, hint: REPORT };
 }
 
-const REPORT = "this is a fault of Inkling: please report it with the text above";
+const REPORT = "this is a bug in Inkling: please report it with the text above";

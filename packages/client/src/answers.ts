@@ -1,4 +1,4 @@
-// answers.ts: the answer of a lookup with what it was asked to include. generated.ts has the members.
+// answers.ts: a lookup's answer, with the parts that the request included. generated.ts defines the members.
 
 import {
   type Answers,
@@ -11,7 +11,7 @@ import {
 
 export type Lookup = keyof Answers;
 
-/** Is this an answer of the lookup? Other JSON has no flags either, which must not be read as "no flag set". */
+/** Is this an answer of the lookup? Other JSON also lacks flags, and must not be mistaken for "no flag is set". */
 export function isAnswer(lookup: Lookup, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const members = value as Record<string, unknown>;
@@ -28,19 +28,19 @@ export function isAnswer(lookup: Lookup, value: unknown): boolean {
 /** What `evidence: true` adds to an answer. */
 export interface WithEvidence<L extends Lookup> {
   readonly evidence: readonly EvidenceEntries[L][];
-  /** Entries were left out: there are too many. */
+  /** True if entries were left out because there are too many. */
   readonly evidence_truncated?: true;
 }
 
 /** Options that add to the plain answer. */
 export interface Extras {
-  /** Adds the entries of feeds behind the answer. */
+  /** Adds the feed entries behind the answer. */
   readonly evidence?: boolean;
-  /** Addresses only: adds whose network it is. */
+  /** For addresses only: adds the address's network. */
   readonly network?: boolean;
-  /** Addresses only: adds the address itself and its prefix. */
+  /** For addresses only: adds the address itself and its prefix. */
   readonly subject?: boolean;
-  /** Email only: `["mx"]` checks in DNS whether the domain receives mail. */
+  /** For email only: `["mx"]` checks in DNS whether the domain receives mail. */
   readonly checks?: readonly "mx"[];
 }
 

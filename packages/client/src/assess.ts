@@ -1,4 +1,4 @@
-// assess.ts: a decision about a visitor: what is sent, and what the answer has.
+// assess.ts: a decision about a visitor: the request and the answer.
 //
 // src  docs/decisions.md of the server
 
@@ -16,18 +16,18 @@ import type { ApiRequest } from "./transport.ts";
 
 /** Options of one assessment. */
 export interface AssessOptions {
-  /** Adds the answers of the lookups with their evidence, under `ip` and `email`. */
+  /** Adds the lookups' answers with their evidence, under `ip` and `email`. */
   readonly evidence?: boolean;
-  /** Adds what rules read. */
+  /** Adds the facts that rules read. */
   readonly facts?: boolean;
-  /** A server that stores decisions answers the same key with the same decision for 24 hours. */
+  /** If the server stores decisions, it returns the same decision for a repeated key for 24 hours. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
-  /** Instead of the client's. */
+  /** Time limit in milliseconds, which replaces the client's limit. */
   readonly timeoutMs?: number;
 }
 
-/** What `evidence: true` adds to an assessment. Without an address or an email address its answers are left out. */
+/** What `evidence: true` adds to an assessment. `ip` or `email` is missing if the visitor was described without it. */
 export interface WithLookups {
   readonly ip?: {
     readonly geolocate?: Answer<"geolocate", { evidence: true }>;
@@ -52,17 +52,23 @@ const ASSESS_OPTIONS: Readonly<Record<keyof AssessOptions, "boolean" | "string" 
   timeoutMs: "number",
 };
 
-/** A `Record` of all actions, so that TypeScript reports one that is missing here. */
+/** A `Record` of all actions, so that TypeScript reports a missing action. */
 const ACTIONS: Readonly<Record<Action, true>> = { allow: true, challenge: true, deny: true };
 
-/** @throws TypeError for what is no visitor, or no option: JavaScript alone would ignore it */
+/**
+ * @throws TypeError for a value that does not describe a visitor, or for an unknown option, which plain JavaScript
+ *   would ignore
+ */
 export function checkVisitor(input: AssessmentInput, options: AssessOptions = {}): void {
   if (typeof input !== "object" || input === null)
     throw wrong("the visitor", "must be an object with `event`, and with `ip`, `email` or both");
   for (const [name, value] of Object.entries(options)) {
     const type = Object.hasOwn(ASSESS_OPTIONS, name) && ASSESS_OPTIONS[name as keyof AssessOptions];
     if (type === false)
-      throw wrong(name, `is no option of assess(); there are ${Object.keys(ASSESS_OPTIONS).join(", ")}`);
+      throw wrong(
+        name,
+        `is not an option of assess(). The options are ${Object.keys(ASSESS_OPTIONS).join(", ")}`,
+      );
     if (value !== undefined && typeof value !== type) throw wrong(name, `must be of the type ${type}`);
   }
 }
@@ -92,7 +98,7 @@ export function outcomeRequest(id: string, outcome: AssessmentOutcome): ApiReque
   };
 }
 
-/** Is this a decision? One with an action that this client does not know must not pass as "not denied". */
+/** Is this a decision? An action that this client does not support must not be treated as "not denied". */
 export function isAssessment(value: unknown): value is Assessment {
   if (typeof value !== "object" || value === null) return false;
   const { id, action, reasons } = value as Partial<Record<keyof Assessment, unknown>>;

@@ -33,7 +33,10 @@ const valuesOf = (body: string): string[] =>
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line));
-/** A value's own answer, so that order can be seen: is_proxy where its number is odd. */
+/**
+ * A distinct answer for each value, so that tests can check the order: is_proxy is true if its last number is
+ * odd.
+ */
 const answerTo = (value: string) => ({
   ...NO_FLAGS,
   is_proxy: Number(value.split(".")[3]) % 2 === 1,
@@ -48,8 +51,11 @@ const good: Step = (response, { body }) =>
       .map((value) => line(answerTo(value)))
       .join(""),
   );
-/** Answers so many, and then the connection is gone. */
-/** Called for each result that {@link collect} has read. A cut waits for it: fetch drops what it holds when it sees a cut. */
+/** Answers this many values, and then the connection breaks. */
+/**
+ * Called for each result that {@link collect} has read. A cut waits for it, because fetch drops buffered data
+ * when the connection breaks.
+ */
 let onRead = () => {};
 const goodUntil =
   (count: number): Step =>
@@ -402,7 +408,7 @@ describe("a batch that meets trouble", () => {
       response.end();
     };
     const { client } = await pair(slowly, () => {});
-    // The answer takes longer than the limit, which a pause of a busy machine does not reach.
+    // The answer takes longer than the short limit. A pause of a busy machine does not reach the long limit.
     assertAll((await collect(client.batch("reputation", values, { timeoutMs: 3_000 }))).all, values);
     const { error } = await collect(client.batch("reputation", values, { timeoutMs: 200 }));
     assert.equal((error as InklingError).code, "TIMED_OUT");

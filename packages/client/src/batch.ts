@@ -1,14 +1,15 @@
-// batch.ts: any number of values through requests of bounded size, answers in order.
+// batch.ts: looks up any number of values through requests of bounded size, with answers in order.
 //
-// in   values from any iterable; at most `concurrency` requests of `size` values are under way, and no more than that
-//      is read from the source
-// out  one result for each value; a problem of one value is its result
-// err  InklingError when a request fails for good; what the source throws; the caller's reason when its signal aborts.
-//      Results that arrived before are given first
+// in   values from any iterable; at most `concurrency` requests of `size` values are in progress, and no more values
+//      than that are read from the source
+// out  one result for each value; a problem with one value is that value's result
+// err  InklingError if a request fails for good; the errors of the source; the caller's reason if the caller's signal
+//      aborts. Results that arrived earlier are returned first, except after an abort
 //
-// Requests are NDJSON with a body of known length; answers are read as they arrive. One endless request would need
-// full-duplex streams: browsers give no response before the request has ended, proxies buffer bodies, and after a
-// broken connection everything would be sent again. Here only the values without an answer are sent again.
+// Requests are NDJSON with a body of known length, and answers are read as they arrive. One endless request
+// would need full-duplex streams: browsers give no response before the request has ended, and proxies buffer
+// bodies. After a broken connection, everything would have to be sent again. Here, only the values without an
+// answer are sent again.
 
 import { isAnswer, type Lookup } from "./answers.ts";
 import { type DataName, type DataState, readDataState, requireData } from "./data-state.ts";
@@ -19,7 +20,7 @@ import { type Alive, type ApiRequest, parseJson, type Transport, withTimeLimit }
 
 interface OfValue {
   readonly value: string;
-  /** How complete the data is that its request was answered from. */
+  /** How complete the data behind this request's answers is. */
   readonly data: DataState;
 }
 
@@ -31,7 +32,7 @@ export interface BatchLimits {
   readonly signal: AbortSignal | undefined;
   readonly required: readonly DataName[];
   readonly retries: number;
-  /** The longest time without a line of the answer. */
+  /** Maximum milliseconds between two lines of the answer. */
   readonly timeoutMs: number;
   readonly size: number;
   readonly concurrency: number;
@@ -40,7 +41,7 @@ export interface BatchLimits {
 
 const NDJSON = "application/x-ndjson";
 
-/** @param path with its query */
+/** @param path the path with its query */
 export async function* batchResults<T>(
   transport: Transport,
   lookup: Lookup,
@@ -53,8 +54,9 @@ export async function* batchResults<T>(
   const requests: GroupRequest<T>[] = [];
   let isPulling = false;
   let isStopped = false;
-  let end: { readonly error?: unknown } | undefined; // of the source
-  // Not Promise.race: of a promise that outlives the batch's requests each race would keep some bytes until its end.
+  let end: { readonly error?: unknown } | undefined; // error or end of the source
+  // This does not use Promise.race: if a promise outlives the batch's requests, each race would keep some bytes until
+  // that promise settles.
   let wake = () => {};
 
   const startPull = async () => {
@@ -103,21 +105,22 @@ export async function* batchResults<T>(
   } finally {
     limits.signal?.removeEventListener("abort", stop);
     stop();
-    // a source that is waiting for its next value ends when that has come; this does not wait for it
+    // If the source waits for its next value, it can end only when that value arrives. This code does not wait for
+    // that.
     void source.return(undefined).catch(() => {});
   }
 }
 
-/** One group of values, sent until each has a result. */
+/** A group of values, sent until each value has a result. */
 class GroupRequest<T> {
   isDone = false;
   failure: { readonly error: unknown } | undefined;
   private readonly results: BatchResult<T>[] = [];
   private taken = 0;
-  /** Of its own: runtimes warn of a signal with more than ten listeners. */
+  /** A separate controller is used, because runtimes warn about a signal with more than ten listeners. */
   private readonly stopped = new AbortController();
 
-  /** @param onChange called when there is more to take, and when it is done */
+  /** @param onChange called when there are more results to take, and when the group is done */
   constructor(
     transport: Transport,
     lookup: Lookup,
@@ -166,20 +169,20 @@ class GroupRequest<T> {
             for (const line of lines) {
               const value = values[results.length];
               if (value === undefined)
-                throw unreadable("The server gave more answers than there were values");
+                throw unreadable("The server returned more answers than there were values");
               results.push(resultOf(lookup, value, line, details.requestId, data));
             }
             onChange();
           }
           if (results.length < values.length)
-            throw new InklingError("CONNECTION_FAILED", "The answer ended too early");
+            throw new InklingError("CONNECTION_FAILED", "The answer was cut short");
         });
       } catch (error) {
         if (results.length > before) failures = 0;
         if (!(error instanceof InklingError) || !error.isRetryable || ++failures > limits.retries)
           throw error;
         const pause = pauseMs(failures, error.retryAfterSeconds, transport.effects.random());
-        if (pause > limits.timeoutMs) throw error; // a quota that is used up until midnight
+        if (pause > limits.timeoutMs) throw error; // for example, the quota is used up until midnight
         await transport.effects.sleep(pause, signal);
       }
     }
@@ -210,7 +213,7 @@ function resultOf<T>(
 }
 
 /**
- * The lines of a body, in the groups in which they arrive: an iterator step for each line would be half the work.
+ * Returns the lines of a body in the groups in which they arrive. An iterator step for each line would halve the speed.
  * A last line without a newline counts only if it is complete JSON.
  */
 async function* linesOf(
@@ -235,7 +238,10 @@ async function* linesOf(
   }
 }
 
-/** Groups of at most `size` values; a group that is not empty waits no longer than `lingerMs` for more. */
+/**
+ * Splits values into groups of at most `size` values. A group with at least one value waits at most
+ * `lingerMs` for more.
+ */
 export async function* inGroups(
   values: Iterable<string> | AsyncIterable<string>,
   size: number,
@@ -270,7 +276,7 @@ export async function* inGroups(
         if (typeof step.value !== "string")
           throw wrong(
             "values",
-            `to look up must be texts, one is ${step.value === null ? "null" : typeof step.value}`,
+            `to look up must be strings, but one is ${step.value === null ? "null" : typeof step.value}`,
           );
         group.push(step.value);
       }
@@ -292,5 +298,5 @@ function iteratorOf(values: Iterable<string> | AsyncIterable<string>): EitherIte
     if (Symbol.asyncIterator in values) return values[Symbol.asyncIterator]();
     if (Symbol.iterator in values) return values[Symbol.iterator]();
   }
-  throw wrong("values", "must be an iterable of texts, such as an array");
+  throw wrong("values", "must be an iterable of strings, such as an array");
 }

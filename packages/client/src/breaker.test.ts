@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { CLEAN, KEY } from "../test/fake-server.ts";
 import { Inkling, InklingError, Unavailable } from "./index.ts";
 
-/** A client of a server that the test starts and stops, with a clock of the test's own. */
+/** A client with the test's clock, and a server that the test starts and stops. */
 function setUp({ random = 0, retries = 0 } = {}) {
   const state = { now: 1_000_000, requests: 0, isDown: true, status: 200 };
   const held: (() => void)[] = [];
@@ -28,7 +28,7 @@ function setUp({ random = 0, retries = 0 } = {}) {
     const found = await client.reputation("203.0.113.9", options);
     return found instanceof Unavailable ? found.error : "answer";
   };
-  /** The requests that so many lookups sent. */
+  /** Returns the number of requests that these lookups sent. */
   const sent = async (lookups: number) => {
     const before = state.requests;
     for (let i = 0; i < lookups; i++) await lookup();
@@ -72,7 +72,7 @@ describe("the circuit breaker", () => {
         state.now += pause - 1;
         assert.equal(await sent(10), 0);
         state.now += 1;
-        assert.equal(await sent(10), 1); // the probe, which is not repeated
+        assert.equal(await sent(10), 1); // the probe, which is not retried
       }
     });
   }
@@ -86,7 +86,7 @@ describe("the circuit breaker", () => {
     const probe = lookup();
     const other = await lookup();
     assert.ok(other instanceof InklingError);
-    assert.match(other.hint, /^the next request to the server is under way/);
+    assert.match(other.hint, /^the next request to the server is in progress/);
     release();
     assert.equal(await probe, "answer");
     assert.equal(state.requests, 4);

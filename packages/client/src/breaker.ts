@@ -1,16 +1,18 @@
-// breaker.ts: a circuit breaker: while the server does not answer at all, lookups fail at once instead of waiting for it.
+// breaker.ts: a circuit breaker. While the server does not answer at all, lookups fail at once instead of
+// waiting for it.
 //
-// in   how each lookup ended, the time, random numbers
-// out  may a lookup send its request? One of those that wait for the server is the probe
-// err  the failure that opened it: the same code, with a hint
-// note closed -> open after `breakAfter` lookups in a row without any response; open -> one probe when the pause is over;
-//      a response of any status closes it, a failed probe doubles the pause. Lookups that were under way when it opened
-//      do not count, or a hundred visitors at once would make the first pause the longest
+// in   how each lookup ended, the current time, and random numbers
+// out  whether a lookup may send its request, and whether it is the probe
+// err  the failure that opened the breaker: the same code, with a hint
+// note The breaker opens after `breakAfter` consecutive lookups without any response. When the pause is over, it lets
+//      one probe through. Any response closes the breaker, and a failed probe doubles the pause. Lookups that were
+//      already in progress when the breaker opened do not count. Otherwise, a hundred simultaneous visitors would
+//      extend the first pause to the maximum.
 
 import { InklingError } from "./errors.ts";
 import { pauseMs } from "./retry.ts";
 
-/** Lookups in a row without any response, each given up after its retries, that open the breaker. */
+/** Number of consecutive lookups without any response that open the breaker. Each counts after its last retry. */
 export const BREAK_AFTER = 3;
 
 export class Breaker {
@@ -30,8 +32,9 @@ export class Breaker {
   }
 
   /**
-   * @returns is this lookup the probe? Each that was let through ends with one of the methods below
-   * @throws InklingError while it is open
+   * @returns whether this lookup is the probe; each lookup that may proceed ends with a call to one of the methods
+   *   below
+   * @throws InklingError while the breaker is open
    */
   enter(): boolean {
     if (this.last === undefined) return false;
@@ -48,7 +51,7 @@ export class Breaker {
     this.last = undefined;
   }
 
-  /** The connection failed, or the time was over. */
+  /** The connection failed or timed out. */
   fail(isProbe: boolean, error: InklingError): void {
     if (this.last !== undefined && !isProbe) return;
     this.isProbing = false;
@@ -59,12 +62,12 @@ export class Breaker {
     this.pauseMs = pauseMs(this.failures, undefined, this.random());
   }
 
-  /** The caller left: nothing is known about the server. */
+  /** The caller aborted the lookup, so nothing is known about the server. */
   abandon(isProbe: boolean): void {
     if (isProbe) this.isProbing = false;
   }
 
-  /** Not above 0 when the pause is over, or when the clock was set back. */
+  /** Remaining milliseconds of the pause; 0 or less if the pause is over or the clock was set back. */
   private leftMs(): number {
     const passedMs = this.now() - this.openedMs;
     return passedMs < 0 ? 0 : this.pauseMs - passedMs;
@@ -72,8 +75,8 @@ export class Breaker {
 }
 
 function refusal(last: InklingError, leftMs: number): InklingError {
-  const next = leftMs > 0 ? `in ${Math.ceil(leftMs)} ms` : "under way";
-  return new InklingError(last.code, "Not sent: the server did not respond to the lookups before", {
+  const next = leftMs > 0 ? `in ${Math.ceil(leftMs)} ms` : "in progress";
+  return new InklingError(last.code, "Not sent, because the server did not respond to recent requests", {
     cause: last,
     hint: `the next request to the server is ${next}; ${last.hint}`,
   });

@@ -1,10 +1,12 @@
 // cache.ts: a least-recently-used cache of answers.
 //
-// in   a path with its query, an answer's text, the state of its data and headers, the time
-// out  text and state while they are fresh; the ETag after that, for validation
+// in   a path with its query, an answer's text with its data state and headers, and the current time
+// out  the text and the data state while they are fresh; after that, the ETag for validation
 // src  RFC 9111 4.2 (freshness), 4.3 (validation), 5.2.2 (max-age, no-store, no-cache)
-// note belongs to one client, so to one key and one server: `Vary: Authorization` cannot be missed
-// cost one entry of a Map; the text is parsed again each time, so that no caller can change another's answer
+// note A cache belongs to one client, and therefore to one key and one server, so `Vary: Authorization` is
+//      respected.
+// cost one entry of a Map; the text is parsed again each time, so that no caller can change another caller's
+//      answer
 
 import type { DataState } from "./data-state.ts";
 
@@ -28,7 +30,7 @@ export class AnswerCache {
   private readonly entries = new Map<string, Entry>();
   private readonly most: number;
 
-  /** @param most entries; 0 disables it */
+  /** @param most maximum number of entries; 0 disables the cache */
   constructor(most: number) {
     this.most = most;
   }
@@ -40,14 +42,17 @@ export class AnswerCache {
   find(path: string, nowMs: number): Stored | undefined {
     const entry = this.entries.get(path);
     if (entry === undefined) return undefined;
-    this.entries.delete(path); // a Map keeps the order of insertion: now it is the newest
+    this.entries.delete(path); // a Map keeps the insertion order, so this makes the entry the newest
     this.entries.set(path, entry);
     const { text, data, etag, storedMs, freshUntilMs } = entry;
-    // a clock that was set back would keep it fresh for as much longer
+    // Without this check, an entry would remain fresh for too long after the clock was set back.
     return { text, data, etag, isFresh: storedMs <= nowMs && nowMs < freshUntilMs };
   }
 
-  /** Stores an answer if its headers allow it. The headers of a 304 apply to the answer that it validates. */
+  /**
+   * Stores an answer if its headers allow it. The headers of a 304 response apply to the answer that it
+   * validates.
+   */
   store(path: string, text: string, data: DataState, headers: Headers, nowMs: number): void {
     this.entries.delete(path);
     const directives = readCacheControl(headers.get("cache-control"));

@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const server of open.splice(0)) await server.close();
 });
 
-/** A server with these steps, and a client of it that does not really wait between its tries. */
+/** A server with these steps, and a client that does not really wait between its attempts. */
 async function pair(
   steps: readonly Step[],
   options: Partial<InklingOptions> = {},
@@ -169,7 +169,7 @@ describe("a decision", () => {
 
   test("has options and outcomes that are checked", async () => {
     const { client, server } = await pair([json(DECISION)]);
-    await assert.rejects(client.assess(visitor, { evidences: true } as object), /evidences is no option/);
+    await assert.rejects(client.assess(visitor, { evidences: true } as object), /evidences is not an option/);
     await assert.rejects(client.assess(visitor, { facts: "yes" } as object), /facts must be/);
     await assert.rejects(client.assess("203.0.113.9" as never), /must be an object/);
     await assert.rejects(client.outcome("asm_0", "fraud" as "abuse"), /must be one of legitimate, abuse/);
@@ -246,7 +246,7 @@ describe("failures", () => {
       1,
       true,
     ],
-    ["JSON of something else", json({ hello: "world" }), "ANSWER_UNREADABLE", 200, 1, true],
+    ["JSON, but not in Inkling's format", json({ hello: "world" }), "ANSWER_UNREADABLE", 200, 1, true],
     ["null", json(null), "ANSWER_UNREADABLE", 200, 1, true],
   ];
   for (const [name, step, code, status, tries, isUnavailable] of rows) {
@@ -513,7 +513,7 @@ describe("the data behind an answer", () => {
     const { server, client } = await throwing(
       [
         json(CLEAN, { ...cached, ...PARTIAL }),
-        notModified({}), // of a cache on the way
+        notModified({}), // from a cache in between
         notModified(COMPLETE),
       ],
       {},
@@ -728,8 +728,8 @@ describe("options", () => {
     ["no URL", { url: undefined }, /url must be/],
     ["a URL without a scheme", { url: "127.0.0.1:8080" }, /url must be/],
     ["another scheme", { url: "ftp://127.0.0.1" }, /url must begin/],
-    ["a URL with a password", { url: "http://a:b@127.0.0.1" }, /url must hold no user/],
-    ["a URL with a query", { url: "http://127.0.0.1/?a" }, /url must hold no query/],
+    ["a URL with a password", { url: "http://a:b@127.0.0.1" }, /url must not contain a user/],
+    ["a URL with a query", { url: "http://127.0.0.1/?a" }, /url must not contain a query/],
     ["no key", { key: undefined }, /key must be a whole key/],
     ["an empty key", { key: "" }, /key must be a whole key/],
     ["a key with a line end", { key: `${KEY}\n` }, /key must be a whole key/],
@@ -764,7 +764,7 @@ describe("options", () => {
     const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
     await assert.rejects(client.reputation(undefined as unknown as string), TypeError);
     await assert.rejects(client.email(7 as unknown as string), TypeError);
-    // a flag of another lookup would never be missing
+    // another lookup's flag would never be missing
     await assert.rejects(client.email("a@x.org", { require: ["is_proxy"] }), /require must be/);
     assert.throws(() => client.batch("email", [], { require: ["is_proxy"] }), /require must be/);
     assert.equal(server.requests.length, 0);
@@ -773,12 +773,12 @@ describe("options", () => {
   test("what is no option of a lookup is a TypeError: JavaScript would get answers without it", async () => {
     const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
     const refused: [options: object, pattern: RegExp][] = [
-      [{ include: "network" }, /include is no option: set evidence, network or subject to true/],
-      [{ include: ["evidence"] }, /include is no option/],
-      [{ netwrok: true }, /netwrok is no option of a lookup; there are evidence, network/],
+      [{ include: "network" }, /include is not an option: set evidence, network or subject to true/],
+      [{ include: ["evidence"] }, /include is not an option/],
+      [{ netwrok: true }, /netwrok is not an option of a lookup. The options are evidence, network/],
       [{ evidence: "yes" }, /evidence must be true or false/],
       [{ checks: "mx" }, /checks must be a list/],
-      [{ checks: ["MX"] }, /checks must be a list; it may hold "mx"/],
+      [{ checks: ["MX"] }, /checks must be a list; the only value allowed is "mx"/],
     ];
     for (const [options, message] of refused) {
       const isClear = (error: unknown) => error instanceof TypeError && message.test(error.message);

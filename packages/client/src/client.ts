@@ -1,9 +1,10 @@
-// client.ts: the client: three lookups, of one value or of any number, and decisions about visitors.
+// client.ts: the client: three lookups, each for one value or any number of values, and decisions about visitors.
 //
 // in   an address, an email address, or an iterable of them; a visitor
-// out  typed answers, each with the state of its data; undefined for a public address whose place is unknown
-// err  InklingError (errors.ts); the caller's own reason when its signal aborts; TypeError for a value that is no string
-// note Email addresses are sent in the body of a POST, never in a URL: proxies log URLs.
+// out  typed answers, each with its data state; undefined for a public address whose location is unknown
+// err  InklingError (errors.ts); the caller's own reason if its signal aborts; TypeError for a value that is
+//      not a string
+// note Email addresses are sent in the body of a POST, never in a URL, because proxies log URLs.
 
 import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
 import {
@@ -40,11 +41,11 @@ const PATHS: Readonly<Record<Lookup, string>> = {
   email: "/v1/user-intel/email",
 };
 
-/** The place of a public address is unknown: no error, but no answer either. */
+/** The location of a public address is unknown. This is not an error, but not an answer either. */
 const isPlaceless = (error: unknown) =>
   error instanceof InklingError && error.code === "IP_ADDRESS_NOT_FOUND";
 
-/** A client of one server, with one key. One instance is enough for a process; calls may overlap. */
+/** A client for one server, with one key. One instance is enough for a process; calls may overlap. */
 export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   readonly #options: ReadOptions<P>;
   readonly #transport: Transport;
@@ -52,13 +53,13 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
 
   /**
    * @param effects clock and random numbers, for tests
-   * @throws TypeError that names the option that is wrong
+   * @throws TypeError, which names the wrong option
    */
   constructor(options: InklingOptions<P>, effects: Partial<Effects> = {}) {
     this.#options = readOptions(options);
     const { fetch } = options;
     this.#transport = new Transport(this.#options.base, this.#options.key, {
-      // called as a plain function: browsers refuse a fetch that has another `this`
+      // Called as a plain function, because browsers refuse a fetch call with another `this`.
       fetch: fetch ?? ((url, init) => globalThis.fetch(url, init)),
       now: () => Date.now(),
       random: () => Math.random(),
@@ -74,15 +75,15 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     return this.#options.onUnavailable;
   }
 
-  /** Is the key one of the sandbox (`ink_test_…`), with the fixed answers of docs/sandbox.md? */
+  /** Is the key a sandbox key (`ink_test_…`), which gets the fixed answers in docs/sandbox.md? */
   get isSandbox(): boolean {
     return this.#options.key?.startsWith("ink_test_") ?? false;
   }
 
   /**
-   * Where an address is.
-   * @param ip one IPv4 or IPv6 address, or "me" for this machine's own
-   * @returns undefined for a public address whose place is unknown
+   * Looks up where an address is.
+   * @param ip one IPv4 or IPv6 address, or "me" for this machine's own address
+   * @returns undefined for a public address whose location is unknown
    */
   geolocate<const O extends LookupOptions>(
     ip: string,
@@ -96,8 +97,8 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   }
 
   /**
-   * Whether an address can be trusted.
-   * @param ip one IPv4 or IPv6 address, or "me" for this machine's own
+   * Looks up whether an address can be trusted.
+   * @param ip one IPv4 or IPv6 address, or "me" for this machine's own address
    */
   reputation<const O extends LookupOptions>(
     ip: string,
@@ -106,7 +107,10 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     return this.#settle(this.#address("reputation", ip, options) as Promise<LookupResult<"reputation", O>>);
   }
 
-  /** Whether an email address is valid, and whether it is disposable. Invalid syntax is an answer, not an error. */
+  /**
+   * Looks up whether an email address is valid, and whether it is disposable. Invalid syntax is an answer,
+   * not an error.
+   */
   email<const O extends EmailOptions>(
     address: string,
     options?: O,
@@ -115,7 +119,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   }
 
   /**
-   * Should this visitor be let in, and why? The answer says what data it did without in `degraded`.
+   * Should this visitor be let in, and why? In the answer, `degraded` lists the data that was missing.
    * @param input an event, and an address, an email address or both
    */
   assess<const O extends AssessOptions>(
@@ -126,9 +130,9 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   }
 
   /**
-   * Tells the server what became of a visitor. It changes no decision.
-   * @param id of the assessment
-   * @throws InklingError whatever `onUnavailable` is
+   * Tells the server how a visitor turned out. This does not change any decision.
+   * @param id the assessment's id
+   * @throws InklingError, regardless of `onUnavailable`
    */
   async outcome(
     id: string,
@@ -140,10 +144,10 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   }
 
   /**
-   * Looks up any number of values, in order, and reads no more of them than it sends.
+   * Looks up any number of values in order. Reads only as many values as it sends.
    * @param values any iterable or async iterable of strings: an array, a generator, the lines of a file
-   * @returns one result for each value: its answer, or the error of that value alone
-   * @throws while iterating, when a request fails for good, whatever `onUnavailable` is
+   * @returns one result for each value: its answer, or the error of that value only
+   * @throws InklingError while iterating, if a request fails for good, regardless of `onUnavailable`
    */
   batch<L extends Lookup, const O extends BatchOptions>(
     lookup: L,
@@ -181,7 +185,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
       const now = this.#transport.effects.now();
       const sent = readDataState(response.headers);
       if (response.status === 304 && stored !== undefined) {
-        const data = sent.version === undefined ? stored.data : sent; // a cache on the way may send fewer headers
+        const data = sent.version === undefined ? stored.data : sent; // a cache in between may send fewer headers
         this.#cache.store(path, stored.text, data, response.headers, now);
         requireData(required, data, this.#transport.details(response));
         return withData(JSON.parse(stored.text), data);
@@ -227,7 +231,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   #unreadable(response: Response): InklingError {
     return new InklingError(
       "ANSWER_UNREADABLE",
-      "The answer is JSON of something else",
+      "The answer is JSON, but not in Inkling's format",
       this.#transport.details(response),
     );
   }
@@ -253,7 +257,10 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   }
 }
 
-/** As `new Inkling`: an application that answers in process changes this one line (`createLocal` of @inkling/local). */
+/**
+ * Same as `new Inkling`. An application that switches to answers in its own process changes only this line
+ * (`createLocal` of @inkling/local).
+ */
 export function createClient<P extends OnUnavailable = "throw">(options: InklingOptions<P>): Inkling<P> {
   return new Inkling(options);
 }
@@ -262,7 +269,9 @@ export function requireText(value: unknown): asserts value is string {
   if (typeof value !== "string") throw wrong("the value", `to look up must be a string, not ${typeof value}`);
 }
 
-/** @throws TypeError for what is no option, or has a value of another type: JavaScript alone would ignore it */
+/**
+ * @throws TypeError for an unknown option or a value of the wrong type, which plain JavaScript would ignore
+ */
 function queryOf(extras: Extras | undefined): string {
   if (extras === undefined) return "";
   checkExtras(extras);

@@ -1,10 +1,10 @@
 // data-state.ts: how complete the data behind an answer is.
 //
 // in   the response's Inkling-Data-State and Inkling-Data-Version
-// out  DataState, the same object for all answers of a response; DATA_INCOMPLETE where a required answer has no data
+// out  a DataState, which is the same object for all answers in a response; DATA_INCOMPLETE if required data is missing
 // src  docs/errors.md of the server (DATA_NOT_LOADED); RFC 9651: an item with parameters
-// note `data` is not enumerable on an answer: JSON.stringify, a spread, deep equality and a row that is stored hold what
-//      the API sent, and nothing else
+// note `data` is not enumerable on an answer. JSON.stringify, a spread, deep equality and a stored row
+//      therefore contain only what the API sent.
 
 import type { Lookup } from "./answers.ts";
 import { type ErrorDetails, InklingError } from "./errors.ts";
@@ -13,19 +13,28 @@ import type { DATA_OF, Open } from "./generated.ts";
 /** A flag, or "geolocation", whose data a lookup can require. */
 export type DataName = (typeof DATA_OF)[Lookup][number];
 
-/** How complete the data is that an answer was made from. */
+/** How complete the data behind an answer is. */
 export interface DataState {
-  /** No data at all is loaded for these: the flag is `false` for every value. */
+  /** Flags and answers without any loaded data. These flags are `false` for every value. */
   readonly missing: readonly Open<DataName>[];
-  /** Some of the feeds behind these could not be loaded: the flag may be `false` where it should not be. */
+  /**
+   * Flags and answers for which some feeds could not be loaded. These flags may be `false` when they should
+   * be true.
+   */
   readonly incomplete: readonly Open<DataName>[];
-  /** How many hours ago publishers made the data behind these, if the server has it; empty if the server sends no ages. */
+  /**
+   * Age in hours of the publishers' data behind each flag or answer, if it is known. Empty if the server does not send
+   * ages.
+   */
   readonly ageHours: Readonly<Partial<Record<Open<DataName>, number>>>;
-  /** The server's release of data; undefined if something on the way removed Inkling-Data-Version. */
+  /** The server's data release. Undefined if a proxy removed Inkling-Data-Version. */
   readonly version: string | undefined;
 }
 
-/** What an answer has beside the members of the API: not enumerable, so not in its JSON. */
+/**
+ * What an answer contains in addition to the API's members. It is not enumerable, so it is not part of the answer's
+ * JSON.
+ */
 export interface WithData {
   readonly data: DataState;
 }
@@ -44,7 +53,7 @@ export function readDataState(headers: Headers): DataState {
   });
 }
 
-/** "geolocation:171d" or "is_proxy:3h"; other units, which a later server may use, are left out. */
+/** Parses "geolocation:171d" or "is_proxy:3h". Skips other units, which a later server may use. */
 function readAge(text: string): [name: string, hours: number][] {
   const [, name, count, unit] = /^([a-z_]+):(\d+)([hd])$/.exec(text) ?? [];
   return name === undefined ? [] : [[name, Number(count) * (unit === "d" ? 24 : 1)]];
@@ -54,7 +63,7 @@ export function withData<T>(answer: T, data: DataState): T & WithData {
   return Object.defineProperty(answer, "data", { value: data, enumerable: false }) as T & WithData;
 }
 
-/** Is everything there? Without a version the header for the state may have been removed as well. */
+/** Is all required data complete? If the version header is missing, the state header may also have been removed. */
 export function isComplete(required: readonly DataName[], data: DataState): boolean {
   return required.length === 0 || (data.version !== undefined && lackingIn(required, data).length === 0);
 }
@@ -63,7 +72,7 @@ function lackingIn(required: readonly DataName[], { missing, incomplete }: DataS
   return required.filter((name) => missing.includes(name) || incomplete.includes(name));
 }
 
-/** @throws DATA_INCOMPLETE */
+/** @throws InklingError DATA_INCOMPLETE if required data is missing or incomplete */
 export function requireData(required: readonly DataName[], data: DataState, details: ErrorDetails): void {
   if (isComplete(required, data)) return;
   const lacking = lackingIn(required, data);
@@ -72,8 +81,8 @@ export function requireData(required: readonly DataName[], data: DataState, deta
     const what = isMissing ? "The server has no data for" : "The server's data is incomplete for";
     throw new InklingError("DATA_INCOMPLETE", `${what} ${lacking.join(", ")}`, details);
   }
-  throw new InklingError("DATA_INCOMPLETE", "It is not known whether the server has all data", {
+  throw new InklingError("DATA_INCOMPLETE", "The client cannot tell whether the server has all data", {
     ...details,
-    hint: "the answer has no Inkling-Data-Version header: a proxy removes it, and Inkling-Data-State with it",
+    hint: "the answer has no Inkling-Data-Version header: a proxy removes it, and probably Inkling-Data-State as well",
   });
 }

@@ -1,27 +1,28 @@
-// errors.ts: the one error class of lookups.
+// errors.ts: the error class of all lookups.
 //
-// in   a problem document of the server, or a failure that the client detects
-// out  InklingError: a stable `code`, the status, the request's id, and a hint: what to do
-// note Messages never quote a key, an address or an email address: errors end up in logs.
+// in   a problem document from the server, or a failure that the client detects
+// out  InklingError: a stable `code`, the status, the request's id, and a hint that says what to do
+// note Messages never quote a key, an address or an email address, because errors end up in logs.
 
 import { CLIENT_HINTS, SERVER_HINTS } from "./error-codes.ts";
 
 export type ServerCode = keyof typeof SERVER_HINTS;
 export type ClientCode = keyof typeof CLIENT_HINTS;
-/** Later servers may have further codes. */
+/** The error codes. Later servers may return other codes. */
 export type ErrorCode = ServerCode | ClientCode | (string & {});
 
 const HINTS: Readonly<Record<string, string>> = { ...SERVER_HINTS, ...CLIENT_HINTS };
 
-/** Worth a retry; others fail again. */
+/** Statuses for which a retry may help. Requests with other statuses would fail again. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 const UNREACHED_CODES: ReadonlySet<string> = new Set<ClientCode>(["CONNECTION_FAILED", "TIMED_OUT"]);
-/** No answer, although the request and the options are right. */
+/** Codes of errors that leave a correct request without an answer. */
 const UNAVAILABLE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "ANSWER_UNREADABLE",
   "DATA_INCOMPLETE",
-  "KEY_EXPIRED", // it worked until now, and a form should keep working
-  // No visitor from the internet, but a health probe or a colleague in a VPN: nothing is known about their addresses.
+  "KEY_EXPIRED", // the key has worked until now, and a form should continue to work
+  // The sender is not a visitor from the internet, but a health probe or a colleague in a VPN. Nothing is known about
+  // such addresses.
   "IP_ADDRESS_RESERVED",
   "ADDRESS_UNKNOWN",
 ]);
@@ -31,24 +32,24 @@ export interface ErrorDetails {
   readonly requestId?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
-  /** Instead of the code's own. */
+  /** Replaces the code's own hint. */
   readonly hint?: string;
 }
 
-/** A lookup failed. Decide by `code`; `message` and `hint` are for people. */
+/** A lookup failed. Programs should check `code`; `message` and `hint` are for people. */
 export class InklingError extends Error {
   override readonly name = "InklingError";
   readonly code: ErrorCode;
   /**
-   * Of the HTTP response, if there was one. Not `status`: Express and Fastify respond to their visitors with an error's
-   * `status`, and a refused key is not the visitor's fault.
+   * Status of the HTTP response, if there was one. It is not called `status`, because Express and Fastify would send an
+   * error's `status` to their visitors, and a refused key is not the visitor's fault.
    */
   readonly httpStatus: number | undefined;
-  /** As in the server's log. */
+  /** The request id, as in the server's log. */
   readonly requestId: string | undefined;
-  /** From the server's Retry-After. */
+  /** Seconds from the server's Retry-After header. */
   readonly retryAfterSeconds: number | undefined;
-  /** What to do about it. */
+  /** What to do about the error. */
   readonly hint: string;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
@@ -57,7 +58,7 @@ export class InklingError extends Error {
     this.httpStatus = details.status;
     this.requestId = details.requestId;
     this.retryAfterSeconds = details.retryAfterSeconds;
-    this.hint = details.hint ?? HINTS[code] ?? "look this code up in the server's docs/errors.md";
+    this.hint = details.hint ?? HINTS[code] ?? "look up this code in the server's docs/errors.md";
   }
 
   /** May the same request succeed a little later? */
@@ -70,18 +71,20 @@ export class InklingError extends Error {
     return this.httpStatus === 429;
   }
 
-  /** Can there be no answer, although the request is right? `onUnavailable` applies to these. */
+  /** Is there no answer although the request is correct? `onUnavailable` applies to these errors. */
   get isUnavailable(): boolean {
     return UNAVAILABLE_CODES.has(this.code) || this.isRetryable;
   }
 }
 
-/** Was there no response, or not all of one? */
+/** Was there no response, or only part of one? */
 export function isUnreached({ code }: InklingError): boolean {
   return UNREACHED_CODES.has(code);
 }
 
-/** A problem document (RFC 9457) as the server writes it, alone or instead of one value's answer. */
+/**
+ * A problem document (RFC 9457) as the server writes it, either as the whole response or instead of one value's answer.
+ */
 export interface Problem {
   readonly code: string;
   readonly status: number;
@@ -90,7 +93,7 @@ export interface Problem {
   readonly request_id?: string | undefined;
 }
 
-/** Answers have no `code` and no `status`. */
+/** Is this a problem document? Answers contain neither `code` nor `status`. */
 export function isProblem(value: unknown): value is Problem {
   if (typeof value !== "object" || value === null) return false;
   const { code, status, title } = value as Partial<Record<keyof Problem, unknown>>;

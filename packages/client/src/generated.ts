@@ -53,7 +53,7 @@ export interface EmailVerdict {
   readonly valid: boolean;
   /** The domain belongs to a disposable-email provider. Inkling decides this for invalid addresses, too, if they have a readable domain. */
   readonly disposable: boolean;
-  /** The entry that matched, then the service that runs it; empty when not disposable. */
+  /** The list entry that matched, then the service behind that domain; empty if not disposable. */
   readonly providers: readonly string[];
 }
 
@@ -72,7 +72,7 @@ export interface PlaceEvidence {
   readonly label: EvidenceLabel;
   /** What the entry does to the answer (effects). */
   readonly effect: Effect;
-  /** Members of the answer that it filled in. */
+  /** Members of the answer filled in by this entry. */
   readonly members?: readonly string[];
   /** Rule that cancelled the entry's effect, or how a member was filled in. */
   readonly why?: string;
@@ -80,7 +80,7 @@ export interface PlaceEvidence {
   readonly network?: string;
   /** When Inkling fetched the copy, or when the file was put into the mirror. */
   readonly fetched_at?: string;
-  /** When the publisher published that copy. */
+  /** When the publisher released that copy. */
   readonly published_at?: string;
 }
 
@@ -92,9 +92,9 @@ export interface ReputationEvidence {
   readonly label: EvidenceLabel;
   /** What the entry does to the answer (effects). */
   readonly effect: Effect;
-  /** Flags that it sets or removes. */
+  /** Flags that the entry sets or removes. */
   readonly flags?: readonly Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable">[];
-  /** Members of the answer that it filled in. */
+  /** Members of the answer filled in by this entry. */
   readonly members?: readonly string[];
   /** The override's id. */
   readonly id?: string;
@@ -104,7 +104,7 @@ export interface ReputationEvidence {
   readonly network?: string;
   /** When Inkling fetched the copy, or when the file was put into the mirror. */
   readonly fetched_at?: string;
-  /** When the publisher published that copy. */
+  /** When the publisher released that copy. */
   readonly published_at?: string;
 }
 
@@ -116,13 +116,13 @@ export interface EmailEvidence {
   readonly label: EvidenceLabel;
   /** What the entry does to the answer (effects). */
   readonly effect: Effect;
-  /** Flags that it sets or removes. */
+  /** Flags that the entry sets or removes. */
   readonly flags?: readonly Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable">[];
   /** The override's id. */
   readonly id?: string;
-  /** Popular domain that the person probably meant, or domain that the name looks like. */
+  /** Popular domain that the person probably meant, or domain that the name imitates. */
   readonly did_you_mean?: string;
-  /** Weight of the feed, if feeds disagree (policy for mail domains). */
+  /** The feed's weight, if feeds disagree (policy for mail domains). */
   readonly weight?: number;
   /** Rule that cancelled the entry's effect, or how a member was filled in. */
   readonly why?: string;
@@ -132,7 +132,7 @@ export interface EmailEvidence {
   readonly mail_host?: string;
   /** When Inkling fetched the copy, or when the file was put into the mirror. */
   readonly fetched_at?: string;
-  /** When the publisher published that copy. */
+  /** When the publisher released that copy. */
   readonly published_at?: string;
 }
 
@@ -153,7 +153,7 @@ export interface Network {
   readonly organization?: string;
   /** `hosting`, `isp`, `mobile`, `education`, `government` or `business` (how it is decided). `unknown` if no rule applies or rules disagree: 10 % of announced IPv4, 30 % of IPv6. */
   readonly kind: Open<"hosting" | "isp" | "mobile" | "education" | "government" | "business" | "unknown">;
-  /** True if the operator publishes that many people share one address. */
+  /** True if the operator declares that many people share one address. */
   readonly shared: boolean;
   /** Services that operators publish for the network. Later versions may add values. */
   readonly services: readonly Open<"cdn" | "crawler" | "mail_sender" | "monitor" | "relay" | "resolver" | "webhook_sender">[];
@@ -169,9 +169,9 @@ export interface WithNetwork {
 
 /** What `subject: true` adds to an answer about an address. */
 export interface WithSubject {
-  /** Only with `include=subject`: the address that was looked up, in normal form. */
+  /** Only with `include=subject`: the address that was looked up, normalized. */
   readonly ip: string;
-  /** Only with `include=subject`: the network that shares this answer in the data. */
+  /** Only with `include=subject`: the network in the data that has this answer. */
   readonly prefix: string;
 }
 
@@ -186,7 +186,7 @@ export type FactValues = Readonly<Record<string, string | number | boolean | rea
 
 /** A visitor: an event with an address, an email address, or both. */
 export interface AssessmentInput {
-  /** What the visitor does: `sign_up`, `login`, `checkout` or a name that you choose. */
+  /** What the visitor is doing: `sign_up`, `login`, `checkout` or a name of your choice. */
   readonly event: string;
   /** The visitor's address. */
   readonly ip?: string;
@@ -196,11 +196,11 @@ export interface AssessmentInput {
   readonly user_agent?: string;
   /** Your name for the visitor or the attempt: at most 128 characters, without control characters. Stored with the decision. */
   readonly ref?: string;
-  /** The country of the card or the account, as ISO 3166-1 alpha-2. */
+  /** The country of the card or account, as ISO 3166-1 alpha-2. */
   readonly expected_country?: string;
-  /** Where and when you last saw the account, to compute its speed of travel. */
-  readonly previous?: { readonly latitude: number; readonly longitude: number; /** Kilometres; by default the radius of the current location. */ readonly accuracy_radius?: number; /** The time, with an offset: 2026-11-23T09:00:00Z. */ readonly at: string; };
-  /** At most 32 facts of your own, as the ruleset declares them: texts, numbers, booleans and lists of texts. */
+  /** Where and when you last saw the account, to compute the travel speed. */
+  readonly previous?: { readonly latitude: number; readonly longitude: number; /** Accuracy radius in kilometres; by default the radius of the current location. */ readonly accuracy_radius?: number; /** The time, with an offset: 2026-11-23T09:00:00Z. */ readonly at: string; };
+  /** At most 32 facts of your own, as declared in the ruleset: strings, numbers, booleans and lists of strings. */
   readonly facts?: FactValues;
 }
 
@@ -225,7 +225,7 @@ export interface Assessment {
   readonly action: Action;
   /** True if a rule asks for a manual review. */
   readonly review: boolean;
-  /** 1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. It is not a probability. */
+  /** 1 - (1 - weight) * (1 - weight) ... over the reasons, rounded to two decimals. It is not a probability. */
   readonly score: number;
   /** The reasons behind the score. Later versions may add codes. */
   readonly reasons: readonly Reason[];
@@ -233,11 +233,11 @@ export interface Assessment {
   readonly rule: string | null;
   /** What each shadow rule would have decided. Shadow rules never change the action. */
   readonly shadow: readonly ShadowRule[];
-  /** Missing data. The visitor may look more innocent than they are. */
+  /** Data that was missing. The visitor may be riskier than the answer suggests. */
   readonly degraded: readonly DegradedData[];
   /** The ruleset's number; 0 before the first one is published. */
   readonly ruleset: number;
-  /** The release of the data. */
+  /** The data release. */
   readonly data_version: string;
 }
 

@@ -1,4 +1,4 @@
-// @inkling/client: the client of an Inkling server.
+// @inkling/client: the client for an Inkling server.
 
 export type * from "./answers.ts";
 export type { AssessmentResult, AssessOptions, WithLookups } from "./assess.ts";

@@ -1,9 +1,11 @@
-// ip.ts: addresses and networks, to tell proxies from visitors.
+// ip.ts: parses addresses and networks, to distinguish proxies from visitors.
 //
 // in   "203.0.113.9", "2001:db8::1"; "10.0.0.0/8"
-// out  a family and a number; IPv4-mapped IPv6 addresses (::ffff:0:0/96) become the IPv4 address that they contain
+// out  a family and a number; IPv4-mapped IPv6 addresses (::ffff:0:0/96) become the IPv4 address that they
+//      contain
 // err  none thrown: undefined means "not an address"
-// src  RFC 4291 2.2; no leading zeros, no short forms. The server's parser is the same: a test compares them
+// src  RFC 4291 2.2; no leading zeros, no short forms. The server's parser behaves the same, and a test
+//      compares them
 
 export interface Ip {
   readonly bits: 32 | 128;
@@ -12,14 +14,14 @@ export interface Ip {
 
 export interface Network {
   readonly ip: Ip;
-  /** 0 to 32, or 0 to 128. */
+  /** Prefix length: 0 to 32 for IPv4, or 0 to 128 for IPv6. */
   readonly prefix: number;
 }
 
 const MAPPED = 0xffffn;
 const QUAD = /^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})$/;
 
-/** Exactly one address, without port, zone, brackets or white space. */
+/** Parses exactly one address, without port, zone, brackets or white space. */
 export function parseIp(text: string): Ip | undefined {
   if (!text.includes(":")) {
     const value = parseQuad(text);
@@ -49,7 +51,7 @@ function parseGroups(text: string): number[] | undefined {
   return [...head, ...new Array<number>(8 - head.length - tail.length).fill(0), ...tail];
 }
 
-/** @param mayEndInQuad only the end of an address may be written as IPv4 */
+/** @param mayEndInQuad true for the second half, because only the end of an address may be written as IPv4 */
 function parseHalf(text: string, mayEndInQuad: boolean): number[] | undefined {
   if (text === "") return [];
   const groups: number[] = [];
@@ -66,7 +68,7 @@ function parseHalf(text: string, mayEndInQuad: boolean): number[] | undefined {
   return groups;
 }
 
-/** "10.0.0.0/8", or a single address. Undefined also when bits are set after the prefix. */
+/** Parses "10.0.0.0/8" or a single address. Also returns undefined if host bits are set. */
 export function parseNetwork(text: string): Network | undefined {
   const [address = "", length, ...more] = text.split("/");
   const ip = parseIp(address);
@@ -84,7 +86,10 @@ export function isIn({ ip: network, prefix }: Network, ip: Ip): boolean {
   return network.bits === ip.bits && network.value >> rest === ip.value >> rest;
 }
 
-/** Dotted quad; IPv6 in eight groups, zeros not shortened: for requests, not for people. */
+/**
+ * Formats IPv4 as a dotted quad, and IPv6 as eight groups without shortening zeros. For requests, not for
+ * people.
+ */
 export function formatIp({ bits, value }: Ip): string {
   const parts = bits === 32 ? 4 : 8;
   const width = BigInt(bits / parts);

@@ -1,4 +1,5 @@
-// lookups.ts: what an application calls, whoever answers: this client, or @inkling/local in the application's process.
+// lookups.ts: the methods that an application calls. They are the same for this client and for @inkling/local, which
+// answers in the application's process.
 
 import type { Answer, Extras, Lookup } from "./answers.ts";
 import type { AssessmentResult, AssessOptions } from "./assess.ts";
@@ -10,9 +11,9 @@ import type { IfUnavailable, OnUnavailable } from "./unavailable.ts";
 /** Options of one lookup. */
 export interface LookupOptions extends Omit<Extras, "checks"> {
   readonly signal?: AbortSignal;
-  /** Instead of the client's. */
+  /** Time limit in milliseconds, which replaces the client's limit. */
   readonly timeoutMs?: number;
-  /** Instead of the client's. */
+  /** Required data, which replaces the client's `require`. */
   readonly require?: readonly DataName[];
 }
 
@@ -20,36 +21,42 @@ export interface EmailOptions extends Omit<LookupOptions, "network" | "subject">
 
 export interface BatchOptions extends Extras {
   readonly signal?: AbortSignal;
-  /** The longest silence of the server, in milliseconds; 30,000. */
+  /** Maximum milliseconds without data from the server. The default is 30,000. */
   readonly timeoutMs?: number;
-  /** Instead of the client's. Where data is missing the batch throws DATA_INCOMPLETE. */
+  /** Required data, which replaces the client's `require`. If data is missing, the batch throws DATA_INCOMPLETE. */
   readonly require?: readonly DataName[];
-  /** Values in one request, 1 to 1,000; 1,000. */
+  /** Number of values in one request, from 1 to 1,000. The default is 1,000. */
   readonly size?: number;
-  /** Requests under way at once; 4. */
+  /** Number of requests in progress at once. The default is 4. */
   readonly concurrency?: number;
-  /** How long a value of a slow source waits for more to share its request, in milliseconds; 20. */
+  /**
+   * Milliseconds that a value from a slow source waits for more values to share its request. The default is
+   * 20.
+   */
   readonly lingerMs?: number;
 }
 
-/** The answer of a lookup with these options, and `data`: how complete the data behind it is. */
+/** A lookup's answer with these options, and `data`: how complete the data behind it is. */
 export type LookupResult<L extends Lookup, O extends Extras = Record<never, never>> = Answer<L, O> & WithData;
 
-/** The three lookups, of one value or of any number, and decisions about visitors. */
+/** The three lookups, each for one value or any number of values, and decisions about visitors. */
 export interface Lookups<P extends OnUnavailable = "throw"> {
   /** What a lookup does when the service is unavailable. */
   readonly onUnavailable: P;
-  /** Where an address is; undefined for a public address whose place is unknown. */
+  /** Looks up where an address is. Returns undefined for a public address whose location is unknown. */
   geolocate<const O extends LookupOptions>(
     ip: string,
     options?: O,
   ): Promise<LookupResult<"geolocate", O> | undefined | IfUnavailable<P>>;
-  /** Whether an address can be trusted. */
+  /** Looks up whether an address can be trusted. */
   reputation<const O extends LookupOptions>(
     ip: string,
     options?: O,
   ): Promise<LookupResult<"reputation", O> | IfUnavailable<P>>;
-  /** Whether an email address is valid, and whether it is disposable. Invalid syntax is an answer, not an error. */
+  /**
+   * Looks up whether an email address is valid, and whether it is disposable. Invalid syntax is an answer,
+   * not an error.
+   */
   email<const O extends EmailOptions>(
     address: string,
     options?: O,
@@ -59,7 +66,9 @@ export interface Lookups<P extends OnUnavailable = "throw"> {
     input: AssessmentInput,
     options?: O,
   ): Promise<AssessmentResult<O> | IfUnavailable<P>>;
-  /** Any number of values, in order: one result for each, its answer or the error of that value only. */
+  /**
+   * Looks up any number of values in order. Returns one result for each: the answer, or an error about that value only.
+   */
   batch<L extends Lookup, const O extends BatchOptions>(
     lookup: L,
     values: Iterable<string> | AsyncIterable<string>,

@@ -1,6 +1,6 @@
-// options.ts: options of a client, checked when it is made.
+// options.ts: the options of a client, checked when the client is created.
 //
-// err  TypeError that names the option; it never quotes the key
+// err  TypeError, which names the wrong option; it never quotes the key
 
 import type { Extras } from "./answers.ts";
 import type { DataName } from "./data-state.ts";
@@ -8,33 +8,37 @@ import { DATA_OF } from "./generated.ts";
 import { ON_UNAVAILABLE, type OnUnavailable, type Verdict } from "./unavailable.ts";
 
 export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
-  /** The server: "http://127.0.0.1:8080". A path in it is kept. */
+  /** The server's URL: "http://127.0.0.1:8080". A path in it is kept. */
   readonly url: string | URL;
-  /** `ink_live_…`, or `ink_test_…` for the sandbox; null when a proxy at `url` adds the key. */
+  /** `ink_live_…`, or `ink_test_…` for the sandbox; null if a proxy at `url` adds the key. */
   readonly key: string | null;
   /**
-   * What a lookup does when the service is unavailable. "throw" (the default): it throws. "allow" and "deny": it
-   * returns an `Unavailable`, for which `denies()` is false or true.
+   * What a lookup does when the service is unavailable. With "throw", the default, it throws. With "allow"
+   * and "deny", it returns an `Unavailable`, for which `denies()` is false or true.
    */
   readonly onUnavailable?: P;
   /**
-   * What `denies()` returns while the server throttles this client's key (RATE_LIMITED, QUOTA_EXCEEDED): "deny", the
-   * default, means true. Otherwise a visitor who sends many requests would exhaust the key's rate and be let in. Only
-   * together with `onUnavailable: "allow"` or `"deny"`; with "throw" a throttled lookup throws.
+   * What `denies()` returns while the server throttles this client's key (RATE_LIMITED, QUOTA_EXCEEDED). The
+   * default, "deny", means true. Otherwise a visitor could exhaust the key's rate with many requests and be
+   * let in. This option needs `onUnavailable: "allow"` or `"deny"`; with "throw", a throttled lookup throws.
    */
   readonly onThrottled?: Verdict;
   /**
-   * Flags that must have complete data, or "geolocation": a lookup whose answer lacks a feed for one is unavailable
-   * (DATA_INCOMPLETE), instead of `false` for everybody on that list. None by default.
+   * Flags, or "geolocation", that must have complete data. If a feed for one of them is missing, the lookup is
+   * unavailable (DATA_INCOMPLETE). Otherwise, the flag would be `false` for everyone on that feed's list. By default,
+   * no data is required.
    */
   readonly require?: readonly DataName[];
-  /** The longest time of a lookup with its retries, in milliseconds; 3,000. */
+  /** Maximum duration of a lookup with its retries, in milliseconds. The default is 3,000. */
   readonly timeoutMs?: number;
-  /** Retries after the first try; 2. */
+  /** Retries after the first attempt. The default is 2. */
   readonly retries?: number;
-  /** Cached answers about addresses; 1,000. 0 disables the cache. Answers about email addresses are never cached. */
+  /**
+   * Maximum number of cached answers about addresses. The default is 1,000, and 0 disables the cache. Answers
+   * about email addresses are never cached.
+   */
   readonly cacheEntries?: number;
-  /** Instead of the runtime's own. */
+  /** Replaces the runtime's own fetch. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
@@ -49,7 +53,7 @@ export interface ReadOptions<P extends OnUnavailable> {
   readonly cacheEntries: number;
 }
 
-/** A `Record` of all names, so that TypeScript reports an option that is missing here. */
+/** A `Record` of all names, so that TypeScript reports a missing option. */
 const CLIENT_OPTIONS: Readonly<Record<keyof InklingOptions, true>> = {
   url: true,
   key: true,
@@ -73,12 +77,15 @@ export function readOptions<P extends OnUnavailable>(options: InklingOptions<P>)
   if (onThrottled !== undefined && onThrottled !== "allow" && onThrottled !== "deny")
     throw wrong("onThrottled", 'must be "allow" or "deny"');
   if (onThrottled !== undefined && onUnavailable === "throw")
-    throw wrong("onThrottled", 'has no effect with onUnavailable "throw": set that to "allow" or "deny"');
-  // null must be explicit: a variable that is not set is undefined
+    throw wrong(
+      "onThrottled",
+      'has no effect with onUnavailable "throw": set onUnavailable to "allow" or "deny"',
+    );
+  // null must be explicit, because a variable that is not set is undefined
   if (options.key !== null && (typeof options.key !== "string" || !KEY.test(options.key)))
     throw wrong(
       "key",
-      "must be a whole key, ink_live_… or ink_test_…: is the variable set that it comes from?",
+      "must be a whole key, ink_live_… or ink_test_…: check that the variable with the key is set",
     );
   return {
     base: readBase(options.url),
@@ -100,23 +107,29 @@ function readBase(url: string | URL): string {
     throw wrong("url", "must be the server's address, such as http://127.0.0.1:8080");
   }
   if (!/^https?:$/.test(parsed.protocol)) throw wrong("url", "must begin with http:// or https://");
-  if (parsed.username !== "" || parsed.password !== "") throw wrong("url", "must hold no user name");
-  if (parsed.search !== "" || parsed.hash !== "") throw wrong("url", "must hold no query and no fragment");
+  if (parsed.username !== "" || parsed.password !== "") throw wrong("url", "must not contain a user name");
+  if (parsed.search !== "" || parsed.hash !== "") throw wrong("url", "must not contain a query or fragment");
   return parsed.href.replace(/\/+$/, "");
 }
 
-/** A name that no data has would never be missing: it is refused. */
+/** Refuses a name that does not stand for any data, because it would never be reported as missing. */
 export function readRequire(value: readonly DataName[], allowed: readonly DataName[]): readonly DataName[] {
   if (!Array.isArray(value) || !value.every((name) => allowed.includes(name)))
-    throw wrong("require", `must be a list; here it may hold ${allowed.map((it) => `"${it}"`).join(", ")}`);
+    throw wrong(
+      "require",
+      `must be a list; the values allowed here are ${allowed.map((it) => `"${it}"`).join(", ")}`,
+    );
   return [...value];
 }
 
-/** Of a lookup or batch: what the answer has in addition to its own members. */
+/** Options of a lookup or batch that add members to the answer. */
 export const INCLUDED = ["evidence", "network", "subject"] as const;
 const OTHERS: readonly string[] = ["signal", "timeoutMs", "require", "size", "concurrency", "lingerMs"];
 
-/** A misspelt extra would be missing in every answer: it is refused. @throws TypeError */
+/**
+ * Refuses a misspelt extra, which would otherwise be missing from every answer.
+ * @throws TypeError
+ */
 export function checkExtras(extras: Extras): void {
   for (const name in extras) {
     const value: unknown = extras[name as keyof Extras];
@@ -124,13 +137,13 @@ export function checkExtras(extras: Extras): void {
       if (value !== undefined && typeof value !== "boolean") throw wrong(name, "must be true or false");
     } else if (name === "checks") {
       if (value !== undefined && !(Array.isArray(value) && value.every((check) => check === "mx")))
-        throw wrong("checks", 'must be a list; it may hold "mx"');
+        throw wrong("checks", 'must be a list; the only value allowed is "mx"');
     } else if (!OTHERS.includes(name))
       throw wrong(
         name,
         name === "include"
-          ? "is no option: set evidence, network or subject to true, as in { network: true }"
-          : `is no option of a lookup; there are ${[...INCLUDED, "checks", ...OTHERS].join(", ")}`,
+          ? "is not an option: set evidence, network or subject to true, as in { network: true }"
+          : `is not an option of a lookup. The options are ${[...INCLUDED, "checks", ...OTHERS].join(", ")}`,
       );
   }
 }
@@ -142,8 +155,8 @@ export function readNumber(name: string, value: number, least: number, most: num
 }
 
 /**
- * A misspelt option would silently keep its default, so it is refused.
- * @throws TypeError that names the first unknown option and those that exist
+ * Refuses a misspelt option, which would otherwise silently keep its default.
+ * @throws TypeError, which names the first unknown option and the options that exist
  */
 export function refuseUnknown(
   options: object,

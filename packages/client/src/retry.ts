@@ -1,13 +1,13 @@
-// retry.ts: how long to wait before the next try.
+// retry.ts: computes how long to wait before the next attempt.
 //
 // src  RFC 9110 10.2.3 (Retry-After: seconds or a date)
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** Clients that were refused together should not retry together. */
+/** Maximum random extra wait, as a share of the wait. Clients that were refused together should not retry together. */
 const SPREAD = 0.25;
 
-/** Seconds, at least 0; undefined without the header or when it cannot be read. */
+/** Returns seconds, at least 0, or undefined if the header is missing or cannot be read. */
 export function parseRetryAfter(header: string | null, nowMs: number): number | undefined {
   if (header === null) return undefined;
   const text = header.trim();
@@ -17,10 +17,10 @@ export function parseRetryAfter(header: string | null, nowMs: number): number | 
 }
 
 /**
- * Milliseconds to wait: Retry-After and up to a quarter more; otherwise a random part of a pause that
- * doubles from one failure to the next.
- * @param failures before this pause, from 1
- * @param random from 0 to 1
+ * Returns the milliseconds to wait. With Retry-After, that is its time plus up to a quarter. Otherwise it is
+ * a random part of a pause that doubles with each failure.
+ * @param failures number of failures so far, at least 1
+ * @param random a number from 0 to 1
  */
 export function pauseMs(failures: number, retryAfterSeconds: number | undefined, random: number): number {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000 * (1 + SPREAD * random);

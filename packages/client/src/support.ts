@@ -1,4 +1,5 @@
-// @inkling/client/support: what @inkling/local shares with this client, so that answers and errors are of one kind.
+// @inkling/client/support: code that @inkling/local shares with this client, so that both give the same
+// answers and errors.
 
 export { checkVisitor } from "./assess.ts";
 export { inGroups } from "./batch.ts";

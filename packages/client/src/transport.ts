@@ -1,11 +1,11 @@
 // transport.ts: one request to the server, with retries.
 //
 // in   a request, the caller's signal, a time limit
-// out  what `read` makes of the response, whose status is 2xx or 304
-// err  InklingError; the signal's own reason when the caller aborts
-// note The circuit breaker is for lookups alone: batches wait and try again by design, and fail as a whole.
-//      Requests are lookups, so a repeated one changes nothing (it counts twice). Redirects are not followed: the API
-//      has none, and an email address must not be sent elsewhere.
+// out  what `read` returns for the response, whose status is 2xx or 304
+// err  InklingError; the signal's own reason if the caller aborts
+// note The circuit breaker is only for lookups. Batches wait and retry by design, and fail as a whole.
+//      Requests are lookups, so repeating one changes nothing, although it counts twice. Redirects are not
+//      followed: the API has none, and an email address must not be sent elsewhere.
 
 import { Breaker } from "./breaker.ts";
 import { type ErrorDetails, InklingError, isProblem, isUnreached, problemError } from "./errors.ts";
@@ -16,22 +16,22 @@ export interface Effects {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** From 0 to 1. */
+  /** A number from 0 to 1. */
   readonly random: () => number;
-  /** Resolves after so many milliseconds; rejects with the signal's reason. */
+  /** Resolves after this many milliseconds; rejects with the signal's reason. */
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
-  /** Failed lookups in a row that open the circuit breaker. */
+  /** Number of consecutive failed lookups that open the circuit breaker. */
   readonly breakAfter: number;
 }
 
 export interface ApiRequest {
-  /** With its query, from the server's root: "/v1/…". */
+  /** The path with its query, from the server's root: "/v1/…". */
   readonly path: string;
-  /** Makes it a POST. */
+  /** Makes the request a POST. */
   readonly body?: string;
   readonly contentType?: string;
   readonly accept: string;
-  /** Makes it conditional. */
+  /** Makes the request conditional. */
   readonly etag?: string | null;
   readonly idempotencyKey?: string;
 }
@@ -46,8 +46,9 @@ export interface SendLimits {
 export type Alive = () => void;
 
 /**
- * Runs `work` with a signal that is the caller's, and aborts after `limitMs` without a call of `alive`.
- * @throws TIMED_OUT, the caller's reason, or what `work` threw
+ * Runs `work` with a signal that aborts with the caller's signal, or after `limitMs` milliseconds without a call to
+ * `alive`.
+ * @throws TIMED_OUT, the caller's reason, or whatever `work` threw
  */
 export async function withTimeLimit<T>(
   limitMs: number,
@@ -77,11 +78,11 @@ export async function withTimeLimit<T>(
   } finally {
     clearTimeout(timer);
     caller?.removeEventListener("abort", onAbort);
-    controller.abort(); // frees the connection of a response that was not read to its end
+    controller.abort(); // frees the connection of a response that was not fully read
   }
 }
 
-/** {@link Effects.sleep} with the runtime's timers. */
+/** Implements {@link Effects.sleep} with the runtime's timers. */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
@@ -101,12 +102,12 @@ export class Transport {
   readonly effects: Effects;
   private readonly base: string;
   private readonly breaker: Breaker;
-  /** Private: not shown when a client is printed. */
+  /** Private, so that printing a client does not show it. */
   readonly #authorization: { readonly Authorization?: string };
 
   /**
-   * @param base the server's URL, without a slash at its end
-   * @param key null when a proxy in front of the server adds it
+   * @param base the server's URL without a trailing slash
+   * @param key null if a proxy in front of the server adds the key
    */
   constructor(base: string, key: string | null, effects: Effects) {
     this.base = base;
@@ -116,8 +117,9 @@ export class Transport {
   }
 
   /**
-   * Sends a request, and again after transient failures, all within `timeoutMs`. Each try but the last has half of it,
-   * so that one hanging connection does not use it up. While the circuit breaker is open nothing is sent.
+   * Sends a request and retries after transient failures, all within `timeoutMs`. Each attempt except the last may take
+   * half of that time, so that one hanging connection does not use it up. While the circuit breaker is open, nothing is
+   * sent.
    */
   async send<T>(
     request: ApiRequest,
@@ -146,7 +148,7 @@ export class Transport {
   ): Promise<T> {
     const { now, random, sleep } = this.effects;
     const deadline = now() + timeoutMs;
-    const leftMs = () => Math.min(timeoutMs, deadline - now()); // no more when the clock is set back
+    const leftMs = () => Math.min(timeoutMs, deadline - now()); // a clock that is set back adds no time
     for (let failures = 0; ; ) {
       const limitMs = failures < retries ? Math.min(leftMs(), timeoutMs / 2) : leftMs();
       try {
@@ -155,15 +157,15 @@ export class Transport {
         if (!(error instanceof InklingError) || !error.isRetryable || ++failures > retries) throw error;
         if (isProbe && isUnreached(error)) throw error;
         const pause = pauseMs(failures, error.retryAfterSeconds, random());
-        if (pause >= leftMs()) throw error; // too late for another try
+        if (pause >= leftMs()) throw error; // too late for another attempt
         await sleep(pause, signal);
       }
     }
   }
 
   /**
-   * One try.
-   * @throws InklingError for every status but 2xx and 304
+   * Makes one attempt.
+   * @throws InklingError for every status except 2xx and 304
    */
   async once(request: ApiRequest, signal: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = { ...this.#authorization, Accept: request.accept };
@@ -176,19 +178,22 @@ export class Transport {
       ...(request.body !== undefined && { body: request.body }),
       redirect: "manual",
       signal,
-      next: { revalidate: 0 }, // Next.js 14 caches its fetches for ever; others ignore it
+      next: { revalidate: 0 }, // Next.js 14 would otherwise cache the response forever; other runtimes ignore this
     } satisfies RequestInit & { next: object };
     const response = await this.unlessBroken(() => this.effects.fetch(this.base + request.path, init));
     if (response.ok || response.status === 304) return response;
     throw await this.refusal(response);
   }
 
-  /** Reads a body to its end. */
+  /** Reads the whole body. */
   text(response: Response): Promise<string> {
     return this.unlessBroken(() => response.text());
   }
 
-  /** Reads JSON. @throws ANSWER_UNREADABLE */
+  /**
+   * Reads JSON.
+   * @throws InklingError ANSWER_UNREADABLE if the body is not JSON
+   */
   async json(response: Response): Promise<{ text: string; value: unknown }> {
     const text = await this.text(response);
     const value = parseJson(text);
@@ -196,12 +201,12 @@ export class Transport {
     return { text, value };
   }
 
-  /** Turns what a runtime throws when a connection fails into one code. */
+  /** Turns a runtime's error about a failed connection into one code. */
   async unlessBroken<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (cause) {
-      if (cause instanceof InklingError) throw cause; // of a fetch that is our own: testing/
+      if (cause instanceof InklingError) throw cause; // from our own fetch in testing/
       throw new InklingError("CONNECTION_FAILED", "The server could not be reached", { cause });
     }
   }
@@ -219,8 +224,8 @@ export class Transport {
     const details = this.details(response);
     if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
       const hint =
-        "give `url` as it is after the redirect: https instead of http, the name that is redirected to";
-      return unreadable(response, "The server redirects", { ...details, hint });
+        "set `url` to the address after the redirect, for example https instead of http, or the new host name";
+      return unreadable(response, "The server returned a redirect", { ...details, hint });
     }
     const value = parseJson(await this.text(response));
     if (isProblem(value)) return problemError(value, details);
@@ -234,7 +239,7 @@ function unreadable(response: Response, message: string, details: ErrorDetails):
   return new InklingError("ANSWER_UNREADABLE", `${message}: ${type}`, details);
 }
 
-/** Undefined if it is not JSON. The parser's message is dropped: it quotes the text. */
+/** Returns undefined if the text is not JSON. Drops the parser's message, because it quotes the text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

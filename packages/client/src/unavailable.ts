@@ -1,7 +1,7 @@
-// unavailable.ts: the result of a lookup when the service is unavailable, and how a form should decide then.
+// unavailable.ts: the result of a lookup when the service is unavailable, and how a form should then decide.
 //
-// It has no member of an answer. TypeScript requires `instanceof Unavailable` before one is read; in JavaScript reading
-// one throws the error behind it with "deny", and is undefined with "allow".
+// The result has none of an answer's members. TypeScript requires a check with `instanceof Unavailable` before a member
+// is read. In JavaScript, reading a member throws the underlying error with "deny", and returns undefined with "allow".
 
 import { InklingError } from "./errors.ts";
 import { MEMBERS } from "./generated.ts";
@@ -12,7 +12,7 @@ export type OnUnavailable = (typeof ON_UNAVAILABLE)[number];
 /** What `denies()` returns for a lookup without an answer: "deny" means true. */
 export type Verdict = Exclude<OnUnavailable, "throw">;
 
-/** No answer: the service is unavailable. */
+/** There is no answer, because the service is unavailable. */
 export class Unavailable {
   readonly available = false;
   /** The client's `onUnavailable`, or its `onThrottled` while the server throttles the key. */
@@ -35,7 +35,7 @@ for (const member of [...MEMBERS, "data"]) {
   });
 }
 
-/** What `work` resolves to, or an `Unavailable` if `onUnavailable` or `onThrottled` applies to its failure. */
+/** Returns the result of `work`, or an `Unavailable` if `onUnavailable` or `onThrottled` applies to its failure. */
 export async function settle<T, P extends OnUnavailable>(
   onUnavailable: P,
   onThrottled: Verdict,
@@ -54,9 +54,9 @@ export async function settle<T, P extends OnUnavailable>(
 export type IfUnavailable<P extends OnUnavailable> = P extends "throw" ? never : Unavailable;
 
 /**
- * Should the visitor be refused? `refuses` decides on an answer, and the client's `onUnavailable` or
- * `onThrottled` without one.
- * @param answer of any lookup; undefined, for an address without a place, is never refused
+ * Should the visitor be refused? If there is an answer, `refuses` decides. If not, the client's
+ * `onUnavailable` or `onThrottled` decides.
+ * @param answer the answer of any lookup; undefined, for an address whose location is unknown, is never refused
  */
 export function denies<T>(
   answer: T,

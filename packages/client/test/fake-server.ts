@@ -1,4 +1,4 @@
-// fake-server.ts: a server for tests whose responses are scripted.
+// fake-server.ts: a server for tests, with scripted responses.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +11,7 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** What happens to one request. */
+/** The reaction to one request. */
 export type Step = (response: ServerResponse, request: ReceivedRequest) => void | Promise<void>;
 
 export interface FakeServer {
@@ -21,7 +21,7 @@ export interface FakeServer {
   close(): Promise<void>;
 }
 
-/** Requests get the steps one by one, and the last one for ever. */
+/** Each request gets the next step. The last step repeats forever. */
 export async function fakeServer(...steps: readonly Step[]): Promise<FakeServer> {
   const requests: ReceivedRequest[] = [];
   const server = createServer(async (request, response) => {
@@ -71,10 +71,10 @@ export const problem = (status: number, code: string, headers: Headers = {}): St
     headers,
   );
 
-/** As a proxy in front of nothing answers. */
+/** Answers as a proxy does when no application is behind it. */
 export const html = (status: number): Step => reply(status, "text/html", "<html><h1>It works!</h1></html>");
 
-/** Closes the connection without a word. */
+/** Closes the connection without a response. */
 export const cut: Step = (response) => void response.socket?.destroy();
 
 /** Never answers. */

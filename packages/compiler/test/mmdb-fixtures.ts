@@ -1,11 +1,11 @@
-// mmdb-fixtures.ts: small geolocation databases in the shapes that publishers use, made by our own writer.
+// mmdb-fixtures.ts: small geolocation databases in the formats that publishers use, created by the test writer.
 //
-// The names and addresses are made up or reserved for documentation, except where a network must be public
-// to be looked up. fixtures/feeds/dbip-city-lite.mmdb is DBIP_NESTED as a file; a test compares the two.
+// The names and addresses are made up or reserved for documentation, except where a network must be public to be looked
+// up. fixtures/feeds/dbip-city-lite.mmdb is DBIP_NESTED as a file; a test compares the two.
 
 import { double, float, uint16, writeMmdb } from "./mmdb-writer.ts";
 
-/** The eight members of ip-location-db's flat records, in its order and with its empty strings. */
+/** The eight members of ip-location-db's flat records, in the same order and with the same empty strings. */
 export function flat(city: string, country: string, state: string, latitude: number, longitude: number) {
   return {
     city,
@@ -19,7 +19,7 @@ export function flat(city: string, country: string, state: string, latitude: num
   };
 }
 
-/** DB-IP City as ip-location-db packs it: one file for IPv4. */
+/** DB-IP City as ip-location-db packs it. This is the IPv4 file. */
 export const FLAT_V4 = writeMmdb({
   ipVersion: 4,
   recordSize: 28,
@@ -34,7 +34,7 @@ export const FLAT_V4 = writeMmdb({
   ],
 });
 
-/** ... and one for IPv6. */
+/** The IPv6 file of the same database. */
 export const FLAT_V6 = writeMmdb({
   ipVersion: 6,
   recordSize: 28,
@@ -55,7 +55,9 @@ const country = (code: string, name: string) => ({
   ...names(name),
 });
 
-/** DB-IP City Lite as DB-IP publishes it: nested, one file for both families, no radius, zone or postal code. */
+/**
+ * DB-IP City Lite as DB-IP publishes it: nested, one file for both families, without radius, time zone or postal code.
+ */
 export const DBIP_NESTED = writeMmdb({
   ipVersion: 6,
   recordSize: 24,
@@ -85,7 +87,7 @@ export const DBIP_NESTED = writeMmdb({
   ],
 });
 
-/** MaxMind's members, all of those that we read and some that we do not. */
+/** MaxMind's format, with all members that Inkling reads and some that it does not. */
 export const MAXMIND_NESTED = writeMmdb({
   ipVersion: 6,
   recordSize: 28,
@@ -118,7 +120,7 @@ export const MAXMIND_NESTED = writeMmdb({
   ],
 });
 
-/** ip-location-db's databases of countries. */
+/** ip-location-db's country databases. */
 export const COUNTRY_V4 = writeMmdb({
   ipVersion: 4,
   recordSize: 24,

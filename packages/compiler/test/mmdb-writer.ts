@@ -1,14 +1,14 @@
-// mmdb-writer.ts: a small writer of MMDB files, for tests only: good ones from networks and values,
-// broken ones from raw nodes and raw bytes.
+// mmdb-writer.ts: a small writer of MMDB files, for tests only. It writes valid files from networks and values, and
+// broken files from raw nodes and bytes.
 //
-// in   networks as text with JavaScript values; or nodes, data bytes and metadata as they shall stand
+// in   networks as text with JavaScript values; or nodes, data bytes and metadata, which are written unchanged
 // out  the bytes of a file
-// err  Error on a test's own mistake
+// err  Error for a mistake in the test itself
 // note it shares no code with the reader, so that each can prove the other wrong
 
 import { type Prefix, parsePrefix } from "@inkling/engine";
 
-/** A value with the type that it is to be written as; plain values choose theirs. */
+/** A value with the type to write it as. Plain values choose their type. */
 export interface Typed {
   readonly as: "float" | "double" | "uint16" | "uint32" | "int32" | "uint64" | "uint128" | "raw";
   readonly value: number | bigint | readonly number[];
@@ -18,30 +18,30 @@ export const double = (value: number): Typed => ({ as: "double", value });
 export const uint16 = (value: number): Typed => ({ as: "uint16", value });
 export const uint64 = (value: bigint): Typed => ({ as: "uint64", value });
 export const uint128 = (value: bigint): Typed => ({ as: "uint128", value });
-/** Bytes that stand in the section as they are. */
+/** Bytes that are written to the section unchanged. */
 export const raw = (...value: number[]): Typed => ({ as: "raw", value });
 
 export interface Parts {
   readonly nodes: readonly (readonly [left: number, right: number])[];
   readonly recordSize: 24 | 28 | 32;
   readonly data: readonly number[];
-  /** Written over the usual metadata; undefined takes a member out. */
+  /** Overrides the usual metadata. Undefined removes a member. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 export interface Database {
   readonly ipVersion: 4 | 6;
   readonly recordSize: 24 | 28 | 32;
-  /** IPv4 networks of an IPv6 database as "::192.0.2.0/120". Longer ones win over shorter ones. */
+  /** IPv4 networks of an IPv6 database are written as "::192.0.2.0/120". Longer prefixes win over shorter ones. */
   readonly networks: readonly (readonly [network: string, value: unknown])[];
-  /** Networks whose record is the node of ::/96. */
+  /** Networks whose record points at the node of ::/96. */
   readonly aliases?: readonly string[];
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 export const MARKER = [0xab, 0xcd, 0xef, ...Buffer.from("MaxMind.com")];
 
-/** A good file: equal strings and equal records are written once and pointed at, as MaxMind's writer does. */
+/** Writes a valid file. Like MaxMind's writer, it writes equal strings and equal records once and points at them. */
 export function writeMmdb(database: Database): Uint8Array {
   const section = new Section();
   const root = new Node();
@@ -58,7 +58,7 @@ export function writeMmdb(database: Database): Uint8Array {
   });
 }
 
-/** A file of exactly these parts. */
+/** Writes a file of exactly these parts. */
 export function assemble(parts: Parts): Uint8Array {
   const metadata: Record<string, unknown> = {
     binary_format_major_version: uint16(2),
@@ -82,7 +82,7 @@ export function assemble(parts: Parts): Uint8Array {
   ]);
 }
 
-/** One value, without pointers. */
+/** Encodes one value, without pointers. */
 export function encode(value: unknown): number[] {
   if (typeof value === "string") return [...control(2, Buffer.byteLength(value)), ...Buffer.from(value)];
   if (typeof value === "boolean") return control(14, value ? 1 : 0);
@@ -101,7 +101,7 @@ export function encode(value: unknown): number[] {
   ];
 }
 
-/** A pointer in the shortest form. */
+/** Encodes a pointer in its shortest form. */
 export function pointer(offset: number): Typed {
   if (offset < 2048) return raw(0x20 | (offset >> 8), offset & 255);
   const middle = offset - 2048;
@@ -111,7 +111,7 @@ export function pointer(offset: number): Typed {
   return raw(0x38, (offset >>> 24) & 255, (offset >> 16) & 255, (offset >> 8) & 255, offset & 255);
 }
 
-/** Control byte, extended type and size. */
+/** Encodes control byte, extended type and size. */
 export function control(type: number, size: number): number[] {
   const [code, rest] =
     size < 29
@@ -147,12 +147,12 @@ function isTyped(value: unknown): value is Typed {
   return typeof value === "object" && value !== null && "as" in value && "value" in value;
 }
 
-/** A data section that grows, and knows where it has what. */
+/** A growing data section that remembers the offset of each value. */
 class Section {
   readonly bytes: number[] = [];
   private readonly known = new Map<string, number>();
 
-  /** Writes a value unless it is there, strings inside it likewise; returns its offset. */
+  /** Writes a value, and the strings in it, unless the section already has them. Returns the value's offset. */
   shared(value: unknown): number {
     const key = `record ${encode(value).join()}`;
     const at = this.known.get(key);
@@ -163,7 +163,7 @@ class Section {
     return offset;
   }
 
-  /** The value's bytes with pointers for the strings in it. */
+  /** Returns the value's bytes, with pointers for the strings in it. */
   private pointing(value: unknown): number[] {
     if (Array.isArray(value))
       return [...control(11, value.length), ...value.flatMap((item) => this.inner(item))];
@@ -220,7 +220,7 @@ function bit(words: Uint32Array, depth: number): 0 | 1 {
   return ((words[depth >>> 5]! >>> (31 - (depth & 31))) & 1) as 0 | 1;
 }
 
-/** Numbers nodes from the root, each once, and turns their slots into records. */
+/** Numbers the nodes from the root, each once, and turns their slots into records. */
 function number(root: Node): [number, number][] {
   const ids = new Map<Node, number>([[root, 0]]);
   const order = [root];

@@ -19,7 +19,7 @@ import type { Judgement } from "../src/policy/reputation.ts";
 
 export const PACKAGE = join(import.meta.dir, "..");
 
-/** Our own copies, as a machine without a publisher has them. */
+/** Inkling's own copies of the guard lists, as a machine without publishers has them. */
 export const GUARDS = GUARD_FEEDS.flatMap(({ id, label, own, ownFormat, format }): NetworkClaims[] => {
   if (own === undefined) return [];
   const { networks } = parseNetworks(ownFormat ?? format, readFileSync(join(PACKAGE, own)));
@@ -34,7 +34,7 @@ export function networks(texts: readonly string[]): Prefix[] {
   });
 }
 
-/** What each list of these tests knows. */
+/** Returns the label of each list in these tests. */
 export function labelOf(feed: string, subject: NetworkSubject): Label {
   if (feed.startsWith("spamhaus-drop")) return "criminal_network";
   if (feed === "feodo-recommended") return "botnet_c2";

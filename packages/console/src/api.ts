@@ -1,10 +1,11 @@
 // api.ts: requests to the admin API with the session's cookie and secret.
 //
-// err  ApiError; an aborted request remains an AbortError
-// note a session that has ended is announced by the event LOGGED_OUT on `window`
+// err  ApiError; an aborted request throws an AbortError
+// note When a session has ended, `window` receives the event LOGGED_OUT.
 //
-// The secret proves that a page of this origin sent the request: the cookie alone also goes to other ports of this host.
-// It is in localStorage, bound to the port, so that further tabs have it; of no use without the cookie, which no script reads.
+// Browsers also send the cookie to other ports of this host. The secret therefore proves that a page of this origin
+// sent the request. It is kept in localStorage, which is bound to the port and which other tabs can read. The secret is
+// useless without the cookie, which no script can read.
 
 import type { AdminSession } from "@inkling/server/admin-answers";
 
@@ -28,10 +29,10 @@ export async function logIn(body: {
   return session;
 }
 
-/** An error whose message is written for the user. */
+/** An error whose message is written for users. */
 export class UserError extends Error {}
 
-/** RFC 9457; `problems` has a line for each thing that is wrong. */
+/** A problem document (RFC 9457). `problems` contains a line for each mistake. */
 interface Problem {
   readonly title?: string;
   readonly detail?: string;
@@ -40,14 +41,19 @@ interface Problem {
   readonly problems?: readonly string[];
 }
 
-/** An error answer of the server, in its words; status 0 when there was no answer. */
+/**
+ * An error response from the server, in the server's words. The title and the detail are omitted if the response has a
+ * line for each mistake. The status is 0 if there was no response.
+ */
 export class ApiError extends UserError {
   readonly status: number;
   readonly code: string | undefined;
   readonly requestId: string | undefined;
+  readonly problems: readonly string[];
   constructor(status: number, { title, detail, problems = [], code, request_id }: Problem) {
     const text = [title, detail].filter(Boolean).join(". ") || `The server responded with status ${status}.`;
-    super([text, problems.join("; ")].join(" ").trim());
+    super(problems.join("; ") || text);
+    this.problems = problems;
     this.status = status;
     this.code = code;
     this.requestId = request_id;
@@ -62,10 +68,11 @@ interface RequestOptions {
   readonly signal?: AbortSignal | null;
 }
 
-const NOT_OURS = "The answer is not Inkling's, or cut short: look at the proxy in front of the server.";
+const NOT_OURS =
+  "The answer did not come from Inkling or was cut short. Check the proxy in front of the server.";
 
 /**
- * @param path below /admin/v1/
+ * @param path the path below /admin/v1/
  * @throws {ApiError}
  */
 export async function api<T>(path: string, options: RequestOptions = {}): Promise<T> {
@@ -77,21 +84,33 @@ export async function api<T>(path: string, options: RequestOptions = {}): Promis
   const response = await fetch(`/admin/v1/${path}`, request).catch((error: unknown) => {
     throw isAbort(error)
       ? error
-      : new ApiError(0, { detail: "The server cannot be reached. Is it running?" });
+      : new ApiError(0, { detail: "The server is unreachable. Check that it is running." });
   });
   const document = await response.json().catch((error: unknown) => {
     if (isAbort(error)) throw error;
     return response.ok ? undefined : {};
   });
-  // a proxy's login page, which would pass for a list without rows
+  // Otherwise, a proxy's login page would be taken for a list without rows.
   if (document === undefined) throw new ApiError(response.status, { detail: NOT_OURS });
   if (response.ok) return document;
-  const isOut = response.status === 401 || document.code === "CSRF_REJECTED"; // without the secret it is "CSRF_REJECTED"
+  // without the secret, the code is "CSRF_REJECTED"
+  const isOut = response.status === 401 || document.code === "CSRF_REJECTED";
   if (isOut && path !== "session") dispatchEvent(new Event(LOGGED_OUT));
   throw new ApiError(response.status, document);
 }
 
-/** All pages of a list, up to about `max` items. */
+/**
+ * Reads one item by its id. The API has no path for an id that cannot exist; users get the same message as for any
+ * unknown id.
+ */
+export const findById = <T>(path: string, what: string, signal: AbortSignal) =>
+  api<T>(path, { signal }).catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === "PATH_NOT_FOUND")
+      throw new UserError(`No such ${what}. No ${what} has this id.`);
+    throw error;
+  });
+
+/** Reads all pages of a list, up to about `max` items. */
 export async function listAll<T>(
   path: string,
   member: string,

@@ -1,30 +1,30 @@
-// bundle.ts: the console's sources to the files that a browser loads.
+// bundle.ts: turns the console's sources into the files that a browser loads.
 
 import { fileURLToPath } from "node:url";
 
 const HTML = fileURLToPath(new URL("index.html", import.meta.url));
-/** A classic script: modules run after the first frame. */
+/** Bundled as a classic script, because modules run only after the first frame. */
 const THEME = fileURLToPath(new URL("theme.ts", import.meta.url));
-/** Where they are served. */
+/** The path under which the files are served. */
 export const PREFIX = "/console/";
 
 export type BundledFile = readonly [name: string, bytes: Uint8Array<ArrayBuffer>];
 
 interface Bundle {
   readonly files: readonly BundledFile[];
-  /** The paths of what they are made of. */
+  /** Paths of the source files. */
   readonly inputs: readonly string[];
 }
 
 /**
- * index.html, and files whose names contain a hash of their content. Nothing is written to disk.
- * @throws AggregateError when a source file does not compile or a package is missing
+ * Creates index.html, and files whose names contain a hash of their content. Writes nothing to disk.
+ * @throws AggregateError if a source file does not compile or a package is missing
  */
 export async function bundleConsole(): Promise<Bundle> {
   const shared = {
     publicPath: PREFIX,
     target: "browser",
-    conditions: ["bun"], // @inkling/contract from its source
+    conditions: ["bun"], // loads @inkling/contract from its source
     minify: true,
     metafile: true,
   } satisfies Partial<Bun.BuildConfig>;
@@ -40,7 +40,7 @@ export async function bundleConsole(): Promise<Bundle> {
     }),
   ]);
   const nameOf = ({ path }: Bun.BuildArtifact) => path.replace(/^\.\//, "");
-  const script = `<script src="${PREFIX}${nameOf(theme.outputs[0]!)}"></script>`; // one entry point, one file
+  const script = `<script src="${PREFIX}${nameOf(theme.outputs[0]!)}"></script>`; // one entry point gives one file
   const files = await Promise.all(
     [...theme.outputs, ...page.outputs].map(async (output) => {
       const text = await output.text();

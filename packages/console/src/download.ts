@@ -1,4 +1,4 @@
-// download.ts: text as a file that the browser saves.
+// download.ts: makes the browser save a text as a file.
 
 export function download(name: string, type: string, text: string): void {
   const link = document.createElement("a");

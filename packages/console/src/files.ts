@@ -1,8 +1,9 @@
-// files.ts: the console's files, compressed and served.
+// files.ts: compresses and serves the console's files.
 //
 // in   a path below the listener's root
-// out  a Response; undefined for any other path. "/" is the page; other names contain a hash of the content
-// cost bundled when it is opened, in about 60 ms, unless it was before; then kept in memory
+// out  a Response, or undefined for any other path. "/" is the page; other names contain a hash of their
+//      content
+// cost `openConsole` takes about 60 ms, unless the console is already bundled. The files remain in memory.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,20 +12,20 @@ import { type BundledFile, bundleConsole, PREFIX } from "./bundle.ts";
 
 const PAGE = "index.html";
 
-/** Only our own files and the admin API of this listener. */
+/** Allows only the console's own files and this listener's admin API. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 interface ConsoleFiles {
-  /** The paths that are served. */
+  /** The paths of all files. */
   readonly paths: readonly string[];
-  /** @param path without the query */
+  /** @param path the path without the query */
   serve(request: Request, path: string): Response | undefined;
 }
 
 /**
- * @param folder of a bundle's console; otherwise it is bundled now
- * @throws AggregateError when a source file does not compile or a package is missing
+ * @param folder the folder of a bundled console; if undefined, the console is bundled now
+ * @throws AggregateError if a source file does not compile or a package is missing
  */
 export async function openConsole(folder?: string): Promise<ConsoleFiles> {
   const bundled = folder === undefined ? (await bundleConsole()).files : readBundle(folder);

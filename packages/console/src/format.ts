@@ -9,14 +9,14 @@ const relative = new Intl.RelativeTimeFormat("en");
 
 export const formatCount = (n: number) => n.toLocaleString("en-US");
 
-/** "12k" */
+/** Formats a number as "12k". */
 export const formatCompact = (n: number) => compact.format(n).toLowerCase();
 
-/** "12 %", and never "0 %" for something. */
+/** Formats a share as "12 %", and never shows "0 %" for a share above 0. */
 export const formatPercent = (part: number) =>
   part > 0 && part < 0.005 ? "under 1 %" : `${Math.round(part * 100)} %`;
 
-/** @param code two letters of ISO 3166-1, or anything else, which is returned */
+/** @param code two letters of ISO 3166-1; anything else is returned unchanged */
 export const countryName = (code: string) => (/^[A-Z]{2}$/.test(code) && regions.of(code)) || code;
 
 export function formatBytes(n: number): string {
@@ -28,41 +28,46 @@ export function formatBytes(n: number): string {
 const UNITS = { day: 86_400, hour: 3_600, minute: 60, second: 1 } as const;
 type Unit = keyof typeof UNITS;
 
-/** The largest unit of which there is at least one. */
-function largestUnit(seconds: number): { n: number; unit: Unit } {
-  const units = keysOf(UNITS);
-  const unit = units.find((name) => Math.abs(seconds) >= UNITS[name]) ?? "second";
-  return { n: Math.trunc(seconds / UNITS[unit]), unit };
+/** The largest unit in which the duration is at least 1. */
+const largestUnit = (seconds: number): Unit =>
+  keysOf(UNITS).find((name) => Math.abs(seconds) >= UNITS[name]) ?? "second";
+
+/** Rounds to the nearest number of the largest unit. 23.9 hours become 1 day. */
+function inLargestUnit(seconds: number): { n: number; unit: Unit } {
+  const step = UNITS[largestUnit(seconds)];
+  const rounded = Math.round(seconds / step) * step;
+  const unit = largestUnit(rounded);
+  return { n: rounded / UNITS[unit], unit };
 }
 
-/** "3 hours" */
+/** Formats seconds as "3 hours". */
 export function formatDuration(seconds: number): string {
-  const { n, unit } = largestUnit(seconds);
+  const { n, unit } = inLargestUnit(seconds);
   return n.toLocaleString("en", { style: "unit", unit, unitDisplay: "long" });
 }
 
-/** "geolocation 171 days, is_proxy 3 hours": as the server has them. */
+/** Formats ages as "geolocation 171 days, is_proxy 3 hours". */
 export const formatAges = (ages: readonly DataAge[]) =>
   ages.map(({ answer, seconds }) => `${answer} ${formatDuration(seconds)}`).join(", ");
 
-/** "3 hours ago", "in 2 days" or "just now" */
+/** Formats a time as "3 hours ago", "in 2 days" or "just now". */
 export function formatRelative(iso: string): string {
-  const { n, unit } = largestUnit((Date.parse(iso) - Date.now()) / 1000);
+  const { n, unit } = inLargestUnit((Date.parse(iso) - Date.now()) / 1000);
   return n === 0 ? "just now" : relative.format(n, unit);
 }
 
-/** "2026-01-31 23:59:59 UTC" */
+/** Formats a time as "2026-01-31 23:59:59 UTC". */
 export const formatExact = (iso: string) =>
   `${new Date(iso).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
-/** "2.5 ms", "0.004 ms" */
+/** Formats seconds as "2.5 ms" or "0.004 ms". */
 export const formatMilliseconds = (seconds: number | null) =>
   seconds === null ? "–" : `${(seconds * 1000).toLocaleString("en-US", { maximumSignificantDigits: 3 })} ms`;
 
-/** Replaces each URL by its host: paths and queries fill a table. */
+/** Replaces each URL by its host, because paths and queries take too much space in a table. */
 export const shortenUrls = (text: string) => text.replace(/https?:\/\/([^\s/]+)\/\S+/g, "$1/…");
 
-/** A label of evidence as words. */
+/** An evidence label in words. */
 export const formatLabel = (code: string) =>
   (isEvidenceLabel(code) && LABEL_ROWS[code].name) || code.replaceAll("_", " ");
 

@@ -1,4 +1,4 @@
-// frame.tsx: header, navigation, the current page, and the notices that licences require.
+// frame.tsx: the header, the navigation, the current page, and the notices that licences require.
 
 import type { DataOverview, Feed } from "@inkling/server/admin-answers";
 import type { RefObject } from "preact";
@@ -75,14 +75,14 @@ export function Frame({ logOut }: { logOut: () => void }) {
   const status = useLoad(loadStatus, []);
   const main = useRef<HTMLElement>(null);
   const [menuAt, setMenuAt] = useState<string>();
-  const isMenuOpen = menuAt === location.hash; // another page closes it
+  const isMenuOpen = menuAt === location.hash; // opening another page closes it
   useKeptFocus(main);
-  usePageChange(`${id}/${rest}`, title, main);
+  usePageChange(`${id}/${rest.startsWith("?") ? "" : rest}`, title, main);
   return (
     <>
-      {/* a button, not a link to "#main": what follows "#" names the page */}
+      {/* A button, not a link to "#main", because the part after "#" names the page. */}
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
-        Skip to the page
+        Skip to content
       </button>
       <header>
         <p class="brand">
@@ -112,7 +112,7 @@ export function Frame({ logOut }: { logOut: () => void }) {
       </header>
       <main ref={main} tabIndex={-1}>
         <h1 tabIndex={-1}>{title}</h1>
-        <Page key={`${id}/${rest}`} rest={rest} onRelease={status.reload} />
+        <Page key={id} rest={rest} onRelease={status.reload} />
       </main>
       <footer>
         {status.data?.notices.map((text) => (
@@ -154,7 +154,9 @@ function ReleaseStatus({ from: { data, error } }: { from: Loading<Status> }) {
 type Main = RefObject<HTMLElement | null>;
 const focusHeading = (main: Main) => main.current?.querySelector("h1")?.focus({ preventScroll: true });
 
-/** When the focused element is removed, the page's heading gets the focus, not the start of the document. */
+/**
+ * If the focused element is removed, the focus moves to the page's heading, not to the start of the document.
+ */
 function useKeptFocus(main: Main): void {
   useEffect(() => {
     let focused: Element | null = null;
@@ -169,7 +171,10 @@ function useKeptFocus(main: Main): void {
   }, []);
 }
 
-/** Another page: its title, its top, and the focus at its heading, unless the page has taken it. */
+/**
+ * After a change of page, sets the title, scrolls to the top, and focuses the heading unless the focus is already in
+ * the page. A different query of the same page does not count as a change of page.
+ */
 function usePageChange(key: string, title: string, main: Main): void {
   const shown = useRef(key);
   useEffect(() => {

@@ -3,7 +3,7 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, UserError } from "./api.ts";
 
-/** Listens on `window` as long as the component exists, from its first frame on. */
+/** Listens on `window` while the component exists, from its first frame on. */
 export function useWindowEvent(name: string, listener: (event: Event) => void): void {
   useLayoutEffect(() => {
     addEventListener(name, listener);
@@ -21,23 +21,26 @@ export const MESSAGE = "inkling:message";
 export const notify = (text: string, kind: Message["kind"] = "good") =>
   dispatchEvent(new CustomEvent<Message>(MESSAGE, { detail: { text, kind } }));
 
-/** The error's message; errors other than UserError also go to the browser's console. */
+/** Returns the error's message. Errors other than UserError also go to the browser's console. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof UserError)) reportError(error);
   return error instanceof Error ? error.message : String(error);
 }
 
 export interface PageProps {
-  /** What follows the page's name in the address, decoded; a query as it is. */
+  /**
+   * The decoded part of the address after the page's name. A query remains encoded. `rest` may change while the page is
+   * open, so a component that belongs to one address needs `rest` as its key.
+   */
   readonly rest: string;
-  /** Call it when another release is in use. */
+  /** Call this after the server has switched to a different release. */
   readonly onRelease: () => void;
 }
 
 function currentRoute() {
   if (/^(#\/)?$/.test(location.hash)) return { page: "lookup", rest: "" };
   const [, page = "", rest = ""] = /^#\/([^/?]*)\/?(.*)$/.exec(location.hash) ?? [];
-  if (rest.startsWith("?")) return { page, rest }; // its values are decoded when they are apart
+  if (rest.startsWith("?")) return { page, rest }; // its values are decoded after they are split
   try {
     return { page, rest: decodeURIComponent(rest) };
   } catch {
@@ -45,7 +48,10 @@ function currentRoute() {
   }
 }
 
-/** "#/lookup/8.8.8.8" as the page "lookup" and the rest "8.8.8.8", followed. */
+/**
+ * The current route: "#/lookup/8.8.8.8" is the page "lookup" and the rest "8.8.8.8". Updates when the address
+ * changes.
+ */
 export function useRoute() {
   const [route, setRoute] = useState(currentRoute);
   useWindowEvent("hashchange", () => setRoute(currentRoute()));
@@ -53,7 +59,7 @@ export function useRoute() {
 }
 
 export interface Loading<T> {
-  /** Kept while it is loaded again. */
+  /** Kept during a reload. */
   readonly data: T | undefined;
   /** Why the last load failed. */
   readonly error: unknown;
@@ -61,8 +67,8 @@ export interface Loading<T> {
 }
 
 /**
- * Loads when the component appears and when `inputs` change; aborts what is no longer needed.
- * @param everyMs again, so long after each load has ended
+ * Loads when the component appears and when `inputs` change. Aborts loads that are no longer needed.
+ * @param everyMs pause in milliseconds between the end of a load and the next load
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -95,8 +101,8 @@ export function useLoad<T>(
 const showError = (text: string) => notify(text, "bad");
 
 /**
- * One action at a time: a second start while the first runs is ignored.
- * @param onError gets the message of a failure
+ * Runs one action at a time. Ignores calls while an action is running.
+ * @param onError called with a failure's message
  */
 export function useAction(onError: (text: string) => unknown = showError) {
   const [isBusy, setBusy] = useState(false);
@@ -112,5 +118,7 @@ export function useAction(onError: (text: string) => unknown = showError) {
   return [run, isBusy] as const;
 }
 
-/** Are pages one narrow column (console.css)? Read when a part appears: long lists then begin folded. */
+/**
+ * Are pages one narrow column (console.css)? Read when a component appears, so that long lists start folded.
+ */
 export const isPhone = () => matchMedia("(max-width: 48rem)").matches;

@@ -1,4 +1,4 @@
-// main.tsx: the session: the login, or the console; and messages at the bottom of the window.
+// main.tsx: the session, with the login page or the console, and messages at the bottom of the window.
 
 import type { AdminSession } from "@inkling/server/admin-answers";
 import { render } from "preact";
@@ -9,7 +9,7 @@ import { MESSAGE, type Message, messageOf, useWindowEvent } from "./hooks.ts";
 import { LoginPage } from "./pages/login.tsx";
 import { SessionContext } from "./session.ts";
 
-/** `note`: why the user has to log in. */
+/** `note` says why the user has to log in. */
 type State =
   | { readonly state: "checking" }
   | { readonly state: "in"; readonly session: AdminSession }
@@ -24,9 +24,9 @@ function App() {
     const isLoggedOut = (error: unknown) => error instanceof ApiError && error.status === 401;
     api<AdminSession>("session").then(enter, (error) => leave(isLoggedOut(error) ? "" : messageOf(error)));
   }, []);
-  useWindowEvent(LOGGED_OUT, () => leave("Your session has ended: log in again."));
+  useWindowEvent(LOGGED_OUT, () => leave("Your session has ended. Log in again."));
   const logOut = async () => {
-    await api("session", { method: "DELETE" }).catch(() => {}); // without an answer it ends here all the same
+    await api("session", { method: "DELETE" }).catch(() => {}); // the session ends here even without an answer
     endSession();
     leave();
   };

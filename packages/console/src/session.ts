@@ -1,15 +1,15 @@
-// session.ts: who is signed in, and what the token of the session may do.
+// session.ts: who is signed in, and what the session's token may do.
 
 import type { AdminSession } from "@inkling/server/admin-answers";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 
-/** Undefined on the login page. */
+/** The current session; undefined on the login page. */
 export const SessionContext = createContext<AdminSession | undefined>(undefined);
 
-/** Why the session cannot change anything; undefined if it can. Buttons that change something are disabled with it. */
+/** Why the session cannot change anything; undefined if it can. The text disables buttons that change something. */
 export function useReadOnly(): string | undefined {
   return useContext(SessionContext)?.scope === "read"
-    ? "Your admin token has the scope read: it changes nothing."
+    ? "Your admin token has the scope read, so it cannot change anything."
     : undefined;
 }

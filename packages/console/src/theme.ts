@@ -1,7 +1,7 @@
-// theme.ts: applies the color scheme that the user chose, before the page is drawn.
+// theme.ts: applies the user's color scheme before the page is drawn.
 //
-// note files.ts puts it into the page's head as a classic script: as a module it would run after the first frame, which
-//      would flash in the system's colors. It is kept in localStorage, bound to the port.
+// note bundle.ts puts this script into the page's head as a classic script. A module would run after the first frame,
+//      and the page would flash in the system's colors. The choice is kept in localStorage, bound to the port.
 
 {
   const KEY = "inkling-console-theme";

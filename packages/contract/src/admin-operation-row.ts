@@ -1,16 +1,16 @@
-// admin-operation-row.ts: what a row about an operation of the admin API holds, and the actions of the audit trail.
+// admin-operation-row.ts: the shape of a row for an admin API operation, and the actions of the audit trail.
 
 import type { AdminProblemCode } from "./admin-problems.ts";
 
 export const ADMIN_PATH = "/admin/v1/";
-/** Of a body, unless its operation takes more. */
+/** Maximum size of a request body, unless the operation sets a larger limit. */
 export const MAX_BODY_BYTES = 16 * 1024;
-/** A ruleset of 256 KiB, in JSON. */
+/** Large enough for a ruleset of 256 KiB as JSON. */
 export const MAX_RULESET_BYTES = 1024 * 1024;
-/** A file of as many overrides as there may be; the listener takes no more. */
+/** Large enough for a file with the maximum number of overrides. The listener refuses larger bodies. */
 export const MAX_IMPORT_BYTES = 16 * 1024 * 1024;
 
-/** What the audit trail records, by the admin API or another way. */
+/** The actions that the audit trail records, whether they come from the admin API or elsewhere. */
 export const AUDIT_ACTIONS = [
   "override-added",
   "override-changed",
@@ -50,16 +50,16 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** What an admin token may do: `write` includes `read`. */
+/** The scopes of an admin token. `write` includes `read`. */
 export const ADMIN_SCOPES = ["read", "write"] as const;
 export type AdminScope = (typeof ADMIN_SCOPES)[number];
 
 export const ADMIN_TAGS = {
-  "Log in": "A cookie instead of the token, for web pages.",
+  "Log in": "Log in with a cookie instead of a token, for web pages.",
   "Look up": "The API's answers, for the operator.",
   Data: "Feeds and releases.",
   Keys: "API keys and their usage.",
-  "Admin tokens": "Named tokens of this API.",
+  "Admin tokens": "Named tokens for this API.",
   Overrides: "The operator's own verdicts.",
   Rules: "Rulesets and their decisions.",
   Decisions: "Stored decisions and their outcomes.",
@@ -69,24 +69,24 @@ export const ADMIN_TAGS = {
 
 interface Row {
   readonly path: string;
-  /** What `{id}` of the path names. */
+  /** What `{id}` in the path identifies. */
   readonly names?: "key" | "admin token" | "override" | "release" | "ruleset" | "decision" | "webhook";
   readonly tag: keyof typeof ADMIN_TAGS;
   readonly summary: string;
-  /** Needs neither token nor session. */
+  /** True if the operation needs neither a token nor a session. */
   readonly isOpen?: boolean;
-  /** Done once for each `Idempotency-Key`. */
+  /** True if the operation runs only once per `Idempotency-Key`. */
   readonly isIdempotent?: boolean;
   readonly maxBodyBytes?: number;
-  /** Of a success; 200 unless given. */
+  /** The status of a success; by default 200. */
   readonly status?: number;
-  /** Another status with the same answer. */
+  /** A second success status, which has the same answer. */
   readonly otherStatus?: number;
-  /** Headers of the answer beside the usual ones; those marked with "?" are not always there. */
+  /** Headers of the answer in addition to the usual ones. A header marked with "?" is not always present. */
   readonly headers?: readonly string[];
   /** Problems in addition to the problems of every operation. */
   readonly problems?: readonly AdminProblemCode[];
-  /** In the table of docs/admin-api.md. */
+  /** The operation's text in the table in docs/admin-api.md. */
   readonly docs: string;
 }
 
@@ -97,9 +97,14 @@ export type AdminOperationRow = Row &
     | { readonly method: "GET"; readonly writes?: false }
     | {
         readonly method: "POST" | "PATCH" | "DELETE";
-        /** Actions of the entry that a change leaves; none: it changes nothing that the trail is about. */
+        /**
+         * Actions of the audit entries that the operation writes; empty if it changes nothing that the trail records.
+         */
         readonly audits: readonly AuditAction[];
-        /** Needs a token with the scope `write`: it changes something, in the audit trail or not. */
+        /**
+         * True if the operation needs a token with the scope `write`, whether or not the audit trail records its
+         * change.
+         */
         readonly writes: boolean;
       }
   );

@@ -1,8 +1,8 @@
-// admin-operations.ts: every operation of the admin API, in the order of docs/admin-api.md, and what leaves a trail.
+// admin-operations.ts: every admin API operation, in the order of docs/admin-api.md, with the audit entries it writes.
 //
-// Derived from the rows: routing and admission of the server, /admin/v1/openapi.json, the table of docs/admin-api.md, and
-// which operations test/audit.test.ts wants an audit entry of. The server binds a handler to each id
-// (server/src/admin/operations.ts), which describes its parameters, body and answer.
+// These things derive from the rows: the server's routing and admission, /admin/v1/openapi.json, the table of
+// docs/admin-api.md, and the operations for which test/audit.test.ts expects an audit entry. The server binds a handler
+// to each id (server/src/admin/operations.ts). The handler describes its parameters, body and answer.
 import { DECISION_OPERATIONS } from "./admin-decision-operations.ts";
 import { ADMIN_PATH, type AdminOperationRow, MAX_IMPORT_BYTES } from "./admin-operation-row.ts";
 import { keysOf } from "./tables.ts";
@@ -21,7 +21,8 @@ const ROWS = {
     method: "POST",
     path: `${ADMIN_PATH}session`,
     tag: "Log in",
-    summary: "Log in with an admin token. The answer sets a cookie and contains the secret to send with it",
+    summary:
+      "Log in with an admin token. The answer sets a cookie and contains the secret to send with the cookie",
     isOpen: true,
     status: 201,
     headers: ["Set-Cookie"],
@@ -49,7 +50,7 @@ const ROWS = {
     problems: ["NO_RELEASE"],
     audits: [],
     writes: false,
-    docs: 'looks up `{"values":[…]}`, up to 100 addresses, networks, AS numbers, domains and email addresses. Returns the API\'s answers with evidence, the shares of a network or an AS by flag and country, and the overrides that apply. For one value, a network and an AS also have their feeds and owners. `parts` is how many parts of a network are listed: 100, or up to 10,000',
+    docs: 'looks up `{"values":[…]}`, up to 100 addresses, networks, AS numbers, domains and email addresses. Returns the API\'s answers with evidence, for a network or an AS the share of each flag and country, and the overrides that apply. For a single network or AS, the answer also lists feeds and owners. `parts` is the number of network parts to list: 100 by default, at most 10,000',
   },
   look_up_history: {
     method: "POST",
@@ -59,7 +60,7 @@ const ROWS = {
     problems: ["NO_RELEASE"],
     audits: [],
     writes: false,
-    docs: 'looks up `{"value":"…"}` in every kept release, newest first, without overrides: shows when an answer changed',
+    docs: 'looks up `{"value":"…"}` in every kept release, newest first, without overrides, to show when an answer changed',
   },
   data: {
     method: "GET",
@@ -72,7 +73,7 @@ const ROWS = {
     method: "GET",
     path: `${ADMIN_PATH}data/feeds`,
     tag: "Data",
-    summary: "Every feed, and its entries in each release",
+    summary: "Every feed, with its entries in each release",
     docs: "every feed: state, age, cadence, licence, last error, entries in each kept release. `unused` lists the feeds that are not in the release",
   },
   choose_feed: {
@@ -89,7 +90,7 @@ const ROWS = {
     method: "GET",
     path: `${ADMIN_PATH}data/releases`,
     tag: "Data",
-    summary: "The releases that are kept, newest first",
+    summary: "Kept releases, newest first",
     docs: "kept releases, newest first, with the feeds that changed",
   },
   release_changes: {
@@ -97,7 +98,7 @@ const ROWS = {
     path: `${ADMIN_PATH}data/releases/{id}/changes`,
     names: "release",
     tag: "Data",
-    summary: "Changes of flags since the previous release",
+    summary: "Flag changes since the previous release",
     problems: ["RELEASE_NOT_FOUND", "ACTION_REFUSED"],
     docs: "difference from the previous release: IPv4 addresses and IPv6 networks by flag, disposable domains",
   },
@@ -107,7 +108,7 @@ const ROWS = {
     tag: "Data",
     summary: "The build state",
     problems: ["ACTION_REFUSED"],
-    docs: "update state: requested, running, result of the last build, `held` if its release waits",
+    docs: "update state: requested, running, result of the last build, `held` if its release waits for approval",
   },
   update_now: {
     method: "POST",
@@ -134,11 +135,11 @@ const ROWS = {
     method: "POST",
     path: `${ADMIN_PATH}data/pin`,
     tag: "Data",
-    summary: "Keep the release in use, whatever is built",
+    summary: "Pin the release in use, so that new builds do not replace it",
     problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE"],
     audits: ["release-pinned"],
     writes: true,
-    docs: "pins the release in use; same body",
+    docs: 'pins the release in use: `{"current":"<release in use>"}`',
   },
   unpin: {
     method: "DELETE",
@@ -184,11 +185,11 @@ const ROWS = {
     path: `${ADMIN_PATH}keys/{id}`,
     names: "key",
     tag: "Keys",
-    summary: "Change what a key may do",
+    summary: "Change a key's name, permissions or limits",
     problems: ["KEY_NOT_FOUND", "KEY_REVOKED"],
     audits: ["key-changed"],
     writes: true,
-    docs: "changes the given members; `mode` cannot change, and `null` unsets a member. Until `traced_until`, at most 7 days from now, the log names its [callers' networks](leaked-keys.md#trace-a-key)",
+    docs: "changes the given members; `mode` cannot change, and `null` unsets a member. Until `traced_until`, at most 7 days from now, the server logs [the networks that use the key](leaked-keys.md#trace-a-key)",
   },
   revoke_key: {
     method: "DELETE",
@@ -200,19 +201,19 @@ const ROWS = {
     problems: ["KEY_NOT_FOUND"],
     audits: ["key-revoked"],
     writes: true,
-    docs: "revokes a key. If the database cannot be written, returns 202 with `stored: false`, [revokes it on this host and stores it later](leaked-keys.md#revoke-while-the-disk-is-full)",
+    docs: "revokes a key. If the database cannot be written, the server returns 202 with `stored: false`, [revokes the key on this host and stores the revocation later](leaked-keys.md#revoke-while-the-disk-is-full)",
   },
   rotate_key: {
     method: "POST",
     path: `${ADMIN_PATH}keys/{id}/rotate`,
     names: "key",
     tag: "Keys",
-    summary: "Give a key a new token; the old token remains valid for a while",
+    summary: "Rotate a key's token; the old token remains valid for a while",
     isIdempotent: true,
     problems: ["KEY_NOT_FOUND", "KEY_REVOKED", "IDEMPOTENCY_KEY_INVALID"],
     audits: ["key-rotated"],
     writes: true,
-    docs: "a new token. The old token remains valid for `overlap_seconds` (default 86,400; 0 to 30 days)",
+    docs: "rotates the token and returns the new one. The old token remains valid for `overlap_seconds` (default 86,400; at most 30 days)",
   },
   key_usage: {
     method: "GET",
@@ -227,14 +228,14 @@ const ROWS = {
     method: "GET",
     path: `${ADMIN_PATH}admin-tokens`,
     tag: "Admin tokens",
-    summary: "Named admin tokens, oldest first, without their text",
+    summary: "Named admin tokens, oldest first, without the tokens themselves",
     docs: "named [admin tokens](#named-tokens), oldest first, with scope, expiry and `last_used_at`, the last UTC day with a request, or null",
   },
   make_admin_token: {
     method: "POST",
     path: `${ADMIN_PATH}admin-tokens`,
     tag: "Admin tokens",
-    summary: "Create a named admin token; only this answer shows its text",
+    summary: "Create a named admin token; only this answer shows the token",
     isIdempotent: true,
     status: 201,
     headers: ["Location"],
@@ -248,16 +249,16 @@ const ROWS = {
     path: `${ADMIN_PATH}admin-tokens/{id}`,
     names: "admin token",
     tag: "Admin tokens",
-    summary: "A named admin token, without its text",
+    summary: "A named admin token, without the token itself",
     problems: ["ADMIN_TOKEN_NOT_FOUND"],
-    docs: "one named token, without its text",
+    docs: "one named token, without the token itself",
   },
   revoke_admin_token: {
     method: "DELETE",
     path: `${ADMIN_PATH}admin-tokens/{id}`,
     names: "admin token",
     tag: "Admin tokens",
-    summary: "Revoke a named admin token, and end its sessions",
+    summary: "Revoke a named admin token and end its sessions",
     problems: ["ADMIN_TOKEN_NOT_FOUND"],
     audits: ["admin-token-revoked"],
     writes: true,
@@ -295,12 +296,12 @@ const ROWS = {
     method: "POST",
     path: `${ADMIN_PATH}overrides/import`,
     tag: "Overrides",
-    summary: "Add the overrides of a file: all or none",
+    summary: "Import overrides from a file: all or none",
     problems: CONFLICTS,
     maxBodyBytes: MAX_IMPORT_BYTES,
     audits: ["override-added", "override-changed"],
     writes: true,
-    docs: "imports a file: all overrides or none",
+    docs: "imports overrides from a file: all or none",
   },
   get_override: {
     method: "GET",
@@ -327,14 +328,14 @@ const ROWS = {
     method: "GET",
     path: `${ADMIN_PATH}database`,
     tag: "Keys",
-    summary: "Whether the database was lost or went back to an earlier state",
-    docs: "whether the database was [lost or went back](troubleshooting.md#database-lost-or-replaced). Lists keys that remain revoked, what applies only from copies, and revocations that are not stored",
+    summary: "Whether the database was lost or reverted to an earlier state",
+    docs: "whether the database was [lost or reverted](troubleshooting.md#database-lost-or-replaced). Lists keys that remain revoked, keys and overrides that exist only in the copies, and revocations that are not stored yet",
   },
   confirm_database: {
     method: "POST",
     path: `${ADMIN_PATH}database/confirm`,
     tag: "Keys",
-    summary: "Accept the database as it is, without the changes that it lost",
+    summary: "Accept the database as it is, without the lost changes",
     audits: ["database-confirmed"],
     writes: true,
     docs: "accepts the database as it is",
@@ -343,24 +344,24 @@ const ROWS = {
     method: "POST",
     path: `${ADMIN_PATH}database/adopt`,
     tag: "Keys",
-    summary: "Write keys and overrides that only the data folder's copies have into the database",
+    summary: "Copy keys and overrides that exist only in the data folder's copies into the database",
     audits: ["key-adopted", "override-adopted"],
     writes: true,
-    docs: "writes keys and overrides that only the data folder's copies have into the database",
+    docs: "copies keys and overrides that exist only in the data folder's copies into the database",
   },
   audit: {
     method: "GET",
     path: `${ADMIN_PATH}audit`,
     tag: "Watch",
     summary: "Changes and their authors, newest first",
-    docs: "audit trail, newest first: who, what, when, which way, before and after. `action`, `way`, `actor`, `subject`, `since`, `limit`, `cursor`",
+    docs: "audit trail, newest first: who changed what, when and through which interface, with the values before and after. `action`, `way`, `actor`, `subject`, `since`, `limit`, `cursor`",
   },
   traffic: {
     method: "GET",
     path: `${ADMIN_PATH}traffic`,
     tag: "Watch",
-    summary: "Counts of the last hours, or of up to 30 days, in steps",
-    docs: "requests, statuses, lookups, problems, flags, latency and countries of the last `hours` (24, up to 720), in steps of `step` minutes; from 60 minutes on, the stored hours of all hosts",
+    summary: "Traffic of the last hours, or of up to 30 days, in steps",
+    docs: "requests, statuses, lookups, problems, flags, latency and countries of the last `hours` (24, up to 720), in steps of `step` minutes. With a step of 60 minutes or more, it sums the stored hours of all hosts",
   },
   hosts: {
     method: "GET",

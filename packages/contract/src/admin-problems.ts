@@ -1,7 +1,7 @@
 // admin-problems.ts: every error code of the admin API.
 //
-// The server's problem documents (RFC 9457), the console's texts and the table of docs/admin-errors.md derive from these
-// rows. A code never changes its meaning or its status; new codes may come.
+// The server's problem documents (RFC 9457), the console's texts and the table of docs/admin-errors.md derive from
+// these rows. A code never changes its meaning or its status, but later versions may add codes.
 
 import { PROBLEMS, type ProblemRow } from "./problems.ts";
 import { keysOf } from "./tables.ts";
@@ -10,7 +10,7 @@ const ADMIN_CHALLENGE = 'Bearer realm="inkling admin"';
 const INSUFFICIENT_ADMIN_SCOPE = { "WWW-Authenticate": `${ADMIN_CHALLENGE}, error="insufficient_scope"` };
 const INVALID_ADMIN_TOKEN = { "WWW-Authenticate": `${ADMIN_CHALLENGE}, error="invalid_token"` };
 
-/** Of the admin API. */
+/** The problems of the admin API. */
 export const ADMIN_PROBLEMS = {
   BODY_INVALID: {
     status: 400,
@@ -25,7 +25,7 @@ export const ADMIN_PROBLEMS = {
   AUTHOR_INVALID: {
     status: 400,
     title: "Invalid author",
-    detail: "`Inkling-Author` holds 1 to 100 printable characters.",
+    detail: "`Inkling-Author` must have 1 to 100 printable characters.",
   },
   IDEMPOTENCY_KEY_INVALID: PROBLEMS.IDEMPOTENCY_KEY_INVALID,
   TOKEN_MISSING: {
@@ -38,13 +38,13 @@ export const ADMIN_PROBLEMS = {
     status: 401,
     title: "Unknown admin token",
     detail:
-      "No admin token of this server has this text: it was revoked or has expired, or the text is wrong. Create one with `inkling admin-tokens create`.",
+      "No admin token on this server matches: the token was revoked, has expired, or was not copied correctly. Create one with `inkling admin-tokens create`.",
     headers: INVALID_ADMIN_TOKEN,
   },
   SESSION_ENDED: {
     status: 401,
     title: "Session ended",
-    detail: "The session expired, or ended with its token or with the server. Log in again.",
+    detail: "The session has expired, its token was revoked, or the server restarted. Log in again.",
     headers: INVALID_ADMIN_TOKEN,
   },
   TOKEN_REQUIRED: {
@@ -63,7 +63,7 @@ export const ADMIN_PROBLEMS = {
     status: 403,
     title: "Request not from the console",
     detail:
-      "With a cookie, a request needs the header `Inkling-Console` with the session's secret, sent by a page of this listener.",
+      "A request with a cookie also needs the header `Inkling-Console` with the session's secret, and must come from a page of this listener.",
   },
   PATH_NOT_FOUND: { ...PROBLEMS.PATH_NOT_FOUND, detail: "The admin API has no such path." },
   OVERRIDE_NOT_FOUND: { status: 404, title: "No such override", detail: "No override has this id." },
@@ -79,7 +79,7 @@ export const ADMIN_PROBLEMS = {
   RELEASE_NOT_FOUND: {
     status: 404,
     title: "No such release",
-    detail: "No release of this name is kept; the newest five are.",
+    detail: "No kept release has this id or name. `GET /admin/v1/data/releases` lists the kept releases.",
   },
   METHOD_NOT_ALLOWED: {
     ...PROBLEMS.METHOD_NOT_ALLOWED,
@@ -88,16 +88,16 @@ export const ADMIN_PROBLEMS = {
   KEY_REVOKED: {
     status: 409,
     title: "Key is revoked",
-    detail: "A revoked key cannot be changed or restored; make another one.",
+    detail: "A revoked key cannot be changed or restored. Create another key.",
   },
   ADMIN_TOKEN_EXISTS: {
     status: 409,
-    title: "An admin token has this name",
-    detail: "Choose another name, or revoke the other token first.",
+    title: "Admin token already exists",
+    detail: "Choose another name, or revoke the existing token first.",
   },
   RELEASE_CONFLICT: {
     status: 409,
-    title: "Another release is in use",
+    title: "A different release is in use",
     detail: "Read the current state, then decide again. Nothing was changed.",
   },
   RULESET_CONFLICT: {
@@ -114,23 +114,23 @@ export const ADMIN_PROBLEMS = {
   OVERRIDES_FULL: {
     status: 409,
     title: "Too many overrides",
-    detail: "No more overrides can be active.",
+    detail: "The maximum number of overrides is active. Remove some first.",
   },
   WEBHOOKS_FULL: {
     status: 409,
     title: "Too many webhooks",
-    detail: "Remove a webhook first: no more can exist.",
+    detail: "The server has the maximum number of webhooks. Remove one first.",
   },
   BODY_TOO_LARGE: {
     status: 413,
     title: "Request body too large",
-    detail: "The body is larger than this path takes.",
+    detail: "The body is larger than this path accepts.",
   },
   HOST_REFUSED: {
     status: 421,
     title: "Host name not allowed",
     detail:
-      "The admin listener answers to addresses, localhost, names without a dot, and those in INKLING_ADMIN_NAMES.",
+      "The admin listener accepts addresses, localhost, names without a dot, and the names in INKLING_ADMIN_NAMES.",
   },
   RULESET_INVALID: {
     status: 422,
@@ -139,29 +139,29 @@ export const ADMIN_PROBLEMS = {
   },
   WEBHOOK_URL_REFUSED: {
     status: 422,
-    title: "The address of the webhook is refused",
+    title: "Webhook address not allowed",
     detail: "A webhook needs an https address on the public internet, unless `allow_inner` is true.",
   },
   OVERRIDE_TOO_WIDE: {
     status: 422,
-    title: "Override is very wide",
+    title: "Override is very broad",
     detail: 'Send `"force": true` to confirm it.',
   },
   ADMIN_INTERNAL: {
     status: 500,
     title: "Internal error",
-    detail: "This is a fault of the server. The log has the cause under the request_id.",
+    detail: "The server has a bug. Search the log for the request_id to find the cause.",
   },
   NO_RELEASE: {
     status: 503,
     title: "No data loaded",
-    detail: "The server has no release of data yet.",
+    detail: "The server has no data release that it can use. `inkling doctor` names the reason.",
     headers: { "Retry-After": "10" },
   },
   DATABASE_AWAY: {
     status: 503,
     title: "Database unreachable",
-    detail: "The database is unreachable; as far as this server knows, nothing was changed. Try again.",
+    detail: "The database is unreachable. Nothing was changed, as far as this server can tell. Try again.",
     headers: { "Retry-After": "5" },
   },
 } as const satisfies Record<string, ProblemRow>;

@@ -1,7 +1,7 @@
-// assess.ts: what an assessment takes and returns: its actions and reasons. facts.ts has the facts that rules read,
-// crawlers.ts the crawlers that it can check.
+// assess.ts: the input and output of an assessment, with its actions and reasons. facts.ts defines the facts that rules
+// read, and crawlers.ts lists the crawlers that an assessment can check.
 //
-// The reasons of the engine, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
+// The engine's reasons, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 
 import { DEGRADED_DATA, flagFact } from "./facts.ts";
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
@@ -12,25 +12,28 @@ import type { Shape, ValueOf } from "./shapes.ts";
 export const ACTIONS = ["allow", "challenge", "deny"] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** What became of a visitor, as the operator or the application labels a decision. */
+/** How a visitor turned out. The operator or the application labels a decision with one of these outcomes. */
 export const OUTCOMES = ["legitimate", "abuse"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** The score from which on a visitor is challenged, or denied. */
+/** The lowest scores at which a visitor is challenged or denied. */
 export const DEFAULT_THRESHOLDS = { challenge: 0.5, deny: 0.85 } as const;
-/** The least action where a flag that mattered has no data. */
+/** The mildest possible action if missing data might have changed the decision. */
 export const DEFAULT_ON_MISSING: Action = "challenge";
 
 interface ReasonRow {
-  /** From 0 to 1: how far the reason alone moves the score. 0 leaves it out unless a ruleset gives it a weight. */
+  /**
+   * The score that results from this reason only, from 0 to 1. A reason with weight 0 counts only if a ruleset changes
+   * the weight.
+   */
   readonly weight: number;
-  /** When it applies: a condition as rules have it. */
+  /** The condition under which the reason applies, in the language of rules. */
   readonly when: string;
   readonly meaning: string;
 }
 
 type FlagReason = ReputationFlag extends `is_${infer Code}` ? Code : never;
-/** The heaviest first. */
+/** The reasons that follow from flags, the heaviest first. */
 const FLAG_REASONS = Object.fromEntries(
   REPUTATION_FLAGS.map(
     (flag) => [flag.slice("is_".length), { ...FLAG_ROWS[flag].reason, when: flagFact(flag) }] as const,
@@ -53,12 +56,13 @@ const REASONS = {
   forged_crawler: {
     weight: 0.7,
     when: 'ip.crawler_check == "forged"',
-    meaning: "the user agent names a crawler whose operator does not publish this address",
+    meaning:
+      "the user agent claims to be a crawler, but the crawler's operator does not publish this address",
   },
   country_mismatch: {
     weight: 0.25,
     when: "has(expected_country) && has(ip.country) && ip.country != expected_country && !ip.shared",
-    meaning: "the address is in another country than `expected_country`",
+    meaning: "the address is in a different country than `expected_country`",
   },
   impossible_travel: {
     weight: 0.5,
@@ -78,18 +82,18 @@ const REASONS = {
   listed_domain: {
     weight: 0.3,
     when: "email.listed && !email.disposable",
-    meaning: "one list of disposable domains has the domain, and no other list confirms it",
+    meaning: "the domain is on one list of disposable domains, and no other list confirms it",
   },
-  mistyped_domain: { weight: 0.3, when: "email.mistyped", meaning: "the domain looks like a typing error" },
+  mistyped_domain: { weight: 0.3, when: "email.mistyped", meaning: "the domain looks like a typo" },
   confusable_domain: {
     weight: 0.6,
     when: "email.confusable",
-    meaning: "the domain's letters look like another domain",
+    meaning: "the domain uses similar-looking letters to imitate another domain",
   },
   role_account: {
     weight: 0.2,
     when: "email.role_account",
-    meaning: "a role reads the mailbox, not a person",
+    meaning: "the mailbox belongs to a role, not a person",
   },
   email_relay: { weight: 0, when: "email.relay", meaning: "a privacy relay forwards the mail" },
   free_mail: { weight: 0, when: "email.free_mail", meaning: "the domain belongs to a free mail provider" },
@@ -108,7 +112,7 @@ export const ASSESSMENT_INPUT = {
     event: {
       type: "text",
       pattern: /^[a-z0-9][a-z0-9_.-]{0,63}$/,
-      description: "What the visitor does: `sign_up`, `login`, `checkout` or a name that you choose",
+      description: "What the visitor is doing: `sign_up`, `login`, `checkout` or a name of your choice",
     },
     ip: { type: "text", optional: true, description: "The visitor's address" },
     email: { type: "text", optional: true, description: "The email address that the visitor entered" },
@@ -123,12 +127,12 @@ export const ASSESSMENT_INPUT = {
       type: "text",
       pattern: /^[A-Z]{2}$/,
       optional: true,
-      description: "The country of the card or the account, as ISO 3166-1 alpha-2",
+      description: "The country of the card or account, as ISO 3166-1 alpha-2",
     },
     previous: {
       type: "object",
       optional: true,
-      description: "Where and when you last saw the account, to compute its speed of travel",
+      description: "Where and when you last saw the account, to compute the travel speed",
       members: {
         latitude: { type: "number", minimum: -90, maximum: 90 },
         longitude: { type: "number", minimum: -180, maximum: 180 },
@@ -137,7 +141,7 @@ export const ASSESSMENT_INPUT = {
           minimum: 0,
           maximum: 20_000,
           optional: true,
-          description: "Kilometres; by default the radius of the current location",
+          description: "Accuracy radius in kilometres; by default the radius of the current location",
         },
         at: { type: "time", description: "The time, with an offset: 2026-11-23T09:00:00Z" },
       },
@@ -147,7 +151,7 @@ export const ASSESSMENT_INPUT = {
       optional: true,
       isOpen: true,
       description:
-        "At most 32 facts of your own, as the ruleset declares them: texts, numbers, booleans and lists of texts",
+        "At most 32 facts of your own, as declared in the ruleset: strings, numbers, booleans and lists of strings",
       members: {},
     },
   },
@@ -167,7 +171,7 @@ export const ASSESSMENT = {
       minimum: 0,
       maximum: 1,
       description:
-        "1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. It is not a probability",
+        "1 - (1 - weight) * (1 - weight) ... over the reasons, rounded to two decimals. It is not a probability",
     },
     reasons: {
       type: "list",
@@ -198,14 +202,14 @@ export const ASSESSMENT = {
     degraded: {
       type: "list",
       of: { type: "text", values: DEGRADED_DATA },
-      description: "Missing data. The visitor may look more innocent than they are",
+      description: "Data that was missing. The visitor may be riskier than the answer suggests",
     },
     ruleset: {
       type: "number",
       minimum: 0,
       description: "The ruleset's number; 0 before the first one is published",
     },
-    data_version: { type: "text", description: "The release of the data" },
+    data_version: { type: "text", description: "The data release" },
     facts: {
       type: "object",
       optional: true,
@@ -218,7 +222,7 @@ export const ASSESSMENT = {
       type: "object",
       optional: true,
       optIn: "evidence",
-      description: "Only with `include=evidence`: the lookups of the address",
+      description: "Only with `include=evidence`: the address lookups",
       members: {
         geolocate: { ...ANSWER_MEMBERS.geolocate, optional: true },
         reputation: { ...ANSWER_MEMBERS.reputation, optional: true },
@@ -228,7 +232,7 @@ export const ASSESSMENT = {
       ...ANSWER_MEMBERS.email,
       optional: true,
       optIn: "evidence",
-      description: "Only with `include=evidence`: the lookup of the email address",
+      description: "Only with `include=evidence`: the email lookup",
     },
   },
 } as const satisfies Shape;
@@ -241,7 +245,7 @@ export const DECISION_OUTCOME = {
   members: { outcome: { type: "text", values: OUTCOMES } },
 } as const satisfies Shape;
 
-/** The answer to it. */
+/** The answer to a {@link DECISION_OUTCOME}. */
 export const DECISION_OUTCOME_SET = {
   type: "object",
   name: "DecisionOutcomeSet",
@@ -249,7 +253,7 @@ export const DECISION_OUTCOME_SET = {
   members: { id: ASSESSMENT.members.id, ...DECISION_OUTCOME.members },
 } as const satisfies Shape;
 
-/** With `facts` as callers send them: rows do not describe members whose names they do not know. */
+/** A visitor as callers send it. `facts` is typed by hand, because its members depend on the ruleset. */
 export type VisitorInput = Omit<ValueOf<typeof ASSESSMENT_INPUT>, "facts"> & {
   readonly facts?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
 };

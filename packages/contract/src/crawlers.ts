@@ -1,18 +1,22 @@
-// crawlers.ts: the crawlers that an assessment can check, by what their user agents say.
+// crawlers.ts: the crawlers that an assessment can check, identified by their user agents.
 
-/** Outcomes of comparing the crawler that a user agent claims to be with the ranges that its operator publishes. */
+/**
+ * Results of a crawler check, which compares the address with the ranges that the claimed crawler's operator publishes.
+ */
 export const CRAWLER_CHECKS = ["verified", "forged", "unverifiable"] as const;
 export type CrawlerCheck = (typeof CRAWLER_CHECKS)[number];
 
 interface CrawlerRow {
-  /** What the user agent has, in lower case. */
+  /** A part of the user agent, in lower case. */
   readonly token: string;
   readonly operator: string;
-  /** The feed with the ranges that its operator publishes; undefined: none does, and no claim can be verified. */
+  /**
+   * The feed with the operator's ranges; undefined if the operator publishes none, so that no claim can be verified.
+   */
   readonly feed?: string;
 }
 
-/** Crawlers, by what their user agents say. */
+/** The known crawlers. */
 export const CRAWLERS: readonly CrawlerRow[] = [
   { token: "googlebot", operator: "google", feed: "googlebot" },
   { token: "bingbot", operator: "microsoft", feed: "bingbot" },

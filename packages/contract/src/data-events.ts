@@ -1,4 +1,4 @@
-// data-events.ts: events of the log about updates of the data, channels and releases.
+// data-events.ts: log events about data updates, channels and releases.
 
 import type { LogEventRow } from "./log-event-row.ts";
 
@@ -6,12 +6,12 @@ export const DATA_EVENTS = {
   "data-update-done": {
     about: "updates",
     levels: ["info"],
-    help: "An update is done. The event says whether it `published` a release, which one, how many feeds `failed`, and when the next update is due (`next_due`).",
+    help: "An update has finished. The event shows whether the update `published` a release, the release's name, how many feeds `failed`, and when the next update is due (`next_due`).",
   },
   "feed-not-updated": {
     about: "updates",
     levels: ["error", "info"],
-    help: "The server refused the copy of `feed`, because of `reason`. One line per reason. At level info, there was no copy.",
+    help: "The server refused the copy of `feed`, because of `reason`. One line per reason. At level info, the event means that no copy was available.",
   },
   "feeds-not-reached": {
     about: "updates",
@@ -21,17 +21,17 @@ export const DATA_EVENTS = {
   "answers-missing": {
     about: "updates",
     levels: ["error"],
-    help: "`inkling serve` has no data for these answers and returns 503. Run `inkling data status`.",
+    help: "`inkling serve` has no data for the answers in `missing` and returns 503. Run `inkling data status`.",
   },
   "feed-updated-again": {
     about: "updates",
     levels: ["info"],
-    help: "The problem with `feed` is over.",
+    help: "The problem with `feed` is resolved.",
   },
   "data-update-failed": {
     about: "updates",
     levels: ["error"],
-    help: "The build published nothing, because of `reason`; `hint` says what to do. Inkling retries after 1, 2, 4 … 60 minutes. `inkling doctor` and `inkling_build_failed` show the failure until a build succeeds.",
+    help: "The build published nothing, because of `reason`; `hint` suggests a fix. Inkling retries after 1, 2, 4 … 60 minutes. `inkling doctor` and `inkling_build_failed` show the failure until a build succeeds.",
   },
   "release-held": {
     about: "updates",
@@ -51,12 +51,12 @@ export const DATA_EVENTS = {
   "channel-refused": {
     about: "updates",
     levels: ["error"],
-    help: "The server does not follow the channel, because of `reason`. [Cluster](cluster-failures.md#when-something-fails) explains `fault`. `channel-back` reports the end.",
+    help: "The server does not follow the channel, because of `reason`. [Cluster](cluster-failures.md#when-something-fails) explains `fault`. `channel-back` reports the recovery.",
   },
   "channel-not-reported": {
     about: "updates",
     levels: ["info"],
-    help: "This server cannot write its report beside the channel, or lacks the permission. Promotions do not count it.",
+    help: "This server cannot write its report beside the channel, or has no permission to. Promotions do not count this server.",
   },
   "channel-published": {
     about: "updates",
@@ -71,7 +71,7 @@ export const DATA_EVENTS = {
   "channel-failed": {
     about: "updates",
     levels: ["error"],
-    help: "A bug. The event has the stack. The server continues to follow the channel.",
+    help: "A check of the channel failed because of a bug. The event has the stack trace. The server continues to follow the channel.",
   },
   "channel-back": {
     about: "updates",
@@ -96,32 +96,32 @@ export const DATA_EVENTS = {
   "release-refusal-over": {
     about: "releases",
     levels: ["info"],
-    help: "The server uses `name`, as wanted. The release in `refused` no longer matters.",
+    help: "The server uses `name`, the wanted release. `refused` is the release that the server refused before: a release that is no longer wanted, or `name` itself before its repair.",
   },
   "release-serving": {
     about: "releases",
     levels: ["info"],
-    help: "The server uses the release `name`, or uses it instead of `wanted`.",
+    help: "The server uses the release `name`. If the event has `wanted`, the server uses `name` instead of the release in `wanted`.",
   },
   "release-none": {
     about: "releases",
     levels: ["error"],
-    help: "No intact release is left. Run `inkling data update`.",
+    help: "No intact release remains. A server that builds its data starts a build immediately. With a channel, the server fetches the damaged files again. Otherwise run `inkling data update`.",
   },
   "no-release": {
     about: "releases",
     levels: ["error"],
-    help: "The server started without a release and returns 503 until the first build is done. The build starts at once.",
+    help: "The server started without a release and returns 503 until the first build finishes. The build starts immediately.",
   },
   "release-unverified": {
     about: "releases",
     levels: ["error"],
-    help: "The server uses `name` and cannot verify it again at the moment.",
+    help: "The server uses the release `name`, but cannot verify it again at the moment.",
   },
   "release-unmarked": {
     about: "releases",
     levels: ["info"],
-    help: "The server verified the release but could not note it. The next start takes a second longer.",
+    help: "The server verified the release but could not record this. The next start takes a second longer.",
   },
   "release-verified": {
     about: "releases",
@@ -131,6 +131,6 @@ export const DATA_EVENTS = {
   "release-watch-failed": {
     about: "releases",
     levels: ["info"],
-    help: "The system reports no changes of the data folder, so the server checks it once a second.",
+    help: "The operating system does not report changes in the data folder, so the server checks it once a second.",
   },
 } as const satisfies Readonly<Record<string, LogEventRow>>;

@@ -4,48 +4,48 @@ import { CRAWLER_CHECKS } from "./crawlers.ts";
 import { REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import { NETWORK_KINDS, NETWORK_SERVICES } from "./members.ts";
 
-/** The type of a fact. Numbers are doubles; a list is one of texts. */
+/** The types of facts. Numbers are doubles, and lists contain texts. */
 export const FACT_TYPES = ["text", "number", "boolean", "list"] as const;
 export type FactType = (typeof FACT_TYPES)[number];
 
 interface FactRow {
   readonly type: FactType;
   readonly meaning: string;
-  /** What a release may lack, which leaves the fact unknown: a name in `degraded`. */
+  /** The data behind the fact, as named in `degraded`. If a release lacks this data, the fact is unknown. */
   readonly data?: DegradedData;
-  /** All that a text can be, or the items of a list; undefined: anything. */
+  /** The possible values of a text, or of the items of a list; undefined if any value is possible. */
   readonly values?: readonly string[];
-  /** Is a text always in upper case, as the codes of countries are? */
+  /** Is the text always in upper case, as country codes are? */
   readonly isUpperCase?: boolean;
 }
 
-/** What `degraded` can name. */
+/** The names that `degraded` can contain. */
 export const DEGRADED_DATA = [...REPUTATION_FLAGS, "disposable", "geolocation", "network"] as const;
 export type DegradedData = (typeof DEGRADED_DATA)[number];
 
-/** What `count` counts the assessments of. */
+/** The subjects whose assessments `count` can count. */
 export const COUNT_SUBJECTS = ["network", "mailbox", "domain"] as const;
 export type CountSubject = (typeof COUNT_SUBJECTS)[number];
 export const COUNT_WINDOWS = ["1h", "24h"] as const;
 export type CountWindow = (typeof COUNT_WINDOWS)[number];
 export type CountFact = `count.${CountSubject}_${CountWindow}`;
-/** The fact that `count(subject, window)` of a condition reads. */
+/** The name of the fact that `count(subject, window)` in a condition reads. */
 export const countFact = (subject: CountSubject, window: CountWindow): CountFact =>
   `count.${subject}_${window}`;
 
 const counted = (of: string) =>
   ({
     type: "number",
-    meaning: `assessments of ${of}, including the current one; known only if a rule reads it`,
+    meaning: `assessments of ${of}, including the current assessment; known only if a rule reads this fact`,
   }) as const;
 
 type FlagFact = `ip.${ReputationFlag}`;
-/** The fact of a flag. */
+/** The name of a flag's fact. */
 export const flagFact = (flag: ReputationFlag): FlagFact => `ip.${flag}`;
 const FLAG_FACTS = Object.fromEntries(
   REPUTATION_FLAGS.map((flag) => [
     flagFact(flag),
-    { type: "boolean", data: flag, meaning: "the flag of the reputation lookup" },
+    { type: "boolean", data: flag, meaning: "the reputation lookup's flag" },
   ]),
 ) as Readonly<Record<FlagFact, { readonly type: "boolean" } & FactRow>>;
 
@@ -54,9 +54,9 @@ const CODE = { type: "text", isUpperCase: true } as const;
 const PLACE = { data: "geolocation" } as const;
 
 const FACTS = {
-  event: { type: "text", meaning: "what the visitor does, as the caller sent it: `sign_up`" },
-  user_agent: { type: "text", meaning: "the `User-Agent` that the caller sent" },
-  expected_country: { ...CODE, meaning: "the country that the caller sent, as ISO 3166-1 alpha-2" },
+  event: { type: "text", meaning: "what the visitor is doing, as sent by the caller: `sign_up`" },
+  user_agent: { type: "text", meaning: "the `User-Agent` sent by the caller" },
+  expected_country: { ...CODE, meaning: "the country sent by the caller, as ISO 3166-1 alpha-2" },
   "ip.network": { type: "text", meaning: "the /24 or /48 around the address" },
   ...FLAG_FACTS,
   "ip.kind": {
@@ -69,7 +69,7 @@ const FACTS = {
   "ip.shared": {
     type: "boolean",
     ...NETWORK,
-    meaning: "the operator publishes that many people share one address",
+    meaning: "the operator declares that many people share one address",
   },
   "ip.services": {
     type: "list",
@@ -109,7 +109,11 @@ const FACTS = {
     ...PLACE,
     meaning: "kilometres from `previous`, minus both accuracy radii",
   },
-  "ip.speed": { type: "number", ...PLACE, meaning: "speed that this distance needs, in kilometres per hour" },
+  "ip.speed": {
+    type: "number",
+    ...PLACE,
+    meaning: "speed needed to travel this distance, in kilometres per hour",
+  },
   "email.domain": { type: "text", meaning: "the email address's domain, in lower case" },
   "email.valid": { type: "boolean", meaning: "the address could receive mail, judging by its text only" },
   "email.disposable": {
@@ -120,19 +124,19 @@ const FACTS = {
   "email.providers": {
     type: "list",
     data: "disposable",
-    meaning: "the providers that the email lookup returns",
+    meaning: "the providers in the email lookup's answer",
   },
   "email.listed": {
     type: "boolean",
     data: "disposable",
-    meaning: "one list of disposable domains has the domain, and no other list confirms it",
+    meaning: "the domain is on one list of disposable domains, and no other list confirms it",
   },
-  "email.mistyped": { type: "boolean", meaning: "the domain is close to a popular one" },
+  "email.mistyped": { type: "boolean", meaning: "the domain differs slightly from a popular one" },
   "email.confusable": {
     type: "boolean",
-    meaning: "the domain's letters look like another domain: `gmaіl.com` with a Cyrillic letter",
+    meaning: "the domain imitates another domain with similar letters: `gmaіl.com` with a Cyrillic letter",
   },
-  "email.role_account": { type: "boolean", meaning: "a role reads the mailbox, not a person: `info@`" },
+  "email.role_account": { type: "boolean", meaning: "the mailbox belongs to a role, not a person: `info@`" },
   "email.alias": { type: "boolean", meaning: "the address has a tag: `jane+shop@`" },
   "email.relay": { type: "boolean", data: "disposable", meaning: "a privacy relay forwards the mail" },
   "email.free_mail": {
@@ -149,6 +153,6 @@ const FACTS = {
 } as const satisfies Readonly<Record<string, FactRow>> & Readonly<Record<CountFact, FactRow>>;
 
 export type FactName = keyof typeof FACTS;
-/** The facts that every assessment has; a ruleset declares those below `facts`, which callers send. */
+/** The built-in facts. A ruleset can declare further facts, which callers send in `facts`. */
 export const FACT_ROWS: Readonly<Record<FactName, FactRow>> = FACTS;
 export const FACT_NAMES = Object.keys(FACTS) as readonly FactName[];

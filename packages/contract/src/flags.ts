@@ -1,37 +1,38 @@
 // flags.ts: the flags of a reputation answer, and the labels that feeds and evidence use.
 //
-// A new flag is a row here, a label that sets it, what is believable of both in the compiler's policy/labels.ts, a feed
-// with that label, and its rows in docs/policy.md. The fact `ip.FLAG` and its reason in assessments follow from the row.
+// A new flag needs a row here, a label that sets it, the plausible sizes of both in the compiler's policy/labels.ts, a
+// feed with that label, and rows in docs/policy.md. The fact `ip.FLAG` and the reason in assessments follow from the
+// row.
 
 import { keysOf, recordOf } from "./tables.ts";
 
 interface FlagRow {
-  /** For people, in the middle of a sentence: "proxy or VPN". */
+  /** The name for people, as it fits into a sentence: "proxy or VPN". */
   readonly name: string;
-  /** The same with its article: "a proxy or VPN". */
+  /** The name with its article: "a proxy or VPN". */
   readonly noun: string;
-  /** Several: "proxies and VPNs". */
+  /** The plural of the name: "proxies and VPNs". */
   readonly plural: string;
   readonly meaning: string;
-  /** The value of `deny` of /v1/forward-auth that refuses it, which is also its name in `Inkling-Flags`. */
+  /** The value of the `deny` parameter of /v1/forward-auth that refuses the flag, and its name in `Inkling-Flags`. */
   readonly deny: string;
   /** The sandbox address that has only this flag. */
   readonly sandbox: {
-    /** 192.0.2.N and 2001:db8::N. */
+    /** The N in 192.0.2.N and 2001:db8::N. */
     readonly number: number;
-    /** The feed that sets it, and what that feed states. */
+    /** The feed that sets the flag, and the label that the feed states. */
     readonly feed: string;
     readonly label: string;
-    /** Is the address in a data centre? "listed": a feed says so as well. */
+    /** Is the address in a data centre? "listed" means that a feed also lists it as hosting. */
     readonly hosting: boolean | "listed";
   };
-  /** The reason of assessments; its code is the flag without "is_". */
+  /** The reason in assessments. Its code is the flag without "is_". */
   readonly reason: {
-    /** From 0 to 1: how far the reason alone moves the score. */
+    /** The score that results from this reason only, from 0 to 1. */
     readonly weight: number;
     readonly meaning: string;
   };
-  /** Does it make an address anonymous in MaxMind's GeoIP2 Anonymous IP? */
+  /** Does MaxMind's GeoIP2 Anonymous IP call an address with this flag anonymous? */
   readonly anonymous: boolean;
 }
 
@@ -60,7 +61,7 @@ const ROWS = {
     name: "Tor exit",
     noun: "a Tor exit",
     plural: "Tor exits",
-    meaning: "Tor traffic exits here",
+    meaning: "Tor traffic exits from this address",
     deny: "tor",
     sandbox: { number: 6, feed: "tor", label: "tor_exit", hosting: true },
     reason: { weight: 0.6, meaning: "the address is a Tor exit" },
@@ -69,14 +70,14 @@ const ROWS = {
 } as const satisfies Readonly<Record<string, FlagRow>>;
 
 export type ReputationFlag = keyof typeof ROWS;
-/** The flags of a reputation answer with what is known of each, in the order in which the answer lists them. */
+/** The rows of all flags, in the order in which a reputation answer lists them. */
 export const FLAG_ROWS: Readonly<Record<ReputationFlag, FlagRow>> = ROWS;
 export const REPUTATION_FLAGS = Object.keys(ROWS) as readonly ReputationFlag[] as readonly [
   ReputationFlag,
   ...ReputationFlag[],
 ];
 
-/** What an answer says of an address that no list names. */
+/** The flags of an address that is not on any list. */
 export const NO_FLAGS: Readonly<Record<ReputationFlag, boolean>> = recordOf(REPUTATION_FLAGS, () => false);
 
 export function isReputationFlag(name: string): name is ReputationFlag {
@@ -85,18 +86,21 @@ export function isReputationFlag(name: string): name is ReputationFlag {
 
 interface LabelRow {
   readonly meaning: string;
-  /** For people, if it is not the label with spaces. */
+  /** The name for people, if it differs from the label with spaces. */
   readonly name?: string;
-  /** The flag that lists with this label set; without one the label is evidence and no verdict. */
+  /**
+   * The flag set by lists that have this label. If there is none, the label is only evidence and does not affect the
+   * verdict.
+   */
   readonly sets?: ReputationFlag;
 }
 
 const SAME_KIND =
-  "`include=network`: the network's kind, by the rule in `why`; the label `hosting` is used for this, too";
+  "`include=network`: the network's kind, decided by the rule in `why`; the label `hosting` can have this meaning as well";
 
 const LABELS = {
   tor_exit: {
-    meaning: "Tor traffic leaves there",
+    meaning: "Tor traffic exits there",
     name: "Tor exit",
     sets: "is_tor_exit",
   },
@@ -132,22 +136,25 @@ const LABELS = {
   "webhook-sender": { meaning: "guard: machines that send a service's webhooks" },
   special_use: { meaning: "reserved by a standard" },
   disposable: { meaning: "domain of a disposable-email provider", name: "disposable email service" },
-  listed: { meaning: "on one list of disposable domains that no other list confirms; no verdict" },
-  free_mail: { meaning: "domain of a provider of ordinary mail" },
-  popular: { meaning: "among the most used domains; shown only if a disposable list names the domain" },
-  shared_domain: { meaning: "anybody can get a name below it" },
+  listed: { meaning: "on one list of disposable domains, not confirmed by any other list; no verdict" },
+  free_mail: { meaning: "domain of an ordinary mail provider" },
+  popular: { meaning: "one of the most used domains; shown only if a disposable list contains it" },
+  shared_domain: { meaning: "anyone can get a name below it" },
   name: {
-    meaning: "the name itself counts for or against, by the reason in `why`; shown only if lists disagree",
+    meaning:
+      "the name itself suggests a disposable domain or an ordinary one, as `why` explains; shown only if lists disagree",
   },
-  mail_host: { meaning: "its mail goes to a [disposable mail host](email.md#disposable-mail-hosts)" },
-  role_account: { meaning: "a role reads the mailbox, not a person ([email checks](email.md#labels))" },
+  mail_host: {
+    meaning: "the domain's mail goes to a [disposable mail host](email.md#disposable-mail-hosts)",
+  },
+  role_account: { meaning: "the mailbox belongs to a role, not a person ([email checks](email.md#labels))" },
   alias: { meaning: "the address has a tag: `jane+shop`" },
   mistyped: { meaning: "close to the popular domain in `did_you_mean`" },
   confusable: { meaning: "letters of another script look like the domain in `did_you_mean`" },
   public_suffix: { meaning: "public suffix; no list applies" },
   location: { meaning: "geolocate: source of the location" },
   anycast: {
-    meaning: "geolocate: one address answers from many places; the country is that of registration",
+    meaning: "geolocate: one address answers from many places; the country is the country of registration",
   },
   autonomous_system: {
     meaning: "`include=network`: the autonomous system that announces the network, and its name",
@@ -158,16 +165,16 @@ const LABELS = {
   government: { meaning: SAME_KIND },
   business: { meaning: SAME_KIND },
   registry: { meaning: "geolocate: the registry's record of the network's holder" },
-  derived: { meaning: "geolocate: follows from other members" },
+  derived: { meaning: "geolocate: derived from other members" },
   estimated: { meaning: "geolocate: an estimate, because the source states no value" },
 } as const satisfies Readonly<Record<string, LabelRow>>;
 
 export type EvidenceLabel = keyof typeof LABELS;
-/** The labels of evidence, in the order of docs/evidence.md. */
+/** The labels that evidence can have, in the order of docs/evidence.md. */
 export const LABEL_ROWS: Readonly<Record<EvidenceLabel, LabelRow>> = LABELS;
 export const EVIDENCE_LABELS = keysOf(LABELS);
 
-/** The labels whose lists set a flag. */
+/** The labels with which a list sets a flag. */
 export type FlagLabel = {
   [L in EvidenceLabel]: (typeof LABELS)[L] extends { readonly sets: ReputationFlag } ? L : never;
 }[EvidenceLabel];
@@ -176,7 +183,7 @@ export function isEvidenceLabel(name: string): name is EvidenceLabel {
   return Object.hasOwn(LABELS, name);
 }
 
-/** The flag that lists with this label set. */
+/** The flag set by lists that have this label. */
 export function flagOfLabel(label: EvidenceLabel): ReputationFlag | undefined {
   return LABEL_ROWS[label].sets;
 }

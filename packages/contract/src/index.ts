@@ -1,5 +1,5 @@
-// The rows that several packages must agree on. This package imports nothing, and a row never refers to a place by
-// position or count.
+// @inkling/contract: the rows that several packages must agree on. This package does not import any other package, and
+// rows never refer to other rows by position or count.
 
 export * from "./admin-operation-row.ts";
 export * from "./admin-operations.ts";

@@ -1,9 +1,9 @@
-// log-event-row.ts: what is written down of an event of the log.
+// log-event-row.ts: the shape of a row that describes a log event.
 
 export interface LogEventRow {
-  /** Which table of docs/log-events.md has it. */
+  /** The table of docs/log-events.md that lists the event. */
   readonly about: "updates" | "releases" | "server";
   readonly levels: readonly ("error" | "info")[];
-  /** Markdown: what happened, and what to do. */
+  /** Markdown that says what happened and what to do. */
   readonly help: string;
 }

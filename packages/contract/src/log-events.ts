@@ -1,6 +1,7 @@
-// log-events.ts: every event of the log but access lines: where it is described, its levels and its meaning.
+// log-events.ts: every log event except access lines, with its levels and its meaning.
 //
-// `npm run generate` lists them in docs/log-events.md. The log takes no other name (server/src/telemetry/log.ts).
+// `npm run generate` lists the events in docs/log-events.md. The log accepts no other names
+// (server/src/telemetry/log.ts).
 
 import { DATA_EVENTS } from "./data-events.ts";
 import { SERVER_EVENTS } from "./server-events.ts";

@@ -1,12 +1,12 @@
-// members.ts: every member of every answer, nested ones included.
+// members.ts: the rows for every member of every answer, including nested members.
 //
-// Answer schemas, OpenAPI, the SDKs' types, columns of files, and the tables of docs/api.md and docs/evidence.md derive
-// from these rows. Members are listed in the order in which answers have them.
+// Answer schemas, OpenAPI, the SDKs' types, the columns of enriched files, and the tables of docs/api.md and
+// docs/evidence.md derive from these rows. Members are listed in the order in which they appear in answers.
 
 import { EVIDENCE_LABELS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import type { Lookup, Members, Shape, ValueOf } from "./shapes.ts";
 
-/** What `network.kind` can be. */
+/** The values of `network.kind`. */
 export const NETWORK_KINDS = [
   "hosting",
   "isp",
@@ -16,7 +16,7 @@ export const NETWORK_KINDS = [
   "business",
   "unknown",
 ] as const;
-/** What `network.services` can name. */
+/** The services that `network.services` can name. */
 export const NETWORK_SERVICES = [
   "cdn",
   "crawler",
@@ -86,7 +86,7 @@ export const EVIDENCE_ENTRY = {
       optional: true,
       lookups: ["reputation", "email"],
       where: "reputation, email",
-      docs: "flags that it sets or removes",
+      docs: "flags that the entry sets or removes",
     },
     members: {
       type: "list",
@@ -94,8 +94,8 @@ export const EVIDENCE_ENTRY = {
       optional: true,
       lookups: ["geolocate", "reputation"],
       where: "geolocate, `include=network`",
-      description: "Members of the answer that it filled in",
-      docs: "members of the answer that it filled in",
+      description: "Members of the answer filled in by this entry",
+      docs: "members of the answer filled in by this entry",
     },
     id: {
       ...TEXT,
@@ -108,14 +108,14 @@ export const EVIDENCE_ENTRY = {
       ...TEXT,
       lookups: ["email"],
       where: "email",
-      docs: "popular domain that the person probably meant, or domain that the name looks like",
+      docs: "popular domain that the person probably meant, or domain that the name imitates",
     },
     weight: {
       type: "number",
       optional: true,
       lookups: ["email"],
       where: "email",
-      docs: "weight of the feed, if feeds disagree ([policy for mail domains](mail-policy.md#where-lists-disagree))",
+      docs: "the feed's weight, if feeds disagree ([policy for mail domains](mail-policy.md#where-lists-disagree))",
     },
     why: {
       ...TEXT,
@@ -150,12 +150,12 @@ export const EVIDENCE_ENTRY = {
       type: "time",
       optional: true,
       where: "feeds, if known",
-      docs: "when the publisher published that copy",
+      docs: "when the publisher released that copy",
     },
   },
 } as const satisfies Shape;
 
-/** Of every answer. */
+/** Members that every answer can have. */
 const REASONS = {
   evidence: {
     type: "list",
@@ -169,14 +169,14 @@ const REASONS = {
     type: "true",
     optional: true,
     optIn: "evidence",
-    description: "True if the evidence had more entries than fit",
+    description: "True if there was more evidence than fits in the answer",
   },
 } as const satisfies Members;
 
 const SYSTEM =
   "the autonomous system that announces the network (feed `asn`), and its name; omitted if unknown";
 
-/** Whose network an address is. */
+/** The network that contains an address. */
 export const NETWORK = {
   type: "object",
   name: "Network",
@@ -201,8 +201,8 @@ export const NETWORK = {
     },
     shared: {
       type: "boolean",
-      description: "True if the operator publishes that many people share one address",
-      docs: "`true` if the operator publishes that many people share one address, as privacy relays do. No carrier publishes its NAT gateways",
+      description: "True if the operator declares that many people share one address",
+      docs: "`true` if the operator declares that many people share one address, as privacy relays do. No carrier publishes its NAT gateways",
     },
     services: {
       type: "list",
@@ -221,17 +221,17 @@ export const NETWORK = {
   },
 } as const satisfies Shape;
 
-/** Of lookups of addresses. */
+/** Members that only address lookups can have. */
 const SUBJECT = {
   ip: {
     ...TEXT,
     optIn: "subject",
-    description: "Only with `include=subject`: the address that was looked up, in normal form",
+    description: "Only with `include=subject`: the address that was looked up, normalized",
   },
   prefix: {
     ...TEXT,
     optIn: "subject",
-    description: "Only with `include=subject`: the network that shares this answer in the data",
+    description: "Only with `include=subject`: the network in the data that has this answer",
   },
   network: {
     ...NETWORK,
@@ -245,7 +245,8 @@ const SUBJECT = {
 const PLACE = {
   type: "object",
   name: "Geolocation",
-  about: "Every member is always present. Unknown fields inside it are omitted, never null, empty or 0.",
+  about:
+    "Every member is always present. Unknown fields inside a member are omitted, never null, empty or 0.",
   members: {
     city: { type: "object", members: NAME },
     continent: {
@@ -323,8 +324,9 @@ const EMAIL = {
     providers: {
       type: "list",
       of: { type: "text" },
-      description: "The entry that matched, then the service that runs it; empty when not disposable",
-      docs: "the entry that matched, then the service that runs it; empty when not disposable",
+      description:
+        "The list entry that matched, then the service behind that domain; empty if not disposable",
+      docs: "the entry that matched, then the service that runs it; empty if not disposable",
     },
     checks: {
       type: "object",
@@ -344,7 +346,7 @@ export const ANSWER_MEMBERS = {
   email: EMAIL,
 } as const satisfies Readonly<Record<Lookup, Shape>>;
 
-/** What the data of each lookup can be incomplete in: names of `missing` and `incomplete` in Inkling-Data-State. */
+/** The data behind each lookup, as named by `missing` and `incomplete` in Inkling-Data-State. */
 export const DATA_OF = {
   geolocate: ["geolocation"],
   reputation: REPUTATION_FLAGS,

@@ -1,7 +1,7 @@
-// metrics.ts: every metric of /metrics: its type, its labels and its meaning. Names do not change.
+// metrics.ts: every metric in /metrics, with its type, labels and meaning. The name of a metric never changes.
 //
-// A new row needs a function that reads it, in server/src/telemetry/metric-readers.ts: the type check names it.
-// `npm run generate` lists it in docs/metrics.md.
+// A new row needs a function in server/src/telemetry/metric-readers.ts that reads the metric; the type check reports a
+// missing function. `npm run generate` lists the metric in docs/metrics.md.
 
 export interface MetricRow {
   readonly type: "counter" | "gauge" | "histogram";
@@ -13,7 +13,7 @@ export const METRICS = {
   inkling_http_requests_total: {
     type: "counter",
     labels: ["route", "status", "key"],
-    help: "Answered requests, by route, status and kind of key. A stream counts when it ends.",
+    help: "Answered requests, by route, status and kind of key. A stream is counted when it ends.",
   },
   inkling_lookups_total: {
     type: "counter",
@@ -23,12 +23,17 @@ export const METRICS = {
   inkling_problems_total: {
     type: "counter",
     labels: ["code"],
-    help: "Refused requests and refused values of batches, by code (docs/errors.md).",
+    help: "Refused requests and refused values in batches, by code (docs/errors.md).",
   },
   inkling_admin_problems_total: {
     type: "counter",
     labels: ["code"],
     help: "Refused requests to the admin listener, by code (docs/admin-errors.md).",
+  },
+  inkling_ready: {
+    type: "gauge",
+    labels: [],
+    help: "1 if `GET /readyz` returns 200, 0 if it returns 503 or no process answers.",
   },
   inkling_release_info: {
     type: "gauge",
@@ -88,12 +93,12 @@ export const METRICS = {
   inkling_feed_age_seconds: {
     type: "gauge",
     labels: ["feed"],
-    help: "Seconds since the publisher published this copy, or since Inkling fetched it if the publisher gives no time.",
+    help: "Seconds since this copy was published, or since Inkling fetched it if the publisher gives no time.",
   },
   inkling_feed_entries: {
     type: "gauge",
     labels: ["feed"],
-    help: "Networks, domains or records that the release has from a feed.",
+    help: "Networks, domains or records from a feed in the release.",
   },
   inkling_feed_failed: {
     type: "gauge",
@@ -108,7 +113,7 @@ export const METRICS = {
   inkling_feed_stale: {
     type: "gauge",
     labels: ["feed"],
-    help: "1 if a feed is older than it should be. It is still used.",
+    help: "1 if a feed is older than it should be. Inkling still uses it.",
   },
   inkling_feed_expired: {
     type: "gauge",
@@ -138,27 +143,27 @@ export const METRICS = {
   inkling_overrides_checked_timestamp_seconds: {
     type: "gauge",
     labels: [],
-    help: "Time of the last check of overrides with the database.",
+    help: "Time when the server last checked the database for changed overrides.",
   },
   inkling_database_reachable: {
     type: "gauge",
     labels: [],
-    help: "1 if the last check of the database succeeded. 0 if it failed, or if an empty database replaced another one.",
+    help: "1 if the last database check succeeded. 0 if it failed, or if the database was replaced by an empty one.",
   },
   inkling_keys_checked_timestamp_seconds: {
     type: "gauge",
     labels: [],
-    help: "Time of the last check of keys with the database.",
+    help: "Time when the server last checked the database for changed keys.",
   },
   inkling_database_went_back: {
     type: "gauge",
     labels: [],
-    help: "1 after the database went back to an earlier state, until an operator runs `inkling database confirm`.",
+    help: "1 after the database reverted to an earlier state, until an operator runs `inkling database confirm`.",
   },
   inkling_revocations_unstored: {
     type: "gauge",
     labels: [],
-    help: "Keys that were revoked on this host while the database could not be written.",
+    help: "Keys revoked on this host while the database could not be written.",
   },
   inkling_notices_listening: {
     type: "gauge",
@@ -203,7 +208,7 @@ export const METRICS = {
   inkling_usage_pending: {
     type: "gauge",
     labels: [],
-    help: "Lookups that are counted but not yet in the database.",
+    help: "Counted lookups that are not in the database yet.",
   },
   inkling_usage_oldest_seconds: {
     type: "gauge",
@@ -223,7 +228,7 @@ export const METRICS = {
   inkling_decisions_waiting: {
     type: "gauge",
     labels: [],
-    help: "Decisions that wait to be stored. Beyond 50,000, the server drops new ones.",
+    help: "Decisions waiting to be stored. Above 50,000, the server drops new ones.",
   },
   inkling_webhook_attempts_total: {
     type: "counter",
@@ -233,12 +238,12 @@ export const METRICS = {
   inkling_webhook_dropped_total: {
     type: "counter",
     labels: [],
-    help: "Deliveries that this host did not queue, because too many wait.",
+    help: "Deliveries that this host did not queue, because too many were waiting.",
   },
   inkling_webhook_queue: {
     type: "gauge",
     labels: [],
-    help: "Waiting deliveries of all hosts on the database.",
+    help: "Waiting deliveries of all hosts that share the database.",
   },
   inkling_webhook_queue_oldest_seconds: {
     type: "gauge",
@@ -253,7 +258,7 @@ export const METRICS = {
   inkling_connections_limit: {
     type: "gauge",
     labels: [],
-    help: "Maximum number of open connections. The server closes further ones.",
+    help: "Maximum number of open connections. The server closes connections above it.",
   },
   inkling_connections_refused_total: {
     type: "counter",
@@ -278,7 +283,7 @@ export const METRICS = {
   inkling_mx_cache_hits_total: {
     type: "counter",
     labels: [],
-    help: "Checks answered from the cache of DNS answers.",
+    help: "Checks answered from the DNS cache.",
   },
   inkling_mx_lookups_under_way: {
     type: "gauge",
@@ -288,12 +293,12 @@ export const METRICS = {
   inkling_mx_lookups_waiting: {
     type: "gauge",
     labels: [],
-    help: "Domains that wait for a DNS lookup.",
+    help: "Domains waiting for a DNS lookup.",
   },
   inkling_mx_cache_entries: {
     type: "gauge",
     labels: [],
-    help: "Domains in the cache of DNS answers; at most 10,000.",
+    help: "Domains in the DNS cache; at most 10,000.",
   },
   inkling_workers: {
     type: "gauge",
@@ -303,7 +308,7 @@ export const METRICS = {
   inkling_worker_restarts_total: {
     type: "counter",
     labels: [],
-    help: "Workers that replaced one that exited.",
+    help: "Workers started to replace one that exited.",
   },
   inkling_build_info: {
     type: "gauge",
@@ -328,7 +333,7 @@ export const METRICS = {
   inkling_http_request_duration_seconds: {
     type: "histogram",
     labels: ["route"],
-    help: "Time from reading the request to creating the response, without the network, by route.",
+    help: "Time from reading the request to creating the response, excluding the network, by route.",
   },
 } as const satisfies Readonly<Record<string, MetricRow>>;
 export type MetricName = keyof typeof METRICS;

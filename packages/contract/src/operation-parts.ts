@@ -1,9 +1,9 @@
-// operation-parts.ts: what rows of operations.ts share: parameters, headers and answers.
+// operation-parts.ts: the parameters, headers and answers that rows of operations.ts share.
 
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import type { OptIn } from "./shapes.ts";
 
-/** Names of schemas that the server has (server/src/openapi/public.ts). */
+/** Names of the schemas that the server defines (server/src/openapi/public.ts). */
 export type SchemaName =
   | `${"Geolocation" | "Reputation" | "EmailVerdict"}${"" | "Answers" | "OrProblem"}`
   | `MaxMind${"City" | "Country" | "Error"}`
@@ -17,11 +17,11 @@ export type SchemaName =
   | "NotReady";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** By media type. */
+/** Contents by media type. */
 export type Contents = Readonly<Record<string, Content>>;
 export interface Content {
   readonly schema: SchemaName | JsonSchema;
-  /** Of a stream: the schema of each line. */
+  /** The schema of each line, if the content is a stream. */
   readonly lines?: SchemaName | JsonSchema;
 }
 
@@ -29,19 +29,19 @@ export interface Content {
 export interface ParameterRow {
   readonly name: string;
   readonly value: string;
-  /** What the handler does then. */
+  /** What the value requests, or the flag that it denies. */
   readonly wants: OptIn | ReputationFlag;
   readonly description: string;
 }
 
 export interface AnswerRow {
   readonly description: string;
-  /** Those marked with "?" are not always there. */
+  /** Headers marked with "?" are not always present. */
   readonly headers: readonly string[];
   readonly content?: Contents;
 }
 
-/** By status; without those that are problem documents. */
+/** Answers by status, without problem documents. */
 export type Answers = Readonly<Record<number, AnswerRow>>;
 
 export const TEXT: JsonSchema = { type: "string" };
@@ -51,7 +51,7 @@ export const PATH_VALUES: Readonly<
 > = {
   ip: {
     description:
-      "An IPv4 address as a dotted quad, an IPv6 address, or `me` for the caller's own address. Without port, prefix, zone, brackets and leading zeros.",
+      "An IPv4 address as a dotted quad, an IPv6 address, or `me` for the caller's own address. No port, prefix, zone, brackets or leading zeros.",
     schema: { type: "string", maxLength: 45 },
   },
   email_address: {
@@ -65,7 +65,7 @@ export const PATH_VALUES: Readonly<
   file: { description: "The file's name.", schema: TEXT },
 };
 
-/** Headers of requests that change an answer, with what they do. */
+/** Request headers that change an answer, and what they do. */
 export const REQUEST_HEADERS = {
   "Idempotency-Key":
     "1 to 200 printable characters, new for each visitor. If the server stores decisions, repeating the request with the same key within 24 hours returns the same decision.",
@@ -97,7 +97,7 @@ export const OF_ADDRESSES: readonly ParameterRow[] = [
       "`subject` adds `ip`, the address that was looked up, and `prefix`, the network with this answer.",
   },
 ];
-/** Of assessments. */
+/** Parameters of assessments. */
 export const OF_ASSESSMENTS: readonly ParameterRow[] = [
   {
     name: "include",
@@ -122,16 +122,18 @@ export const DENIED: readonly ParameterRow[] = REPUTATION_FLAGS.map((flag) => {
   const { deny, plural } = FLAG_ROWS[flag];
   const isFirst = flag === REPUTATION_FLAGS[0];
   const isLast = flag === REPUTATION_FLAGS.at(-1);
-  const end = isLast ? ". Without it every visitor passes." : ",";
+  const end = isLast ? ". Without it, every visitor passes." : ",";
   const description = `${isFirst ? "Refuses " : ""}${plural} (\`${flag}\`)${end}`;
   return { name: "deny", value: deny, wants: flag, description };
 });
 
 const JSON_TYPE = "application/json";
 export const NDJSON_TYPE = "application/x-ndjson";
-/** Of every answer. */
+/** Headers of every answer. */
 export const COMMON_HEADERS = ["Inkling-Data-Version", "X-Request-Id", "Cache-Control"] as const;
-/** Of every answer to a known key, unless it has no limits. */
+/**
+ * Headers of every answer to a request with a known key. For a key without limits, the rate-limit headers are omitted.
+ */
 export const KEYED_HEADERS = [...COMMON_HEADERS, "RateLimit-Policy?", "RateLimit?"] as const;
 
 export const json = (schema: Content["schema"]): Contents => ({ [JSON_TYPE]: { schema } });
@@ -153,12 +155,12 @@ export const batchAnswers = (of: "Geolocation" | "Reputation" | "EmailVerdict"):
   },
 });
 
-/** Of a verdict for a proxy. */
+/** Headers of a verdict for a proxy. */
 export const FOUND_HEADERS = ["Inkling-Flags", "Inkling-Country"] as const;
 
 export function maxmindAnswers(service: "city" | "country", schema: SchemaName): Answers {
   const refused: AnswerRow = {
-    description: "Refused, with MaxMind's code if there is one",
+    description: "Refused, with MaxMind's code if MaxMind has a code for the reason",
     headers: [...KEYED_HEADERS, "Retry-After?", "WWW-Authenticate?", "Connection?"],
     content: { "application/vnd.maxmind.com-error+json": { schema: "MaxMindError" } },
   };
@@ -168,7 +170,7 @@ export function maxmindAnswers(service: "city" | "country", schema: SchemaName):
       headers: [...KEYED_HEADERS, "Vary", "Inkling-Data-State?"],
       content: { [`application/vnd.maxmind.com-${service}+json`]: { schema } },
     },
-    // In MaxMind's form: all problems but those about methods.
+    // All problems except those about methods have MaxMind's format.
     ...Object.fromEntries(
       [400, 401, 402, 403, 404, 415, 422, 429, 500, 503].map((status) => [status, refused]),
     ),

@@ -1,23 +1,26 @@
-// operation-row.ts: what a row about an operation of the public API holds.
+// operation-row.ts: the shape of a row for a public API operation.
 
 import type { Answers, Contents, ParameterRow, REQUEST_HEADERS } from "./operation-parts.ts";
 import type { ProblemCode } from "./problems.ts";
 import type { Scope } from "./shapes.ts";
 
 export interface OperationRow {
-  /** HEAD is answered as GET. ANY: every method is answered alike. */
+  /** HEAD gets the same answer as GET. With ANY, every method gets the same answer. */
   readonly method: "GET" | "POST" | "ANY";
-  /** May have one of PATH_VALUES, in braces. */
+  /** The path, which may have one of PATH_VALUES in braces. */
   readonly path: string;
-  /** Another path that it has. */
+  /** A second path for the same operation. */
   readonly alias?: string;
-  /** Who may ask: everyone, the holder of any key, or of a key with this scope. */
+  /** Who may send requests: everyone, the holder of any key, or the holder of a key with this scope. */
   readonly access: "open" | "key" | Scope;
-  /** How a key may be sent; "basic" is the password of Basic authentication. */
+  /** The ways to send a key. "basic" means that the key is the password of Basic authentication. */
   readonly schemes?: readonly ("key" | "basic")[];
-  /** Do proxies send the requests, about visitors? Then they hold the key, and its networks are theirs. */
+  /**
+   * Do proxies send these requests about visitors? If so, the proxy holds the key, and the key's allowed networks must
+   * contain the proxy.
+   */
   readonly isForProxies?: boolean;
-  /** Does a request look up one value, or many? Its latency counts as theirs. */
+  /** Does a request look up one value or many? This decides which metric counts its latency. */
   readonly looksUp?: "single" | "batch";
   readonly tag: keyof typeof OPERATION_TAGS;
   readonly summary: string;
@@ -27,15 +30,18 @@ export interface OperationRow {
   readonly body?: Contents;
   readonly answers: Answers;
   readonly problems: readonly ProblemCode[];
-  /** Headers of problems, beside each problem's own. */
+  /** Headers of problem answers, in addition to each problem's own headers. */
   readonly problemHeaders?: readonly string[];
-  /** In the table of docs/api.md. Undefined: it is none of the API's operations, and in no document. */
+  /**
+   * The operation's text in the table in docs/api.md. Undefined if the path is not an API operation and is not
+   * documented.
+   */
   readonly docs: string | undefined;
 }
 
 export const OPERATION_TAGS = {
   Lookups: "One value per request.",
-  Assessments: "One decision about a visitor: allow, challenge or deny, and why.",
+  Assessments: "Whether to allow, challenge or deny a visitor, and why.",
   "Many at once":
     "One answer or problem for each value, in order. Each value counts as one lookup for rate, quota and usage.",
   "Other interfaces": "For reverse proxies, Supabase and MaxMind's SDKs.",

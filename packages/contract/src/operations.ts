@@ -1,8 +1,9 @@
 // operations.ts: every operation of the public API.
 //
-// A row says where an operation is, what it needs, what it takes and what it answers. Derived from the rows: routing,
-// admission and metric labels of the server, /openapi.json, the reference page and the table of docs/api.md. The server
-// binds a handler to each id (server/src/api/routes.ts). A path has one operation, since metrics count by path.
+// A row has an operation's path, the access it needs, its parameters and its answers. These things derive from the
+// rows: the server's routing, admission and metric labels, /openapi.json, the reference page, and the table of
+// docs/api.md. The server binds a handler to each id (server/src/api/routes.ts). A path has only one operation, because
+// metrics count by path.
 
 import {
   addressAnswers,
@@ -31,7 +32,7 @@ const BATCH = {
   looksUp: "batch",
   tag: "Many at once",
   description:
-    "A JSON body has up to 1,000 values. Values beyond the key's rate return RATE_LIMITED in their position. An NDJSON body has any number of values, one JSON string per line. The server answers it line by line, at the key's rate. The body may be compressed with gzip.",
+    "A JSON body has up to 1,000 values. Values beyond the key's rate return RATE_LIMITED in their position. An NDJSON body may have any number of values, one JSON string per line. The server answers line by line, at the key's rate. The body may be compressed with gzip.",
   body: { ...json("Batch"), [NDJSON_TYPE]: { schema: TEXT, lines: TEXT } },
   problems: [
     "PARAMETER_INVALID",
@@ -73,7 +74,7 @@ const OPEN = {
   problems: ["HOST_INVALID", "INTERNAL"],
 } as const satisfies Partial<OperationRow>;
 
-/** The lookups come first: the router compares their paths first. */
+/** The lookups come first, so that the router compares their paths first. */
 const ROWS = {
   geolocate: {
     method: "GET",
@@ -87,7 +88,7 @@ const ROWS = {
     parameters: OF_ADDRESSES,
     requestHeaders: ["If-None-Match"],
     answers: addressAnswers("Geolocation"),
-    problems: PROBLEM_CODES, // sandbox keys can get every one of them
+    problems: PROBLEM_CODES, // sandbox keys can trigger every problem
     docs: "location of an address",
   },
   reputation: {
@@ -96,7 +97,7 @@ const ROWS = {
     access: "reputation",
     looksUp: "single",
     tag: "Lookups",
-    summary: "Rate an IP address",
+    summary: "Check an IP address's reputation",
     description: "An address on no list returns 200 with every flag `false`.",
     parameters: OF_ADDRESSES,
     requestHeaders: ["If-None-Match"],
@@ -112,7 +113,7 @@ const ROWS = {
     tag: "Lookups",
     summary: "Check an email address",
     description:
-      "Invalid syntax returns 200 with `valid: false`, not an error. Inkling never logs the address, but proxies may log the URL. POST keeps the address out of it.",
+      "Invalid syntax returns 200 with `valid: false`, not an error. Inkling never logs the address, but proxies may log the URL. POST keeps the address out of the URL.",
     parameters: [EVIDENCE, MX],
     answers: {
       200: {
@@ -130,9 +131,9 @@ const ROWS = {
     access: "assess",
     looksUp: "single",
     tag: "Assessments",
-    summary: "Decide about a visitor",
+    summary: "Assess a visitor",
     description:
-      "Looks up the address and the email address. The operator's rules decide first, then the weights of the reasons. Counts as one lookup. An NDJSON body has any number of visitors, one per line. The server answers it line by line, at the key's rate.",
+      "Looks up the address and the email address. The operator's rules decide first, then the weights of the reasons. An assessment counts as one lookup. An NDJSON body may have any number of visitors, one per line. The server answers line by line, at the key's rate.",
     parameters: OF_ASSESSMENTS,
     requestHeaders: ["Idempotency-Key"],
     body: { ...json("Visitor"), [NDJSON_TYPE]: { schema: TEXT, lines: "Visitor" } },
@@ -156,11 +157,11 @@ const ROWS = {
     tag: "Assessments",
     summary: "Report the outcome of a decision",
     description:
-      "Labels a stored decision as legitimate or abuse. It changes no verdict. You can send it again to correct it: the last outcome counts. It does not count as a lookup.",
+      "Labels a stored decision as legitimate or abuse. It changes no verdict. To correct an outcome, send another, which replaces it. An outcome does not count as a lookup.",
     body: json("DecisionOutcome"),
     answers: {
       200: {
-        description: "The decision has this outcome",
+        description: "The outcome was stored",
         headers: KEYED_HEADERS,
         content: json("DecisionOutcomeSet"),
       },
@@ -198,7 +199,7 @@ const ROWS = {
     ...BATCH,
     path: "/v1/ip-intel/reputation",
     access: "reputation",
-    summary: "Rate many IP addresses",
+    summary: "Check the reputation of many IP addresses",
     parameters: OF_ADDRESSES,
     answers: batchAnswers("Reputation"),
   },
@@ -211,16 +212,16 @@ const ROWS = {
     answers: batchAnswers("EmailVerdict"),
   },
   forward_auth: {
-    method: "ANY", // some proxies pass on the visitor's
+    method: "ANY", // some proxies send the visitor's method
     path: "/v1/forward-auth",
     access: "reputation",
-    schemes: ["key", "basic"], // some proxies can send no own header, but a URL with a password
+    schemes: ["key", "basic"], // some proxies cannot add a header, but can use a URL with a password
     isForProxies: true,
     looksUp: "single",
     tag: "Other interfaces",
     summary: "Decide for a reverse proxy whether a visitor may pass",
     description:
-      "Returns 200 or 403 for the visitor that a trusted proxy names in `X-Forwarded-For`. A special-use address passes. Every method returns the same.",
+      "Returns 200 or 403 for the visitor that a trusted proxy names in `X-Forwarded-For`. A special-use address passes. Every method returns the same answer.",
     parameters: DENIED,
     requestHeaders: ["X-Forwarded-For"],
     answers: {
@@ -236,12 +237,12 @@ const ROWS = {
   supabase_hook: {
     method: "POST",
     path: "/v1/hooks/supabase",
-    access: "open", // the signature admits the request
+    access: "open", // a signature authenticates the request
     looksUp: "single",
     tag: "Other interfaces",
     summary: "Decide for Supabase whether to create a user",
     description:
-      'Supabase calls this auth hook ("Before User Created") and signs it by Standard Webhooks, with the secret of the setting `supabase_hook_secret`. Inkling assesses the user\'s address and email address as the event `sign_up`. If the action is `deny`, the answer has an `error`, with status 200 as Supabase requires. With `challenge`, Supabase creates the user.',
+      'Supabase calls this auth hook ("Before User Created") and signs the request according to Standard Webhooks, with the secret in the setting `supabase_hook_secret`. Inkling assesses the user\'s address and email address as the event `sign_up`. If the action is `deny`, the answer has an `error`, with status 200 as Supabase requires. With `challenge`, Supabase creates the user.',
     body: json({
       type: "object",
       properties: {
@@ -287,7 +288,7 @@ const ROWS = {
     access: "key",
     summary: "The release in use, feed by feed",
     description:
-      "Returns when the release was built, which data is missing, and the state of each feed. It does not count against the quota.",
+      "Shows when the release was built, which data is missing, and the state of each feed. The request does not count against the quota.",
     answers: {
       200: { description: "The current state", headers: KEYED_HEADERS, content: json("Status") },
     },
@@ -349,7 +350,7 @@ const ROWS = {
     path: "/docs",
     alias: "/docs/",
     summary: "This reference, as a page",
-    description: "An HTML page with every operation and a form to try it.",
+    description: "An HTML page with every operation and a form to try each one.",
     requestHeaders: ["If-None-Match"],
     answers: pageAnswers("text/html"),
     docs: "interactive reference; the `type` of a problem document links to `/docs/errors`",
@@ -358,17 +359,17 @@ const ROWS = {
     ...OPEN,
     path: "/docs/{file}",
     summary: "A file of the reference page",
-    description: "Scripts and styles that the reference page loads.",
+    description: "Scripts and styles for the reference page.",
     requestHeaders: ["If-None-Match"],
     answers: pageAnswers("text/html", "text/css", "text/javascript"),
     problems: ["HOST_INVALID", "PATH_NOT_FOUND", "INTERNAL"],
-    docs: "scripts and styles of the reference",
+    docs: "scripts and styles for the reference",
   },
   root: {
     ...OPEN,
     method: "ANY",
     path: "/",
-    summary: "Leads browsers to the reference",
+    summary: "Redirects browsers to the reference",
     description: "Other programs get the problem PATH_NOT_FOUND.",
     answers: {},
     docs: undefined,
@@ -376,13 +377,13 @@ const ROWS = {
   maxmind_country: {
     ...MAXMIND,
     path: "/geoip/v2.1/country/{ip}",
-    summary: "Locate an IP address, as GeoIP2 Country",
+    summary: "Locate an IP address in the format of GeoIP2 Country",
     answers: maxmindAnswers("country", "MaxMindCountry"),
   },
   maxmind_city: {
     ...MAXMIND,
     path: "/geoip/v2.1/city/{ip}",
-    summary: "Locate an IP address, as GeoIP2 City",
+    summary: "Locate an IP address in the format of GeoIP2 City",
     answers: maxmindAnswers("city", "MaxMindCity"),
   },
 } as const satisfies Readonly<Record<string, OperationRow>>;

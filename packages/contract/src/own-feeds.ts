@@ -1,23 +1,26 @@
-// own-feeds.ts: the operator's own feeds: the members of a [[feed]] in inkling.toml, its forms, and what it may claim.
+// own-feeds.ts: the operator's own feeds: the members of a [[feed]] in inkling.toml, the file forms, and the claims.
 //
-// `inkling feeds add` takes the same members as flags. docs/own-feeds.md has the tables (`npm run generate`).
+// `inkling feeds add` takes the same members as flags. docs/own-feeds.md lists them in tables (`npm run generate`).
 
-/** As a [[feed]] has it. Plain values: a row is part of the settings, and of feeds.json in the data folder. */
+/**
+ * The members of a [[feed]]. They are plain values, because the settings and feeds.json in the data folder contain
+ * them.
+ */
 export interface OwnFeed {
   readonly id: string;
   readonly form: FeedForm;
   readonly claims: FeedClaim;
-  /** One of the two; a file's path is absolute once it was read. */
+  /** Exactly one of `file` and `url` is set. When the configuration is read, the path in `file` is made absolute. */
   readonly file?: string | undefined;
   readonly url?: string | undefined;
-  /** Of the form json: where the entries are. */
+  /** The path to the entries, for the form json. */
   readonly path?: string | undefined;
-  /** Name of a header of each request; its value is the secret of this name. */
+  /** Name of a header to send with each request. The header's value is the secret that `secret` names. */
   readonly header?: string | undefined;
   readonly secret?: string | undefined;
   readonly operator?: string | undefined;
   readonly weight?: number | undefined;
-  /** Ids of feeds that it takes entries from. */
+  /** Ids of the feeds from which this feed copies entries. */
   readonly copies?: readonly string[] | undefined;
   readonly every_hours?: number | undefined;
   readonly max_age_days?: number | undefined;
@@ -25,12 +28,12 @@ export interface OwnFeed {
   readonly licence?: string | undefined;
 }
 
-/** What one entry of a file is. */
+/** What one entry of a file describes. */
 type Entry = "network" | "domain" | "place" | "anonymity";
 
 interface FormRow {
   readonly meaning: string;
-  /** What its entries can be. */
+  /** What an entry of this form can describe. */
   readonly entries: readonly Entry[];
 }
 
@@ -62,9 +65,9 @@ export const FEED_FORMS = Object.keys(FORMS) as readonly FeedForm[];
 interface ClaimRow {
   readonly of: Entry;
   readonly meaning: string;
-  /** Its weight where the row states none; without one the claim is not weighed. */
+  /** The default weight. If undefined, the claim is not weighed. */
   readonly weight?: number;
-  /** Names who runs the networks. */
+  /** Does the feed name the operator of its networks? */
   readonly operator?: true;
 }
 
@@ -80,12 +83,12 @@ const service = (what: string) =>
   }) as const;
 
 const CLAIMS = {
-  attacker: flagged("is_abuser", "attacks came from there"),
+  attacker: flagged("is_abuser", "attacks came from the network"),
   criminal_network: flagged("is_abuser", "criminals run the network"),
   botnet_c2: flagged("is_abuser", "commands a botnet"),
-  vpn: flagged("is_proxy", "a VPN provider uses it"),
+  vpn: flagged("is_proxy", "a VPN provider uses the network"),
   public_proxy: flagged("is_proxy", "an open proxy worked there"),
-  tor_exit: flagged("is_tor_exit", "Tor traffic leaves there"),
+  tor_exit: flagged("is_tor_exit", "Tor traffic exits there"),
   hosting: kind("a data centre"),
   isp: kind("an access provider"),
   mobile: kind("a mobile operator"),
@@ -94,8 +97,8 @@ const CLAIMS = {
   business: kind("a company's own network"),
   crawler: service("a crawler, never flagged"),
   monitor: service("machines that monitor sites, never flagged as abuser or proxy"),
-  webhook_sender: service("sends webhooks, never flagged as abuser or proxy"),
-  mail_sender: service("sends a provider's mail, never flagged as abuser or proxy"),
+  webhook_sender: service("machines that send webhooks, never flagged as abuser or proxy"),
+  mail_sender: service("machines that send a provider's mail, never flagged as abuser or proxy"),
   relay: service("a privacy relay, never flagged as abuser or proxy"),
   disposable: { of: "domain", meaning: "a disposable-email service", weight: 2 },
   free_mail: { of: "domain", meaning: "a provider of ordinary mail: counts against `disposable`", weight: 2 },
@@ -103,7 +106,7 @@ const CLAIMS = {
   place: { of: "place", meaning: "where the networks are" },
   anonymity: {
     of: "anonymity",
-    meaning: "the VPNs, proxies, Tor exits and data centres that its records name",
+    meaning: "the VPNs, proxies, Tor exits and data centres in its records",
     weight: 2,
   },
 } as const satisfies Readonly<Record<string, ClaimRow>>;
@@ -112,14 +115,16 @@ export type FeedClaim = keyof typeof CLAIMS;
 export const FEED_CLAIM_ROWS: Readonly<Record<FeedClaim, ClaimRow>> = CLAIMS;
 export const FEED_CLAIMS = Object.keys(CLAIMS) as readonly FeedClaim[];
 
-/** What a file of this form may claim. */
+/** The claims that a file of this form may make. */
 export const claimsOf = (form: FeedForm): readonly FeedClaim[] =>
   FEED_CLAIMS.filter((claim) => FEED_FORM_ROWS[form].entries.includes(FEED_CLAIM_ROWS[claim].of));
 
-/** The name of the secret that a feed's header is, as `feed_secret` of the settings has it. */
+/** The name of the secret for a feed's header, as used in the setting `feed_secret`. */
 export const secretOf = ({ id, secret = id }: Pick<OwnFeed, "id" | "secret">): string =>
   secret.replaceAll("-", "_");
 
-/** A row as people and logs may have it: without what may be a token in its URL. */
+/**
+ * A feed in a form that is safe to show and to log: without the URL's query and fragment, which may contain a token.
+ */
 export const shownFeed = (feed: OwnFeed): OwnFeed =>
   feed.url === undefined ? feed : { ...feed, url: feed.url.replace(/[?#].*/s, "?***") };

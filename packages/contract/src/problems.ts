@@ -1,14 +1,15 @@
-// problems.ts: every error code of the public API, and of clients that reach no server (admin-problems.ts: admin API).
+// problems.ts: every error code of the public API, and the codes of clients that cannot reach a server.
+// admin-problems.ts contains the codes of the admin API.
 //
 // The server's problem documents (RFC 9457), the error types and hints of both SDKs and the tables of docs/errors.md
-// derive from these rows. A code never changes its meaning or its status; new codes may come.
+// derive from these rows. A code never changes its meaning or its status, but later versions may add codes.
 
 import { keysOf } from "./tables.ts";
 
 export interface ProblemRow {
   readonly status: number;
   readonly title: string;
-  /** For the caller, unless the server has something more specific to say. It never quotes the request. */
+  /** The detail for the caller, unless the server has a more specific one. It never quotes the request. */
   readonly detail: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -16,12 +17,12 @@ export interface ProblemRow {
 interface Hint {
   /** What the application that uses a client can do. */
   readonly hint: string;
-  /** The same for Python, if its options have other names. */
+  /** The hint for Python, if its options have other names. */
   readonly pythonHint?: string;
 }
 
 interface ClientProblemRow extends Hint {
-  /** False: the Python client never raises it. */
+  /** False if the Python client never raises this problem. */
   readonly isPython?: boolean;
 }
 
@@ -29,11 +30,11 @@ const CHALLENGE = 'Bearer realm="inkling"';
 const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
 export const INSUFFICIENT_SCOPE = `${CHALLENGE}, error="insufficient_scope"`;
 
-/** Of the public API. */
+/** The problems of the public API. */
 export const PROBLEMS = {
   PATH_INVALID: {
     status: 400,
-    title: "The path cannot be read",
+    title: "Invalid path",
     detail: "The last part of the path is not UTF-8 text in percent-encoding (RFC 3986).",
     hint: "pass the value unescaped: this client escapes it",
   },
@@ -56,38 +57,39 @@ export const PROBLEMS = {
     detail: "This address is reserved for special use: no visitor from the internet has it.",
     hint: "no visitor from the internet has this address: behind a proxy set `trustProxy`; on your own machine set `loopback`",
     pythonHint:
-      "no visitor from the internet has this address: behind a proxy, take the visitor's from its header",
+      "no visitor from the internet has this address: behind a proxy, take the visitor's address from the proxy's header",
   },
   HOST_INVALID: {
     status: 400,
-    title: "The Host header cannot be read",
-    detail: "Send one `Host` header: a host name or an IP address, with a port where there is one.",
-    headers: { Connection: "close" }, // a proxy in front may read the next request on it differently
+    title: "Invalid Host header",
+    detail: "Send one `Host` header: a host name or an IP address, with an optional port.",
+    headers: { Connection: "close" }, // a proxy in front may interpret the next request on this connection differently
     hint: "a proxy between here and the server changes the Host header: check `url`",
   },
   BODY_INVALID: {
     status: 400,
-    title: "The body cannot be read",
+    title: "Invalid request body",
     detail: "Send a JSON object with `event`, and with `ip`, `email` or both.",
-    hint: "the detail names each member that is wrong",
+    hint: "the detail names each invalid member",
   },
   IDEMPOTENCY_KEY_INVALID: {
     status: 400,
     title: "Invalid Idempotency-Key",
-    detail: "`Idempotency-Key` holds 1 to 200 printable characters without spaces, new for each request.",
+    detail:
+      "`Idempotency-Key` must have 1 to 200 printable characters without spaces. Use a new idempotency key for each new request, and the same one only to repeat that request.",
     hint: "use a new key for each visitor, and the same key only to repeat the same request",
   },
   BATCH_INVALID: {
     status: 400,
-    title: "The batch cannot be read",
+    title: "Invalid batch",
     detail:
-      'Send `{"values":["…","…"]}`, or with `Content-Type: application/x-ndjson` one JSON string a line.',
-    hint: "the server does not understand this client: compare their versions",
+      'Send `{"values":["…","…"]}`, or with `Content-Type: application/x-ndjson` one JSON string per line.',
+    hint: "the server does not understand this client's request: compare their versions",
   },
   VALUE_INVALID: {
     status: 400,
-    title: "Not a value that can be looked up",
-    detail: "A value is a JSON string.",
+    title: "Value cannot be looked up",
+    detail: "A value must be a JSON string.",
     hint: "a value must be a string of at most 64 KiB",
   },
   KEY_MISSING: {
@@ -109,55 +111,54 @@ export const PROBLEMS = {
   KEY_EXPIRED: {
     status: 401,
     title: "Expired API key",
-    detail: "This key was valid once. Ask the operator of this server for a new one.",
+    detail: "This key has expired. Ask the operator of this server for a new one.",
     headers: INVALID_TOKEN,
     hint: "create a new key with `inkling keys create`; run `inkling keys rotate` before the next one expires",
   },
   SCOPE_REQUIRED: {
     status: 403,
     title: "The key does not allow this lookup",
-    detail: "This key has other scopes.",
+    detail: "This key lacks the scope of this request.",
     headers: { "WWW-Authenticate": INSUFFICIENT_SCOPE },
     hint: "create a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
   },
   SOURCE_NOT_ALLOWED: {
     status: 403,
-    title: "The key may not be used from here",
+    title: "Key not allowed from this network",
     detail:
-      "This key only works from the networks that it is bound to, and this request came from another. If there is a proxy in front of this server, the operator has to list it as trusted.",
+      "This key works only from the networks that it is bound to, and this request came from a different network. If there is a proxy in front of this server, the operator must list it as trusted.",
     hint: "the key is bound to networks: `inkling keys list` on the server shows them",
   },
   CALLER_UNKNOWN: {
     status: 403,
-    title: "The caller's address is not known",
+    title: "The caller's address is unknown",
     detail:
-      "This key only works from the networks that it is bound to, and the trusted proxy that sent this request does not name the caller. Have the proxy send `X-Forwarded-For`, or remove it from INKLING_TRUSTED_PROXIES.",
-    hint: "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure the proxy to send it",
+      "This key works only from the networks that it is bound to, and the trusted proxy that sent this request does not name the caller. Configure the proxy to send `X-Forwarded-For`, or remove it from INKLING_TRUSTED_PROXIES.",
+    hint: "the key is bound to networks, but the proxy in front of the server does not send X-Forwarded-For: configure the proxy to send it",
   },
   SIGNATURE_INVALID: {
     status: 401,
     title: "The signature does not match",
     detail:
-      "No secret of this server signed this body. `webhook-id`, `webhook-timestamp` and `webhook-signature` follow Standard Webhooks; compare INKLING_SUPABASE_HOOK_SECRET with the secret that Supabase shows.",
+      "The signature matches none of this server's secrets. `webhook-id`, `webhook-timestamp` and `webhook-signature` follow Standard Webhooks; compare INKLING_SUPABASE_HOOK_SECRET with the secret that Supabase shows.",
     hint: "only Supabase calls /v1/hooks/supabase",
   },
   VISITOR_DENIED: {
     status: 403,
     title: "Visitor denied",
-    detail: "The visitor's address has a flag that `deny` names: `Inkling-Flags` has its flags.",
-    hint: "`deny` of /v1/forward-auth names a flag of this visitor",
+    detail: "The visitor's address has a flag listed in `deny`. `Inkling-Flags` lists the address's flags.",
+    hint: "this visitor has a flag listed in the `deny` parameter of /v1/forward-auth",
   },
   PATH_NOT_FOUND: {
     status: 404,
     title: "No such path",
-    detail:
-      "Lookups are under /v1/ip-intel/… and /v1/user-intel/…; see /docs. A slash inside a value is written %2F.",
-    hint: "set `url` to the server's address, without a path of the API",
+    detail: "/docs describes every path. A slash inside a value is written %2F.",
+    hint: "set `url` to the server's address, without an API path",
   },
   DECISION_NOT_FOUND: {
     status: 404,
     title: "No such decision",
-    detail: "No decision with this id is stored. Decisions are deleted after some time.",
+    detail: "No decision with this id is stored. The server deletes old decisions.",
     hint: "set INKLING_DECISIONS=1 on the server, and send outcomes before INKLING_DECISIONS_DAYS have passed",
   },
   IP_ADDRESS_NOT_FOUND: {
@@ -169,33 +170,33 @@ export const PROBLEMS = {
   METHOD_NOT_ALLOWED: {
     status: 405,
     title: "Method not allowed",
-    detail: "This path does not have this method: `Allow` names those that it has.",
+    detail: "This path does not support this method. `Allow` lists the supported methods.",
     headers: { Allow: "GET, HEAD" },
     hint: "the server is older than this client, or a proxy refuses POST",
   },
   CONTENT_TOO_LARGE: {
     status: 413,
     title: "Request body too large",
-    detail: "The body is larger than this path takes.",
+    detail: "The body is larger than this path accepts.",
     hint: "send fewer values per request",
   },
   CONTENT_TYPE_INVALID: {
     status: 415,
     title: "Content type not supported",
     detail: "Send `Content-Type: application/json` or `Content-Type: application/x-ndjson`, in UTF-8.",
-    hint: "the server does not understand this client: compare their versions",
+    hint: "the server does not understand this client's request: compare their versions",
   },
   SANDBOX_VALUE_REQUIRED: {
     status: 422,
-    title: "A sandbox key was asked about a real value",
+    title: "Sandbox key used with a real value",
     detail:
-      "Sandbox keys (`ink_test_…`) answer about the values of docs/sandbox.md only, and know nothing about real visitors. Use a key that begins with `ink_live_`.",
+      "Sandbox keys (`ink_test_…`) work only with the values in docs/sandbox.md, and have no data about real visitors. Use a key that begins with `ink_live_`.",
     hint: "this is a sandbox key (ink_test_…): configure a key that begins with ink_live_",
   },
   RATE_LIMITED: {
     status: 429,
     title: "Too many requests",
-    detail: "This key has used up its rate for now.",
+    detail: "This key has reached its rate limit.",
     headers: { "Retry-After": "1" },
     hint: "send requests more slowly, or raise the key's rate: `inkling keys update ID --rate NUMBER`",
   },
@@ -203,7 +204,7 @@ export const PROBLEMS = {
     status: 429,
     title: "Too many open streams",
     detail:
-      "This key has as many NDJSON streams open as it may have now. Send more values in each, or end some.",
+      "This key already has its maximum number of NDJSON streams open. Send more values in each stream, or close a stream first.",
     headers: { "Retry-After": "5" },
     hint: "send more values in each stream, or close some streams",
   },
@@ -217,20 +218,20 @@ export const PROBLEMS = {
   INTERNAL: {
     status: 500,
     title: "Internal error",
-    detail: "This is our fault. The operator finds the cause in the log under the request_id.",
+    detail: "The server has a bug. The operator can find the cause in the log: search for the `request_id`.",
     hint: "the server's log has the cause under the request id",
   },
   DATA_NOT_LOADED: {
     status: 503,
     title: "Data not loaded",
-    detail: "The server has no data yet for this lookup, and does not guess.",
+    detail: "The server has no data for this lookup yet.",
     headers: { "Retry-After": "10" },
     hint: "run `inkling data update` on the server; `inkling data status` shows what is missing",
   },
   DECISIONS_UNREACHABLE: {
     status: 503,
     title: "Stored decisions unreachable",
-    detail: "The server cannot reach the database with its decisions. Nothing was changed. Try again.",
+    detail: "The server cannot reach the database that stores decisions. Nothing was changed. Try again.",
     headers: { "Retry-After": "5" },
     hint: "run `inkling doctor` on the server: it cannot reach its database",
   },
@@ -238,13 +239,13 @@ export const PROBLEMS = {
     status: 503,
     title: "Keys not loaded",
     detail:
-      "The server has not reached its database since it started, so it cannot tell whether this key is valid.",
+      "The server has not reached its database since it started, so it cannot check whether this key is valid.",
     headers: { "Retry-After": "5" },
     hint: "the server has not reached its database since it started: run `inkling doctor` there",
   },
 } as const satisfies Record<string, ProblemRow & Hint>;
 
-/** Of the clients: no server answered these. */
+/** Problems that a client reports itself, without a response from a server. */
 export const CLIENT_PROBLEMS = {
   CONNECTION_FAILED: {
     hint: "check that the server is running and that `url` is its address (in a browser, the page's own origin); `cause` has the runtime's error",
@@ -262,11 +263,11 @@ export const CLIENT_PROBLEMS = {
     hint: "`require` names this data: run `inkling data update` on the server. `inkling data status` shows the missing feeds; `inkling feeds disable ID` turns one off",
   },
   ADDRESS_UNKNOWN: {
-    hint: "this runtime does not give the visitor's address, or a proxy sent something else: set `address`",
+    hint: "this runtime does not provide the visitor's address, or a proxy sent a value that is not an address: set `address`",
     isPython: false,
   },
   CLOSED: {
-    hint: "`close()` was called: create another instance for further lookups",
+    hint: "`close()` was called: create a new instance for further lookups",
     isPython: false,
   },
 } as const satisfies Record<string, ClientProblemRow>;

@@ -1,7 +1,7 @@
-// sandbox.ts: what ink_test_ keys get: every verdict, and every problem that a client may meet.
+// sandbox.ts: the answers for ink_test_ keys: every verdict, and every problem that a client may meet.
 //
 // The server's sandbox, the examples of the OpenAPI document, the fake client of @inkling/client/testing and the tables
-// of docs/sandbox.md derive from these rows. The address of each flag is in the flag's own row.
+// of docs/sandbox.md derive from these rows. Each flag's sandbox address is in the flag's row.
 //
 // src  documentation addresses (RFC 5737, RFC 3849) and example domains (RFC 2606)
 
@@ -34,7 +34,7 @@ const COUNTRIES = {
   subdivisions: [],
 };
 
-/** Whose network an address is, to which its prefix is added. */
+/** The network of an address, without the prefix, which is added later. */
 export interface SandboxNetwork {
   readonly asn?: number;
   readonly organization?: string;
@@ -44,12 +44,12 @@ export interface SandboxNetwork {
 }
 
 const UNKNOWN_NETWORK: SandboxNetwork = { kind: "unknown", shared: false, services: [] };
-// RFC 5398: numbers of systems for documentation.
+// RFC 5398: AS numbers for documentation.
 const ACCESS = { ...UNKNOWN_NETWORK, asn: 64496, organization: "Example Broadband", kind: "isp" };
 const DATA_CENTRE = { ...UNKNOWN_NETWORK, asn: 64497, organization: "Example Hosting", kind: "hosting" };
 const RELAYS = { ...DATA_CENTRE, shared: true, services: ["relay"] };
 
-/** An entry of evidence, to which its network or domain and its times are added. */
+/** An evidence entry without its network or domain and its times, which are added later. */
 export interface SandboxEvidence {
   readonly feed: string;
   readonly label: string;
@@ -69,7 +69,7 @@ function entry(
   return { feed: `sandbox-${feed}`, label, effect, ...(flags.length > 0 && { flags }) };
 }
 
-/** Of each location. */
+/** The evidence for every location. */
 export const LOCATION_EVIDENCE: readonly SandboxEvidence[] = [
   entry("places", "location", "sets"),
   {
@@ -93,7 +93,7 @@ function filled(feed: string, label: string, ...members: string[]): SandboxEvide
   return { feed, label, effect: "fills", members: members.map((name) => `network.${name}`) };
 }
 
-/** Of each network. */
+/** The evidence for a network. */
 export function networkEvidence({ asn, kind, shared }: SandboxNetwork): readonly SandboxEvidence[] {
   return [
     ...(asn === undefined ? [] : [filled("sandbox-asn", "autonomous_system", "asn", "organization")]),
@@ -109,10 +109,10 @@ export interface SandboxAddress {
   readonly v4: string;
   readonly v6: string;
   readonly meaning: string;
-  /** Absent: 404 IP_ADDRESS_NOT_FOUND. */
+  /** If absent, the lookup returns 404 IP_ADDRESS_NOT_FOUND. */
   readonly geolocation?: typeof FULL | typeof COUNTRIES;
   readonly flags?: readonly ReputationFlag[];
-  /** Of its reputation. */
+  /** The evidence for the address's reputation. */
   readonly evidence?: readonly SandboxEvidence[];
   readonly network: SandboxNetwork;
 }
@@ -142,7 +142,7 @@ const COUNTS = ["none", "one", "two", "three", "four", "five", "six", "seven", "
 /** Addresses with a verdict. */
 export const SANDBOX_ADDRESSES: readonly SandboxAddress[] = [
   address(1, "an ordinary visitor with all data; also `me`"),
-  address(2, "an address with only its countries", { geolocation: COUNTRIES }),
+  address(2, "an address for which only the countries are known", { geolocation: COUNTRIES }),
   address(3, "a public address without data", {}, UNKNOWN_NETWORK),
   ...REPUTATION_FLAGS.map((flag) => {
     const { noun, sandbox } = FLAG_ROWS[flag];
@@ -151,16 +151,16 @@ export const SANDBOX_ADDRESSES: readonly SandboxAddress[] = [
   flagged(7, `all ${COUNTS[REPUTATION_FLAGS.length]}`, REPUTATION_FLAGS),
   address(
     8,
-    "a privacy relay that a VPN list names: not flagged",
+    "a privacy relay that is on a VPN list: not flagged",
     { geolocation: FULL, evidence: [setting("is_proxy"), RELAY] },
     RELAYS,
   ),
 ];
 
-/** Of documentation addresses that are in no table. */
+/** The answer for documentation addresses that have no row. */
 export const SANDBOX_UNKNOWN: Pick<SandboxAddress, "network"> = { network: UNKNOWN_NETWORK };
 
-/** The address that `me` names with a sandbox key, wherever the caller is. */
+/** The address that `me` stands for with a sandbox key, regardless of the caller's address. */
 export const SANDBOX_ME = "192.0.2.1";
 
 interface SandboxDomain {
@@ -191,7 +191,7 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
   disposable("invalid-disposable", "disposable, but not a valid address", false),
   ordinary("invalid.example", "not a valid address", false),
   {
-    ...ordinary("listed.example", "on one list that no other confirms: the label `listed`, no verdict"),
+    ...ordinary("listed.example", "on one list, not confirmed by any other: the label `listed`, no verdict"),
     evidence: [entry("disposable", "listed", "label")],
   },
   {
@@ -200,7 +200,7 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
   },
 ];
 
-/** Visitors for `POST /v1/assess`: one for each action and reason that the sandbox's addresses and domains can cause. */
+/** Visitors for `POST /v1/assess`. They cause every action and reason that sandbox addresses and domains can cause. */
 export const SANDBOX_VISITORS = [
   { ip: "192.0.2.1", email: "jane@example.com" },
   ...REPUTATION_FLAGS.map((flag) => ({ ip: `192.0.2.${FLAG_ROWS[flag].sandbox.number}` })),
@@ -209,7 +209,7 @@ export const SANDBOX_VISITORS = [
   { ip: "192.0.2.1", expected_country: "FR" },
   {
     ip: "192.0.2.1",
-    previous: { latitude: 35.7, longitude: 139.7, at: "2100-01-01T00:00:00Z" }, // not past: counts as a minute ago
+    previous: { latitude: 35.7, longitude: 139.7, at: "2100-01-01T00:00:00Z" }, // a time in the future counts as a minute ago
   },
   { email: "jane@disposable.example" },
   { email: "jane@invalid.example" },
@@ -232,7 +232,7 @@ function check(
   return { domain: `${name}.example`, meaning, mx, valid, providers };
 }
 
-/** Email domains for `?checks=mx`; without it each is an ordinary address. */
+/** Email domains for `?checks=mx`. Without that parameter, they are ordinary domains. */
 export const SANDBOX_CHECKS: readonly SandboxCheck[] = [
   check("implicit-mx", "no MX record, but an address: mail goes there", "implicit"),
   check("no-mx", "neither an MX record nor an address", "none"),
@@ -246,7 +246,9 @@ export const SANDBOX_CHECKS: readonly SandboxCheck[] = [
   ]),
 ];
 
-/** The number is part of each row, so that a new code leaves the others where they are. */
+/**
+ * The number of each problem's sandbox address. It is explicit, so that a new code does not change the other addresses.
+ */
 const NUMBERS = {
   PATH_INVALID: 1,
   PARAMETER_INVALID: 2,
@@ -281,7 +283,7 @@ const NUMBERS = {
   KEYS_NOT_LOADED: 18,
 } satisfies Record<ProblemCode, number>;
 
-/** Every problem, also those that no request causes: they depend on the key, the server or the moment. */
+/** Every problem, including those that depend on the key, the server or the time instead of the request. */
 export const SANDBOX_PROBLEMS = Object.entries(NUMBERS).map(([code, number]) => ({
   code: code as ProblemCode,
   v4: `203.0.113.${number}`,

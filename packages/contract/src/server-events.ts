@@ -1,4 +1,4 @@
-// server-events.ts: events of the log about a server: its workers, its database, its keys.
+// server-events.ts: log events about a server, its workers, its database and its keys.
 
 import type { LogEventRow } from "./log-event-row.ts";
 
@@ -31,12 +31,12 @@ export const SERVER_EVENTS = {
   "worker-crashed": {
     about: "server",
     levels: ["error"],
-    help: "The runtime crashed in a worker or wrote to standard error. `report` has the lines without paths, links and addresses. `worker-died` comes before or after it.",
+    help: "The runtime crashed in a worker or wrote to standard error. `report` has up to 12 lines of that output. It leaves out lines that contain paths, links, keys or addresses. `worker-died` comes before or after it.",
   },
   "worker-died": {
     about: "server",
     levels: ["error"],
-    help: "The worker exited unexpectedly, with `exit_code` or `signal`. The event also has its lifetime and the time of the next start.",
+    help: "The worker exited unexpectedly, with `exit_code` or `signal`. The event also has the worker's lifetime and the time of the next start.",
   },
   "worker-ended": {
     about: "server",
@@ -56,7 +56,7 @@ export const SERVER_EVENTS = {
   "primary-silent": {
     about: "server",
     levels: ["error"],
-    help: "The primary does not respond, and the server is not ready. `primary-back` reports the end.",
+    help: "The primary does not respond, and the server is not ready. `primary-back` reports the recovery.",
   },
   "primary-gone": {
     about: "server",
@@ -76,7 +76,7 @@ export const SERVER_EVENTS = {
   "database-away": {
     about: "server",
     levels: ["error"],
-    help: "The database is unreachable, because of `reason`. The last known keys and overrides still apply. `database-back` reports the end.",
+    help: "The database is unreachable, because of `reason`; `hint` suggests a fix. The last known keys and overrides still apply. `database-back` reports the recovery.",
   },
   "too-many-connections": {
     about: "server",
@@ -101,17 +101,17 @@ export const SERVER_EVENTS = {
   "audit-not-stored": {
     about: "server",
     levels: ["error"],
-    help: "Entries still wait although the database answers, because of `reason`.",
+    help: "Entries still wait although the database responds, because of `reason`.",
   },
   "settings-not-noted": {
     about: "server",
     levels: ["error"],
-    help: "The server cannot note its settings, because of `reason`. The next start cannot report which settings changed.",
+    help: "The server cannot record its settings, because of `reason`. The next start cannot report which settings changed.",
   },
   "audit-entry-damaged": {
     about: "server",
     levels: ["error"],
-    help: "A waiting entry is unreadable. Inspect `file`, then remove it.",
+    help: "A waiting audit entry is unreadable. Inspect `file`, then remove it.",
   },
   "admin-database-failed": {
     about: "server",
@@ -126,22 +126,22 @@ export const SERVER_EVENTS = {
   "fewer-connections": {
     about: "server",
     levels: ["info"],
-    help: "The limit of open files allows only `most` connections. Raise it, for example with `LimitNOFILE`.",
+    help: "The open-file limit allows only `most` connections. Raise it, for example with `LimitNOFILE`.",
   },
   "uncaught-error": {
     about: "server",
     levels: ["error"],
-    help: "A bug. The process exits with code 1.",
+    help: "A bug stopped the process, which exits with code 1.",
   },
   "usage-not-stored": {
     about: "server",
     levels: ["error"],
-    help: "The database does not accept usage, because of `reason`: disk full, read-only or locked. The server keeps the counts in memory. `usage-stored-again` reports the end.",
+    help: "The database does not accept usage, because of `reason`: disk full, read-only or locked. The server keeps the counts in memory. `usage-stored-again` reports the recovery.",
   },
   "key-revoked-here": {
     about: "server",
     levels: ["error"],
-    help: "Somebody revoked `key` on this host while the database could not be written. `key-revocation-stored` reports the end.",
+    help: "Somebody revoked `key` on this host while the database could not be written. `key-revocation-stored` follows when the revocation is in the database.",
   },
   "key-revocation-stored": {
     about: "server",
@@ -156,7 +156,7 @@ export const SERVER_EVENTS = {
   "database-went-back": {
     about: "server",
     levels: ["error"],
-    help: "The newest audit entry that this server read before is not in the database: [what to do](troubleshooting.md#database-lost-or-replaced). `database-confirmed` reports the end.",
+    help: "The newest audit entry that this server has read is no longer in the database: [what to do](troubleshooting.md#database-lost-or-replaced). `database-confirmed` follows when an operator accepts the database.",
   },
   "database-history-not-kept": {
     about: "server",
@@ -171,17 +171,17 @@ export const SERVER_EVENTS = {
   "clock-jumped": {
     about: "server",
     levels: ["error"],
-    help: "The clock jumped by `seconds`, more than an hour. Quotas and usage keep the day before the jump until the clock is back, or for an hour. Check time synchronization.",
+    help: "The clock jumped by `seconds`, more than an hour. Quotas and usage keep the date from before the jump until the clock is correct again, for at most an hour. Check time synchronization.",
   },
   "clock-steady": {
     about: "server",
     levels: ["info"],
-    help: "The clock again decides the day of quotas and usage.",
+    help: "Quotas and usage follow the clock again.",
   },
   "usage-lost": {
     about: "server",
     levels: ["error"],
-    help: "The server stopped without a database. `lookups` lookups are not stored.",
+    help: "The server stopped without a database. `lookups` lookups were not stored.",
   },
   "decisions-not-stored": {
     about: "server",
@@ -191,27 +191,27 @@ export const SERVER_EVENTS = {
   "decisions-dropped": {
     about: "server",
     levels: ["error"],
-    help: "Too many decisions wait. Until the database catches up, the server drops new ones and counts them in `inkling_decisions_total`.",
+    help: "Too many decisions are waiting. Until the database catches up, the server drops new ones and counts them in `inkling_decisions_total`.",
   },
   "decisions-stored-again": {
     about: "server",
     levels: ["info"],
-    help: "All waiting decisions are stored. `dropped` decisions are missing.",
+    help: "All waiting decisions are stored. `dropped` decisions were lost.",
   },
   "decisions-not-expired": {
     about: "server",
     levels: ["error"],
-    help: "Old decisions could not be deleted, because of `reason`. The server retries each minute.",
+    help: "Old decisions could not be deleted, because of `reason`. The server retries each minute. While the database is unreachable, only a server that has stored decisions since startup logs this.",
   },
   "decisions-lost": {
     about: "server",
     levels: ["error"],
-    help: "The server stopped without a database. `decisions` decisions are not stored.",
+    help: "The server stopped without a database. `decisions` decisions were not stored.",
   },
   "database-replaced": {
     about: "server",
     levels: ["error"],
-    help: "Somebody replaced the SQLite file. The server uses the new file from now on.",
+    help: "Somebody replaced the SQLite file. The server now uses the new file.",
   },
   "database-empty": {
     about: "server",
@@ -221,7 +221,7 @@ export const SERVER_EVENTS = {
   "keys-from-copy": {
     about: "server",
     levels: ["error"],
-    help: "The server started without a database, or with an empty one. `keys` keys from `keys.json` apply, which the database confirmed `age_seconds` ago.",
+    help: "The server started without a database, or with an empty one. The `keys` keys in `keys.json` apply. The database confirmed them `age_seconds` seconds ago.",
   },
   "keys-copy-failed": {
     about: "server",
@@ -236,32 +236,32 @@ export const SERVER_EVENTS = {
   "keys-stale": {
     about: "server",
     levels: ["error"],
-    help: "The server refuses every key (`INKLING_MAX_STALE`). `keys-fresh` reports the end.",
+    help: "The server refuses every key (`INKLING_MAX_STALE`). `keys-fresh` reports the recovery.",
   },
   "request-failed": {
     about: "server",
     levels: ["error"],
-    help: "A bug: the server returned 500. The event has the stack and the `request_id`.",
+    help: "The server returned 500 because of a bug. The event has the stack trace and the `request_id`.",
   },
   "admin-request-failed": {
     about: "server",
     levels: ["error"],
-    help: "A bug: the admin API returned 500. The event has the stack and the `request_id`.",
+    help: "The admin API returned 500 because of a bug. The event has the stack trace and the `request_id`.",
   },
   listening: {
     about: "server",
     levels: ["info"],
-    help: "The server answers on `host` and `port`; the admin listener on `admin_port`.",
+    help: "The server listens on `host` and `port`, and the admin listener on `admin_port`.",
   },
   stopping: {
     about: "server",
     levels: ["info"],
-    help: "The server received a signal to stop, and finishes its requests.",
+    help: "The server received a signal to stop and is finishing open requests.",
   },
   stopped: {
     about: "server",
     levels: ["info"],
-    help: "Everything is stored, and the process exits.",
+    help: "Everything is stored, and the process is exiting.",
   },
   "admin-request": {
     about: "server",
@@ -271,7 +271,7 @@ export const SERVER_EVENTS = {
   "primary-back": {
     about: "server",
     levels: ["info"],
-    help: "The primary answers again.",
+    help: "The primary responds again.",
   },
   "database-back": {
     about: "server",
@@ -301,12 +301,12 @@ export const SERVER_EVENTS = {
   "ruleset-loaded": {
     about: "server",
     levels: ["info"],
-    help: "The ruleset with the number `ruleset` now decides. `from` names the database or the data folder's copy.",
+    help: "Ruleset `ruleset` is now active. `from` shows whether it comes from the database or from the data folder's copy.",
   },
   "ruleset-refused": {
     about: "server",
     levels: ["error"],
-    help: "This version cannot read the newest ruleset, so the previous one still decides. `/readyz` warns. Upgrade this server.",
+    help: "This version cannot read the newest ruleset, so the previous one remains active. `/readyz` warns. Upgrade this server.",
   },
   "ruleset-copy-failed": {
     about: "server",
@@ -331,12 +331,12 @@ export const SERVER_EVENTS = {
   "webhook-queue-full": {
     about: "server",
     levels: ["error"],
-    help: "The server dropped `dropped` deliveries of the event `type`, because too many wait. Remove webhooks whose receivers no longer exist.",
+    help: "The server dropped `dropped` deliveries of the event `type`, because too many are waiting. Remove webhooks whose receivers no longer exist.",
   },
   "webhooks-stopped": {
     about: "server",
     levels: ["error"],
-    help: "The server cannot read webhooks or detect events, because of `reason`. It retries. `webhooks-back` reports the end.",
+    help: "The server cannot read webhooks or detect events, because of `reason`. It retries. `webhooks-back` reports the recovery.",
   },
   "webhooks-back": {
     about: "server",
@@ -361,16 +361,16 @@ export const SERVER_EVENTS = {
   "group-away": {
     about: "server",
     levels: ["error"],
-    help: "This host is cut off from the group and may use 1/`hosts` of each limit. `group-back` reports the end.",
+    help: "This host is cut off from the group and may use 1/`hosts` of each limit. `group-back` reports the recovery.",
   },
   "group-back": {
     about: "server",
     levels: ["info"],
-    help: "The group answers again.",
+    help: "The group responds again.",
   },
   "group-hosts-not-kept": {
     about: "server",
     levels: ["error"],
-    help: "The data folder's number of hosts cannot be read or written, because of `reason`.",
+    help: "The number of hosts in the data folder cannot be read or written, because of `reason`.",
   },
 } as const satisfies Readonly<Record<string, LogEventRow>>;

@@ -1,8 +1,8 @@
-// settings.ts: every setting, one row each, and what derives from the rows: its names, its type, and who reads it.
+// settings.ts: every setting, one row each, and what derives from a row: the setting's names, its type and its readers.
 //
-// A new row is at once a flag of the commands whose processes read it, an INKLING_* variable, a line of inkling.toml, a
-// line of `inkling config` and of docs/configuration.md (`npm run generate`), and a member of Settings, which every part
-// receives.
+// A new row adds several things at once: a flag for the commands whose processes read it, an INKLING_* variable, a key
+// of inkling.toml, a line in `inkling config` and in docs/configuration.md (`npm run generate`), and a member of
+// Settings.
 
 import type { OwnFeed } from "./own-feeds.ts";
 import { keysOf } from "./tables.ts";
@@ -10,7 +10,7 @@ import { keysOf } from "./tables.ts";
 export const LOG_LEVELS = ["error", "info", "access"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What the value of each type is once it was read. Plain values only: settings are a message between processes. */
+/** The type of each parsed value. Only plain values are allowed, because processes send settings as messages. */
 export interface SettingValues {
   readonly "yes or no": boolean;
   readonly host: string;
@@ -25,16 +25,16 @@ export interface SettingValues {
   readonly "api key": string;
   readonly "account id": string;
   readonly "publisher key": string;
-  /** Standard Webhooks, in base64 without `v1,` and `whsec_`. */
+  /** Secrets for Standard Webhooks, in base64, without the prefixes `v1,` and `whsec_`. */
   readonly "webhook secrets": readonly string[];
-  /** In canonical form: "10.0.0.0/8", "192.0.2.1/32". */
+  /** Networks in canonical form: "10.0.0.0/8", "192.0.2.1/32". */
   readonly networks: readonly string[];
   readonly domains: readonly string[];
   /** "192.0.2.53", "[2001:db8::53]:5353" */
   readonly "dns servers": readonly string[];
   readonly "log level": LogLevel;
   readonly feeds: readonly OwnFeed[];
-  /** By name. */
+  /** Values by name. */
   readonly secrets: Readonly<Record<string, string>>;
 }
 
@@ -46,30 +46,30 @@ interface WholeNumber {
 export type SettingType = keyof SettingValues | WholeNumber;
 
 /**
- * The processes that read a setting. A primary and its workers are those of `serve` and `up`, which also build. A worker
- * receives only the settings that it reads.
+ * The kinds of processes that read settings. `serve` and `up` run a primary and workers, and also build releases. A
+ * worker receives only the settings that it reads.
  */
 type SettingReader = "primary" | "worker" | "builder" | "follower" | "publisher";
 
 interface SettingRow {
   readonly type: SettingType;
-  /** As it would stand in inkling.toml. */
+  /** The default, as written in inkling.toml. */
   readonly default?: string | number | boolean | readonly string[];
-  /** What applies if it is not set, in words. */
+  /** Describes in words what applies if the setting is not set. */
   readonly unset?: string;
-  /** It has a value even if it is not set: cli/src/config/settings.ts computes it. */
+  /** An unset setting still gets a value, which cli/src/config/settings.ts computes. */
   readonly computed?: true;
   /** Shown by --help and in the example file. */
   readonly help: string;
-  /** Markdown for docs/configuration.md, if it has more to say than `help`. */
+  /** Markdown for docs/configuration.md, if the page says more than `help`. */
   readonly docs?: string;
-  /** Never printed in full, and no flag: other users of a machine see command lines. */
+  /** Never printed in full, and not available as a flag, because other users of the machine can see command lines. */
   readonly secret?: true;
-  /** A running server or builder takes a change over at SIGHUP. */
+  /** A running server or builder applies a change on SIGHUP. */
   readonly reloadable?: true;
-  /** It stands in inkling.toml only: no flag, no variable. */
+  /** Only inkling.toml may contain the setting. There is no flag and no variable. */
   readonly fileOnly?: true;
-  /** A value for each name: INKLING_FEED_SECRET_ACME, a table in inkling.toml. */
+  /** The setting has one value per name: INKLING_FEED_SECRET_ACME, or a table in inkling.toml. */
   readonly named?: true;
   readonly readBy: readonly SettingReader[];
 }
@@ -118,7 +118,7 @@ export const SETTINGS = {
   mirror: {
     type: "mirror",
     help: "folder with one file per feed, named <feed id>.<anything>, or base URL (docs/feed-updates.md); if set, the only source of feeds",
-    docs: "A folder or base URL, without `?` and `#`, that replaces all publishers ([names of its files](feed-updates.md#where-copies-come-from)).",
+    docs: "A folder or base URL, without `?` and `#`, that replaces all publishers ([file names](feed-updates.md#where-copies-come-from)).",
     reloadable: true,
     readBy: ["builder"],
   },
@@ -132,8 +132,8 @@ export const SETTINGS = {
   },
   channel: {
     type: "channel",
-    help: "channel that servers take releases from, and builders publish to: folder, http(s)://host/path or s3://bucket/prefix; #name for another channel than stable",
-    docs: "Where releases come from instead of a build, or where this host publishes them: a folder, `http(s)://…` or `s3://bucket/prefix` ([cluster](cluster.md)).",
+    help: "channel that servers take releases from, and builders publish to: folder, http(s)://host/path or s3://bucket/prefix; #name for a channel other than stable",
+    docs: "Where this server takes releases from instead of building them, or where this host publishes them: a folder, `http(s)://…` or `s3://bucket/prefix` ([cluster](cluster.md)).",
     readBy: ["follower", "publisher"],
   },
   channelKey: {
@@ -154,7 +154,7 @@ export const SETTINGS = {
     unset: "inkling.db in the data folder",
     computed: true,
     help: "sqlite://file or postgres://user:password@host/name",
-    docs: "Database of keys, usage and overrides: `sqlite://FILE` or `postgres://USER:PASSWORD@HOST/NAME`. Over a network, add `?sslmode=verify-full&sslrootcert=FILE`.",
+    docs: "Database for keys, usage and overrides: `sqlite://FILE` or `postgres://USER:PASSWORD@HOST/NAME`. Over a network, add `?sslmode=verify-full&sslrootcert=FILE`.",
     secret: true,
     readBy: ["primary"],
   },
@@ -242,7 +242,7 @@ export const SETTINGS = {
   burst: {
     type: { min: 1, max: 1_000_000_000 },
     default: 2000,
-    help: "burst size for each key: lookups at once",
+    help: "burst size for each key, in lookups",
     reloadable: true,
     readBy: ["primary", "worker"],
   },
@@ -257,8 +257,8 @@ export const SETTINGS = {
   maxConnections: {
     type: { min: 1, max: 1_000_000 },
     default: 10_000,
-    help: "maximum number of open connections; the server closes further ones",
-    docs: "Maximum number of open connections. The server closes further ones.",
+    help: "maximum number of open connections; the server closes connections above it",
+    docs: "Maximum number of open connections. The server closes connections above it.",
     reloadable: true,
     readBy: ["primary", "worker"],
   },
@@ -280,7 +280,7 @@ export const SETTINGS = {
     type: "yes or no",
     default: false,
     help: "store the decisions of POST /v1/assess, for outcomes and replays (docs/stored-decisions.md)",
-    docs: "`1`: store the decisions of `POST /v1/assess`, for outcomes and replays ([what is stored](stored-decisions.md)).",
+    docs: "`1`: store the decisions of `POST /v1/assess`, for outcomes and replays ([what the server stores](stored-decisions.md)).",
     reloadable: true,
     readBy: ["primary", "worker"],
   },
@@ -301,7 +301,7 @@ export const SETTINGS = {
   },
   workers: {
     type: { min: 1, max: 64 },
-    unset: "one per core, at most 8; 1 if not Linux",
+    unset: "one per core, at most 8, on Linux; otherwise 1",
     computed: true,
     help: "number of worker processes",
     docs: "Worker processes, 1 to 64 ([service](service.md#workers)); `1`: a single process.",
@@ -319,8 +319,8 @@ export const SETTINGS = {
   dnsExclude: {
     type: "domains",
     default: [],
-    help: "domains that ?checks=mx never asks DNS about, including names below them, comma-separated",
-    docs: "Domains that `?checks=mx` never asks DNS about, including all names below them, comma-separated (a list in the file).",
+    help: "domains that ?checks=mx never looks up in DNS, including their subdomains, comma-separated",
+    docs: "Domains that `?checks=mx` never looks up in DNS, including their subdomains, comma-separated (a list in the file).",
     reloadable: true,
     readBy: ["worker"],
   },
@@ -339,7 +339,7 @@ export type SettingName = keyof Rows;
 
 type Value<Type extends SettingType> = Type extends keyof SettingValues ? SettingValues[Type] : number;
 
-/** The active settings. Paths are absolute. */
+/** The active settings. All paths are absolute. */
 export type Settings = {
   readonly [Name in SettingName]: Rows[Name] extends
     | { readonly default: unknown }
@@ -348,13 +348,13 @@ export type Settings = {
     : Value<Rows[Name]["type"]> | undefined;
 };
 
-/** The settings that a process reads: what does not read a setting is not given it. */
+/** The settings that a process reads. It receives no others. */
 export type SettingsOf<Reader extends SettingReader> = Pick<
   Settings,
   { [Name in SettingName]: Reader extends Rows[Name]["readBy"][number] ? Name : never }[SettingName]
 >;
 
-/** What a server is given. */
+/** The settings that a server receives. */
 export type ServerSettings = SettingsOf<"primary" | "worker">;
 
 export const SETTING_NAMES = keysOf(SETTINGS);
@@ -365,14 +365,14 @@ export const settingRow = (name: SettingName): SettingRow => SETTINGS[name];
 export const settingsReadBy = (...readers: readonly SettingReader[]): SettingName[] =>
   SETTING_NAMES.filter((name) => settingRow(name).readBy.some((reader) => readers.includes(reader)));
 
-/** What of the settings a process is given. */
+/** Picks the settings that a process receives. */
 export function settingsOf<Reader extends SettingReader>(settings: SettingsOf<Reader>, reader: Reader) {
   const all: Partial<Settings> = settings;
   const entries = settingsReadBy(reader).map((name) => [name, all[name]]);
   return Object.fromEntries(entries) as SettingsOf<Reader>;
 }
 
-// The names of a setting: adminPort, --admin-port, INKLING_ADMIN_PORT, admin_port.
+// A setting has four names: adminPort, --admin-port, INKLING_ADMIN_PORT and admin_port.
 const words = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).split(" ");
 export const tomlKey = (name: string) => words(name).join("_");
 export const flagName = (name: string) => `--${words(name).join("-")}`;

@@ -1,39 +1,42 @@
-// shapes.ts: how members.ts describes values, and the TypeScript types that follow from a description.
+// shapes.ts: how members.ts describes values, and the TypeScript types that follow from the descriptions.
 
 /** The three lookups. */
 export const LOOKUPS = ["geolocate", "reputation", "email"] as const;
 export type Lookup = (typeof LOOKUPS)[number];
 
-/** What a key may be allowed, and what usage is counted by: the lookups, and assessments. */
+/** The scopes that a key may have: the lookups and assessments. Usage is also counted by scope. */
 export const SCOPES = [...LOOKUPS, "assess"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What a request has to ask for. */
+/** The parts of an answer that a request must ask for. */
 export type OptIn = "evidence" | "network" | "subject" | "mx" | "facts";
 
 interface Described {
-  /** In the OpenAPI document and the SDKs. */
+  /** The text in the OpenAPI document and the SDKs. */
   readonly description?: string;
-  /** In the tables of docs, if it says more than the description. */
+  /** The text for the tables in docs/, if the tables say more than the description. */
   readonly docs?: string;
-  /** Left out when unknown. */
+  /** The member is omitted if its value is unknown. */
   readonly optional?: true;
-  /** Null when the release has no data for it. */
+  /** The member is null if the release has no data for it. */
   readonly nullable?: true;
   readonly optIn?: OptIn;
-  /** Of evidence: the lookups whose entries can have it, by default all; and the same for docs. */
+  /**
+   * For evidence: the lookups whose entries can contain the member; by default all lookups. `where` describes the same
+   * for the documentation.
+   */
   readonly lookups?: readonly Lookup[];
   readonly where?: string;
 }
 
-/** The type of a value. Texts are never empty, whole numbers are positive. */
+/** The type of a value. Texts are never empty, and whole numbers are positive. */
 export type Shape =
   | {
       readonly type: "text";
       readonly pattern?: RegExp;
-      /** The only values. */
+      /** The only possible values. */
       readonly values?: readonly string[];
-      /** Values that the SDKs name; others may come. */
+      /** Values that the SDKs name. Later versions may add more. */
       readonly known?: readonly string[];
     }
   | { readonly type: "time" | "integer" | "uint32" | "boolean" | "true" }
@@ -42,23 +45,23 @@ export type Shape =
       readonly type: "list";
       readonly of: Shape;
       readonly limit?: number;
-      /** So many of the objects have their own columns in files. */
+      /** Number of objects in the list that get separate columns in files. */
       readonly columns?: number;
     }
   | {
       readonly type: "object";
-      /** Of its schema, where several places share it. */
+      /** Name of the schema, if several places share it. */
       readonly name?: string;
-      /** Of the schema; a member's own description says what it is there. */
+      /** Description of the schema. A member that uses it also has a description. */
       readonly about?: string;
-      /** May have members that are not listed. */
+      /** The object may have members that are not listed. */
       readonly isOpen?: true;
       readonly members: Members;
     };
 export type Member = Shape & Described;
 export type Members = Readonly<Record<string, Member>>;
 
-/** The type of a value. */
+/** The TypeScript type of a value with this shape. */
 export type ValueOf<S> = S extends { readonly values: readonly (infer V)[] }
   ? V
   : S extends { readonly type: "text" | "time" }

@@ -1,17 +1,17 @@
-// starter-ruleset.ts: the ruleset that `inkling rules init` writes and the console offers: every rule in shadow, so that
-// publishing it changes no action.
+// starter-ruleset.ts: the ruleset that `inkling rules init` writes and the console offers. Every rule is in shadow, so
+// publishing the ruleset changes no action.
 
 export const STARTER_RULESET = `# A ruleset for Inkling. docs/rulesets.md describes every part of it.
 #
-#   inkling rules check rules.toml      every mistake, with line and column; runs the examples
+#   inkling rules check rules.toml      lists mistakes, with line and column, and runs the examples
 #   inkling rules publish rules.toml    active on every server within a second
 #
 # Every rule here is in shadow: it never changes an action. Answers list what it would have decided in \`shadow\`. Set
 # mode = "live" when you like what you see.
 
-on_missing = "challenge"   # the mildest action while data that mattered is missing: allow, challenge or deny
+on_missing = "challenge"   # the mildest action if required data is missing: allow, challenge or deny
 
-[thresholds]               # the score from which a visitor is challenged, and denied
+[thresholds]               # the scores from which a visitor is challenged or denied
 challenge = 0.5
 deny = 0.85
 
@@ -21,25 +21,27 @@ deny = 0.85
 [facts]                    # what you send in \`facts\`, with its type: text, number, boolean or list
 # plan = "text"
 
-# Sign-ups from a data centre that are not people behind a privacy relay.
+# Sign-ups from a data centre, except those of people behind a privacy relay.
 [[rule]]
 name = "no-hosting-sign-ups"
 when = 'event == "sign_up" && ip.kind == "hosting" && !("relay" in ip.services)'
 then = "deny"
 mode = "shadow"
 
-# A Tor exit may read, but not register.
+# A Tor exit may read, but registers only after a challenge. The score may still deny the sign-up.
 [[rule]]
 name = "tor-sign-ups"
 when = 'event == "sign_up" && ip.is_tor_exit'
 then = "challenge"
+at_least = true
 mode = "shadow"
 
-# A person should look at payments from another country than the card's.
+# A person should review payments from a country other than the card's.
 [[rule]]
 name = "card-from-elsewhere"
 when = 'event == "checkout" && has(expected_country) && has(ip.country) && ip.country != expected_country'
 then = "challenge"
+at_least = true
 review = true
 mode = "shadow"
 

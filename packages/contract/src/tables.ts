@@ -1,4 +1,4 @@
-// tables.ts: tables by name, which keep the type of their names.
+// tables.ts: functions that read and create tables, and preserve the type of their keys.
 
 export const keysOf = <Name extends string>(table: Readonly<Record<Name, unknown>>): readonly Name[] =>
   Object.keys(table) as Name[];

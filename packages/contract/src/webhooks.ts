@@ -1,15 +1,15 @@
-// webhooks.ts: what alerts tell, and how they are delivered (https://www.standardwebhooks.com).
+// webhooks.ts: the events that webhooks report, and how they are delivered (https://www.standardwebhooks.com).
 //
-// The types of payloads, the choices of the console and the command line, and the tables of docs/webhooks.md derive from
-// these rows. An event never changes its meaning; new events and new members may come.
+// The types of payloads, the choices in the console and on the command line, and the tables of docs/webhooks.md derive
+// from these rows. An event never changes its meaning, but later versions may add events and members.
 
 import { EVIDENCE_ENTRY } from "./members.ts";
 import type { Members, ValueOf } from "./shapes.ts";
 
 interface WebhookEventRow {
-  /** When it is sent: completes "sent when …". */
+  /** When the event is sent, as the end of the sentence "sent when …". */
   readonly when: string;
-  /** What its payload has under `data`. */
+  /** The members of `data` in the event's payload. */
   readonly data: Members;
 }
 
@@ -18,7 +18,7 @@ const VERDICT = {
   members: { disposable: { type: "boolean" } },
 } as const;
 
-/** The events that a webhook can subscribe to. */
+/** The events to which a webhook can subscribe. */
 export const WEBHOOK_EVENTS = {
   "assessment.changed": {
     when: "a release or an override changes the verdict on the email domain of a decision of the last 30 days",
@@ -37,7 +37,7 @@ export const WEBHOOK_EVENTS = {
     },
   },
   "release.held": {
-    when: "a build waits for an operator, because it flags too much or too little",
+    when: "a release waits for an operator, because it flags too much or too little",
     data: {
       release: { type: "text", docs: "the waiting release's id" },
       built_at: { type: "time", docs: "when it was built" },
@@ -59,12 +59,12 @@ export const WEBHOOK_EVENTS = {
     },
   },
   "key.quota_reached": {
-    when: "an API key has used its daily quota",
+    when: "an API key has used up its daily quota",
     data: {
       key: { type: "text", docs: "the key's id" },
       name: { type: "text", docs: "the key's name" },
       quota: { type: "number", docs: "lookups per UTC day" },
-      day: { type: "text", docs: "the UTC day, as 2026-06-01" },
+      day: { type: "text", docs: "the UTC day, such as 2026-06-01" },
     },
   },
 } as const satisfies Readonly<Record<string, WebhookEventRow>>;
@@ -73,7 +73,7 @@ export type WebhookEvent = keyof typeof WEBHOOK_EVENTS;
 export const WEBHOOK_EVENT_NAMES = Object.keys(WEBHOOK_EVENTS) as readonly WebhookEvent[];
 export const WEBHOOK_EVENT_ROWS: Readonly<Record<WebhookEvent, WebhookEventRow>> = WEBHOOK_EVENTS;
 
-/** What an operator sends to try a webhook: every webhook takes it. */
+/** The event that an operator sends to test a webhook. Every webhook receives it. */
 export const WEBHOOK_TEST = "webhook.test";
 
 /** The member `data` of an event's payload. */
@@ -87,16 +87,19 @@ export type WebhookMessage = {
   readonly [Event in WebhookEvent]: { readonly type: Event; readonly data: WebhookData<Event> };
 }[WebhookEvent];
 
-/** Waits between the attempts of a delivery, in seconds; after the last one it is given up. */
+/**
+ * Waits between a delivery's attempts, in seconds. If the attempt after the last wait fails, the server gives up the
+ * delivery.
+ */
 export const WEBHOOK_WAITS_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
 
-/** So many webhooks can exist. */
+/** Maximum number of webhooks. */
 export const MAX_WEBHOOKS = 50;
 
-/** How an attempt ended. gone: the receiver answered 410. */
+/** How an attempt ended. "gone" means that the receiver returned 410. */
 export const WEBHOOK_OUTCOMES = ["delivered", "failed", "gone"] as const;
 export type WebhookOutcome = (typeof WEBHOOK_OUTCOMES)[number];
 
-/** State of a delivery. ended: given up after the last attempt, or because its webhook was disabled. */
+/** The states of a delivery. "ended" means given up, after the last attempt or because the webhook was disabled. */
 export const DELIVERY_STATES = ["waiting", "delivered", "ended"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];

@@ -1,4 +1,4 @@
-// @inkling/engine: segments in, answers out. Pure, synchronous, no I/O, no clock.
+// @inkling/engine: takes segments and returns answers. It is pure and synchronous, and it uses neither I/O nor a clock.
 
 export * from "./address/ip.ts";
 export * from "./address/packed.ts";
@@ -12,7 +12,13 @@ export * from "./lookup/answerer.ts";
 export * from "./lookup/data-state.ts";
 export * from "./lookup/failure.ts";
 export * from "./lookup/geoip2.ts";
-export { EvidenceAppender, evidenceTails, labelEntries, networkText } from "./lookup/opt-ins.ts";
+export {
+  EvidenceAppender,
+  evidenceTails,
+  labelEntries,
+  networkText,
+  visitorNetwork,
+} from "./lookup/opt-ins.ts";
 export type { Overridden } from "./lookup/overlay.ts";
 export * from "./overrides/compiled.ts";
 export * from "./overrides/model.ts";

@@ -1,9 +1,9 @@
-// decisions.ts: decisions about visitors in this process: the engine's, by a ruleset.
+// decisions.ts: decides about visitors in this process, with the engine and a ruleset.
 //
-// in   a visitor, as POST /v1/assess takes one; one release
-// out  the same decision as a server's of the same release, ruleset and no overrides
-// err  InklingError BODY_INVALID with what is wrong, and those of a lookup
-// note the parser of conditions takes tens of milliseconds to load: the first decision waits for it, not the start
+// in   a visitor in the format of POST /v1/assess; one release
+// out  the decision that a server with the same release and ruleset, but without overrides, would make
+// err  InklingError BODY_INVALID with the mistakes, and the errors of a lookup
+// note The condition parser takes tens of milliseconds to load, so it is loaded by the first decision, not at startup.
 
 import type { AssessmentInput, AssessOptions } from "@inkling/client";
 import { problemError } from "@inkling/client/support";
@@ -15,7 +15,10 @@ import { wrong } from "./read-options.ts";
 
 const ID_LENGTH = 16;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** The largest multiple of 62 that a byte has: bytes from there on would prefer some digits. */
+/**
+ * The largest multiple of 62 that fits into a byte. Bytes from this value on are skipped, because otherwise some digits
+ * would be more likely than others.
+ */
 const EVEN = 248;
 
 const decoder = new TextDecoder();
@@ -25,10 +28,10 @@ const load = () => import("@inkling/engine/assess");
 export class Decisions {
   private readonly answerer = new Answerer();
   private ruleset: Ruleset | undefined;
-  /** Of the channel, parsed with the first decision after it arrived. */
+  /** A ruleset from the channel. The first decision after its arrival parses it. */
   private followed: { readonly text: string; readonly number: number } | undefined;
 
-  /** @throws TypeError for a text that is no ruleset */
+  /** Uses the ruleset from the options. @throws TypeError if the text is not a ruleset */
   async use(text: string, number: number): Promise<void> {
     const { parseRuleset } = await load();
     try {
@@ -38,7 +41,7 @@ export class Decisions {
     }
   }
 
-  /** The thread that keeps up with the channel has parsed it before. */
+  /** Uses a ruleset from the channel. The thread that follows the channel has already parsed it once. */
   follow(text: string, number: number): void {
     this.followed = { text, number };
   }
@@ -54,7 +57,7 @@ export class Decisions {
       this.followed = undefined;
     }
     const ruleset = this.ruleset ?? engine.DEFAULT_RULESET;
-    // As JSON has it: a member that is undefined is not there.
+    // As in JSON, an undefined member counts as absent.
     const visitor = engine.readAssessmentInput(JSON.parse(JSON.stringify(input)), ruleset.schema);
     if (!("event" in visitor)) throw bodyInvalid(visitor);
     const failure = visitor.ip === undefined ? undefined : this.answerer.readAddress(visitor.ip);

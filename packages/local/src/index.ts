@@ -1,4 +1,4 @@
-// @inkling/local: the three lookups in this process, from a data folder or a channel.
+// @inkling/local: the three lookups in the application's own process, from a data folder or a channel.
 
 export type * from "@inkling/client";
 export { denies, InklingError, Unavailable } from "@inkling/client";

@@ -1,10 +1,11 @@
 // local.ts: the three lookups, and decisions about visitors, in this process.
 //
 // in   an address, an email address, or many of them
-// out  the same answers as a server's of the same release: as objects, or as the bytes that it would send
-// err  InklingError with the server's codes; TypeError for a value that is no string. A call reads one release
-// note bytes are views of the release's data: never write to them. Without overrides, rates and MX checks: those are
-//      the server's
+// out  the answers that a server with the same release would give, as objects or as the bytes that it would send; a
+//      call reads only one release
+// err  InklingError with the server's codes; TypeError for a value that is not a string
+// note Bytes are views of the release's data, and callers must not write to them. There are no overrides, rate limits
+//      or MX checks, which only a server has.
 
 import type {
   Answer,
@@ -56,30 +57,33 @@ import type { LocalOptions } from "./options.ts";
 import { type ReadLocalOptions, readOptions } from "./read-options.ts";
 import { Releases } from "./releases.ts";
 
-/** What a server would send; undefined for a public address whose place is unknown. Never write to it. */
+/**
+ * The bytes that a server would send, which callers must not write to; undefined for a public address whose location is
+ * unknown.
+ */
 export type LookupBytes<L extends Lookup> = Uint8Array | (L extends "geolocate" ? undefined : never);
 
-/** What an answer about an address may have beyond its own members. */
+/** Optional members of an answer about an address. */
 export type AddressExtras = Omit<Extras, "checks">;
 
-/** One release, and what is prepared once for all its answers. */
+/** One release, with data that is prepared once for all answers from it. */
 interface Source {
   readonly answers: AnswerSource;
   readonly data: Readonly<Record<Lookup, DataState>>;
 }
 
-/** How long the ages of `data` are used: they count in hours. */
+/** Milliseconds after which the ages in `data` are recomputed. Ages are in hours, so this need not be often. */
 const AGES_MS = 3_600_000;
 
-/** Values between two turns of the event loop. */
+/** Number of values that a batch looks up before it yields to the event loop. */
 const BATCH_SIZE = 1_000;
 
 const decoder = new TextDecoder();
 
 /**
- * Opens a data folder, or follows a channel, and keeps up with its releases.
- * @throws InklingError DATA_NOT_LOADED when there is no sound release
- * @throws TypeError that names the option that is wrong
+ * Opens a data folder or a channel, and follows its releases.
+ * @throws InklingError DATA_NOT_LOADED if there is no sound release
+ * @throws TypeError, which names the wrong option
  */
 export async function createLocal<P extends OnUnavailable = "throw">(
   options: LocalOptions<P>,
@@ -87,7 +91,7 @@ export async function createLocal<P extends OnUnavailable = "throw">(
   return LocalInkling.open(options);
 }
 
-/** Lookups in this process. One instance is enough; calls may overlap. */
+/** Lookups in this process. An application needs only one instance, and calls may overlap. */
 export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   readonly #options: ReadLocalOptions<P>;
   readonly #answerer = new Answerer();
@@ -101,7 +105,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     this.#options = options;
   }
 
-  /** @internal as {@link createLocal} */
+  /** @internal Use {@link createLocal}. */
   static async open<P extends OnUnavailable>(options: LocalOptions<P>): Promise<LocalInkling<P>> {
     const local = new LocalInkling(readOptions(options));
     if (options.ruleset !== undefined) await local.#decisions.use(options.ruleset, 1);
@@ -115,7 +119,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     });
     local.#ages = setInterval(() => {
       const { release } = local.#use().answers;
-      local.#source = local.#sourceOf(release!); // there is one from the start on
+      local.#source = local.#sourceOf(release!); // an open instance always has a release
     }, AGES_MS);
     local.#ages.unref();
     return local;
@@ -125,9 +129,9 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     return this.#options.onUnavailable;
   }
 
-  /** The name of the release that answers. */
+  /** The name of the release in use. */
   get release(): string {
-    return this.#use().answers.release!.name; // there is one from the start on
+    return this.#use().answers.release!.name; // an open instance always has a release
   }
 
   geolocate<const O extends LookupOptions>(
@@ -152,8 +156,9 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   }
 
   /**
-   * Should this visitor be let in, and why? By the ruleset of the options or of the channel.
-   * @param input an event, and an address, an email address or both
+   * Decides what to do with a visitor, and returns the reasons. The ruleset comes from the options or from the
+   * channel. Without either, the default reasons and weights decide.
+   * @param input an event with an address, an email address or both
    */
   assess<const O extends AssessOptions>(
     input: AssessmentInput,
@@ -164,27 +169,27 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
       options?.signal?.throwIfAborted();
       return (await this.#decisions.decide(input, options, this.#use().answers)) as AssessmentResult<O>;
     };
-    return settle(this.#options.onUnavailable, "deny", work()); // nothing throttles in process
+    return settle(this.#options.onUnavailable, "deny", work()); // there is no rate limit in process
   }
 
-  /** As {@link geolocate}, at once: the bytes that a server would send. */
+  /** Like {@link geolocate}, but synchronous. Returns the bytes that a server would send. */
   geolocateBytes(ip: string, options?: AddressExtras): LookupBytes<"geolocate"> {
     return this.#bytes("geolocate", ip, options);
   }
 
-  /** As {@link reputation}, at once: the bytes that a server would send. */
+  /** Like {@link reputation}, but synchronous. Returns the bytes that a server would send. */
   reputationBytes(ip: string, options?: AddressExtras): LookupBytes<"reputation"> {
     return this.#bytes("reputation", ip, options)!; // every public address has an answer
   }
 
-  /** As {@link email}, at once: the bytes that a server would send. */
+  /** Like {@link email}, but synchronous. Returns the bytes that a server would send. */
   emailBytes(address: string, options?: Pick<Extras, "evidence">): LookupBytes<"email"> {
     return this.#bytes("email", address, options)!; // every text has an answer
   }
 
   /**
-   * Many values at once, all from one release.
-   * @returns for each value the bytes that a server would send, or the error of that value alone
+   * Looks up many values synchronously, all in one release.
+   * @returns for each value, the bytes that a server would send, or the error for that value
    */
   lookupMany<L extends Lookup>(lookup: L, values: readonly string[]): (LookupBytes<L> | InklingError)[] {
     const { answers } = this.#use();
@@ -192,8 +197,8 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   }
 
   /**
-   * Any number of values, in order. Each group of `size` values (1,000) comes from one release; other work of the
-   * process continues between groups.
+   * Looks up any number of values, in order. Each group of `size` values (default 1,000) uses one release. Between
+   * groups, the process can do other work.
    */
   async *batch<L extends Lookup, const O extends BatchOptions>(
     lookup: L,
@@ -224,7 +229,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     }
   }
 
-  /** Ends what follows releases; lookups throw InklingError CLOSED from then on. */
+  /** Stops following releases. All later lookups throw InklingError CLOSED. */
   async close(): Promise<void> {
     clearInterval(this.#ages);
     this.#source = undefined;
@@ -248,7 +253,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
       requireData(this.#required(lookup, options), data[lookup], {});
       return (bytes === undefined ? undefined : withData(objectOf(bytes), data[lookup])) as T;
     };
-    return settle(this.#options.onUnavailable, "deny", work()); // nothing throttles in process;
+    return settle(this.#options.onUnavailable, "deny", work()); // there is no rate limit in process
   }
 
   #bytes(lookup: Lookup, value: string, options: Extras | undefined): Uint8Array | undefined {
@@ -312,7 +317,10 @@ function unlessPlaceless(failure: Parameters<typeof errorOf>[0]): InklingError |
   return failure.reason === "not_found" ? undefined : errorOf(failure);
 }
 
-/** Its values until the signal is aborted, also where it waits for the next one. @throws the signal's reason */
+/**
+ * Yields the values of `source` until the signal is aborted, even while it waits for the next value.
+ * @throws the signal's reason
+ */
 async function* unlessAborted<T>(source: AsyncGenerator<T>, signal: AbortSignal | undefined) {
   if (signal === undefined) return yield* source;
   try {
@@ -330,26 +338,26 @@ async function* unlessAborted<T>(source: AsyncGenerator<T>, signal: AbortSignal 
       yield value;
     }
   } finally {
-    source.return(undefined).catch(() => {}); // not awaited: it waits for a value that may never come
+    source.return(undefined).catch(() => {}); // not awaited, because it waits for a value that may never come
   }
 }
 
 const objectOf = (bytes: Uint8Array | undefined) =>
   bytes === undefined ? undefined : JSON.parse(decoder.decode(bytes));
 
-/** @returns bits of INCLUDE @throws InklingError PARAMETER_INVALID for what there is not */
+/** @returns bits of INCLUDE @throws InklingError PARAMETER_INVALID for extras that the lookup does not have */
 function readExtras(lookup: Lookup, extras: Extras | undefined): number {
   if (extras === undefined) return 0;
   checkExtras(extras);
   const { evidence = false, network = false, subject = false, checks = [] } = extras;
   if (checks.length > 0) {
-    throw new InklingError("PARAMETER_INVALID", "There are no checks in process", {
+    throw new InklingError("PARAMETER_INVALID", "Checks are not available in process", {
       status: 400,
-      hint: "MX checks are the server's: ask it with @inkling/client",
+      hint: "only a server runs MX checks: use @inkling/client",
     });
   }
   if (lookup === "email" && (network || subject)) {
-    throw new InklingError("PARAMETER_INVALID", "Network and subject are those of an address", {
+    throw new InklingError("PARAMETER_INVALID", "Network and subject are only available for IP addresses", {
       status: 400,
     });
   }

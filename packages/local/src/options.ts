@@ -3,27 +3,45 @@
 import type { DataName, OnUnavailable } from "@inkling/client";
 
 export interface LocalOptions<P extends OnUnavailable = OnUnavailable> {
-  /** The data folder: that of a server on this machine or, with `channel`, where this application keeps its releases. */
+  /**
+   * The data folder of a server on this machine. With `channel`, the folder in which this application keeps its
+   * releases.
+   */
   readonly data: string;
-  /** Where releases come from: a folder, `https://host/path` or `s3://bucket/prefix`, each with `#name` unless "stable". */
+  /**
+   * Where releases come from: a folder, `https://host/path` or `s3://bucket/prefix`, with `#name` for a channel other
+   * than stable.
+   */
   readonly channel?: string;
-  /** The public key that `inkling channel init` printed, or several of which any may have signed. */
+  /**
+   * The public key that `inkling channel init` printed. If there are several keys, any of them may have signed the
+   * channel.
+   */
   readonly channelKey?: string | readonly string[];
   /**
-   * The text of a ruleset for `assess`, instead of the channel's. Without either, the published reasons and weights
-   * decide. Decisions name it as number 1.
+   * The text of a ruleset for `assess`, which replaces the channel's ruleset. Decisions refer to it as ruleset 1.
+   * Without any ruleset, the default reasons and weights decide.
    */
   readonly ruleset?: string;
-  /** AWS_ACCESS_KEY_ID and the others of an S3 bucket: `process.env`. */
+  /** The variables for an S3 bucket, AWS_ACCESS_KEY_ID and others. Usually `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** "serve" (the default): a lookup with missing data fails with DATA_NOT_LOADED. "up": `data.missing` names it. */
+  /**
+   * With "serve", the default, a lookup with missing data fails with DATA_NOT_LOADED. With "up", it returns an answer,
+   * and `data.missing` names the missing data.
+   */
   readonly mode?: "serve" | "up";
-  /** As of the client: what a lookup does when there is no answer. */
+  /** What a lookup does if there is no answer, as in @inkling/client. */
   readonly onUnavailable?: P;
-  /** As of the client: a lookup whose answer lacks data for one of these fails with DATA_INCOMPLETE. */
+  /**
+   * Data that answers must be based on. If any of it is missing, a lookup fails with DATA_INCOMPLETE, as in
+   * @inkling/client.
+   */
   readonly require?: readonly DataName[];
-  /** Called with the name of each release from which answers come from then on. What it throws is uncaught. */
+  /** Called with the name of each new release when it comes into use. Errors that it throws are not caught. */
   readonly onRelease?: (name: string) => void;
-  /** Called when a release or the channel is refused: what is in use continues answering. Once for each reason. What it throws is uncaught. */
+  /**
+   * Called once for each reason if a release or the channel is refused. The release in use keeps answering. Errors that
+   * it throws are not caught.
+   */
   readonly onError?: (error: Error) => void;
 }

@@ -1,6 +1,6 @@
-// read-options.ts: options of createLocal, checked before anything is opened.
+// read-options.ts: checks the options of createLocal before anything is opened.
 //
-// err  TypeError that names the option
+// err  TypeError, which names the wrong option
 
 import type { DataName, OnUnavailable } from "@inkling/client";
 import { DATA_OF, ON_UNAVAILABLE, readRequire, refuseUnknown } from "@inkling/client/support";
@@ -8,11 +8,11 @@ import { type ChannelLocation, parseChannel } from "@inkling/release-store";
 import { readPublicKey, S3_VARIABLES } from "@inkling/release-store/channel";
 import type { LocalOptions } from "./options.ts";
 
-/** What follows releases is given, in a form that can be sent to its thread. */
+/** The options for following releases, in a form that can be sent to the thread. */
 export interface SourceOptions {
   readonly dataDir: string;
   readonly channel: (ChannelLocation & { readonly publicKeys: readonly string[] }) | undefined;
-  /** Does the ruleset come from the channel, and not from the application? */
+  /** Does the ruleset come from the channel instead of the options? */
   readonly isRulesetFollowed: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -24,7 +24,7 @@ export interface ReadLocalOptions<P extends OnUnavailable> {
   readonly require: readonly DataName[];
 }
 
-/** A `Record` of all names, so that TypeScript reports an option that is missing here. */
+/** The names of all options. It is a `Record`, so that TypeScript reports a missing name. */
 const LOCAL_OPTIONS: Readonly<Record<keyof LocalOptions, true>> = {
   data: true,
   channel: true,
@@ -63,7 +63,7 @@ export function readOptions<P extends OnUnavailable>(options: LocalOptions<P>): 
 
 function readChannel({ channel, channelKey }: LocalOptions): SourceOptions["channel"] {
   if (channel === undefined) {
-    if (channelKey !== undefined) throw wrong("channelKey", "is that of a channel: set `channel` as well");
+    if (channelKey !== undefined) throw wrong("channelKey", "needs a channel: set `channel` as well");
     return undefined;
   }
   const location = typeof channel === "string" ? parseChannel(channel) : undefined;

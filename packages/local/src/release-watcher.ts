@@ -1,9 +1,11 @@
-// release-watcher.ts: keeps up with the releases of a data folder, and of a channel that fills it; runs in its own thread.
+// release-watcher.ts: follows the releases of a data folder, and of the channel that fills it. It runs in its own
+// thread.
 //
-// in   the data folder's `current`, looked at once a second; the channel, every two
-// out  each release that is sound: where files cannot be mapped, with the bytes of segments that the one before has not
-// err  reported once for each reason, and tried again, later each time; what was handed over remains in use
-// why  reading and verifying 280 MB takes a second, for which the application's own thread would answer nobody
+// in   `current` in the data folder, checked once a second; the channel, checked every two seconds
+// out  each sound release; if files cannot be mapped, also the bytes of the segments that are not in the previous
+//      release
+// err  reported once for each reason and retried, with increasing waits; the previous release remains in use
+// why  Reading and verifying 280 MB takes a second, during which the application's own thread would be blocked.
 
 import type { Release } from "@inkling/engine";
 import {
@@ -38,13 +40,16 @@ import { followRuleset, type RulesetMessage } from "./ruleset.ts";
 const POLL_MS = 1_000;
 const LONGEST_MS = 60_000;
 
-/** A sound release. */
+/** A sound release, ready for the application to open. */
 export interface Prepared {
   readonly type: "release";
   readonly name: string;
   readonly manifest: Release;
   readonly stamps: Stamps;
-  /** By SHA-256; without those that the release before has too. None where files are mapped. */
+  /**
+   * The bytes of new segments, keyed by SHA-256; segments of the previous release are omitted. Empty if files are
+   * mapped.
+   */
   readonly segments: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }
 
@@ -56,7 +61,7 @@ export interface Refused {
 
 export type WatcherMessage = Prepared | Refused | RulesetMessage;
 
-/** What became of a release that was handed over: without a reason it answers. */
+/** What the application did with a release that was handed over. If `reason` is undefined, the release is in use. */
 export interface Taken {
   readonly name: string;
   readonly reason?: string;
@@ -70,15 +75,17 @@ export class ReleaseWatcher {
   private readonly channel: Live<string | undefined> | undefined;
   private readonly releases: Live<string | undefined>;
   private readonly ruleset: Live<ChannelRuleset | undefined> | undefined;
-  /** Is another process at work in the data folder, which will have a release? */
+  /** Is another process filling the data folder, so that a release will follow? */
   private isFilled = false;
-  /** The release that the application answers from. */
+  /** The release that the application is using. */
   private taken: string | undefined;
-  /** The segments of the one that was handed over last. */
+  /** The segments of the release that was last handed over. */
   private held: ReadonlySet<string> = new Set();
   private answer: ((taken: Taken) => void) | undefined;
+  /** Has the ruleset been loaded, from the channel or its snapshot? Until then, no release is handed over. */
+  private hasRuleset = false;
 
-  /** @throws ChannelError when a bucket has no credentials */
+  /** @throws ChannelError if there are no credentials for a bucket */
   constructor(options: SourceOptions, report: (message: WatcherMessage) => void) {
     this.options = options;
     this.report = report;
@@ -92,11 +99,8 @@ export class ReleaseWatcher {
       this.channel = new Live<string | undefined>({
         ...live,
         source: { load: async () => this.follow(follower) },
-        // No second of the releases' own poll passes before a release that has arrived is handed over.
-        onApplied: () => {
-          void this.ruleset?.refresh();
-          void this.releases.refresh();
-        },
+        // This does not wait for the next poll of the data folder.
+        onApplied: () => void this.refresh(),
         pollMs: CHANNEL_POLL_MS,
       });
     }
@@ -113,11 +117,12 @@ export class ReleaseWatcher {
     });
   }
 
-  /** Until {@link stop}. */
+  /** Follows releases until {@link stop}. */
   async run(): Promise<void> {
     await this.channel?.start();
     if (this.stopped.signal.aborted) return;
-    await this.ruleset?.start(); // before the first release, with which the application begins to assess
+    await this.ruleset?.start(); // before the first release, because the application can assess from then on
+    this.hasRuleset = true;
     await this.releases.start();
     await aborted(this.stopped.signal);
     await Promise.all([this.channel?.stop(), this.ruleset?.stop(), this.releases.stop()]);
@@ -128,9 +133,16 @@ export class ReleaseWatcher {
     this.answer?.({ name: "", reason: "the thread ends" });
   }
 
-  /** The application has opened the release that was handed over, or could not. */
+  /** The application calls this after it has opened the release that was handed over, or has failed to. */
   settle(taken: Taken): void {
     this.answer?.(taken);
+  }
+
+  /** Applies what has arrived from the channel. */
+  private async refresh(): Promise<void> {
+    if (!this.hasRuleset) return; // `run` loads both next
+    await this.ruleset?.refresh();
+    await this.releases.refresh();
   }
 
   private openFollower(): ChannelFollower | undefined {
@@ -161,7 +173,7 @@ export class ReleaseWatcher {
     }
   }
 
-  /** The release that should answer; undefined while another process fills an empty folder. */
+  /** The release that should be in use; undefined while another process fills an empty folder. */
   private wanted(): string | undefined {
     const { dataDir } = this.options;
     if (this.isFilled && currentName(dataDir) === undefined) return undefined;
@@ -175,7 +187,7 @@ export class ReleaseWatcher {
     this.report({ type: "refused", reason: messageOf(error), hint });
   }
 
-  /** Hands over the release that should be in use, or, before there is any, the newest sound one. */
+  /** Hands over the wanted release. If this fails and no release is in use yet, hands over the newest sound one. */
   private async look(wanted: string | undefined): Promise<void> {
     if (wanted === undefined || wanted === this.taken) return;
     try {
@@ -192,12 +204,12 @@ export class ReleaseWatcher {
       try {
         return await this.handOver(name);
       } catch {
-        // the reason that counts is why the wanted one cannot be used
+        // only the reason why the wanted release cannot be used is reported
       }
     }
   }
 
-  /** @throws ReleaseError; Error where the application cannot open it */
+  /** @throws ReleaseError if the release is not sound; Error if the application cannot open it */
   private async handOver(name: string): Promise<void> {
     const { dataDir } = this.options;
     const { manifest, stamps: found } = findFiles(dataDir, name);

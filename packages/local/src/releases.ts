@@ -1,9 +1,10 @@
-// releases.ts: the release that answers, and its replacement while lookups continue.
+// releases.ts: holds the release in use, and replaces it while lookups continue.
 //
-// in   what the thread of release-watcher.ts prepared
+// in   releases that the thread of release-watcher.ts has prepared
 // out  `current`: one release, which a call reads once
-// err  InklingError DATA_NOT_LOADED with the reason and a hint when there is none at the start; later `onError`
-// note neither thread nor timer keeps a process alive once there is a release
+// err  InklingError DATA_NOT_LOADED with the reason and a hint if there is no release at startup; later errors go to
+//      `onError`
+// note After the first release, neither the thread nor a timer keeps the process alive.
 
 import { Worker } from "node:worker_threads";
 import { InklingError } from "@inkling/client";
@@ -19,7 +20,7 @@ export interface ReleaseEvents {
   readonly onError: (error: Error) => void;
 }
 
-/** Beside this file, in the sources as in the package. */
+/** The thread's module, which is next to this file both in the sources and in the package. */
 const THREAD = new URL(import.meta.url.endsWith(".ts") ? "./thread.ts" : "./thread.js", import.meta.url);
 
 export class Releases {
@@ -29,7 +30,7 @@ export class Releases {
   private readonly thread: Worker;
   private readonly ended: Promise<void>;
   private isClosing = false;
-  /** Of the release that was handed over last, by SHA-256. */
+  /** The segment bytes of the release that was last handed over, keyed by SHA-256. */
   private bytes = new Map<string, Uint8Array>();
   private opened: ((error?: Error) => void) | undefined;
 
@@ -54,7 +55,7 @@ export class Releases {
     this.thread.on("error", (error: Error) => this.fail(notLoaded(error.message, undefined, error)));
   }
 
-  /** @throws InklingError when there is no sound release */
+  /** @throws InklingError if there is no sound release */
   static async open(options: SourceOptions, events: ReleaseEvents): Promise<Releases> {
     const releases = new Releases(options, events);
     const failure = await new Promise<Error | undefined>((resolve) => {
@@ -69,7 +70,7 @@ export class Releases {
     return releases;
   }
 
-  /** Ends when the thread has: what it downloads continues the next time. */
+  /** Resolves when the thread has ended. An interrupted download resumes the next time. */
   async close(): Promise<void> {
     this.isClosing = true;
     this.current = undefined;
@@ -89,7 +90,7 @@ export class Releases {
     }
     this.settle({ name: prepared.name });
     this.opened?.();
-    this.events.onRelease(this.current); // what the application throws there is uncaught: it is not the release's fault
+    this.events.onRelease(this.current); // not caught: an error of the application is not the release's fault
   }
 
   private settle(taken: Taken): void {
@@ -100,7 +101,7 @@ export class Releases {
     const { dataDir } = this.options;
     const before = this.bytes;
     if (!MAPS_FILES) {
-      // Whether or not it can be opened: the thread does not send these again.
+      // The bytes are kept even if the release cannot be opened, because the thread does not send them again.
       this.bytes = new Map(segments);
       for (const report of Object.values(manifest.segments)) {
         if (report === undefined) continue;
@@ -127,7 +128,7 @@ export class Releases {
   }
 }
 
-/** As a server without a release answers; worth a retry. */
+/** The error that a server without a release returns. A retry may succeed. */
 function notLoaded(reason: string, hint: string | undefined, cause?: unknown): InklingError {
   return new InklingError("DATA_NOT_LOADED", reason, {
     status: 503,

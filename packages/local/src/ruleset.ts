@@ -1,7 +1,9 @@
-// ruleset.ts: keeps up with the ruleset that the channel brought into the data folder; runs in the thread of release-watcher.ts.
+// ruleset.ts: follows the ruleset that the channel brings into the data folder. Runs in the thread of
+// release-watcher.ts.
 //
-// out  each ruleset that this version can evaluate; at a start where it cannot, the last one that it could
-// err  reported once for each reason; the ruleset before remains in use
+// out  each ruleset that this version can evaluate; at startup, if it cannot evaluate the newest ruleset, the last one
+//      that it could
+// err  reported once for each reason; the previous ruleset remains in use
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +13,7 @@ import { type ChannelRuleset, parseChannelRuleset, readChannelRuleset } from "@i
 const POLL_MS = 1_000;
 const LONGEST_MS = 60_000;
 
-/** A ruleset that can be evaluated, or why one cannot. */
+/** A ruleset that can be evaluated, or the reason why it cannot be evaluated. */
 export type RulesetMessage =
   | ({ readonly type: "ruleset" } & ChannelRuleset)
   | { readonly type: "ruleset-refused"; readonly reason: string };
@@ -22,7 +24,7 @@ export function followRuleset(
 ): Live<ChannelRuleset | undefined> {
   const refuse = (reason: string) => report({ type: "ruleset-refused", reason });
   const path = join(dataDir, DATA_FOLDER.channelRuleset);
-  /** Of the file: it is replaced with each ruleset. */
+  /** The version of the file. Every new ruleset replaces the file. */
   const version = () => {
     const found = statSync(path, { throwIfNoEntry: false });
     return found === undefined ? "" : `${found.mtimeMs} ${found.ino}`;
@@ -59,7 +61,7 @@ async function requireEvaluable({ number, text }: ChannelRuleset): Promise<void>
   try {
     parseRuleset(text, number);
   } catch (error) {
-    const reason = `ruleset ${number} of the channel cannot be evaluated here: ${messageOf(error)}`;
-    throw new Error(`${reason}. Update @inkling/local if a newer version wrote it`, { cause: error });
+    const reason = `this version cannot evaluate the channel's ruleset ${number}: ${messageOf(error)}`;
+    throw new Error(`${reason}. If a newer version wrote it, update @inkling/local`, { cause: error });
   }
 }

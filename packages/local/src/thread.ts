@@ -1,14 +1,14 @@
-// thread.ts: the entry point of the thread in which releases are kept up with (release-watcher.ts).
+// thread.ts: the entry point of the thread that follows releases (release-watcher.ts).
 //
-// in   SourceOptions as workerData; Taken, or "stop"
-// out  WatcherMessage; the bytes of segments are moved, not copied
+// in   SourceOptions as workerData; messages: Taken or "stop"
+// out  WatcherMessage; the bytes of segments are transferred, not copied
 
 import { parentPort, workerData } from "node:worker_threads";
 import { messageOf } from "@inkling/release-store";
 import type { SourceOptions } from "./read-options.ts";
 import { ReleaseWatcher, type Taken, type WatcherMessage } from "./release-watcher.ts";
 
-const port = parentPort!; // it is started as a thread
+const port = parentPort!; // this module always runs as a thread
 const report = (message: WatcherMessage) =>
   port.postMessage(
     message,

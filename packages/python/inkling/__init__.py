@@ -1,4 +1,7 @@
-"""Client of an Inkling server: IP geolocation, IP reputation, disposable-email detection, and decisions about visitors."""
+"""Client for an Inkling server.
+
+It offers IP geolocation, IP reputation, disposable-email detection, and decisions about visitors.
+"""
 
 from ._address import visitor_address
 from ._batch import BatchResult

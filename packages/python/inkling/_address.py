@@ -1,4 +1,4 @@
-"""The visitor's address, behind any number of proxies, for every web framework."""
+"""Finds the visitor's address behind any number of proxies, for every web framework."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ _NAMED = {
     "private": ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
 }
 _Address = Union[IPv4Address, IPv6Address]
-# "203.0.113.9:1234" and "[2001:db8::1]:1234", as some proxies write it.
+# Addresses with a port, as some proxies write them: "203.0.113.9:1234" and "[2001:db8::1]:1234".
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5}")
 
 
 def visitor_address(
     peer: Optional[str], forwarded_for: Optional[str] = None, *, trust_proxy: Union[int, Sequence[str]] = 0
 ) -> Optional[str]:
-    """The address of the visitor; None when it is not known.
+    """Returns the visitor's address in normal form, or None if it is unknown.
 
-    `peer` is the address of the connection (REMOTE_ADDR in WSGI, `scope["client"][0]` in ASGI), `forwarded_for` the
-    X-Forwarded-For header, `trust_proxy` the proxies in front of the application: how many, or which networks:
-    `["loopback", "private", "203.0.113.0/24"]`. The header is read from the right, where trusted proxies append, and not
-    at all without them: visitors can send it themselves.
+    `peer` is the connection's address: REMOTE_ADDR in WSGI, `scope["client"][0]` in ASGI. `forwarded_for` is the
+    X-Forwarded-For header. `trust_proxy` describes the proxies in front of the application, either by their number or
+    by their networks: `["loopback", "private", "203.0.113.0/24"]`. The header is read from the right, where trusted
+    proxies append. Without trusted proxies it is not read, because visitors can send it themselves.
+
+    Raises ValueError if `trust_proxy` is wrong.
     """
     hops = forwarded_for.split(",") if forwarded_for is not None else []
     if isinstance(trust_proxy, int):

@@ -1,8 +1,8 @@
-"""Any number of values through requests of bounded size, answers in order.
+"""Looks up any number of values through requests of bounded size, with answers in order.
 
-At most `concurrency` requests of `size` values are under way, and no more than that is read from the source. A problem
-of one value is its result; a request that fails for good raises InklingError, after the results that arrived before.
-Requests are NDJSON; after a broken connection only the values without an answer are sent again.
+At most `concurrency` requests of `size` values are in progress, and no more values than that are read from the source.
+A problem with one value is that value's result. If a request fails for good, InklingError is raised after the results
+that arrived earlier. Requests are NDJSON. After a broken connection, only the values without an answer are sent again.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class BatchResult(Generic[_A]):
     """The answer to one value, or its error."""
 
     value: str
-    # How complete the data is that its request was answered from.
+    # How complete the data behind the answer is.
     data: DataState
-    # None for an address without a place, and where there is an error.
+    # None if the address has no known location, or if there is an error.
     answer: Optional[_A] = None
     error: Optional[InklingError] = None
 
@@ -46,11 +46,11 @@ class BatchResult(Generic[_A]):
 class Batch:
     transport: Transport
     lookup: str
-    # With its query.
+    # The path with its query.
     path: str
     required: Sequence[str]
     retries: int
-    # The longest time without a line of the answer.
+    # Maximum seconds without data from the server.
     timeout: float
     size: int
     concurrency: int
@@ -67,10 +67,10 @@ class Batch:
                 while not is_ended and len(groups) < self.concurrency:
                     try:
                         group = list(islice(source, self.size))
-                    except Exception as error:  # of the source: after the results of what it gave before
+                    except Exception as error:  # from the source; raised after the earlier results
                         failure, group = error, []
                     if not all(isinstance(value, str) for value in group):
-                        failure, group = TypeError("inkling: values to look up must be texts"), []
+                        failure, group = TypeError("inkling: values to look up must be strings"), []
                     is_ended = len(group) == 0
                     if group:
                         groups.append(pool.submit(self._group, group, stop))
@@ -110,7 +110,7 @@ class Batch:
                 if not error.is_passing or failures > self.retries:
                     return results, error
                 pause = pause_before(failures, error.retry_after)
-                if pause > self.timeout:  # a quota that is used up until midnight
+                if pause > self.timeout:  # for example a quota that is used up until midnight
                     return results, error
                 stop.wait(pause)
         return results, None
@@ -133,13 +133,13 @@ class Batch:
             for line in lines:
                 if line.strip():
                     if len(results) == len(values):
-                        raise _unreadable("The server gave more answers than there were values")
+                        raise _unreadable("The server returned more answers than there were values")
                     results.append(self._result(values[len(results)], line, request_id, data))
             if not piece:
                 break
-        response.read()  # closes it, so that its connection is used again
+        response.read()  # closes the response, so that its connection is reused
         if len(results) < len(values):
-            raise InklingError("CONNECTION_FAILED", "The answer ended too early")
+            raise InklingError("CONNECTION_FAILED", "The answer was cut short")
 
     def _result(
         self, value: str, line: bytes, request_id: Optional[str], data: DataState
@@ -160,7 +160,10 @@ def _unreadable(message: str) -> InklingError:
 
 
 def read_answer(lookup: str, value: Any, data: DataState) -> Any:
-    """None for other JSON: it has no flags either, which must not be read as "no flag set"."""
+    """Reads an answer.
+
+    Returns None for other JSON, which also lacks flags and must not be mistaken for "no flag is set".
+    """
     try:
         return ANSWERS[lookup].read(value, data)
     except (AttributeError, KeyError, TypeError):
@@ -177,10 +180,10 @@ def require_data(required: Sequence[str], data: DataState, response: Optional[HT
         "DATA_INCOMPLETE",
         what % lacking
         if lacking
-        else "It is not known whether the server has all data",
+        else "The client cannot tell whether the server has all data",
         http_status=None if response is None else response.status,
         request_id=None if response is None else response.headers.get("X-Request-Id"),
         hint=None
         if lacking
-        else "the answer has no Inkling-Data-Version header: a proxy removes it, and Inkling-Data-State with it",
+        else "the answer has no Inkling-Data-Version header: a proxy removes it, and probably Inkling-Data-State as well",
     )

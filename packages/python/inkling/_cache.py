@@ -16,7 +16,10 @@ class Stored(NamedTuple):
 
 
 class Cache:
-    """A least-recently-used cache of answers, for as long as Cache-Control allows, then validated by ETag (RFC 9111)."""
+    """A least-recently-used cache of answers (RFC 9111).
+
+    Answers are fresh for as long as Cache-Control allows. After that, they are validated by their ETag.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -25,7 +28,7 @@ class Cache:
     def find(self, path: str) -> Optional[Stored]:
         entry = self._entries.pop(path, None)
         if entry is not None:
-            self._entries[path] = entry  # now it is the newest
+            self._entries[path] = entry  # the newest entry is last
         return entry
 
     def store(self, path: str, value: Any, data: DataState, headers: Mapping[str, str]) -> None:
@@ -44,5 +47,5 @@ class Cache:
         while len(self._entries) > self._most:
             try:
                 self._entries.popitem(last=False)
-            except KeyError:  # another thread was first
+            except KeyError:  # another thread removed it first
                 break

@@ -1,6 +1,6 @@
-"""The client: three lookups, of one value or of any number, and decisions about visitors.
+"""The client: three lookups, each for one value or any number of values, and decisions about visitors.
 
-Email addresses are sent in the body of a POST, never in a URL: proxies log URLs.
+Email addresses are sent in the body of a POST, never in a URL, because proxies log URLs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _KEY = re.compile(r"ink_(?:live|test)_[0-9A-Za-z]+_[0-9A-Za-z]+")
 
 
 class Inkling(Generic[_U]):
-    """A client of one server, with one key. One is enough for a process; threads may share it."""
+    """A client for one server, with one key. One instance is enough for a process; threads may share it."""
 
     @overload
     def __init__(
@@ -95,7 +95,7 @@ class Inkling(Generic[_U]):
         if base.scheme not in ("http", "https") or not base.hostname or not base.netloc.isascii():
             raise _wrong("url", "must be the server's address, such as http://127.0.0.1:8080")
         if base.username is not None or base.query or base.fragment:
-            raise _wrong("url", "must hold no user name, query or fragment")
+            raise _wrong("url", "must not contain a user name, query or fragment")
         if key is not None and not (isinstance(key, str) and _KEY.fullmatch(key)):
             raise _wrong("key", "must be a whole key, ink_live_… or ink_test_…, or None if a proxy adds it")
         if on_unavailable not in ("raise", "allow", "deny"):
@@ -103,12 +103,12 @@ class Inkling(Generic[_U]):
         if on_throttled not in (None, "allow", "deny"):
             raise _wrong("on_throttled", 'must be "allow" or "deny"')
         if on_throttled is not None and on_unavailable == "raise":
-            raise _wrong("on_throttled", 'has no effect with on_unavailable "raise": set that to "allow" or "deny"')
+            raise _wrong("on_throttled", 'has no effect with on_unavailable "raise": set on_unavailable to "allow" or "deny"')
         self.on_unavailable = on_unavailable
-        # The verdict while the server throttles this client's key. "deny" is the default: otherwise a visitor who sends
-        # many requests would exhaust the key's rate and be let in.
+        # The verdict while the server throttles this client's key. The default is "deny". Otherwise, a visitor could
+        # exhaust the key's rate with many requests and be let in.
         self.on_throttled = on_throttled or "deny"
-        # Is the key one of the sandbox, with the fixed answers of docs/sandbox.md?
+        # Is the key a sandbox key, which gets the fixed answers in docs/sandbox.md?
         self.is_sandbox = key is not None and key.startswith("ink_test_")
         self._require = _names(require, [name for names in DATA_OF.values() for name in names])
         self._timeout = _seconds(timeout)
@@ -136,7 +136,10 @@ class Inkling(Generic[_U]):
         require: Optional[Sequence[str]] = None,
         timeout: Optional[float] = None,
     ) -> Union[Geolocation, _U, None]:
-        """Where an address is: one IPv4 or IPv6 address, or "me". None for a public one whose place is unknown."""
+        """Looks up where one IPv4 or IPv6 address is. "me" stands for this machine's own address.
+
+        Returns None for a public address whose location is unknown.
+        """
         query = _query(evidence, network, subject)
         try:
             return self._address("geolocate", ip, query, require, timeout)
@@ -155,7 +158,7 @@ class Inkling(Generic[_U]):
         require: Optional[Sequence[str]] = None,
         timeout: Optional[float] = None,
     ) -> Union[Reputation, _U]:
-        """Whether an address can be trusted: one IPv4 or IPv6 address, or "me"."""
+        """Looks up whether one IPv4 or IPv6 address can be trusted. "me" stands for this machine's own address."""
         query = _query(evidence, network, subject)
         try:
             return self._address("reputation", ip, query, require, timeout)
@@ -171,7 +174,10 @@ class Inkling(Generic[_U]):
         require: Optional[Sequence[str]] = None,
         timeout: Optional[float] = None,
     ) -> Union[EmailVerdict, _U]:
-        """Whether an email address is valid, and whether it is disposable. Invalid syntax is an answer, not an error."""
+        """Looks up whether an email address is valid, and whether it is disposable.
+
+        Invalid syntax is an answer, not an error.
+        """
         query = _query(evidence, checks=checks)
         required = self._required("email", require)
         body = json.dumps({"values": [_text("address", address)]}).encode()
@@ -206,10 +212,10 @@ class Inkling(Generic[_U]):
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Union[Assessment, _U]:
-        """Should this visitor be let in, and why? Give the visitor's address, an email address or both.
+        """Should this visitor be let in, and why? Pass the visitor's address, an email address or both.
 
-        `with_evidence` adds the answers of the lookups, under `ip` and `email`, `with_facts` what rules read. A server
-        that stores decisions answers the same `idempotency_key` with the same decision for 24 hours.
+        `with_evidence` adds the lookups' answers under `ip` and `email`. `with_facts` adds the facts that rules read.
+        If the server stores decisions, it returns the same decision for the same `idempotency_key` for 24 hours.
         """
         visitor: Dict[str, Any] = {"event": _text("event", event), "ip": ip, "email": email, "user_agent": user_agent, "ref": ref}
         visitor.update(expected_country=expected_country, previous=previous, facts=facts)
@@ -223,9 +229,9 @@ class Inkling(Generic[_U]):
                 decision = Assessment.read(value)
             except (AttributeError, KeyError, TypeError):
                 decision = None
-            # One with an action that this client does not know must not pass as "not denied".
+            # An action that this client does not support must not be treated as "not denied".
             if decision is None or decision.action not in ACTIONS:
-                raise unreadable(response, "The answer is no decision")
+                raise unreadable(response, "The answer is not a decision")
             return decision
 
         try:
@@ -237,9 +243,9 @@ class Inkling(Generic[_U]):
     def outcome(
         self, id: str, outcome: Literal["legitimate", "abuse"], *, timeout: Optional[float] = None
     ) -> None:
-        """Tells the server what became of a visitor, by the id of the assessment. It changes no decision.
+        """Tells the server how a visitor turned out. This does not change any decision.
 
-        Raises InklingError whatever `on_unavailable` is.
+        `id` is the assessment's id. Raises InklingError, regardless of `on_unavailable`.
         """
         if outcome not in OUTCOMES:
             raise _wrong("outcome", "must be one of %s" % ", ".join(OUTCOMES))
@@ -276,15 +282,16 @@ class Inkling(Generic[_U]):
         size: int = 1_000,
         concurrency: int = 4,
     ) -> Iterator[BatchResult[Any]]:
-        """Looks up any number of values, in order, and reads no more of them than it sends.
+        """Looks up any number of values in order. Reads only as many values as it sends.
 
-        Yields one result for each value: its answer, or the error of that value alone. Raises while iterating when a
-        request fails for good, whatever `on_unavailable` is. `timeout` is the longest silence of the server.
+        Yields one result for each value: its answer, or the error of that value only. Raises InklingError while
+        iterating if a request fails for good, regardless of `on_unavailable`. `timeout` is the maximum number of
+        seconds without data from the server.
         """
         if lookup not in _PATHS:
             raise _wrong("lookup", "must be geolocate, reputation or email")
         if isinstance(values, str):
-            raise TypeError("inkling: values must be an iterable of texts, such as a list")
+            raise TypeError("inkling: values must be an iterable of strings, such as a list")
         return Batch(
             self._transport,
             lookup,
@@ -312,7 +319,7 @@ class Inkling(Generic[_U]):
             if response.status == 304 and stored is not None:
                 body = stored.value
                 if data.version is None:
-                    data = stored.data  # a cache on the way may send fewer headers
+                    data = stored.data  # a cache in between may send fewer headers
             answer = self._answer(lookup, parse_json(body), (), response, data)
             self._cache.store(path, body, data, response.headers)
             require_data(required, data, response)
@@ -332,7 +339,7 @@ class Inkling(Generic[_U]):
         data = state or DataState.read(response.headers)
         answer = read_answer(lookup, value, data)
         if answer is None:
-            what = "JSON of something else" if value is not None else "not JSON"
+            what = "JSON, but not in Inkling's format" if value is not None else "not JSON"
             raise unreadable(response, "The answer is %s" % what)
         require_data(required, data, response)
         return answer
@@ -375,10 +382,10 @@ def _seconds(value: float) -> float:
 
 
 def _names(value: Sequence[str], allowed: Sequence[str]) -> Tuple[str, ...]:
-    """A name that no data has would never be missing: it is refused."""
-    names = tuple(value)  # read once: a generator would be empty after the check
+    """Refuses a name that does not stand for any data, because it would never be reported as missing."""
+    names = tuple(value)  # read only once, because a generator would be empty after the check
     if isinstance(value, str) or not all(name in allowed for name in names):
-        raise _wrong("require", "must be a list; here it may hold %s" % ", ".join(allowed))
+        raise _wrong("require", "must be a list; the values allowed here are %s" % ", ".join(allowed))
     return names
 
 
@@ -386,7 +393,7 @@ def _query(
     evidence: bool = False, network: bool = False, subject: bool = False, checks: Sequence[str] = ()
 ) -> str:
     if isinstance(checks, str) or not all(check == "mx" for check in checks):
-        raise _wrong("checks", 'must be a list; it may hold "mx"')
+        raise _wrong("checks", 'must be a list; the only value allowed is "mx"')
     chosen = (("evidence", evidence), ("network", network), ("subject", subject))
     included = ",".join(name for name, is_chosen in chosen if is_chosen)
     parts = ["include=" + included] if included else []

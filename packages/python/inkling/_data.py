@@ -1,4 +1,4 @@
-"""How complete the data behind an answer is: Inkling-Data-State and Inkling-Data-Version of a response."""
+"""How complete the data behind an answer is, from a response's Inkling-Data-State and Inkling-Data-Version."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Mapping, Optional, Sequence, Tuple
 
 @dataclass(frozen=True)
 class DataState:
-    # No data at all is loaded for these: the flag is False for every value.
+    # Flags and answers without any loaded data. These flags are False for every value.
     missing: Tuple[str, ...] = ()
-    # Some of the feeds behind these could not be loaded: the flag may be False where it should not be.
+    # Flags and answers for which some feeds could not be loaded. These flags may be False when they should be True.
     incomplete: Tuple[str, ...] = ()
-    # The server's release of data; None when something on the way removed Inkling-Data-Version.
+    # The server's data release. None if a proxy removed Inkling-Data-Version.
     version: Optional[str] = None
-    # How many hours ago publishers made the data behind these, as far as known; empty if the server sends no ages.
+    # Age in hours of the publishers' data behind each flag or answer, if known. Empty if the server sends no ages.
     age_hours: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @classmethod
@@ -31,7 +31,10 @@ class DataState:
         )
 
     def lacks(self, required: Sequence[str]) -> bool:
-        """Is anything missing? Without a version the header for the state may have been removed as well."""
+        """Is any required data missing or incomplete?
+
+        Without a version, the state header may have been removed as well.
+        """
         return bool(required) and (self.version is None or bool(self.lacking(required)))
 
     def lacking(self, required: Sequence[str]) -> Tuple[str, ...]:
@@ -39,6 +42,6 @@ class DataState:
 
 
 def _read_ages(texts: Sequence[str]) -> Mapping[str, int]:
-    """Of "geolocation:171d" and "is_proxy:3h"; other units, which a later server may use, are left out."""
+    """Parses "geolocation:171d" and "is_proxy:3h". Skips other units, which a later server may use."""
     found = (re.match(r"([a-z_]+):([0-9]+)([hd])$", text) for text in texts)
     return {age.group(1): int(age.group(2)) * (24 if age.group(3) == "d" else 1) for age in found if age}

@@ -1,6 +1,6 @@
-"""The error of lookups, and the result of a lookup when the service is unavailable.
+"""The error of all lookups, and the result of a lookup when the service is unavailable.
 
-Messages never quote a key, an address or an email address: errors end up in logs.
+Messages never quote a key, an address or an email address, because errors end up in logs.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from typing import Any, Callable, Mapping, Optional, TypeVar, Union
 
 from ._generated import HINTS, MEMBERS
 
-# Worth a retry; others fail again.
+# Statuses for which a retry may help. Requests with other statuses would fail again.
 _RETRYABLE_STATUSES = frozenset((429, 500, 502, 503, 504))
 _UNREACHED_CODES = frozenset(("CONNECTION_FAILED", "TIMED_OUT"))
-# No answer, although the request and the options are right. A form should keep working with a key that has expired,
-# and nothing is known about the addresses of health probes and of colleagues in a VPN.
+# Codes of errors that leave a correct request without an answer. A form should keep working with an expired key.
+# Nothing is known about the addresses of health probes and of colleagues in a VPN.
 _UNAVAILABLE_CODES = frozenset(("ANSWER_UNREADABLE", "DATA_INCOMPLETE", "KEY_EXPIRED", "IP_ADDRESS_RESERVED"))
 
 
 class InklingError(Exception):
-    """A lookup failed. Decide by `code`; the message and `hint` are for people."""
+    """A lookup failed. Programs should check `code`; the message and `hint` are for people."""
 
     def __init__(
         self,
@@ -30,23 +30,23 @@ class InklingError(Exception):
         retry_after: Optional[float] = None,
         hint: Optional[str] = None,
     ) -> None:
-        super().__init__(code, message)  # both, so that it can be pickled
+        super().__init__(code, message)  # both arguments, so that the error can be pickled
         self.code = code
-        # Of the HTTP response, if there was one.
+        # Status of the HTTP response, if there was one.
         self.http_status = http_status
-        # As in the server's log.
+        # The request id, as in the server's log.
         self.request_id = request_id
-        # Seconds, from the server's Retry-After.
+        # Seconds from the server's Retry-After header.
         self.retry_after = retry_after
-        # What to do about it.
-        self.hint = hint or HINTS.get(code, "look this code up in the server's docs/errors.md")
+        # What to do about the error.
+        self.hint = hint or HINTS.get(code, "look up this code in the server's docs/errors.md")
 
     def __str__(self) -> str:
         return "%s (%s)" % (self.args[1], self.code)
 
     @property
     def is_unreached(self) -> bool:
-        """Was there no response, or not all of one?"""
+        """Was there no response, or only part of one?"""
         return self.code in _UNREACHED_CODES
 
     @property
@@ -61,12 +61,15 @@ class InklingError(Exception):
 
     @property
     def is_unavailable(self) -> bool:
-        """Can there be no answer, although the request is right? `on_unavailable` applies to these."""
+        """Is there no answer although the request is correct? `on_unavailable` applies to these errors."""
         return self.code in _UNAVAILABLE_CODES or self.is_passing
 
 
 def is_problem(value: Any) -> bool:
-    """A problem document (RFC 9457), alone or in place of one value's answer. Answers have no code and no status."""
+    """Is this a problem document (RFC 9457), either as the whole response or instead of one value's answer?
+
+    Answers have no code and no status.
+    """
     return (
         isinstance(value, dict)
         and isinstance(value.get("code"), str)
@@ -90,7 +93,10 @@ def problem_error(
 
 
 class Unavailable:
-    """No answer. With "deny", reading a member of an answer raises the error behind it; with "allow" it is None."""
+    """There is no answer, because the service is unavailable.
+
+    With "deny", reading a member of an answer raises the underlying error. With "allow", the member is None.
+    """
 
     available = False
 
@@ -114,9 +120,11 @@ _T = TypeVar("_T")
 
 
 def denies(answer: Union[_T, Unavailable, None], refuses: Callable[[_T], object]) -> bool:
-    """Should the visitor be refused? `refuses` decides on an answer, `on_unavailable` or `on_throttled` without one.
+    """Should the visitor be refused? If there is an answer, `refuses` decides.
 
-    None, for an address without a place, is never refused.
+    If there is none, the client's `on_unavailable` or `on_throttled` decides.
+
+    An address without a known location, for which the answer is None, is never refused.
     """
     if isinstance(answer, Unavailable):
         return answer.verdict == "deny"

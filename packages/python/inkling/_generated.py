@@ -25,26 +25,26 @@ HINTS: Dict[str, str] = {
     "PATH_INVALID": "pass the value unescaped: this client escapes it",
     "PARAMETER_INVALID": "this server does not support the parameter: compare its version with the client's",
     "IP_ADDRESS_INVALID": "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
-    "IP_ADDRESS_RESERVED": "no visitor from the internet has this address: behind a proxy, take the visitor's from its header",
+    "IP_ADDRESS_RESERVED": "no visitor from the internet has this address: behind a proxy, take the visitor's address from the proxy's header",
     "HOST_INVALID": "a proxy between here and the server changes the Host header: check `url`",
-    "BODY_INVALID": "the detail names each member that is wrong",
+    "BODY_INVALID": "the detail names each invalid member",
     "IDEMPOTENCY_KEY_INVALID": "use a new key for each visitor, and the same key only to repeat the same request",
-    "BATCH_INVALID": "the server does not understand this client: compare their versions",
+    "BATCH_INVALID": "the server does not understand this client's request: compare their versions",
     "VALUE_INVALID": "a value must be a string of at most 64 KiB",
     "KEY_MISSING": "a proxy between here and the server removes the Authorization header; with `key=None` it must add one",
     "KEY_INVALID": "compare the key with `inkling keys list` on the server",
     "KEY_EXPIRED": "create a new key with `inkling keys create`; run `inkling keys rotate` before the next one expires",
     "SCOPE_REQUIRED": "create a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
     "SOURCE_NOT_ALLOWED": "the key is bound to networks: `inkling keys list` on the server shows them",
-    "CALLER_UNKNOWN": "the key is bound to networks, and the proxy in front of the server sends no X-Forwarded-For: configure the proxy to send it",
+    "CALLER_UNKNOWN": "the key is bound to networks, but the proxy in front of the server does not send X-Forwarded-For: configure the proxy to send it",
     "SIGNATURE_INVALID": "only Supabase calls /v1/hooks/supabase",
-    "VISITOR_DENIED": "`deny` of /v1/forward-auth names a flag of this visitor",
-    "PATH_NOT_FOUND": "set `url` to the server's address, without a path of the API",
+    "VISITOR_DENIED": "this visitor has a flag listed in the `deny` parameter of /v1/forward-auth",
+    "PATH_NOT_FOUND": "set `url` to the server's address, without an API path",
     "DECISION_NOT_FOUND": "set INKLING_DECISIONS=1 on the server, and send outcomes before INKLING_DECISIONS_DAYS have passed",
     "IP_ADDRESS_NOT_FOUND": "the data has no location for this address",
     "METHOD_NOT_ALLOWED": "the server is older than this client, or a proxy refuses POST",
     "CONTENT_TOO_LARGE": "send fewer values per request",
-    "CONTENT_TYPE_INVALID": "the server does not understand this client: compare their versions",
+    "CONTENT_TYPE_INVALID": "the server does not understand this client's request: compare their versions",
     "SANDBOX_VALUE_REQUIRED": "this is a sandbox key (ink_test_…): configure a key that begins with ink_live_",
     "RATE_LIMITED": "send requests more slowly, or raise the key's rate: `inkling keys update ID --rate NUMBER`",
     "TOO_MANY_STREAMS": "send more values in each stream, or close some streams",
@@ -163,7 +163,7 @@ class Network:
     prefix: str
     # Known: hosting, isp, mobile, education, government, business, unknown.
     kind: str
-    # True if the operator publishes that many people share one address
+    # True if the operator declares that many people share one address
     shared: bool
     # Services that operators publish for the network. Later versions may add values.
     # Known: cdn, crawler, mail_sender, monitor, relay, resolver, webhook_sender.
@@ -200,7 +200,7 @@ class EvidenceEntry:
     effect: str
     # Known: is_abuser, is_proxy, is_tor_exit, disposable.
     flags: Optional[Tuple[str, ...]] = None
-    # Members of the answer that it filled in
+    # Members of the answer filled in by this entry
     members: Optional[Tuple[str, ...]] = None
     # The override's id
     id: Optional[str] = None
@@ -235,7 +235,7 @@ class EvidenceEntry:
 
 @dataclass(frozen=True)
 class Geolocation:
-    """Every member is always present. Unknown fields inside it are omitted, never null, empty or 0."""
+    """Every member is always present. Unknown fields inside a member are omitted, never null, empty or 0."""
 
     city: City
     continent: Continent
@@ -247,15 +247,15 @@ class Geolocation:
     registered_country: Country
     # From largest to smallest
     subdivisions: Tuple[Subdivision, ...]
-    # Only with `include=subject`: the address that was looked up, in normal form
+    # Only with `include=subject`: the address that was looked up, normalized
     ip: Optional[str] = None
-    # Only with `include=subject`: the network that shares this answer in the data
+    # Only with `include=subject`: the network in the data that has this answer
     prefix: Optional[str] = None
     # Only with `include=network`; null if the release has no such data
     network: Optional[Network] = None
     # Only with `include=evidence`
     evidence: Optional[Tuple[EvidenceEntry, ...]] = None
-    # True if the evidence had more entries than fit
+    # True if there was more evidence than fits in the answer
     evidence_truncated: Optional[bool] = None
     # As the server sent it.
     json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -287,15 +287,15 @@ class Reputation:
     is_abuser: bool
     is_proxy: bool
     is_tor_exit: bool
-    # Only with `include=subject`: the address that was looked up, in normal form
+    # Only with `include=subject`: the address that was looked up, normalized
     ip: Optional[str] = None
-    # Only with `include=subject`: the network that shares this answer in the data
+    # Only with `include=subject`: the network in the data that has this answer
     prefix: Optional[str] = None
     # Only with `include=network`; null if the release has no such data
     network: Optional[Network] = None
     # Only with `include=evidence`
     evidence: Optional[Tuple[EvidenceEntry, ...]] = None
-    # True if the evidence had more entries than fit
+    # True if there was more evidence than fits in the answer
     evidence_truncated: Optional[bool] = None
     # As the server sent it.
     json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -337,13 +337,13 @@ class EmailVerdict:
     # True if the address could receive mail from the internet, judging by its text only
     valid: bool
     disposable: bool
-    # The entry that matched, then the service that runs it; empty when not disposable
+    # The list entry that matched, then the service behind that domain; empty if not disposable
     providers: Tuple[str, ...]
     # Only with `checks=mx`
     checks: Optional[Checks] = None
     # Only with `include=evidence`
     evidence: Optional[Tuple[EvidenceEntry, ...]] = None
-    # True if the evidence had more entries than fit
+    # True if there was more evidence than fits in the answer
     evidence_truncated: Optional[bool] = None
     # As the server sent it.
     json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -395,7 +395,7 @@ class ShadowRule:
 
 @dataclass(frozen=True)
 class Ip:
-    """Only with `include=evidence`: the lookups of the address"""
+    """Only with `include=evidence`: the address lookups"""
 
     geolocate: Optional[Geolocation] = None
     reputation: Optional[Reputation] = None
@@ -419,7 +419,7 @@ class Assessment:
     action: str
     # True if a rule asks for a manual review
     review: bool
-    # 1 - (1 - weight) * (1 - weight) ... over the reasons, to two digits. It is not a probability
+    # 1 - (1 - weight) * (1 - weight) ... over the reasons, rounded to two decimals. It is not a probability
     score: float
     # The reasons behind the score. Later versions may add codes
     reasons: Tuple[Reason, ...]
@@ -427,18 +427,18 @@ class Assessment:
     rule: Optional[str]
     # What each shadow rule would have decided. Shadow rules never change the action
     shadow: Tuple[ShadowRule, ...]
-    # Missing data. The visitor may look more innocent than they are
+    # Data that was missing. The visitor may be riskier than the answer suggests
     # Known: is_abuser, is_proxy, is_tor_exit, disposable, geolocation, network.
     degraded: Tuple[str, ...]
     # The ruleset's number; 0 before the first one is published
     ruleset: float
-    # The release of the data
+    # The data release
     data_version: str
     # Only with `include=facts`: the facts that rules read, by name. Unknown facts are omitted
     facts: Optional[Mapping[str, Any]] = None
-    # Only with `include=evidence`: the lookups of the address
+    # Only with `include=evidence`: the address lookups
     ip: Optional[Ip] = None
-    # Only with `include=evidence`: the lookup of the email address
+    # Only with `include=evidence`: the email lookup
     email: Optional[EmailVerdict] = None
     # As the server sent it.
     json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)

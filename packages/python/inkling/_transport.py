@@ -1,7 +1,7 @@
-"""One request to the server, its connections, retries and the circuit breaker.
+"""One request to the server, with its connections, retries and the circuit breaker.
 
-Requests are lookups, so a repeated one changes nothing (it counts twice). Redirects are not followed: the API has none,
-and an email address must not be sent elsewhere.
+Requests are lookups, so repeating one changes nothing, although it counts twice. Redirects are not followed: the API
+has none, and an email address must not be sent elsewhere.
 """
 
 from __future__ import annotations
@@ -27,17 +27,20 @@ from urllib.parse import SplitResult
 from ._errors import InklingError, is_problem, problem_error
 
 _T = TypeVar("_T")
-# Seconds left for the next step of a request.
+# Returns the seconds left for the next step of a request.
 Left = Callable[[], float]
 
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 10.0
-# Clients that were refused together should not retry together.
+# Maximum random extra wait, as a share of the wait. Clients that were refused together should not retry together.
 _SPREAD = 0.25
 
 
 def retry_after(header: Optional[str]) -> Optional[float]:
-    """Seconds, at least 0 (RFC 9110 10.2.3: seconds or a date); None without a header that can be read."""
+    """Returns seconds, at least 0, or None if the header is missing or cannot be read.
+
+    RFC 9110 10.2.3: the header holds seconds or a date.
+    """
     text = (header or "").strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
         return float(text)
@@ -53,30 +56,34 @@ def retry_after(header: Optional[str]) -> Optional[float]:
 
 
 def pause_before(failures: int, after: Optional[float]) -> float:
-    """Seconds: Retry-After and up to a quarter more; otherwise a random part of a pause that doubles."""
+    """Returns the seconds to wait before the next attempt.
+
+    With Retry-After, that is its time plus up to a quarter. Otherwise it is a random part of a pause that doubles with
+    each failure.
+    """
     if after is not None:
         return after * (1 + _SPREAD * random.random())
     return min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(failures - 1, 30)) * (0.5 + 0.5 * random.random())
 
 
 class Request(NamedTuple):
-    # With its query, from the server's root: "/v1/…".
+    # The path with its query, from the server's root: "/v1/…".
     path: str
-    # Makes it a POST.
+    # Makes the request a POST.
     body: Optional[bytes] = None
     media_type: str = "application/json"
-    # Makes it conditional.
+    # Makes the request conditional.
     etag: Optional[str] = None
     idempotency_key: Optional[str] = None
 
 
 class _Reader(io.RawIOBase):
-    """What http.client reads a response from: no step waits longer than is left."""
+    """The stream from which http.client reads a response. No step waits longer than the time left."""
 
     def __init__(self, sock: socket.socket, left: Left) -> None:
         self._sock = sock
         self._left = left
-        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open until this is closed
+        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open until this reader is closed
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         return io.BufferedReader(self)
@@ -101,10 +108,11 @@ def _limit(sock: socket.socket, left: Left) -> None:
 
 
 class Breaker:
-    """While the server does not answer at all, lookups fail at once instead of waiting for it.
+    """A circuit breaker. While the server does not answer at all, lookups fail at once instead of waiting for it.
 
-    Closed until so many lookups in a row had no response; then one probe when a pause is over. A response of any status
-    closes it, a failed probe doubles the pause. Lookups that were under way when it opened do not count.
+    The breaker opens after `FAILURES` lookups in a row without any response. When the pause is over, it lets one probe
+    through. Any response closes the breaker, and a failed probe doubles the pause. Lookups that were already in
+    progress when the breaker opened do not count.
     """
 
     FAILURES = 3
@@ -117,7 +125,10 @@ class Breaker:
         self._last: Optional[InklingError] = None
 
     def enter(self) -> bool:
-        """Is this lookup the probe? Each that was let through ends with one of the methods below."""
+        """Is this lookup the probe? Each lookup that may proceed ends with one of the methods below.
+
+        Raises InklingError while the breaker is open.
+        """
         with self._lock:
             if self._last is None:
                 return False
@@ -125,10 +136,10 @@ class Breaker:
             if not self._is_probing and left <= 0:
                 self._is_probing = True
                 return True
-            wait = "in %d ms" % math.ceil(left * 1000) if left > 0 else "under way"
+            wait = "in %d ms" % math.ceil(left * 1000) if left > 0 else "in progress"
             raise InklingError(
                 self._last.code,
-                "Not sent: the server did not respond to the lookups before",
+                "Not sent, because the server did not respond to recent requests",
                 hint="the next request to the server is %s; %s" % (wait, self._last.hint),
             ) from self._last
 
@@ -145,11 +156,11 @@ class Breaker:
             self._is_probing = False
             self._failures += 1
             if self._failures >= self.FAILURES:
-                self._last = InklingError(error.code, error.args[1])  # without its traceback, which holds the request
+                self._last = InklingError(error.code, error.args[1])  # without the traceback, which holds the request
                 self._until = time.monotonic() + pause_before(self._failures, None)
 
     def abandon(self, is_probe: bool) -> None:
-        """The caller left: nothing is known about the server."""
+        """The caller aborted, so nothing is known about the server."""
         if is_probe:
             with self._lock:
                 self._is_probing = False
@@ -163,12 +174,12 @@ class Transport:
         self._prefix = base.path.rstrip("/")
         self._tls = (context or ssl.create_default_context()) if base.scheme == "https" else None
         self._authorization = {} if key is None else {"Authorization": "Bearer " + key}
-        self._idle: Deque[http.client.HTTPConnection] = deque()  # its append and pop need no lock
+        self._idle: Deque[http.client.HTTPConnection] = deque()  # append and pop need no lock
         self._breaker = Breaker()
         _transports.add(self)
 
     def after_fork(self) -> None:
-        """A child process must not read answers from its parent's connections, nor wait for its parent's locks."""
+        """Runs in a child process, which must not use its parent's connections or wait for its parent's locks."""
         self.close()
         self._breaker = Breaker()
 
@@ -179,9 +190,9 @@ class Transport:
     def send(
         self, request: Request, timeout: float, retries: int, read: Callable[[http.client.HTTPResponse], _T]
     ) -> _T:
-        """Sends a request, and again after transient failures, all within `timeout`.
+        """Sends a request and retries after transient failures, all within `timeout` seconds.
 
-        Each try but the last has half of it, so that one hanging connection does not use it up.
+        Each attempt except the last may take half of that time, so that one hanging connection does not use it up.
         """
         breaker = self._breaker
         is_probe = breaker.enter()
@@ -220,13 +231,13 @@ class Transport:
                     raise
                 pause = pause_before(failures, error.retry_after)
                 if time.monotonic() + pause >= deadline:
-                    raise  # too late for another try
+                    raise  # too late for another attempt
             time.sleep(pause)
 
     def once(
         self, request: Request, limit: float, left: Left, read: Callable[[http.client.HTTPResponse], _T]
     ) -> _T:
-        """One try. Raises InklingError for every status but 2xx and 304."""
+        """Makes one attempt. Raises InklingError for every status except 2xx and 304."""
         try:
             return self._exchange(request, left, read)
         except socket.timeout as error:
@@ -249,10 +260,10 @@ class Transport:
             except (ConnectionError, ssl.SSLEOFError, http.client.BadStatusLine):
                 if response is not None or not is_used:
                     raise
-                # the server had closed it while it was idle
+                # the server had closed the idle connection
             finally:
                 if response is not None and response.isclosed() and connection.sock is not None:
-                    self._idle.append(connection)  # its response was read to the end
+                    self._idle.append(connection)  # its response was fully read
                 else:
                     connection.close()
 
@@ -303,7 +314,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def parse_json(body: bytes) -> Any:
-    """None when it is not JSON. The parser's message is dropped: it quotes the text."""
+    """Returns None if the body is not JSON. Drops the parser's message, because it quotes the text."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -325,8 +336,8 @@ def unreadable(response: http.client.HTTPResponse, message: str, hint: Optional[
 def _refusal(response: http.client.HTTPResponse) -> InklingError:
     value = parse_json(response.read())
     if 300 <= response.status < 400:
-        hint = "give `url` as it is after the redirect: https instead of http, the name that is redirected to"
-        return unreadable(response, "The server redirects", hint)
+        hint = "set `url` to the address after the redirect, for example https instead of http, or the new host name"
+        return unreadable(response, "The server returned a redirect", hint)
     if is_problem(value):
         headers = response.headers
         return problem_error(value, headers.get("X-Request-Id"), retry_after(headers.get("Retry-After")))

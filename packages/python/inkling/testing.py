@@ -1,7 +1,8 @@
-"""A client without a server, for the unit tests of an application: it decides as the sandbox does.
+"""A client without a server, for an application's unit tests. It decides as the sandbox does.
 
-`192.0.2.6` is a Tor exit and is challenged, `jane@disposable.example` is denied, and a real value is an error
-(SANDBOX_VALUE_REQUIRED). Only decisions: lookups fail with PATH_NOT_FOUND, and are tested with a sandbox key.
+`192.0.2.6` is a Tor exit and is challenged, `jane@disposable.example` is denied, and a real value causes an error
+(SANDBOX_VALUE_REQUIRED). The client supports only decisions. Lookups fail with PATH_NOT_FOUND; test them with a sandbox
+key.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _PLAIN: Dict[str, Any] = {
     "ruleset": 0,
     "data_version": VERSION,
 }
-# Floating point must not put 1 - (1 - 0.5) below 0.5.
+# Keeps floating-point errors from putting 1 - (1 - 0.5) below 0.5.
 _SLACK = 1e-9
 
 
@@ -50,15 +51,15 @@ class SandboxServer:
         self._failure: Optional[str] = None
 
     def answer(self, value: str, decision: Union[str, None] = None, **members: Any) -> None:
-        """Sets the decision about visitors with this address or email address: `action="deny"`, or a code."""
+        """Sets the decision about visitors with this address or email address: `action="deny"`, or an error code."""
         self._own[_normal(value)] = decision if decision is not None else {**_PLAIN, **members}
 
     def fail(self, code: str = "CONNECTION_FAILED") -> None:
-        """Every request fails from now on."""
+        """Makes every request fail from now on."""
         self._failure = code
 
     def recover(self) -> None:
-        """Requests succeed again."""
+        """Makes requests succeed again."""
         self._failure = None
 
     def send(self, request: Request, _limit: float, _retries: int, read: Callable[[Any], _T]) -> _T:
@@ -98,7 +99,7 @@ class SandboxServer:
 
 
 class FakeInkling(Inkling[Any]):
-    """A client as any other, whose `server` is in this process."""
+    """A real client whose `server` is in this process."""
 
     def __init__(self, *, on_unavailable: Any = "raise", **options: Any) -> None:
         super().__init__("http://inkling.test", "ink_test_fake_0", on_unavailable=on_unavailable, **options)
@@ -107,7 +108,7 @@ class FakeInkling(Inkling[Any]):
 
 
 def _error(code: str) -> InklingError:
-    status, title, detail = PROBLEMS.get(code, (None, "The fake server is set to fail", ""))
+    status, title, detail = PROBLEMS.get(code, (None, "The fake server is configured to fail", ""))
     return InklingError(code, "%s: %s" % (title, detail) if detail else title, http_status=status)
 
 

@@ -1,4 +1,4 @@
-"""The client against a faulty server. test/scenarios/application/client-e2e.py of the project has the cases against a real one."""
+"""Tests the client with a faulty server. test/scenarios/application/client-e2e.py has the tests with a real server."""
 
 import inspect
 import json
@@ -42,7 +42,7 @@ DECISION = {
     "data_version": "r1",
 }
 CLEAN = {"is_abuser": False, "is_proxy": False, "is_tor_exit": False}
-# Longer than any of these tests, and no time that one waits for.
+# Seconds that no test waits for, longer than any of these tests.
 LONG = 60
 
 
@@ -51,7 +51,7 @@ def problem(code, status):
 
 
 class Server(ThreadingHTTPServer):
-    """Answers the requests with `steps`, the last again and again; `seen` has what arrived."""
+    """Answers each request with the next of `steps`, and repeats the last step. `seen` has the requests."""
 
     daemon_threads = True
 
@@ -98,12 +98,12 @@ def answer(status=200, value=CLEAN, **headers):
 
 def hang(handler):
     handler.connection.settimeout(LONG)
-    handler.rfile.read(1)  # until the client leaves
+    handler.rfile.read(1)  # returns when the client closes the connection
     handler.close_connection = True
 
 
 def drip(handler):
-    """A byte at a time: each arrives within any limit for a single read."""
+    """Sends one byte at a time. Each arrives within any limit for a single read."""
     handler.send_response(200)
     handler.send_header("Content-Length", "100000")
     handler.end_headers()
@@ -167,7 +167,7 @@ class Retries(Case):
         self.assertGreaterEqual(time.monotonic() - begun, 1)
         server, client = self.serve(answer(429, limited, Retry_After=LONG * 2))
         error = self.fails("RATE_LIMITED", client.reputation, "81.2.69.1")
-        self.assertEqual((error.retry_after, len(server.seen)), (LONG * 2, 1))  # too late for another try
+        self.assertEqual((error.retry_after, len(server.seen)), (LONG * 2, 1))  # too late for another attempt
 
     def test_pauses(self):
         self.assertEqual(retry_after("7"), 7)
@@ -217,7 +217,7 @@ class Connections(Case):
         server, client = self.serve(answer(), retries=0)
         client.reputation("81.2.69.1")
 
-        def send(*_):  # as an SSLSocket, where a socket has a ConnectionError
+        def send(*_):  # as an SSLSocket does; a plain socket raises ConnectionError
             raise ssl.SSLEOFError(8, "EOF occurred in violation of protocol")
 
         client._transport._idle[0].request = send
@@ -300,7 +300,7 @@ class Circuit(Case):
             breaker.fail(breaker.enter(), error)
         breaker._until = 0.0
         self.assertTrue(breaker.enter())
-        self.assertIn("under way", self.fails("TIMED_OUT", breaker.enter).hint)
+        self.assertIn("in progress", self.fails("TIMED_OUT", breaker.enter).hint)
         breaker.abandon(True)
         self.assertTrue(breaker.enter())
         breaker.succeed()
@@ -318,7 +318,7 @@ class Caching(Case):
         server, client = self.serve(answer(Cache_Control="private, max-age=300", Inkling_Data_Version="v1"))
         first, second = client.reputation("81.2.69.1"), client.reputation("81.2.69.1")
         self.assertEqual((first, first.data), (second, second.data))
-        first.json["is_proxy"] = True  # of this caller alone
+        first.json["is_proxy"] = True  # must not change other callers' answers
         self.assertFalse(client.reputation("81.2.69.1").json["is_proxy"])
         client.reputation("81.2.69.1", evidence=True)
         self.assertEqual(len(server.seen), 2)
@@ -393,7 +393,7 @@ class WithoutAnAnswer(Case):
         headers = {"Inkling_Data_State": state, "Inkling_Data_Version": "v1", "Cache_Control": "max-age=300"}
         _, client = self.serve(answer(**headers), require=["is_proxy", "disposable"])
         self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1")
-        self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1")  # not from the cache either
+        self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1")  # not even from the cache
         data = client.reputation("81.2.69.1", require=[]).data
         self.assertEqual((data.missing, data.incomplete, data.version), (("is_proxy",), ("is_abuser",), "v1"))
         self.fails("DATA_INCOMPLETE", client.reputation, "81.2.69.1", require=iter(["is_proxy"]))
@@ -414,7 +414,7 @@ class WithoutAnAnswer(Case):
 
 
 def lines(count=None, ending=None, **headers):
-    """An answer for each value of the request, or for `count` of them."""
+    """Returns an answer for each value of the request, or for `count` of them."""
 
     def step(handler):
         values = handler.server.seen[-1][3].splitlines()

@@ -1,32 +1,35 @@
-// atomic-file.ts: a file that appears whole or not at all: temporary name, fsync, rename, fsync of the folder.
+// atomic-file.ts: writes a file completely or not at all: temporary name, fsync, rename, fsync of the folder.
 //
-// why  write-file-atomic does not flush the folder after the rename, and writes in one piece what exports stream
+// why  write-file-atomic does not flush the folder after the rename. It also cannot stream, which exports need
 // err  errors of node:fs, with the path; the previous file is then unchanged
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, utimesSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isAtWork, startOf } from "./process-start.ts";
 
-/** Prefix of temporary files: never read, and removed by the next build after a kill. */
+/**
+ * Prefix of temporary files. They are never read. If a process is killed, the next build removes the temporary files of
+ * that process.
+ */
 export const TEMPORARY = ".tmp-";
 const OWNED = /^\.tmp-(\d+)(?:\.(\d*))?-/;
 
-/** Under what name a file is written by this process. */
+/** The temporary name under which this process writes a file. */
 export function temporaryPath(path: string): string {
   return join(dirname(path), `${TEMPORARY}${process.pid}.${startOf(process.pid) ?? ""}-${basename(path)}`);
 }
 
-/** A temporary file whose process has ended: nobody will complete it. */
+/** Is this a temporary file whose process has exited? Nobody will complete it. */
 export function isLeftover(file: string): boolean {
   const [, pid, started = ""] = OWNED.exec(file) ?? [];
   return pid !== undefined && !isAtWork(Number(pid), started);
 }
 
-/** Of files in the data folder. */
+/** Mode of files in the data folder. */
 export const PRIVATE_FILE = 0o640;
-/** Of files for other users and programs. */
+/** Mode of files that other users and programs read. */
 export const PUBLIC_FILE = 0o644;
-/** Bytes for one write: Linux writes at most 2 GiB at once. */
+/** Maximum number of bytes per write. Linux writes at most 2 GiB at once. */
 const MAX_WRITE = 1 << 26;
 
 export class AtomicFile {
@@ -37,8 +40,8 @@ export class AtomicFile {
   constructor(path: string, mode = PRIVATE_FILE) {
     this.path = path;
     this.temporary = temporaryPath(path);
-    // Never follows a link that another user placed under that name.
     rmSync(this.temporary, { force: true });
+    // "wx" never follows a link that another user may have placed under this name.
     this.descriptor = openSync(this.temporary, "wx", mode);
   }
 
@@ -53,7 +56,7 @@ export class AtomicFile {
     });
   }
 
-  /** Puts the file under its name. @param modified its time of modification; now without */
+  /** Moves the file to its final name. @param modified the file's modification time; by default now */
   commit(modified?: Date): void {
     this.naming(() => {
       this.flush();
@@ -63,7 +66,7 @@ export class AtomicFile {
     });
   }
 
-  /** Brings what was written to the disk: what has no room there fails now, not at {@link commit}. */
+  /** Flushes the file to the disk, so that a full disk causes an error here and not in {@link commit}. */
   flush(): void {
     this.naming(() => {
       if (this.descriptor !== undefined) fsyncSync(this.descriptor);
@@ -71,7 +74,7 @@ export class AtomicFile {
     });
   }
 
-  /** Removes what was written; without effect after {@link commit}. */
+  /** Removes the temporary file. Has no effect after {@link commit}. */
   discard(): void {
     this.close();
     rmSync(this.temporary, { force: true });
@@ -79,11 +82,11 @@ export class AtomicFile {
 
   private close(): void {
     const { descriptor } = this;
-    this.descriptor = undefined; // also when closing fails, as it may on a full disk of another machine
+    this.descriptor = undefined; // also if closing fails, as it can on a full remote disk
     if (descriptor !== undefined) closeSync(descriptor);
   }
 
-  /** Errors of descriptors name no path. */
+  /** Adds the path to errors, because errors of descriptors do not name it. */
   private naming(act: () => void): void {
     try {
       act();
@@ -94,7 +97,7 @@ export class AtomicFile {
   }
 }
 
-/** Writes a whole file, replacing any under that name. */
+/** Writes a whole file, and replaces an existing file with this name. */
 export function replaceFile(
   path: string,
   chunks: readonly (Uint8Array | string)[],
@@ -110,7 +113,7 @@ export function replaceFile(
   }
 }
 
-/** As {@link replaceFile}: a value as JSON, indented, and a line feed. */
+/** Like {@link replaceFile}, for a value as indented JSON with a line feed at the end. */
 export function replaceJson(path: string, value: unknown): void {
   replaceFile(path, [`${JSON.stringify(value, null, 2)}\n`]);
 }

@@ -1,12 +1,12 @@
-// byte-buffer.ts: bytes that grow at their end.
+// byte-buffer.ts: a byte buffer that grows as bytes are appended.
 
-/** Copies from any Uint8Array, on Bun and Node. */
+/** Buffer's `copy`, which works with any Uint8Array on Bun and Node. */
 const { copy } = Buffer.prototype;
-/** Below this many bytes a loop is faster than a call. */
+/** Below this number of bytes, a loop is faster than a call. */
 const SHORT = 24;
 
 export class ByteBuffer {
-  /** May be written directly from `length` up to the space that {@link reserve} made. */
+  /** The buffer's memory. Callers may write directly into the space after `length` that {@link reserve} has made. */
   bytes: Uint8Array<ArrayBuffer>;
   length = 0;
 
@@ -14,7 +14,7 @@ export class ByteBuffer {
     this.bytes = new Uint8Array(capacity);
   }
 
-  /** Appends `source[start..end)`: a view of it would cost more than the copy. */
+  /** Appends `source[start..end)`. It takes indexes, because creating a view would take longer than copying. */
   append(source: Uint8Array, start = 0, end = source.length): void {
     const size = end - start;
     if (this.length + size > this.bytes.length) this.reserve(size);
@@ -30,7 +30,7 @@ export class ByteBuffer {
     this.bytes[this.length++] = byte;
   }
 
-  /** Makes room for more bytes: `bytes` may be another array then. */
+  /** Makes room for `size` more bytes. Afterwards, `bytes` may be a different array. */
   reserve(size: number): void {
     if (this.length + size <= this.bytes.length) return;
     const larger = new Uint8Array(Math.max(2 * this.bytes.length, this.length + size));
@@ -44,7 +44,7 @@ export class ByteBuffer {
     this.length -= size;
   }
 
-  /** What was written, as its own buffer. */
+  /** A copy of the bytes, in a separate array. */
   copied(): Uint8Array<ArrayBuffer> {
     return this.bytes.slice(0, this.length);
   }

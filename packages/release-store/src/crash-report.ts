@@ -1,13 +1,13 @@
-// crash-report.ts: what is kept of a process's last words, such as the runtime's report of a crash.
+// crash-report.ts: extracts the useful lines from a process's last output, such as the runtime's crash report.
 //
-// in   what it wrote to standard error
-// out  few lines, for the log: which version, what happened; no path, link, argument, key or address
+// in   the text that the process wrote to standard error
+// out  a few lines for the log: the version and what happened, without paths, links, arguments, keys or addresses
 
 const MAX_LINES = 12;
 const MAX_LINE = 200;
-/** Paths and links; what may be a key, an email address or an IP address. */
+/** Paths, links, and text that may be a key, an email address or an IP address. */
 const PRIVATE = /[/\\@]|ink_|\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f]*:/i;
-/** Decoration, and the questions that the runtime itself asks users. */
+/** Decoration, and requests from the runtime to its users. */
 const IDLE = /^(=+$|Args:|Features:|Builtins:|oh no: |To send a |please file )/;
 
 export function crashReport(text: string): string[] {

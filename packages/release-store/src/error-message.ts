@@ -1,4 +1,4 @@
-// error-message.ts: the message of whatever was thrown.
+// error-message.ts: returns the message of any thrown value.
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-// What status and metrics say of feeds: the release's own account, brought up to date by the last build's.
+// What status and metrics report about feeds: the release's own reports, updated with the report of the last build.
 
 import { beforeEach, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";

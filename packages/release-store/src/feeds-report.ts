@@ -1,7 +1,7 @@
-// feeds-report.ts: the state of feeds after the last build, which need not have made a release.
+// feeds-report.ts: the state of feeds after the last build, even if that build created no release.
 //
-// in   feeds/report.json of the data folder, which each build replaces by rename
-// out  FeedsReport, read again only when the file has changed
+// in   feeds/report.json in the data folder, which each build replaces by rename
+// out  the FeedsReport, which is read again only if the file has changed
 // err  none: without a readable report, the release's own feed reports are used
 
 import { readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ import { fileStamp } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import type { NamedRelease } from "./releases.ts";
 
-/** @returns undefined if there is none, or none that can be read */
+/** @returns undefined if the report does not exist or cannot be read */
 export function readFeedsReport(dataDir: string): FeedsReport | undefined {
   try {
     return feedsReport.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.feedsReport), "utf8")));
@@ -43,7 +43,7 @@ export class FeedsReportFile {
     return this.report;
   }
 
-  /** The release that was built and waits for the operator. */
+  /** The built release that waits for the operator, if there is one. */
   get held(): HeldRelease | undefined {
     return this.current?.held;
   }
@@ -53,13 +53,13 @@ export class FeedsReportFile {
     return this.current?.failed;
   }
 
-  /** The feeds of a release in their present state: checks and failures since the build included. */
+  /** The current state of the feeds in a release, including checks and failures since the build. */
   feedsOf(release: Pick<NamedRelease, "manifest"> | undefined): readonly FeedReport[] {
     return release === undefined ? [] : feedsNow(release.manifest, this.current);
   }
 }
 
-/** The feeds of a release in their state after the last build: attempts, stale and pending copies. */
+/** The state of the feeds in a release after the last build: attempts, stale copies and pending copies. */
 export function feedsOf(dataDir: string, { manifest }: NamedRelease): readonly FeedReport[] {
   return feedsNow(manifest, readFeedsReport(dataDir));
 }

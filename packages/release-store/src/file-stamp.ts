@@ -1,13 +1,14 @@
-// file-stamp.ts: text that changes when a file is written to or replaced, without reading it.
+// file-stamp.ts: a text that changes if a file is written to or replaced. Creating it does not require reading the
+// file.
 //
-// why  without the time of its last change of state: a backup by hard links changes that
+// why  The stamp does not include ctime, because a backup with hard links changes it.
 
 import { statSync } from "node:fs";
 
-/** There is no such file. */
+/** The stamp of a file that does not exist. */
 export const NO_FILE = "-";
 
-/** @returns where the file cannot be looked at, the error's code */
+/** @returns the stamp, or the error code if the file cannot be inspected */
 export function fileStamp(path: string): string {
   try {
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -17,7 +18,10 @@ export function fileStamp(path: string): string {
   }
 }
 
-/** Was the file of this stamp removed or written to? One that another was put instead of was not: it is mapped still. */
+/**
+ * Was the file with this stamp removed or written to? If another file replaced it, the answer is no: the old file is
+ * unchanged, and remains mapped.
+ */
 export function isRewritten(before: string, now: string): boolean {
   return now === NO_FILE || (now !== before && now.split(":")[0] === before.split(":")[0]);
 }

@@ -1,8 +1,8 @@
-// held.ts: the release that was built and waits for the operator, who accepts it (`inkling data update --accept release`).
+// held.ts: a release that was built and waits until the operator accepts it (`inkling data update --accept release`).
 //
 // in   a manifest whose segments are in the data folder
-// out  releases/held.json, which is no release: nothing serves it, or goes back to it
-// err  what node:fs throws
+// out  releases/held.json, which does not count as a release, so servers and rollbacks never use it
+// err  errors of node:fs
 
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,9 @@ export function writeHeld(dataDir: string, manifest: Release): void {
   replaceJson(join(dataDir, DATA_FOLDER.heldRelease), manifest);
 }
 
-/** Undefined if no release waits, or its manifest cannot be read: the next build makes it again. */
+/**
+ * @returns undefined if no release is waiting, or if its manifest cannot be read; the next build then writes it again
+ */
 export function findHeld(dataDir: string): Release | undefined {
   try {
     return release.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.heldRelease), "utf8")));

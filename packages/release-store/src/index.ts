@@ -1,5 +1,5 @@
-// @inkling/release-store: the data folder: its releases, which one is current, and publishing without a gap.
-// `@inkling/release-store/channel` has the channel: few starts need it.
+// @inkling/release-store: manages the data folder: its releases, the current release, and publishing without a gap.
+// `@inkling/release-store/channel` is separate, because few processes need channels.
 
 export * from "./atomic-file.ts";
 export * from "./byte-buffer.ts";

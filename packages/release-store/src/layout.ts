@@ -8,55 +8,60 @@ export const DATA_FOLDER = {
   segments: "segments",
   releases: "releases",
   current: "current",
-  /** Names the pinned release, which remains in use as long as this file exists. */
+  /** The file that names the pinned release. The release remains in use as long as the file exists. */
   pinned: "pinned",
-  /** Names of the releases in the order of their publication. */
+  /** The names of all releases, in the order of their publication. */
   published: "published",
   lock: "build.lock",
   feedsReport: "feeds/report.json",
   /** The manifest of the release that waits for the operator. */
   heldRelease: "releases/held.json",
-  /** Which feeds are turned on or off. */
+  /** The feeds that the operator has turned on or off. */
   feedChoice: "feeds.json",
-  /** Copies of the active keys, as hashes, of the overrides and of the ruleset, for a start while the database is unreachable. */
+  /**
+   * Copies of the active keys (as hashes), the overrides and the ruleset, for starting without a reachable database.
+   */
   keys: "keys.json",
   overrides: "overrides.json",
   ruleset: "ruleset.json",
-  /** Keys and admin token of the first run, if no terminal showed them. */
+  /** The keys and the admin token from the first run, if they were not shown on a terminal. */
   firstKeys: "first-keys.txt",
-  /** Revocations that the database could not take yet. */
+  /** Revocations that could not be stored in the database yet. */
   revocations: "revocations",
-  /** What is known of the database's history: does it go back? */
+  /** What this host has seen of the database, so that it notices if the database goes back to an earlier state. */
   databaseHistory: "database-history.json",
-  /** What is kept of the last build beyond its release. */
+  /** Data about the last build that is not part of its release. */
   lastBuild: "last-build.json",
-  /** The last version of the channel that was taken, its ruleset, and this server's id in its roll-outs. */
+  /** The last version taken from the channel, and the channel's ruleset. */
   channel: "channel.json",
   channelRuleset: "channel-ruleset.json",
-  /** The last one of the channel that could be evaluated. */
+  /** The last ruleset from the channel that could be evaluated. */
   appliedRuleset: "applied-ruleset.json",
   channelReport: "channel-report.json",
+  /** This server's id, for roll-outs. */
   serverId: "server-id",
   hosts: "hosts",
-  /** Entries of the audit trail that the database could not take yet. */
+  /** Entries of the audit trail that could not be stored in the database yet. */
   waitingEntries: "audit-waiting",
-  /** The settings that the server of this port, or the builder, went by last. */
+  /** The settings that the server on this port, or the builder, last used. */
   knownSettings: (role: string) => `settings/${role}.json`,
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
-  /** Says that this file was read in full and found sound (verified.ts). */
+  /** A mark which says that this file was read in full and found sound (verified.ts). */
   verifiedMark: (sha256: string) => `segments/${sha256}.verified`,
-  /** That mark, while a process tries the file that may die of it. */
+  /** The name that the mark has while a process reads a file that may crash it. */
   suspendedMark: (sha256: string) => `segments/${sha256}.suspended`,
   releaseFile: (name: string) => `releases/${name}.json`,
 } as const;
 
-/** Makes a folder of the data folder, or that itself, for this user and group; one that exists remains as it is. */
+/**
+ * Creates the data folder, or a folder in it, with access for this user and group. An existing folder keeps its mode.
+ */
 export function makeFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o750 });
 }
 
-/** Creates the folder and its subfolders. */
+/** Creates the data folder and its subfolders. */
 export function prepareDataFolder(dataDir: string): void {
   for (const part of [DATA_FOLDER.feeds, DATA_FOLDER.segments, DATA_FOLDER.releases]) {
     makeFolder(join(dataDir, part));

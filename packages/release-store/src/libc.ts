@@ -1,13 +1,14 @@
-// libc.ts: calls of the C library that the runtime does not offer. Linux only; not on Node, which loads this file as well.
+// libc.ts: calls C library functions that the runtime does not offer. The functions require Linux and Bun, but Node
+// also loads this file.
 
 import type { FFIFunction } from "bun:ffi";
 
 const LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 
-/** Bun's module for calls of native functions. */
+/** Bun's module for calling native functions; undefined on Node. */
 export const loadFfi = () => process.getBuiltinModule?.("bun:ffi") as typeof import("bun:ffi") | undefined;
 
-/** @returns undefined if there is no such library */
+/** @returns the functions; undefined if no C library can be loaded */
 export function openLibc<const Functions extends Record<string, FFIFunction>>(functions: Functions) {
   const ffi = loadFfi();
   if (process.platform !== "linux" || ffi === undefined) return undefined;
@@ -15,7 +16,7 @@ export function openLibc<const Functions extends Record<string, FFIFunction>>(fu
     try {
       return ffi.dlopen(name, functions).symbols;
     } catch {
-      // another C library: the next name
+      // this system has a different C library, so try the next name
     }
   }
   return undefined;

@@ -1,6 +1,6 @@
-// lock.ts: one build at a time in a data folder.
+// lock.ts: a lock that allows one build at a time in a data folder.
 
-import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { PRIVATE_FILE, temporaryPath } from "./atomic-file.ts";
 import { DATA_FOLDER } from "./layout.ts";
@@ -10,18 +10,29 @@ export class DataFolderLocked extends Error {
   override readonly name = "DataFolderLocked";
 }
 
-/** Each means that another process has unlocked in the meantime. */
+/** Maximum number of attempts to lock. An attempt fails if another process unlocks at the same time. */
 const MAX_TRIES = 100;
 
 /**
- * Locks the folder for one build. A lock whose process is gone is taken over.
- * @returns unlocks it
- * @throws DataFolderLocked when another build is at work in it
+ * Locks the folder for one build. Takes over the lock of a process that has exited.
+ * @returns a function that unlocks the folder
+ * @throws DataFolderLocked if another build is running in the folder
  */
 export const lockDataFolder = (dataDir: string): (() => void) => lockFile(join(dataDir, DATA_FOLDER.lock));
 
+/** The process that has locked the folder, and since when; undefined if it is not locked. */
+export function findLock(dataDir: string): { readonly pid: number; readonly since: Date } | undefined {
+  const path = join(dataDir, DATA_FOLDER.lock);
+  try {
+    const [pid = "", started = ""] = readFileSync(path, "utf8").split(" ");
+    return isAtWork(Number(pid), started) ? { pid: Number(pid), since: statSync(path).mtime } : undefined;
+  } catch {
+    return undefined; // there is no lock, or it was just removed
+  }
+}
+
 function lockFile(path: string): () => void {
-  // Linked or renamed into place with its content, so that a lock never exists without its process id.
+  // The complete file is linked or renamed into place, so that a lock never exists without its process id.
   const own = temporaryPath(path);
   const content = `${process.pid} ${startOf(process.pid) ?? ""}`;
   try {
@@ -41,7 +52,7 @@ function lockFile(path: string): () => void {
   };
 }
 
-/** @returns false when there is a lock already */
+/** @returns false if the lock already exists */
 function tryLink(own: string, path: string): boolean {
   try {
     linkSync(own, path);
@@ -52,17 +63,17 @@ function tryLink(own: string, path: string): boolean {
   }
 }
 
-/** Replaces a lock whose process is gone. @returns false when another has done that meanwhile */
+/** Replaces the lock of a process that has exited. @returns false if another process was faster */
 function takeOver(own: string, path: string): boolean {
   const found = readFileSync(path, "utf8");
   const [pid = "", started = ""] = found.split(" ");
   if (isAtWork(Number(pid), started)) {
     throw new DataFolderLocked(
-      `another build is at work in ${dirname(path)} (process ${pid}; if it is not, delete ${path})`,
+      `another build is running in ${dirname(path)} (process ${pid}; if that process is not a build, delete ${path})`,
     );
   }
-  // One at a time: a second one would replace the lock that the first has just placed. That of one that died of it is
-  // taken over in the same way.
+  // Only one process may do this at a time, because a second one would replace the lock that the first has just placed.
+  // If a process dies at this point, its takeover lock is taken over in the same way.
   const unlock = lockFile(`${path}.takeover`);
   try {
     if (readFileSync(path, "utf8") !== found) return false;

@@ -1,10 +1,12 @@
-// open.ts: from the files of a release to segments that answer.
+// open.ts: opens the files of a release as segments that can answer lookups.
 //
-// in   a data folder, the name of a release
-// out  ReleaseFiles: what there is, nothing or little of it read; LoadedRelease: mapped, cheaply opened
-// err  ReleaseError, naming the release and the place at fault
-// note mapped files are only ever replaced by rename, so a view remains as it is until it is collected. Where one is cut
-//      short all the same, touching what was mapped kills the process: one that supervises others maps nothing
+// in   a data folder, and the name of a release
+// out  ReleaseFiles: the files, after reading little or nothing of them; LoadedRelease: the mapped files, opened at
+//      little cost
+// err  ReleaseError, which names the release and the part that is wrong
+// note Mapped files are only ever replaced by rename, so a view does not change until it is collected. If a file is
+// truncated nevertheless, touching the mapped memory kills the process. So a process that supervises others does not
+// map files.
 
 import type { Pointer } from "bun:ffi";
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
@@ -27,12 +29,12 @@ import { loadFfi, openLibc } from "./libc.ts";
 import { explained, type NamedRelease, openManifest, ReleaseError } from "./releases.ts";
 import { type Stamps, stampsOf } from "./verified.ts";
 
-/** A release whose files are there, each of its size. */
+/** A release whose files all exist and have the right size. */
 export interface ReleaseFiles extends NamedRelease {
   readonly stamps: Stamps;
 }
 
-/** Looks at the files of a release without reading them. @throws ReleaseError */
+/** Checks that the files of a release exist and have the right size, without reading them. @throws ReleaseError */
 export function findFiles(dataDir: string, name: string): ReleaseFiles {
   const manifest = openManifest(dataDir, name);
   return explained(dataDir, name, () => {
@@ -43,7 +45,7 @@ export function findFiles(dataDir: string, name: string): ReleaseFiles {
   });
 }
 
-/** As {@link findFiles}, and reads the start of each segment: is it one of this version? @throws ReleaseError */
+/** Like {@link findFiles}, but also reads the start of each segment and checks its version. @throws ReleaseError */
 export function checkFiles(dataDir: string, name: string): ReleaseFiles {
   const files = findFiles(dataDir, name);
   return explained(dataDir, name, () => {
@@ -56,7 +58,7 @@ export function checkFiles(dataDir: string, name: string): ReleaseFiles {
   });
 }
 
-/** Its header and section table. */
+/** Reads a segment file's header and section table. */
 export function readStart(path: string): Uint8Array {
   const file = openSync(path, "r");
   try {
@@ -68,15 +70,18 @@ export function readStart(path: string): Uint8Array {
 }
 
 /**
- * Opens a release: manifest, sizes, headers and bounds, not contents.
- * @param verified the stamps of the files that were read in full: others are refused
+ * Opens a release. Checks the manifest, sizes, headers and bounds, but not the contents.
+ * @param verified the stamps of the verified files; a file with another stamp is refused
  * @throws ReleaseError
  */
 export function openRelease(dataDir: string, name: string, verified?: Stamps): LoadedRelease {
   return openNamed(dataDir, { name, manifest: openManifest(dataDir, name) }, verified);
 }
 
-/** As {@link openRelease}, with the manifest that was read: to check one takes a tenth of a lookup's start. */
+/**
+ * Like {@link openRelease}, but with a manifest that has already been read. Checking a manifest takes a tenth of the
+ * startup time of a lookup.
+ */
 export function openNamed(
   dataDir: string,
   { name, manifest }: NamedRelease,
@@ -88,9 +93,9 @@ export function openNamed(
 }
 
 /**
- * A release from the bytes of its segments.
- * @param bytesOf the bytes of one segment; they must not change
- * @throws SegmentError when header or bounds of a segment are wrong
+ * Builds a release from the bytes of its segments.
+ * @param bytesOf returns the bytes of one segment, which must not change
+ * @throws SegmentError if the header or the bounds of a segment are wrong
  */
 export function loadRelease(
   name: string,
@@ -116,7 +121,7 @@ export function loadRelease(
   return { name, manifest, geo, reputation, email, network, states, etag, evidence };
 }
 
-/** The bytes of a segment's file as it was verified. @throws ReleaseError when it is another by now */
+/** Maps a verified segment file. @throws ReleaseError if the file has changed since its verification */
 export function mapSegment(
   dataDir: string,
   segment: SegmentReport,
@@ -134,17 +139,17 @@ export function mapSegment(
 function checkSize(dataDir: string, { sha256, bytes }: SegmentReport): void {
   const file = DATA_FOLDER.segmentFile(sha256);
   const size = statSync(join(dataDir, file), { throwIfNoEntry: false })?.size;
-  if (size === undefined) throw new ReleaseError(`its segment ${file} is not there`);
-  if (size !== bytes) throw new ReleaseError(`${file}: has ${size} bytes, the manifest says ${bytes}`);
+  if (size === undefined) throw new ReleaseError(`its segment ${file} is missing`);
+  if (size !== bytes) throw new ReleaseError(`${file}: has ${size} bytes, but the manifest lists ${bytes}`);
 }
 
 /** Can this runtime map files? Node cannot. */
 export const MAPS_FILES = typeof Bun !== "undefined";
 
 /**
- * Maps a file's bytes, privately: writes would not reach the file.
- * Bun.mmap opens a file for writing all the same. What may only be read is mapped by the C library, and where that is not
- * possible, it is read into memory, as on Node.
+ * Maps a file's bytes privately, so that writes to memory do not reach the file. Bun.mmap nevertheless opens the file
+ * for writing, so the C library maps read-only files. If that is not possible, the file is read into memory, as on
+ * Node.
  */
 export function mapFile(path: string): Uint8Array {
   if (!MAPS_FILES) return readWhole(path);
@@ -157,11 +162,11 @@ export function mapFile(path: string): Uint8Array {
   }
 }
 
-/** PROT_READ | PROT_WRITE, as Bun.mmap */
+/** PROT_READ | PROT_WRITE, like Bun.mmap. */
 const PROTECTION = 3;
 const MAP_PRIVATE = 2;
 
-/** @returns undefined if it is not possible; the mapping ends when the array is collected */
+/** @returns the mapped bytes, which are unmapped when the array is collected; undefined if the file cannot be mapped */
 function mapReadOnly(path: string): Uint8Array | undefined {
   mapper ??= openMapper();
   if (mapper === undefined) return undefined;
@@ -169,7 +174,7 @@ function mapReadOnly(path: string): Uint8Array | undefined {
   try {
     const { size } = fstatSync(file);
     const address = mapper.mmap(null, size, PROTECTION, MAP_PRIVATE, file, 0);
-    // MAP_FAILED, the highest address, is a bigint.
+    // MAP_FAILED is the highest address, which arrives as a bigint.
     return Number.isSafeInteger(address) ? mapper.arrayOf(address as Pointer, size) : undefined;
   } finally {
     closeSync(file);
@@ -178,7 +183,7 @@ function mapReadOnly(path: string): Uint8Array | undefined {
 
 let mapper: ReturnType<typeof openMapper>;
 
-/** By https://bun.sh/docs/api/ffi#memory-management, whose last two parameters the types lack. */
+/** See https://bun.sh/docs/api/ffi#memory-management. The last two parameters are missing from Bun's types. */
 type ToArrayBuffer = (at: Pointer, from: number, size: number, context: number, free: Pointer) => ArrayBuffer;
 
 function openMapper() {
@@ -189,19 +194,20 @@ function openMapper() {
   });
   if (toArrayBuffer === undefined || libc === undefined) return undefined;
   const { ptr: munmap } = libc.munmap as unknown as { readonly ptr: Pointer };
-  // An array is freed by a call with its address and a word of our choice, for which munmap takes the size.
+  // Bun frees the array by calling munmap with the address and a word of our choice. We pass the size, which munmap
+  // needs.
   const arrayOf = (at: Pointer, size: number) => new Uint8Array(toArrayBuffer(at, 0, size, size, munmap));
   return { mmap: libc.mmap, arrayOf };
 }
 
-/** A file in its own memory, which can be transferred to another thread: that of a small Buffer is shared. */
+/** Reads a file into separate memory, which can be transferred to another thread. Small Buffers share their memory. */
 function readWhole(path: string): Uint8Array<ArrayBuffer> {
   const file = openSync(path, "r");
   try {
     const bytes = new Uint8Array(fstatSync(file).size);
     for (let at = 0; at < bytes.length; ) {
       const read = readSync(file, bytes, at, Math.min(bytes.length - at, MAX_READ), at);
-      if (read === 0) throw new ReleaseError(`${basename(path)} was cut short while it was read`);
+      if (read === 0) throw new ReleaseError(`${basename(path)} was truncated while it was being read`);
       at += read;
     }
     return bytes;
@@ -210,5 +216,5 @@ function readWhole(path: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Bytes of one read: Linux reads at most 2 GiB at once. */
+/** Maximum number of bytes per read. Linux reads at most 2 GiB at once. */
 const MAX_READ = 1 << 26;

@@ -1,23 +1,26 @@
-// process-start.ts: does the process that left something in the data folder still run?
+// process-start.ts: finds out whether the process that left a file in the data folder is still running.
 
 import { readFileSync } from "node:fs";
 
-/** A zombie: it has ended, and its parent has not read its exit status. */
+/** Stands for a zombie: a process that has exited, but whose exit status the parent has not read yet. */
 const ENDED = "ended";
 
-/** When a process started, in ticks since the machine did; undefined if the system has no /proc. */
+/** When a process started, in ticks since the machine booted; undefined if the system has no /proc. */
 export function startOf(pid: number): string | undefined {
   let stat: string;
   try {
     stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
-    return undefined; // not Linux, or just ended: kill() reports that
+    return undefined; // not Linux, or the process has just exited, in which case kill() reports that
   }
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name before may hold spaces
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the process name may itself contain spaces
   return fields[0] === "Z" || fields[0] === "X" ? ENDED : fields[19];
 }
 
-/** Whether it is the same running process: ids are reused, at once in a restarted container. */
+/**
+ * Is this process still running? This also compares the start time, because process ids are reused. In a restarted
+ * container, they are reused immediately.
+ */
 export function isAtWork(pid: number, started: string): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {

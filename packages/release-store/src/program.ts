@@ -1,22 +1,25 @@
-// program.ts: where the program's own files, processes and seeds are: in a clone, in the bundle that npm installs
-// (@inkling/cli), in a binary.
+// program.ts: finds the program's own files, processes and seeds. The program runs from a clone, from the bundle that
+// npm installs (@inkling/cli), or as a binary.
 //
-// A bundle has all code in one folder, and `files/` beside it (scripts/bundle.ts); a binary contains that folder, and has
-// `seeds/` beside it.
+// A bundle has all code in one folder, with `files/` inside it (scripts/bundle.ts). A binary contains that folder, and
+// `seeds/` is next to the binary.
 
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-/** Defined in a bundle only. */
+/** Defined only in a bundle. */
 declare const IS_BUNDLE: true | undefined;
 
 export const FORM =
   typeof IS_BUNDLE === "undefined" ? "clone" : Bun.isStandaloneExecutable ? "binary" : "package";
 
-/** As the launcher of the command line starts Bun; a binary is compiled with their like. */
+/** The flags with which the command-line launcher starts Bun. A binary is compiled with equivalent flags. */
 const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file", "--config=/dev/null"];
 
-/** What runs beside the command, by its module in `packages/`; scripts/bundle.ts makes an entry point of each. */
+/**
+ * Processes that the command starts, with their modules in `packages/`. scripts/bundle.ts creates an entry point for
+ * each.
+ */
 export const PROCESSES = {
   compiler: "compiler/src/pipeline/main.ts",
   worker: "server/src/cluster/worker-main.ts",
@@ -26,12 +29,12 @@ export const PROCESSES = {
 } as const;
 export const THREADS = { enrich: "bulk/src/enrich/worker.ts" } as const;
 
-/** The argument that makes a binary run one of its processes; not for users. */
+/** The argument that makes a binary run one of the program's processes. It is not for users. */
 export const PROCESS_FLAG = "--inkling-process=";
 
 const PACKAGES = resolve(import.meta.dir, "../..");
 
-/** The command that starts one of our processes. */
+/** The command that starts one of the program's processes. */
 export function processCommand(name: keyof typeof PROCESSES): string[] {
   if (FORM === "binary") return [process.execPath, PROCESS_FLAG + name];
   return moduleCommand(
@@ -44,20 +47,20 @@ export function moduleCommand(path: string): string[] {
   return [process.execPath, ...BUN_FLAGS, path];
 }
 
-/** The module of a thread, for `new Worker`. */
+/** The module that a thread runs, for `new Worker`. */
 export function threadModule(name: keyof typeof THREADS): string {
   return FORM === "clone" ? join(PACKAGES, THREADS[name]) : join(import.meta.dir, `${name}.js`);
 }
 
-/** The path of a file that comes with the program. @param path of its source in `packages/` */
+/** The path of a file that comes with the program. @param path the path of the file's source in `packages/` */
 export function programFile(path: string): string {
   return join(FORM === "clone" ? PACKAGES : join(import.meta.dir, "files"), path);
 }
 
-/** Are there seeds? Only a binary may be without. */
+/** Are there seeds? Only a binary can be without them. */
 export const HAS_SEEDS = FORM !== "binary" || existsSync(join(dirname(process.execPath), "seeds"));
 
-/** The folder of an npm package that has seeds. @throws Error when it is not there */
+/** The folder of an npm package that contains seeds. @throws Error if a bundle or clone does not contain the package */
 export function seedFolder(name: string): string {
   if (FORM === "binary") return join(dirname(process.execPath), "seeds", name);
   return dirname(

@@ -18,6 +18,7 @@ import {
   currentName,
   DataFolderLocked,
   findCurrent,
+  findLock,
   findNewest,
   hasSegment,
   KEPT_RELEASES,
@@ -73,7 +74,7 @@ describe("publishing", () => {
       const kept = names.slice(-KEPT_RELEASES);
       expect(readdirSync(join(dataDir, "releases")).sort()).toEqual(kept.map((name) => `${name}.json`));
       expect(segmentFiles(dataDir)).toHaveLength(KEPT_RELEASES);
-      expect(readdirSync(join(dataDir, "segments"))).toHaveLength(2 * KEPT_RELEASES); // with their marks
+      expect(readdirSync(join(dataDir, "segments"))).toHaveLength(2 * KEPT_RELEASES); // each with its mark
       expect(findCurrent(dataDir)?.name).toBe(kept.at(-1)!);
     });
   });
@@ -83,7 +84,7 @@ describe("publishing", () => {
       const { id: _, ...content } = manifest(dataDir, 1);
       const network = { ...content.segments.email!, inputs: "f".repeat(64) };
       const whole = { ...content, segments: { ...content.segments, network } };
-      expect(releaseId(whole)).toBe(releaseId(content)); // they drop the member that they do not know
+      expect(releaseId(whole)).toBe(releaseId(content)); // older versions drop the unknown member
       const name = publish(dataDir, { id: releaseId(whole), ...whole });
       expect(findNewest(dataDir)).toMatchObject({ name, manifest: { segments: { network } } });
       const feeds = [
@@ -98,7 +99,7 @@ describe("publishing", () => {
       mkdirSync(join(dataDir, "feeds/tor"), { recursive: true });
       const left = ["segments/.tmp-999999999-x.seg", "releases/.tmp-999999999.17-y.json"];
       left.push("feeds/tor/.tmp-999999999.17-z", ".tmp-999999999.17-current");
-      if (process.platform === "linux") left.push(`.tmp-${process.pid}.1-pinned`); // of another process with its number
+      if (process.platform === "linux") left.push(`.tmp-${process.pid}.1-pinned`); // from another process that had the same id
       const beingWritten = temporaryPath(join(dataDir, "overrides.json"));
       for (const file of left) writeFileSync(join(dataDir, file), "half");
       writeFileSync(beingWritten, "half");
@@ -123,7 +124,7 @@ describe("publishing", () => {
       expect(findNewest(dataDir)?.name).toBe(newestFirst[0]!);
       expect(releasesBefore(dataDir, newestFirst[1]!)).toEqual(newestFirst.slice(2));
       expect(releasesBefore(dataDir, "20990101T000000000Z-000000000000")).toEqual(newestFirst);
-      rmSync(join(dataDir, "published")); // as an earlier version leaves a folder
+      rmSync(join(dataDir, "published")); // an earlier version did not write this file
       expect(releaseNames(dataDir)).toEqual(newestFirst); // by name
       const last = publish(dataDir, manifest(dataDir, -5));
       expect(releaseNames(dataDir)).toEqual([last, ...newestFirst.slice(0, -1)]);
@@ -169,7 +170,7 @@ describe("publishing", () => {
       expect([currentName(dataDir), findNewest(dataDir)?.name]).toEqual([pinned, next]);
       replaceFile(path, ["{"]);
       const last = publish(dataDir, manifest(dataDir, 3));
-      expect(currentName(dataDir)).toBe(last); // a damaged one is not in use
+      expect(currentName(dataDir)).toBe(last); // a damaged release is not in use
       pin(dataDir, pinned);
       replaceFile(path, [text]);
       publish(dataDir, manifest(dataDir, 4));
@@ -230,6 +231,8 @@ describe("the lock", () => {
     withFolder((dataDir) => {
       const path = join(dataDir, "build.lock");
       writeFileSync(path, content());
+      const found = findLock(dataDir);
+      expect(found?.pid).toBe(isRefused ? Number.parseInt(content(), 10) : undefined);
       if (isRefused) {
         expect(() => lockDataFolder(dataDir)).toThrow(DataFolderLocked);
         expect(readFileSync(path, "utf8")).toBe(content());
@@ -275,7 +278,7 @@ describe("the lock", () => {
       writeFileSync(join(folder, "build.lock"), "999999999 1");
       if (n % 2 === 1) writeFileSync(join(folder, "build.lock.takeover"), "999999998 1");
     }
-    // Keeps what it has locked, and ends when all have tried.
+    // The program keeps its locks, and exits after all processes have tried.
     const program = `
       import { lockDataFolder } from ${JSON.stringify(join(import.meta.dir, "lock.ts"))};
       const [begin, ...folders] = process.argv.slice(1);
@@ -313,7 +316,7 @@ describe("the lock", () => {
 
   test.skipIf(!isLinux)("of a zombie process", () => {
     withFolder((dataDir) => {
-      // The shell's child ends at once; what the shell became does not ask for it.
+      // The shell's child exits soon, and the `sleep` that replaced the shell never reads its exit status.
       const shell = Bun.spawn(["sh", "-c", "sleep 0.2 & exec sleep 30"]);
       try {
         const pid = Number(childOf(shell.pid));

@@ -1,8 +1,9 @@
-// publish.ts: how a release gets into the data folder and becomes the current one: segments, the manifest, `current`.
+// publish.ts: writes a release to the data folder and makes it the current one. It writes the segments first, then the
+// manifest, then `current`.
 //
-// Each file is written whole or not at all, so a killed build leaves nothing half-published: a segment that no
-// manifest names, or a temporary file, is removed when the next build begins.
-// err  what node:fs throws (EACCES, ENOSPC …), with the path in it
+// Each file is written completely or not at all, so a killed build leaves nothing half-published. The next build
+// removes temporary files, and segments that are not in any manifest.
+// err  errors of node:fs (EACCES, ENOSPC …), with the path
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, rmSync } from "node:fs";
@@ -25,10 +26,10 @@ import {
 import { hashFile } from "./sha256.ts";
 import { markVerified } from "./verified.ts";
 
-/** Releases that stay for rollback, the current one included. */
+/** Number of releases that are kept for a rollback, including the current release. */
 export const KEPT_RELEASES = 5;
 
-/** Puts a segment in the folder under the hash of its content; one that is there already is left alone. */
+/** Writes a segment under the hash of its content, unless an undamaged copy already exists. */
 export function writeSegmentFile(
   dataDir: string,
   chunks: readonly Uint8Array[],
@@ -48,7 +49,7 @@ export function writeSegmentFile(
   return { sha256, bytes };
 }
 
-/** Is a segment there, and undamaged? Reads all of it: a disk that lost a bit must not be built upon. */
+/** Does the segment exist, undamaged? This reads the whole file, so that builds never rely on a damaged disk. */
 export function hasSegment(dataDir: string, sha256: string): boolean {
   const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
   if (!existsSync(path)) return false;
@@ -58,16 +59,19 @@ export function hasSegment(dataDir: string, sha256: string): boolean {
   return true;
 }
 
-/** A segment with the right hash is what a build wrote: the build verifies it, and publishes nothing where that fails. */
+/**
+ * Marks a segment as verified. Its hash is correct, so the file contains what a build wrote. The build verifies the
+ * segment, and publishes nothing if that fails.
+ */
 function markIfPossible(dataDir: string, sha256: string, stamp: string): void {
   try {
     markVerified(dataDir, sha256, stamp);
   } catch {
-    // without a mark the server verifies the release before it answers from it, and reports why there is none
+    // without a mark, the server verifies the release before using it, and reports why there is no mark
   }
 }
 
-/** Makes `manifest` a release, and the current one unless another is pinned. @returns its name */
+/** Publishes a release, and makes it the current one unless another is pinned. @returns its name */
 export function publish(dataDir: string, manifest: Release): string {
   const name = releaseName(manifest);
   appendToOrder(dataDir, name);
@@ -79,7 +83,7 @@ export function publish(dataDir: string, manifest: Release): string {
 
 /**
  * Points `current` at a release, unless another is pinned and in use.
- * @returns did it point elsewhere before?
+ * @returns whether `current` has changed
  */
 export function makeCurrent(dataDir: string, name: string): boolean {
   const current = currentName(dataDir);
@@ -89,7 +93,7 @@ export function makeCurrent(dataDir: string, name: string): boolean {
   return true;
 }
 
-/** Can its manifest be read? One that cannot be read for now says nothing about the release. */
+/** Does the manifest show that the release is usable? A temporary read error does not count as unusable. */
 function isInUse(dataDir: string, name: string): boolean {
   try {
     openManifest(dataDir, name);
@@ -100,7 +104,7 @@ function isInUse(dataDir: string, name: string): boolean {
   }
 }
 
-/** Puts the name of a release into `current` or `pinned`. */
+/** Writes a release's name to `current` or `pinned`. */
 export function pointTo(
   dataDir: string,
   pointer: typeof DATA_FOLDER.current | typeof DATA_FOLDER.pinned,
@@ -110,10 +114,11 @@ export function pointTo(
 }
 
 /**
- * Removes releases beyond the kept ones (the last published, the one in use, the pinned one), segments that neither those
- * nor the one that waits name, and what killed processes left. Call it with the folder locked: segments of a build under
- * way have no release yet.
- * @param served the release that a server of this folder answers from, which may not be the current one
+ * Removes old releases, segments that no release needs, and files that killed processes left behind. It keeps the
+ * newest releases, the current, pinned and served releases, and the segments of the release that waits for the
+ * operator. Call it only while the folder is locked, because the segments of a running build have no release yet.
+ * @param kept number of newest sound releases to keep
+ * @param served the release that a server on this folder is using, which may not be the current one
  */
 export function sweep(dataDir: string, kept = KEPT_RELEASES, served?: string): void {
   removeLeftovers(dataDir);
@@ -125,7 +130,7 @@ export function sweep(dataDir: string, kept = KEPT_RELEASES, served?: string): v
   }
 }
 
-/** @returns files of the segments that the kept releases name; undefined while a manifest cannot be read for now */
+/** @returns the segment files that must remain; undefined if a manifest temporarily cannot be read */
 function removeOldReleases(
   dataDir: string,
   kept: number,
@@ -151,7 +156,8 @@ function removeOldReleases(
         findFiles(dataDir, name);
         sound++;
       } catch (error) {
-        // It cannot be rolled back to, so it counts for nothing; without a manifest it keeps no segment alive either.
+        // A rollback cannot use this release, so the release does not count. Without a manifest, the release does not
+        // keep any segments either.
         if (!(error instanceof ReleaseError)) throw error;
         if (error.isRetryable) return undefined;
       }
@@ -160,7 +166,7 @@ function removeOldReleases(
   return needed;
 }
 
-/** Removes temporary files of processes that have ended; others may still be written. */
+/** Removes the temporary files of processes that have exited. Running processes may still be writing to theirs. */
 function removeLeftovers(dataDir: string): void {
   const feeds = join(dataDir, DATA_FOLDER.feeds);
   const folders = readdirSync(feeds, { withFileTypes: true }).filter((entry) => entry.isDirectory());

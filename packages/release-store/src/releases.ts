@@ -1,4 +1,5 @@
-// releases.ts: which releases a data folder has, which one is current or pinned, and their manifests.
+// releases.ts: finds the releases in a data folder, including the current and the pinned release, and reads their
+// manifests.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,16 +16,18 @@ import { messageOf } from "./error-message.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { sha256Hex } from "./sha256.ts";
 
-/** A release that cannot be used. Message and hint are for the operator. */
+/** A release that cannot be used. The message and hint are for the operator. */
 export class ReleaseError extends Error {
   override readonly name = "ReleaseError";
-  /** What to do about it, where something is known to help. */
+  /** What the operator can do about it, if there is a known remedy. */
   readonly hint: string | undefined;
-  /** It could not be read, which says nothing about it: another try may end differently. */
+  /** The release could not be read, but it may be sound. A retry may succeed. */
   readonly isRetryable: boolean;
-  /** The disk could not read a part of it: a process that maps that part dies of it. */
+  /**
+   * The disk could not read a part of the release. A process that maps this part is killed when it touches the memory.
+   */
   readonly isUnreadable: boolean;
-  /** Segment files that were read, and are not what their names say. */
+  /** Segment files that were read, but whose content does not match their names. */
   readonly damaged: readonly string[];
   constructor(message: string, hint?: string, options?: ErrorOptions & Partial<Faults>) {
     super(message, options);
@@ -39,7 +42,7 @@ type Faults = Pick<ReleaseError, "isRetryable" | "isUnreadable" | "damaged">;
 
 const LASTING_CODES: readonly unknown[] = ["ENOENT", "ENOTDIR", "EISDIR", "ELOOP"];
 
-/** A fault of the machine (EIO, EMFILE, no memory, no permission), not of what was read. */
+/** Is this a fault of the machine (EIO, EMFILE, no memory, no permission) rather than of the file? */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ReleaseError) return error.isRetryable;
   if (error instanceof RangeError && /memory/i.test(error.message)) return true;
@@ -50,33 +53,38 @@ export function isRetryable(error: unknown): boolean {
 
 const DISK_CODES: readonly unknown[] = ["EIO", "EUCLEAN", "EBADMSG"];
 
-/** A fault of the disk or its file system, not of memory, descriptors or permissions. */
+/** Is this a fault of the disk or its file system, rather than a lack of memory, descriptors or permissions? */
 export function isUnreadable(error: unknown): boolean {
   if (error instanceof ReleaseError) return error.isUnreadable;
   return error instanceof Error && DISK_CODES.includes((error as { code?: unknown }).code);
 }
 
-export const BUILD_HINT = "make one with `npx @inkling/cli data update`";
+export const BUILD_HINT = "build one with `npx @inkling/cli data update`";
 
 export interface NamedRelease {
   readonly name: string;
   readonly manifest: Release;
 }
 
-/** What `releaseName` of the engine makes; anything else in `current` is refused before it becomes a path. */
-export const RELEASE_NAME_PATTERN = "\\d{8}T\\d{6,9}Z-[0-9a-f]{12}";
-const RELEASE_NAME = new RegExp(`^${RELEASE_NAME_PATTERN}$`);
+/**
+ * Matches the names that the engine's `releaseName` creates. Any other text in `current` is refused before it becomes a
+ * path.
+ */
+const RELEASE_NAME = /^\d{8}T\d{6,9}Z-[0-9a-f]{12}$/;
 
 export function isReleaseName(text: string): boolean {
   return RELEASE_NAME.test(text);
 }
 
-/** The release that `current` points at; undefined if nothing was published yet. */
+/** Is `text` this release's name, or its id, which is the last part of the name? */
+export const isNameOrId = (text: string, name: string) => text === name || name.endsWith(`-${text}`);
+
+/** The release to which `current` points; undefined if nothing has been published yet. */
 export function currentName(dataDir: string): string | undefined {
   return readPointer(dataDir, DATA_FOLDER.current);
 }
 
-/** The release that the operator pinned, if any. */
+/** The release that the operator has pinned; undefined if none is pinned. */
 export function pinnedName(dataDir: string): string | undefined {
   return readPointer(dataDir, DATA_FOLDER.pinned);
 }
@@ -87,8 +95,9 @@ function readPointer(dataDir: string, pointer: string): string | undefined {
 }
 
 /**
- * All releases of a data folder, the one published last first: never by the times in their names, as a clock may have
- * been wrong. Those that the list of publications lacks, which an earlier version made, are the oldest, by name.
+ * All releases in a data folder, with the last published one first. The times in their names are ignored, because a
+ * clock may have been wrong. Releases of an earlier version are not in the list of publications, so they come last,
+ * sorted by name.
  */
 export function releaseNames(dataDir: string): string[] {
   const folder = join(dataDir, DATA_FOLDER.releases);
@@ -100,7 +109,12 @@ export function releaseNames(dataDir: string): string[] {
     .sort(newestFirst(published(dataDir)));
 }
 
-/** The releases published before this one, newest first; all when it was never one. */
+/** The name of the kept release with this name or id. If several releases have the id, the newest of them. */
+export function keptName(dataDir: string, text: string): string | undefined {
+  return releaseNames(dataDir).find((name) => isNameOrId(text, name));
+}
+
+/** The releases published before this one, newest first; all releases if this name has never been published. */
 export function releasesBefore(dataDir: string, name: string): string[] {
   const names = releaseNames(dataDir);
   const order = published(dataDir);
@@ -114,13 +128,13 @@ function newestFirst(order: readonly string[]) {
   return (a: string, b: string) => rank(b) - rank(a) || (a < b ? 1 : a > b ? -1 : 0);
 }
 
-/** Names in the order of publication; some may be gone. */
+/** The names of releases in the order of publication. Some of these releases may no longer exist. */
 function published(dataDir: string): string[] {
   const path = join(dataDir, DATA_FOLDER.published);
   return existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(isReleaseName) : [];
 }
 
-/** Notes that `name` is published after all others. Before its manifest is there the name has no effect. */
+/** Records that `name` is the last published release. The name has no effect until its manifest exists. */
 export function appendToOrder(dataDir: string, name: string): void {
   const others = releaseNames(dataDir).filter((other) => other !== name);
   const text = [...others.reverse(), name].map((each) => `${each}\n`);
@@ -128,30 +142,30 @@ export function appendToOrder(dataDir: string, name: string): void {
 }
 
 /**
- * Reads a release's manifest: its form, its id, its name, and that every answer has its segment.
+ * Reads a release's manifest. Checks its format, id and name, and that the segment for every answer is listed.
  * @throws ReleaseError
  */
 export function openManifest(dataDir: string, name: string): Release {
   return explained(dataDir, name, () => {
-    if (!isReleaseName(name)) throw new ReleaseError("this is not the name of a release");
+    if (!isReleaseName(name)) throw new ReleaseError("this is not a release name");
     return parseManifest(readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8"), name);
   });
 }
 
-/** Everything that can be checked of a manifest without its segments. @throws ReleaseError; errors of JSON and zod */
+/** Parses a manifest, with all checks that do not need the segments. @throws ReleaseError; errors of JSON and zod */
 export function parseManifest(text: string, name: string): Release {
   const manifest = releaseSchema.parse(JSON.parse(text));
   const id = releaseId(manifest);
-  if (id !== manifest.id) throw new ReleaseError(`the manifest is damaged: its content makes the id ${id}`);
+  if (id !== manifest.id) throw new ReleaseError(`the manifest is damaged: its content has the id ${id}`);
   if (releaseName(manifest) !== name) {
-    throw new ReleaseError(`the manifest is that of the release ${releaseName(manifest)}`);
+    throw new ReleaseError(`the manifest belongs to the release ${releaseName(manifest)}`);
   }
   const [unfounded] = unfoundedAnswers(manifest);
   if (unfounded !== undefined) throw new ReleaseError(`the manifest has no segment for ${unfounded}`);
   return manifest;
 }
 
-/** As {@link openManifest}; undefined if it cannot be read. */
+/** Like {@link openManifest}, but returns undefined if the manifest cannot be read. */
 export function findManifest(dataDir: string, name: string): Release | undefined {
   try {
     return openManifest(dataDir, name);
@@ -161,14 +175,14 @@ export function findManifest(dataDir: string, name: string): Release | undefined
   }
 }
 
-/** The release that `current` names; undefined if there is none or its manifest cannot be read. */
+/** The release that `current` names; undefined if there is none, or if the manifest cannot be read. */
 export function findCurrent(dataDir: string): NamedRelease | undefined {
   const name = currentName(dataDir);
   const manifest = name === undefined ? undefined : findManifest(dataDir, name);
   return manifest && { name: name!, manifest };
 }
 
-/** The release published last that can be read: the current one, unless an older one is pinned. */
+/** The newest release with a readable manifest: usually the current one, unless an older one is pinned. */
 export function findNewest(dataDir: string): NamedRelease | undefined {
   for (const name of releaseNames(dataDir)) {
     const manifest = findManifest(dataDir, name);
@@ -177,35 +191,14 @@ export function findNewest(dataDir: string): NamedRelease | undefined {
   return undefined;
 }
 
-/** @throws ReleaseError when there is no release yet */
+/** @throws ReleaseError if there is no release yet */
 export function requireCurrentName(dataDir: string): string {
   const name = currentName(dataDir);
   if (name === undefined) throw new ReleaseError(`there is no release in ${dataDir}`, BUILD_HINT);
   return name;
 }
 
-/** The current release, or undefined if there is none yet. @throws ReleaseError when its manifest cannot be read */
-export function openCurrent(dataDir: string): NamedRelease | undefined {
-  const name = currentName(dataDir);
-  if (name === undefined) return undefined;
-  try {
-    return { name, manifest: openManifest(dataDir, name) };
-  } catch (error) {
-    if (!(error instanceof ReleaseError)) throw error;
-    throw new ReleaseError(
-      error.message,
-      "make a new one with `npx @inkling/cli data update`; `npx @inkling/cli data rollback` goes back to an earlier one",
-    );
-  }
-}
-
-/** As {@link openCurrent}. @throws ReleaseError also when there is none */
-export function requireCurrent(dataDir: string): NamedRelease {
-  requireCurrentName(dataDir);
-  return openCurrent(dataDir)!; // it has a name
-}
-
-/** The segment files that a release's manifest names; none when the manifest cannot be read. */
+/** The segment files named in a release's manifest; empty if the manifest cannot be read. */
 export function segmentFiles(dataDir: string, name: string): string[] {
   const segments = Object.values(findManifest(dataDir, name)?.segments ?? {});
   return segments.flatMap((segment) =>
@@ -213,17 +206,17 @@ export function segmentFiles(dataDir: string, name: string): string[] {
   );
 }
 
-/** The id that a manifest's content makes. */
+/** Computes the id of a release from the content of its manifest. */
 export function releaseId(manifest: Omit<Release, "id">): string {
   return sha256Hex(releaseContent(manifest)).slice(0, RELEASE_ID_DIGITS);
 }
 
-/** Every error on the way becomes one that names the release; JSON's and zod's come on one line. */
+/** Runs `read`, and turns every error into a ReleaseError with the release's name and a one-line message. */
 export function explained<T>(dataDir: string, name: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    // /v1/status shows this to every key: without local paths.
+    // Local paths are removed, because /v1/status shows this message to every key.
     const reason = messageOf(error).replaceAll(`${dataDir}/`, "").replace(/\s+/g, " ");
     const hint = error instanceof ReleaseError ? error.hint : undefined;
     throw new ReleaseError(`release ${name.slice(0, 80)}: ${reason.slice(0, 500)}`, hint, { cause: error });

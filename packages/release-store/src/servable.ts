@@ -1,18 +1,27 @@
-// servable.ts: a release that can be served: the current one, or what to do where it cannot be.
+// servable.ts: opens the current release, or explains what to do if it cannot be opened or served.
 
 import type { LoadedRelease } from "@inkling/engine";
 import { checkFiles, findFiles, openNamed, type ReleaseFiles } from "./open.ts";
-import { currentName, findCurrent, ReleaseError, requireCurrentName } from "./releases.ts";
+import {
+  currentName,
+  findCurrent,
+  type NamedRelease,
+  openManifest,
+  ReleaseError,
+  requireCurrentName,
+} from "./releases.ts";
 import { areMarked } from "./verified.ts";
-import { brokenSegments, hintFor, isOfOtherVersion, verifyRelease } from "./verify.ts";
+import { brokenSegments, damageHint, hintFor, isOfOtherVersion, verifyRelease } from "./verify.ts";
 
-/** A release that can be served, according to a quick check of its files, or why the current one cannot be served. */
+/**
+ * The current release, if a quick check finds its files usable; otherwise the problem that keeps it from being served.
+ */
 interface Usable {
   readonly release: ReleaseFiles | undefined;
   readonly problem: string | undefined;
 }
 
-/** Looks at the current release, maps nothing; neither a release nor a problem when nothing was published yet. */
+/** Checks the current release without mapping it. Both members are undefined if nothing has been published yet. */
 export function findUsable(dataDir: string): Usable {
   const name = currentName(dataDir);
   if (name === undefined) return { release: undefined, problem: undefined };
@@ -25,7 +34,7 @@ export function findUsable(dataDir: string): Usable {
 }
 
 /**
- * Opens a release, which is verified first where these files have no mark.
+ * Opens a release. Verifies it first if a file has no mark.
  * @throws ReleaseError
  */
 export function openVerified(dataDir: string, name: string): LoadedRelease {
@@ -38,19 +47,37 @@ function openFound(dataDir: string, found: ReleaseFiles): LoadedRelease {
 }
 
 /**
- * Opens the current release, as {@link openVerified}.
- * @throws ReleaseError when there is none, or it cannot be used
+ * Opens the current release like {@link openVerified}.
+ * @throws ReleaseError if there is no release, or if it cannot be used
  */
 export function openServable(dataDir: string): LoadedRelease {
   const { release, problem } = findUsable(dataDir);
   if (release !== undefined) return openFound(dataDir, release);
-  requireCurrentName(dataDir);
+  const name = requireCurrentName(dataDir);
   const current = findCurrent(dataDir);
   const broken = current === undefined ? [] : brokenSegments(dataDir, current.manifest);
   throw new ReleaseError(
     problem ?? "",
-    isOfOtherVersion(broken) // then earlier ones most likely are too, so a rollback would not help
+    isOfOtherVersion(broken) // earlier releases most likely have the same format version, so a rollback would not help
       ? hintFor(broken)
-      : "`npx @inkling/cli data update` makes a new one, with `--offline` from the copies that are here; `npx @inkling/cli data rollback` goes back to the release before",
+      : damageHint(dataDir, name, broken),
   );
+}
+
+/** The current release; undefined if there is none yet. @throws ReleaseError if its manifest cannot be read */
+export function openCurrent(dataDir: string): NamedRelease | undefined {
+  const name = currentName(dataDir);
+  if (name === undefined) return undefined;
+  try {
+    return { name, manifest: openManifest(dataDir, name) };
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    throw new ReleaseError(error.message, damageHint(dataDir, name));
+  }
+}
+
+/** Like {@link openCurrent}. @throws ReleaseError also if there is no release yet */
+export function requireCurrent(dataDir: string): NamedRelease {
+  requireCurrentName(dataDir);
+  return openCurrent(dataDir)!; // it has a name
 }

@@ -9,7 +9,7 @@ export function sha256Hex(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
 }
 
-/** Reads a file to its end, in pieces. @throws Error what node:fs throws */
+/** Hashes a file to its end, in pieces. @throws errors of node:fs */
 export function hashFile(path: string): { readonly sha256: string; readonly bytes: number } {
   const file = openSync(path, "r");
   try {

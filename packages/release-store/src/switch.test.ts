@@ -6,6 +6,7 @@ import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import {
   currentName,
   DATA_FOLDER,
+  damageHint,
   dropBrokenSegments,
   findRollback,
   findUsable,
@@ -31,7 +32,7 @@ const temp = temporaryFolder();
 
 const SHA = "ab".repeat(32);
 
-/** The release of a day in June, its id made of its content. */
+/** A release of a day in June, with the id that its content gives. */
 function release(day: number, over: Partial<Release> = {}): Release {
   const manifest = {
     format: 1 as const,
@@ -47,7 +48,7 @@ function release(day: number, over: Partial<Release> = {}): Release {
 }
 const names = [1, 2, 3].map((day) => releaseName(release(day)));
 
-/** A data folder with three releases; the newest is current. */
+/** A data folder with three releases, of which the newest is current. */
 function dataFolder(over: Record<string, object | string> = {}): string {
   const dataDir = temporaryFolder();
   mkdirSync(join(dataDir, "releases"));
@@ -94,7 +95,9 @@ describe("releases of a data folder", () => {
       expect(readFileSync(join(dataDir, "current"), "utf8")).toBe(`${names[step]}\n`);
       expect(readdirSync(dataDir).filter((file) => file.startsWith("."))).toEqual([]);
     }
-    expect((await errorOf(() => previous(dataDir))).message).toBe(`there is no release before ${names[0]}`);
+    expect((await errorOf(() => previous(dataDir))).message).toBe(
+      `there is no release earlier than ${names[0]}`,
+    );
   });
 
   test.each(["", "../../etc/passwd", "20260609T000000000Z-000000000009"])(
@@ -150,7 +153,9 @@ describe("releases of a data folder", () => {
   test("a pin stays when the newest release is damaged", async () => {
     const dataDir = dataFolder({ [names[2]!]: "{" });
     pin(dataDir, names[0]!);
-    expect((await errorOf(() => unpin(dataDir, verifyRelease))).hint).toContain("nothing was switched");
+    expect((await errorOf(() => unpin(dataDir, verifyRelease))).hint).toContain(
+      "the release in use did not change",
+    );
     expect([currentName(dataDir), pinnedName(dataDir)]).toEqual([names[0], names[0]]);
   });
 
@@ -159,7 +164,7 @@ describe("releases of a data folder", () => {
     async (name) => {
       const error = await errorOf(() => chosen(dataFolder(), name));
       expect(error.message).toStartWith(`there is no release ${name} in `);
-      expect(error.hint).toBe(`kept are ${[...names].reverse().join(", ")}`);
+      expect(error.hint).toBe(`the kept releases are ${[...names].reverse().join(", ")}`);
       expect((await errorOf(() => chosen(join(temp, "nowhere"), name))).hint).toContain("data update");
     },
   );
@@ -208,19 +213,24 @@ describe("releases of a data folder", () => {
   test("a name in `current` that leads out of the folder is refused", async () => {
     const dataDir = dataFolder();
     writeFileSync(join(dataDir, "current"), "../../etc/passwd\n");
-    expect(findUsable(dataDir).problem).toContain("not the name of a release");
+    expect(findUsable(dataDir).problem).toContain("not a release name");
   });
 });
 
 describe("segments", () => {
   const cases: [name: string, bytes: Uint8Array | undefined, problem: RegExp, refusal: RegExp][] = [
-    ["missing", undefined, /^is not there$/, /: its segment segments\/\w+\.seg \(reputation\) is not there$/],
+    ["missing", undefined, /^is missing$/, /: its segment segments\/\w+\.seg \(reputation\) is missing$/],
     ["empty", new Uint8Array(0), /./, / is corrupt: reputation: /],
-    ["of another size", new Uint8Array(64), /has 64 bytes, want 100/, / is corrupt: reputation: has 64 /],
+    [
+      "of another size",
+      new Uint8Array(64),
+      /has 64 bytes instead of 100/,
+      / is corrupt: reputation: has 64 /,
+    ],
     [
       "of another content",
       new Uint8Array(100),
-      /not an Inkling segment; SHA-256 is .*not what its name says/,
+      /not an Inkling segment; SHA-256 is .*which does not match its name/,
       / is corrupt: reputation: /,
     ],
   ];
@@ -243,16 +253,33 @@ describe("segments", () => {
       expect(existsSync(mark)).toBe(false);
       expect((await errorOf(() => chosen(dataDir, name))).message).toMatch(refusal);
       expect(findUsable(dataDir).problem).not.toContain("ENOENT");
-      expect((await errorOf(() => openServable(dataDir))).hint).toContain("data rollback");
-      expect(hintFor(verdicts)).toMatch(
-        bytes === undefined ? /rollback`, or make a new one/ : /or delete segments\/\w+\.seg and run/,
-      );
+      const rollback = `data update\`, which rebuilds the damaged files; until then, \`npx @inkling/cli data rollback\` goes back to ${names[2]}`;
+      expect((await errorOf(() => openServable(dataDir))).hint).toContain(rollback);
+      expect(hintFor(verdicts, () => damageHint(dataDir, name, verdicts))).toContain(rollback);
       dropBrokenSegments(dataDir);
       expect([existsSync(file), existsSync(other)]).toEqual([false, true]);
     },
   );
 
-  test("only a file that was read and is damaged is to be deleted", () => {
+  test("a rollback is a remedy only if an earlier release is intact", async () => {
+    const dataDir = dataFolder(Object.fromEntries(names.map((name) => [name, "{"])));
+    const before = release(3, { segments: withSegment.segments }); // with the same missing segment
+    for (const each of [before, withSegment])
+      writeFileSync(join(dataDir, "releases", `${releaseName(each)}.json`), JSON.stringify(each));
+    const name = releaseName(withSegment);
+    makeCurrent(dataDir, name);
+    const hints = async () => [
+      hintFor(verifySegments(dataDir, withSegment), () => damageHint(dataDir, name)),
+      (await errorOf(() => openServable(dataDir))).hint,
+    ];
+    const rebuild = "run `npx @inkling/cli data update`, which rebuilds the damaged files";
+    expect(await hints()).toEqual([rebuild, rebuild]);
+    writeFileSync(join(dataDir, "releases", `${names[0]}.json`), JSON.stringify(release(1)));
+    const both = `${rebuild}; until then, \`npx @inkling/cli data rollback\` goes back to ${names[0]}`;
+    expect(await hints()).toEqual([both, both]);
+  });
+
+  test("files that cannot be read are a matter of the machine, damaged files of a build", () => {
     const verdict = (kind: "geo" | "reputation" | "email", more: object) => ({
       kind,
       file: `segments/${kind}.seg`,
@@ -263,9 +290,9 @@ describe("segments", () => {
     const unread = verdict("geo", { isRetryable: true });
     const gone = verdict("reputation", { isGone: true });
     const damaged = verdict("email", {});
-    expect(hintFor([unread])).toContain("who may read these files");
-    expect(hintFor([unread, gone])).not.toContain("delete");
-    expect(hintFor([unread, gone, damaged])).toContain("or delete segments/email.seg and run");
+    expect(hintFor([unread])).toContain("the permissions of these files");
+    expect(hintFor([unread, gone])).toContain("data update");
+    expect(hintFor([unread, damaged])).toContain("data update");
   });
 
   test.if(process.platform === "linux")("a server that is to start maps none of them", async () => {
@@ -294,7 +321,7 @@ describe("segments", () => {
     expect(verdicts[0]!.problem).toMatch(/^version: got 2, this engine reads/);
     expect(hintFor(verdicts)).toMatch(/another version of Inkling/);
     expect((await errorOf(() => chosen(dataDir, name))).message).toBe(
-      `release ${name} was made by another version of Inkling: reputation: ${verdicts[0]!.problem}`,
+      `release ${name} was built by another version of Inkling: reputation: ${verdicts[0]!.problem}`,
     );
     expect((await errorOf(() => verifyRelease(dataDir, name))).damaged).toEqual([]); // fetching it again would not help
     const { hint } = await errorOf(() => openServable(dataDir));

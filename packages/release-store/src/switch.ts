@@ -1,7 +1,7 @@
-// switch.ts: rollback to an earlier release, pin one, unpin and go to the newest.
+// switch.ts: rolls back to an earlier release, pins a release, or unpins it and switches to the newest one.
 //
-// err  ReleaseError with a hint; nothing was switched then
-// note `verify` reads a whole release (verify.ts): a server passes one that works in its own process
+// err  ReleaseError with a hint, in which case nothing has changed
+// note `verify` reads a whole release (verify.ts). A server passes a function that does this in a separate process.
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { DATA_FOLDER } from "./layout.ts";
 import {
   BUILD_HINT,
   currentName,
+  keptName,
   pinnedName,
   ReleaseError,
   releaseNames,
@@ -18,39 +19,42 @@ import {
   requireCurrentName,
 } from "./releases.ts";
 
-/** @throws ReleaseError when the release is not sound */
+/** @throws ReleaseError if the release is not sound */
 export type Verify = (dataDir: string, name: string) => unknown;
 
-/** `from` was in use, `to` is. */
+/** A switch from the release that was in use to another one. */
 export interface Switched {
   readonly from: string;
   readonly to: string;
 }
 
 export interface Rollback extends Switched {
-  /** Newer ones that were passed over, each with what is wrong with it. */
+  /** The messages of newer releases that were skipped because they are damaged. */
   readonly passedOver: readonly string[];
 }
 
-const UPDATE_HINT = "make a new one with `npx @inkling/cli data update`; nothing was switched";
+const UPDATE_HINT =
+  "the release in use did not change; build a new release with `npx @inkling/cli data update`";
 
 /**
- * The target of a rollback: the newest undamaged release before the current one, or the named one.
- * @param to any release that is kept, older or newer than the one in use
+ * Finds the target of a rollback: the newest sound release before the current one, or the release that `to` names.
+ * @param to the id or name of any kept release, older or newer than the one in use
+ * @throws ReleaseError if the release does not exist or is not sound
  */
 export async function findRollback(
   dataDir: string,
   to: string | undefined,
   verify: Verify,
 ): Promise<Rollback> {
-  const names = releaseNames(dataDir);
   if (to !== undefined) {
-    if (!names.includes(to)) {
-      const hint = names.length === 0 ? BUILD_HINT : `kept are ${names.join(", ")}`;
+    const name = keptName(dataDir, to);
+    if (name === undefined) {
+      const names = releaseNames(dataDir);
+      const hint = names.length === 0 ? BUILD_HINT : `the kept releases are ${names.join(", ")}`;
       throw new ReleaseError(`there is no release ${to} in ${dataDir}`, hint);
     }
-    await requireSound(dataDir, to, verify);
-    return { from: currentName(dataDir) ?? "", to, passedOver: [] };
+    await requireSound(dataDir, name, verify);
+    return { from: currentName(dataDir) ?? "", to: name, passedOver: [] };
   }
   const from = requireCurrentName(dataDir);
   const passedOver: string[] = [];
@@ -66,22 +70,22 @@ export async function findRollback(
   throw passedOver.length > 0
     ? new ReleaseError(`no release before ${from} is sound: ${passedOver.join("; ")}`, BUILD_HINT)
     : new ReleaseError(
-        `there is no release before ${from}`,
+        `there is no release earlier than ${from}`,
         "`npx @inkling/cli data status` lists the releases; the newest 5 are kept",
       );
 }
 
-/** Makes a release the current one, and keeps it so, whatever is built, until {@link unpin}. */
+/** Makes a release the current one. It remains current until {@link unpin} is called, regardless of what is built. */
 export function pin(dataDir: string, name: string): void {
-  // In this order: a build that ends in between must not go forward again.
+  // The pin is written first, so that a build that ends in between cannot change `current`.
   const pointers = [DATA_FOLDER.pinned, ...(currentName(dataDir) === name ? [] : [DATA_FOLDER.current])];
   switchTo(dataDir, name, pointers, () => {});
 }
 
-/** The release published last, which {@link unpin} goes forward to. */
+/** The last published release. {@link unpin} switches to it. */
 export const newestName = (dataDir: string, current: string): string => releaseNames(dataDir)[0] ?? current;
 
-/** Removes the pin and goes forward to the release published last. Without a pin nothing changes. */
+/** Removes the pin and switches to the last published release. Without a pin, nothing changes. */
 export async function unpin(
   dataDir: string,
   verify: Verify,
@@ -92,10 +96,10 @@ export async function unpin(
   const newestOf = () => newestName(dataDir, from);
   let newest = from;
   while (newest !== newestOf()) {
-    newest = newestOf(); // again after each verification: a build may have ended meanwhile, behind the pin
+    newest = newestOf(); // checked again after each verification, because a build may have published in the meantime
     if (newest !== from) await requireSound(dataDir, newest, verify);
   }
-  // A build that ended meanwhile has switched already.
+  // A build that ended in the meantime may have switched already.
   const isBehind = newest !== from && currentName(dataDir) === from;
   switchTo(dataDir, newest, isBehind ? [DATA_FOLDER.current] : [], () =>
     rmSync(join(dataDir, DATA_FOLDER.pinned), { force: true }),
@@ -103,7 +107,10 @@ export async function unpin(
   return { from, to: newest, wasPinned };
 }
 
-/** Writes a name into all pointers or, if one has no room or may not be written, into none. @throws ReleaseError */
+/**
+ * Writes a name to all pointers, or to none of them if the disk is full or a pointer is not writable. @throws
+ * ReleaseError
+ */
 function switchTo(dataDir: string, name: string, pointers: readonly string[], first: () => void): void {
   const files: AtomicFile[] = [];
   try {
@@ -121,8 +128,8 @@ function switchTo(dataDir: string, name: string, pointers: readonly string[], fi
   }
 }
 
-const ROOM = "make room on the disk of DATA, a few KB are enough";
-const OWNER = "run as the user who owns DATA, or make it writable for this one";
+const ROOM = "free some disk space for DATA; a few KB are enough";
+const OWNER = "run as the user who owns DATA, or make it writable for this user";
 const SWITCH_HINTS: Readonly<Record<string, string>> = {
   ENOSPC: ROOM,
   EDQUOT: ROOM,
@@ -137,7 +144,7 @@ function cannotSwitch(dataDir: string, name: string, error: unknown): unknown {
   const reason = messageOf(error).replaceAll(`${dataDir}/`, "");
   return new ReleaseError(
     `cannot switch to release ${name}: ${reason}`,
-    `${hint.replace("DATA", dataDir)}; then try again. Nothing was switched, and what is served goes on`,
+    `${hint.replace("DATA", dataDir)}; then try again. The release in use did not change`,
     { cause: error },
   );
 }

@@ -1,18 +1,21 @@
-// transfer-limit.ts: ends a transfer that takes too long or drips: a byte now and then is no progress.
+// transfer-limit.ts: ends a transfer that takes too long or is too slow. An occasional byte does not count as progress.
 //
-// in   the bytes of each chunk that has arrived
-// out  one call with the problem, for the caller's own error
+// in   the number of bytes in each chunk that has arrived
+// out  a call that reports the problem, so that the caller can throw its own error
 
-/** Ten minutes: 150 MB at 2 Mbit/s. */
+/** Default limit for the total time, in milliseconds: ten minutes, enough for 150 MB at 2 Mbit/s. */
 export const TRANSFER_MS = 600_000;
 const WINDOW_MS = 30_000;
-/** 1 KB/s. A drip of a byte every 5 ms is a fifth of it. */
+/**
+ * Minimum number of bytes per window. In the default window, this is 1 KB/s. A sender of one byte every 5 ms reaches
+ * only a fifth of that.
+ */
 const MIN_WINDOW_BYTES = 30_000;
 
 export interface TransferTimes {
-  /** From the request to the last byte. */
+  /** Milliseconds from the request to the last byte. */
   readonly totalMs: number;
-  /** In each window of this length {@link MIN_WINDOW_BYTES} have to arrive. */
+  /** Length of a window in milliseconds. At least {@link MIN_WINDOW_BYTES} must arrive in each window. */
   readonly windowMs?: number | undefined;
 }
 
@@ -23,19 +26,19 @@ export class TransferLimit {
   private window: ReturnType<typeof setInterval> | undefined;
   private bytes = 0;
 
-  /** The total time begins now. */
+  /** Starts measuring the total time. */
   constructor({ totalMs, windowMs = WINDOW_MS }: TransferTimes, onProblem: (problem: string) => void) {
     this.windowMs = windowMs;
     this.onProblem = onProblem;
     this.total = setTimeout(() => onProblem(`took longer than ${totalMs} ms`), totalMs);
   }
 
-  /** The body begins: from now on its speed counts. */
+  /** Starts measuring the speed. Call it when the body begins. */
   startBody(): void {
     this.window = setInterval(() => {
       const { bytes, windowMs } = this;
       if (bytes < MIN_WINDOW_BYTES)
-        this.onProblem(`is too slow: ${bytes} bytes in ${windowMs} ms, ${MIN_WINDOW_BYTES} are the least`);
+        this.onProblem(`is too slow: ${bytes} bytes in ${windowMs} ms, the minimum is ${MIN_WINDOW_BYTES}`);
       this.bytes = 0;
     }, this.windowMs);
   }

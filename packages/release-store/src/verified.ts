@@ -1,24 +1,25 @@
-// verified.ts: which segment files are sound: a mark beside each, for these exact files. They were read in full and
-// verified, or have the hash of what a build wrote, which it verifies before it publishes (publish.ts).
+// verified.ts: marks segment files as sound. A mark is stored next to its file, and is valid only for exactly that
+// file. A marked file was read in full and verified, or has the hash of a segment that a build wrote and verifies
+// before it publishes (publish.ts).
 //
-// in   the stamp (inode, size, time of modification) that a file had before it was read, or after it was written
-// out  the stamps of a release whose files are still those that were verified
-// err  markVerified: errors of node:fs; without a mark a release is verified before it is used
-// why  a mark is of one version of the format: another version's checks may be stricter
+// in   the file's stamp (inode, size, modification time) from before it was read, or from after it was written
+// out  the stamps of a release whose files have not changed since their verification
+// err  markVerified: errors of node:fs; a release without marks is verified before it is used
+// why  A mark is valid only for one version of the segment format, because another version's checks may be stricter.
 
-import { readFileSync, renameSync, rmSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Release, SEGMENT_VERSION } from "@inkling/engine";
+import { type Release, SEGMENT_VERSION, type SegmentKind } from "@inkling/engine";
 import { replaceFile } from "./atomic-file.ts";
 import { fileStamp } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 
-/** For each segment's SHA-256 the stamp of its file. */
+/** File stamps, keyed by the segment's SHA-256. */
 export type Stamps = Readonly<Record<string, string>>;
 
 const markOf = (stamp: string) => `${SEGMENT_VERSION} ${stamp}\n`;
 
-/** @param stamp of the file before it was read, or after it was written */
+/** @param stamp the file's stamp from before it was read, or from after it was written */
 export function markVerified(dataDir: string, sha256: string, stamp: string): void {
   if (!isMarked(dataDir, sha256, stamp)) {
     replaceFile(join(dataDir, DATA_FOLDER.verifiedMark(sha256)), [markOf(stamp)]);
@@ -27,14 +28,14 @@ export function markVerified(dataDir: string, sha256: string, stamp: string): vo
 }
 
 /**
- * Takes the marks of a release away until it is marked again, or {@link resumeMarks}: of a process that dies of touching
- * a file, the next start finds no marks.
+ * Hides a release's marks until the files are marked again or {@link resumeMarks} is called. If touching a file kills
+ * the process, the next start finds no marks.
  */
 export function suspendMarks(dataDir: string, stamps: Stamps): void {
   renameMarks(dataDir, stamps, DATA_FOLDER.verifiedMark, DATA_FOLDER.suspendedMark);
 }
 
-/** Puts them back, but for those that were removed meanwhile. */
+/** Restores the suspended marks, except for marks that were removed in the meantime. */
 export function resumeMarks(dataDir: string, stamps: Stamps): void {
   renameMarks(dataDir, stamps, DATA_FOLDER.suspendedMark, DATA_FOLDER.verifiedMark);
 }
@@ -49,18 +50,18 @@ function renameMarks(
     try {
       renameSync(join(dataDir, from(sha256)), join(dataDir, to(sha256)));
     } catch {
-      // there is none, or the folder cannot be written: then Bun reads its files instead of mapping them
+      // there is no mark, or the folder is not writable
     }
   }
 }
 
-/** Of a file that was found unsound: the next start does not answer from it before it is verified again. */
+/** Removes the mark of a file that was found unsound. The next start then verifies the file before using it. */
 export function removeMark(dataDir: string, sha256: string): void {
   try {
     for (const mark of [DATA_FOLDER.verifiedMark, DATA_FOLDER.suspendedMark])
       rmSync(join(dataDir, mark(sha256)), { force: true });
   } catch {
-    // a folder that cannot be written: the mark remains, and each start verifies behind its answers
+    // the folder is not writable, so the mark remains, and each start verifies the file while already answering
   }
 }
 
@@ -68,11 +69,11 @@ function isMarked(dataDir: string, sha256: string, stamp: string): boolean {
   try {
     return readFileSync(join(dataDir, DATA_FOLDER.verifiedMark(sha256)), "utf8") === markOf(stamp);
   } catch {
-    return false; // there is none, or none that can be read
+    return false; // there is no mark, or it cannot be read
   }
 }
 
-/** The stamps that the files of a release have now. */
+/** The current stamps of the files in a release. */
 export function stampsOf(dataDir: string, { segments }: Pick<Release, "segments">): Stamps {
   const all = Object.values(segments).filter((segment) => segment !== undefined);
   return Object.fromEntries(
@@ -80,13 +81,54 @@ export function stampsOf(dataDir: string, { segments }: Pick<Release, "segments"
   );
 }
 
-/** Has every one of these files its mark? */
+/** Does each of these files have its mark? */
 export function areMarked(dataDir: string, stamps: Stamps): boolean {
   return Object.entries(stamps).every(([sha256, stamp]) => isMarked(dataDir, sha256, stamp));
 }
 
-/** Those of these files that have their marks. */
+/** The files among these that have a mark. */
 export function markedOf(dataDir: string, stamps: Stamps): Stamps {
   const marked = Object.entries(stamps).filter(([sha256, stamp]) => isMarked(dataDir, sha256, stamp));
   return Object.fromEntries(marked);
+}
+
+/**
+ * The segments whose files were changed or replaced after they were verified, according to their stamps. This does not
+ * read them. A server that refuses a file removes its mark, so a file without a mark is compared with the manifest,
+ * which is written after the segments.
+ */
+export function changedSegments(
+  dataDir: string,
+  { name, manifest }: { readonly name: string; readonly manifest: Pick<Release, "segments"> },
+): SegmentKind[] {
+  const kinds = Object.keys(manifest.segments) as SegmentKind[];
+  return kinds.filter((kind) => {
+    const { sha256 } = manifest.segments[kind] ?? {};
+    if (sha256 === undefined) return false;
+    try {
+      const file = join(dataDir, DATA_FOLDER.segmentFile(sha256));
+      const { mtimeMs } = statSync(file);
+      const stamp = markedStamp(dataDir, sha256);
+      if (stamp !== undefined) return stamp !== fileStamp(file);
+      return mtimeMs > statSync(join(dataDir, DATA_FOLDER.releaseFile(name))).mtimeMs;
+    } catch {
+      return false; // a file cannot be inspected; checkFiles reports that
+    }
+  });
+}
+
+/** The stamp in a file's mark, of any version; undefined if there is no mark. */
+function markedStamp(dataDir: string, sha256: string): string | undefined {
+  for (const mark of [DATA_FOLDER.verifiedMark, DATA_FOLDER.suspendedMark]) {
+    try {
+      return (
+        readFileSync(join(dataDir, mark(sha256)), "utf8")
+          .trim()
+          .split(" ")[1] ?? ""
+      );
+    } catch {
+      // there is no such mark
+    }
+  }
+  return undefined;
 }

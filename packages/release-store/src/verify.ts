@@ -1,9 +1,11 @@
-// verify.ts: reads every byte of a release: each segment's size, SHA-256 against the manifest, and all that it holds.
+// verify.ts: reads every byte of a release. Checks the size and the SHA-256 of each segment against the manifest, then
+// its contents.
 //
-// out  a mark for each segment that is sound (verified.ts)
-// cost 0.9 s of CPU with 280 MB of segments: not for the process that answers
-// mem  190 MB, private to the process: a file is read in pieces, then mapped, and what was looked at is the kernel's to drop
-// why  only a file that was read to its end, and has its hash, is mapped: touching one that is cut short kills the process
+// out  a mark for each sound segment (verified.ts)
+// cost 0.9 s of CPU time for 280 MB of segments, so this does not run in the process that answers requests
+// mem  190 MB of private memory. A file is read in pieces and then mapped, so the kernel can drop its pages.
+// why  Only a file that was read to its end and has the right hash is mapped, because touching a truncated one kills
+//      the process.
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -21,50 +23,60 @@ import { messageOf } from "./error-message.ts";
 import { fileStamp, NO_FILE } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { mapFile, readStart } from "./open.ts";
-import { findCurrent, isRetryable, isUnreadable, openManifest, ReleaseError } from "./releases.ts";
+import {
+  findCurrent,
+  findManifest,
+  isRetryable,
+  isUnreadable,
+  openManifest,
+  ReleaseError,
+  releasesBefore,
+  segmentFiles,
+} from "./releases.ts";
 import { hashFile } from "./sha256.ts";
 import { markVerified, removeMark, type Stamps } from "./verified.ts";
 
-/** The problem of one segment, if any. */
+/** The result of checking one segment. */
 interface SegmentVerdict {
   readonly kind: SegmentKind;
   readonly file: string;
   readonly bytes: number;
-  /** The place at fault. */
+  /** What is wrong with the segment; undefined if it is sound. */
   readonly problem?: string;
-  /** It has a problem although its hash is right: another version of Inkling wrote it, for example. */
+  /** The hash is correct, but there is a problem, for example because another version of Inkling wrote the file. */
   readonly isIntact?: true;
-  /** It is sound, but of another kind or size than the manifest says: the manifest is wrong, the file is not. */
+  /** The file is sound, but its kind or size differs from the manifest. The manifest is wrong, not the file. */
   readonly isMisnamed?: true;
-  /** There is no such file. */
+  /** The file does not exist. */
   readonly isGone?: true;
-  /** It could not be read: another try may end differently. */
+  /** The file could not be read. A retry may succeed. */
   readonly isRetryable?: true;
-  /** The disk could not read it. */
+  /** The disk could not read the file. */
   readonly isUnreadable?: true;
 }
 
 type Problem = Omit<SegmentVerdict, "kind" | "file" | "bytes">;
 
 export interface Verification {
-  /** Of all of its files, those that were known included. */
+  /** The stamps of all files in the release, including the known ones. */
   readonly stamps: Stamps;
-  /** Why there is no mark, where none could be written: the next start verifies again. */
+  /** Why a mark could not be written. The next start then verifies the release again. */
   readonly unmarked?: string;
 }
 
-/** @throws SegmentError when header or bounds are wrong; `verify` of the segment reads the rest */
+/** Opens a segment without reading its contents. @throws SegmentError if the header or the bounds are wrong */
 export function openSegmentOf(kind: SegmentKind, bytes: Uint8Array): IpSegment | EmailSegment {
   return kind === "email" ? EmailSegment.open(bytes) : IpSegment.open(bytes, kind);
 }
 
-const NEW_RELEASE = "make a new one with `npx @inkling/cli data update`";
-const OTHER_VERSION_HINT = `another version of Inkling made it: ${NEW_RELEASE}`;
+const OTHER_VERSION_HINT =
+  "another version of Inkling built it: build a new release with `npx @inkling/cli data update`";
 
 /**
- * @param known stamps of files that were verified already: they are not read again
- * @throws ReleaseError when the manifest cannot be read, or a segment is corrupt, missing, or of another version;
- * `isRetryable` when something could not be read
+ * Verifies a release, and marks its sound segments.
+ * @param known stamps of files that were already verified and are not read again
+ * @throws ReleaseError if the manifest cannot be read, or if a segment is corrupt, missing or of another version;
+ *   `isRetryable` if all problems are read errors
  */
 export function verifyRelease(dataDir: string, name: string, known: Stamps = {}): Verification {
   const manifest = openManifest(dataDir, name);
@@ -77,7 +89,7 @@ export function verifyRelease(dataDir: string, name: string, known: Stamps = {})
       known[report.sha256] === stamp ? startProblem(path, kind, report) : findProblem(path, kind, report);
     if (problem.problem !== undefined) return problem;
     try {
-      markVerified(dataDir, report.sha256, stamp); // whatever the others are: another release may have it too
+      markVerified(dataDir, report.sha256, stamp); // even if others are unsound, because other releases may use it
     } catch (error) {
       unmarked ??= messageOf(error);
     }
@@ -93,12 +105,12 @@ export function verifyRelease(dataDir: string, name: string, known: Stamps = {})
   return { stamps, ...(unmarked !== undefined && { unmarked }) };
 }
 
-/** One verdict for each segment of a release. */
+/** @returns one verdict for each segment in a release */
 export function verifySegments(dataDir: string, manifest: Release): SegmentVerdict[] {
   return eachSegment(dataDir, manifest, (kind, report, path) => findProblem(path, kind, report));
 }
 
-/** @param judge given the path of each segment; those that are unsound lose their marks */
+/** Judges each segment, and removes the marks of unsound segments. @param judge checks the segment at a path */
 function eachSegment(
   dataDir: string,
   { segments }: Release,
@@ -121,7 +133,7 @@ export function brokenSegments(dataDir: string, manifest: Release): SegmentVerdi
   return verifySegments(dataDir, manifest).filter(isBroken);
 }
 
-/** Of a file that was verified: it may have been as another kind, or with another size, in another manifest. */
+/** Checks the start of a verified file, because another manifest may name the file with a different kind or size. */
 function startProblem(path: string, kind: SegmentKind, { bytes }: SegmentReport): Problem {
   try {
     checkSegmentStart(readStart(path), bytes, kind);
@@ -145,13 +157,13 @@ function faultOf(error: unknown): Problem {
 function findProblem(path: string, kind: SegmentKind, report: SegmentReport): Problem {
   try {
     const stamp = fileStamp(path);
-    if (stamp === NO_FILE) return { problem: "is not there", isGone: true };
-    if (typeof Bun !== "undefined") Bun.gc(true); // what is left of the segment before
+    if (stamp === NO_FILE) return { problem: "is missing", isGone: true };
+    if (typeof Bun !== "undefined") Bun.gc(true); // frees the memory of the previous segment
     const { sha256, bytes } = hashFile(path);
-    if (fileStamp(path) !== stamp) return { problem: "changed while it was read", isRetryable: true };
+    if (fileStamp(path) !== stamp) return { problem: "changed while it was being read", isRetryable: true };
     const isIntact = sha256 === report.sha256;
     if (bytes !== report.bytes) {
-      const problem = `has ${bytes} bytes, want ${report.bytes}`;
+      const problem = `has ${bytes} bytes instead of ${report.bytes}`;
       return isIntact ? misnamed(problem) : { problem };
     }
     const problems: string[] = [];
@@ -162,7 +174,7 @@ function findProblem(path: string, kind: SegmentKind, report: SegmentReport): Pr
       if (isIntact && error instanceof SegmentError && error.place === "kind") return misnamed(error.message);
       problems.push(messageOf(error));
     }
-    if (!isIntact) problems.push(`SHA-256 is ${sha256.slice(0, 12)}…, not what its name says`);
+    if (!isIntact) problems.push(`SHA-256 is ${sha256.slice(0, 12)}…, which does not match its name`);
     return problems.length === 0 ? {} : { problem: problems.join("; "), ...(isIntact && { isIntact }) };
   } catch (error) {
     return faultOf(error);
@@ -172,40 +184,60 @@ function findProblem(path: string, kind: SegmentKind, report: SegmentReport): Pr
 export const isOfOtherVersion = (broken: readonly SegmentVerdict[]) =>
   broken.length > 0 && broken.every(({ isIntact, isMisnamed }) => isIntact && !isMisnamed);
 
-/** Why a release cannot be used. @param broken the segments of it that have a problem */
+/** Describes why a release cannot be used. @param broken its segments that have a problem */
 export function describeBroken(name: string, broken: readonly SegmentVerdict[]): string {
   const problems = broken.map(({ kind, problem }) => `${kind}: ${problem}`).join("; ");
-  if (isOfOtherVersion(broken)) return `release ${name} was made by another version of Inkling: ${problems}`;
+  if (isOfOtherVersion(broken)) return `release ${name} was built by another version of Inkling: ${problems}`;
   if (broken.every(({ isRetryable }) => isRetryable)) return `release ${name} cannot be read: ${problems}`;
   if (broken.some(({ isMisnamed }) => isMisnamed))
-    return `release ${name} names segments that are not what its manifest says: ${problems}`;
+    return `release ${name} has segments that do not match its manifest: ${problems}`;
   const gone = broken.find(({ isGone }) => isGone);
   return gone === undefined
     ? `release ${name} is corrupt: ${problems}`
-    : `release ${name} is incomplete: its segment ${gone.file} (${gone.kind}) is not there`;
+    : `release ${name} is incomplete: its segment ${gone.file} (${gone.kind}) is missing`;
 }
 
-/** What to do about segments that have a problem: only those that were read, and are damaged, are to be deleted. */
-export function hintFor(broken: readonly SegmentVerdict[]): string {
+const REBUILD_HINT = "run `npx @inkling/cli data update`, which rebuilds the damaged files";
+
+/** @param damageHint what to do if files are damaged */
+export function hintFor(broken: readonly SegmentVerdict[], damageHint = () => REBUILD_HINT): string {
   if (isOfOtherVersion(broken)) return OTHER_VERSION_HINT;
   if (broken.every(({ isRetryable }) => isRetryable))
-    return "check the disk and the memory of this machine, and who may read these files, then try again";
-  const damaged = broken.filter(isDamaged).map(({ file }) => file);
-  return damaged.length === 0
-    ? `go back with \`npx @inkling/cli data rollback\`, or ${NEW_RELEASE}`
-    : `go back with \`npx @inkling/cli data rollback\`, or delete ${damaged.join(", ")} and run \`npx @inkling/cli data update\``;
+    return "check this machine's disk and memory, and the permissions of these files, then try again";
+  return damageHint();
 }
 
-/** It was read, and is not what its name says. */
+/**
+ * What to do about a damaged release. Names a rollback only if there is an intact release to go back to, so this may
+ * read earlier releases in full.
+ * @param broken segments of the release that have a problem
+ */
+export function damageHint(
+  dataDir: string,
+  name: string,
+  broken: readonly Pick<SegmentVerdict, "file">[] = [],
+): string {
+  const intact = releasesBefore(dataDir, name).find((earlier) => {
+    const files = segmentFiles(dataDir, earlier);
+    if (broken.some(({ file }) => files.includes(join(dataDir, file)))) return false;
+    const manifest = findManifest(dataDir, earlier);
+    return manifest !== undefined && brokenSegments(dataDir, manifest).length === 0;
+  });
+  return intact === undefined
+    ? REBUILD_HINT
+    : `${REBUILD_HINT}; until then, \`npx @inkling/cli data rollback\` goes back to ${intact}`;
+}
+
+/** Was the file read, with content that does not match its name? */
 const isDamaged = ({ isIntact, isGone, isRetryable }: SegmentVerdict) => !isIntact && !isGone && !isRetryable;
 
 /**
- * Deletes the segments of the current release with a wrong hash, which a build would reuse. Those of another version of
- * Inkling remain, for a return to it.
+ * Deletes the segments of the current release that have a wrong hash, because a build would reuse them. Segments
+ * written by another version of Inkling remain, so that the operator can return to that version.
  */
 export function dropBrokenSegments(dataDir: string): void {
   const current = findCurrent(dataDir);
-  if (current === undefined) return; // without a manifest a build starts from nothing
+  if (current === undefined) return; // without a manifest, a build reuses nothing
   for (const { file } of brokenSegments(dataDir, current.manifest).filter(isDamaged))
     rmSync(join(dataDir, file), { force: true });
 }

@@ -4,6 +4,7 @@ export type { Geolocation } from "@inkling/contract";
 export type { DataActions, FeedFacts, UpdateState } from "./admin/handler.ts";
 export {
   type DecisionJson,
+  decidedNetwork,
   decisionJson,
   pastDecision,
   type StoredRow,

@@ -1,4 +1,4 @@
-// The running server, over real sockets: what it refuses below HTTP, and how it starts and stops.
+// Tests the running server over real sockets: what it refuses below HTTP, and how it starts and stops.
 
 import { afterAll, afterEach, beforeAll, describe, expect, mock, spyOn, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -45,7 +45,7 @@ afterAll(async () => {
 const PATH = "/v1/ip-intel/reputation/192.0.2.6";
 const REQUEST = `GET ${PATH} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${TOKEN}\r\n`;
 
-/** One connection that remembers what it was told. */
+/** A connection that records what it receives. */
 class Client {
   received = "";
   isClosed = false;
@@ -79,7 +79,7 @@ class Client {
     return this;
   }
 
-  /** Waits for `count` answers, or for the other side to close. */
+  /** Waits for `count` answers, or until the server closes the connection. */
   answers(count = 1): Promise<this> {
     return this.until(({ received, isClosed }) => isClosed || received.split("HTTP/1.1 ").length > count);
   }
@@ -166,7 +166,7 @@ describe("requests", () => {
       "a second request byte by byte": [`${REQUEST}\r\nGET / HTTP/1.1\r\nX: `, "x"],
       "a path byte by byte": ["GET /", "x"],
     } as const;
-    // All at once: it takes Bun 12 s.
+    // All at once, because Bun takes 12 s for each.
     await Promise.all(
       Object.values(slow).map(async ([start, drip]) => {
         const client = new Client().send(start);

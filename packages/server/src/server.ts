@@ -1,14 +1,18 @@
 // server.ts: a running server: the API on one port, the admin listener on another.
 //
-// in   ServerOptions, composed from the settings by the command line
+// in   ServerOptions, which the command line builds from the settings
 // out  RunningServer
-// err  StartError with a hint, one line: a port in use, a folder that cannot be written, a key that cannot be adopted;
+// err  StartError with a one-line hint: a port is in use, a folder is not writable, or a key cannot be adopted;
 //      StoreError
 //
-// Limits, and what enforces them: 8 KiB of request line and headers (Bun's parser: 431); 10 s to send them, also byte by
-// byte (Bun allows a first request 10 s, and a later one idleTimeout; it checks every 4 s, so 12 s were measured);
-// connections (connections.ts). Bodies have no limit here: a stream of a batch may be of any length (batch.ts), and Bun
-// skips a body that is not read. server.test.ts tests them over real sockets.
+// Limits, and what enforces them:
+// - Request line and headers: 8 KiB. Bun's parser returns 431.
+// - Time to send them: 10 s, even if they arrive byte by byte. Bun allows 10 s for a connection's first request, and
+//   idleTimeout for later ones. It checks every 4 s, so tests measured 12 s.
+// - Connections: connections.ts.
+// - Bodies have no limit here. A batch stream may have any length (batch.ts), and Bun skips a body that is not read.
+//
+// server.test.ts tests these limits over real sockets.
 
 import { startPrimary } from "./cluster/primary.ts";
 import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./serving/options.ts";
@@ -23,7 +27,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     return await startPrimary(options, closers);
   } catch (error) {
-    await closeAll(closers, () => {}); // what the start met is what can be acted on
+    await closeAll(closers, () => {}); // only the startup error helps the operator
     throw error;
   }
 }

@@ -1,4 +1,5 @@
-// settings.ts: checks of settings, as its own module: the command line runs them before it loads the server.
+// settings.ts: checks settings. This is a separate module, because the command line checks settings before it loads the
+// server.
 
 export { isWellFormedToken } from "./keys/token.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";

@@ -1,4 +1,5 @@
-// Text and bytes of addresses and networks: the readers agree with each other and with the runtime, and print what they read.
+// Text and bytes of addresses and networks. The readers agree with each other and with the runtime, and print
+// what they read.
 
 import { isIP } from "node:net";
 import { formatIp, IpAddress, parseIp, parseIpBytesInto, parsePrefix } from "@inkling/engine";
@@ -30,7 +31,7 @@ export default function address(): Target {
       if (isRead !== (found !== undefined)) throw new Error(`text and bytes differ: ${JSON.stringify(text)}`);
       if (isRead && formatIp(holder) !== formatIp(found!))
         throw new Error("text and bytes give two addresses");
-      // node:net takes zones, which an address of a client has none of.
+      // node:net accepts zones, which a client's address never has.
       if (!text.includes("%") && (isIP(text) !== 0) !== isRead)
         throw new Error(`node:net differs: ${JSON.stringify(text)}`);
       const network = parsePrefix(text);

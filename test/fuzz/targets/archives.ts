@@ -1,4 +1,4 @@
-// Archives as publishers pack them: at most the limit comes out, or a FeedError.
+// Archives as publishers pack them. Unpacking gives at most the limit, or a FeedError.
 
 import { gzipSync } from "node:zlib";
 import { tar, zip } from "../../../packages/compiler/src/fetch/archive.testing.ts";

@@ -1,7 +1,8 @@
-// Bodies of batches, as JSON, NDJSON and gzip, over a real socket: answers or a problem, never a 5xx, and a line for each line.
+// Batch bodies as JSON, NDJSON and gzip, over a real socket. The server returns answers or a problem, never a
+// 5xx, and a line for each line.
 
 import { gunzipSync, gzipSync } from "node:zlib";
-import { startSmallServer } from "../../harness/small-server.ts";
+import { startSmallServer } from "../../harness/server.ts";
 import type { Target } from "../target.ts";
 
 const PATHS = ["/v1/ip-intel/geolocate", "/v1/ip-intel/reputation", "/v1/user-intel/email"];
@@ -10,7 +11,7 @@ const VALUES = ["81.2.69.142", "8.8.8.8", "::1", "me", "jane@disposable-1.com", 
 
 export default async function batches(): Promise<Target> {
   const { server, origin, keys } = await startSmallServer();
-  // The first byte is path, type and packing.
+  // The first byte encodes path, type and packing.
   const input = (path: number, type: number, isGzip: boolean, body: string) =>
     Buffer.concat([
       Uint8Array.of(path + 4 * type + (isGzip ? 16 : 0)),
@@ -65,7 +66,7 @@ export default async function batches(): Promise<Target> {
         .toString("latin1")
         .split("\n")
         .filter((line) => line.trim() !== "").length;
-      // What is longer than a line may be is one; anything else has its answer.
+      // An input longer than the maximum line is one line. Every other line gets an answer.
       if (answers.length !== sent) throw new Error(`${answers.length} answers to ${sent} lines`);
       return "NDJSON";
     },

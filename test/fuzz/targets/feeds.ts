@@ -1,4 +1,4 @@
-// Files of feeds, each with the parser of any format: entries or a FeedError.
+// Feed files, each with the parser of any format. The result is entries or a FeedError.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ export default function feeds(): Target {
   };
   const samples = readdirSync(FIXTURES).filter((name) => !name.endsWith(".mmdb"));
   return {
-    // The first byte is the format.
+    // The first byte selects the format.
     corpus: samples.map((name) =>
       Buffer.concat([Uint8Array.of(Math.max(0, ownFormat(name))), readFileSync(join(FIXTURES, name))]),
     ),

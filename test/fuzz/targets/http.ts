@@ -1,12 +1,13 @@
-// Bytes that a client sends, over a raw socket: whole responses, no more than requests, no 5xx, and no data without a key.
+// Bytes from a client over a raw socket. The server returns complete responses, no more than requests, no
+// 5xx, and no data without a key.
 
 import { FRAMING } from "../../attack/framing-cases.ts";
 import { converse, responsesIn } from "../../attack/raw-http.ts";
 import { smallCity, smallFlag } from "../../harness/release.ts";
-import { startSmallServer } from "../../harness/small-server.ts";
+import { startSmallServer } from "../../harness/server.ts";
 import type { Target } from "../target.ts";
 
-/** Of the parser, for a first line that names no version of HTTP/1. */
+/** The parser's status for a first line that names no HTTP/1 version. */
 const OTHER_VERSION = 505;
 
 export default async function http(): Promise<Target> {
@@ -36,7 +37,7 @@ export default async function http(): Promise<Target> {
       const received = await converse(server.port, input);
       const responses = responsesIn(received);
       const sent = Buffer.from(input).toString("latin1");
-      const requests = sent.split(/HTTP\/\d/i).length; // one more, for what is no request
+      const requests = sent.split(/HTTP\/\d/i).length; // one more, because invalid bytes also get a response
       if (responses.length > requests)
         throw new Error(`${responses.length} responses to ${requests - 1} requests`);
       for (const { status, body } of responses) {

@@ -1,4 +1,4 @@
-// MMDB files: an MmdbError or an answer.
+// MMDB files. The result is an MmdbError or an answer.
 
 import { CountrySource, GeoSource } from "../../../packages/compiler/src/geo/place-source.ts";
 import { Mmdb, MmdbError } from "../../../packages/compiler/src/mmdb/mmdb.ts";
@@ -11,7 +11,7 @@ import {
 } from "../../../packages/compiler/test/mmdb-fixtures.ts";
 import type { Target } from "../target.ts";
 
-/** The part that refused, or undefined when all could be read. */
+/** Returns the part that refused, or undefined if everything could be read. */
 function refusal(read: () => unknown): string | undefined {
   try {
     read();
@@ -29,10 +29,10 @@ function readAll(bytes: Uint8Array): void {
   for (const at of offsets) db.decode(at);
 }
 
-/** The outcome of one input: the part that refused, or "answered". */
+/** Returns the outcome of one input: the part that refused, or "answered". */
 export function check(input: Uint8Array): string {
   const refused = refusal(() => readAll(input));
-  // Sources refuse by the same rules; what they make of readable damage must not throw anything else.
+  // Sources refuse by the same rules. Readable damage must not make them throw anything else.
   refusal(() => GeoSource.open([input]));
   refusal(() => CountrySource.open([input]));
   return refused ?? "answered";

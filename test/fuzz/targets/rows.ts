@@ -1,4 +1,4 @@
-// CSV, NDJSON and logs that `inkling enrich` reads: no byte is lost, or a BulkError.
+// CSV, NDJSON and logs that `inkling enrich` reads. No byte is lost, or there is a BulkError.
 
 import { Overrides } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
@@ -25,7 +25,7 @@ export default function rows(): Target {
   smallRelease(dataDir, 1);
   const release = openServable(dataDir).name;
   return {
-    // The first byte is the name.
+    // The first byte selects the file name.
     corpus: GOOD.flatMap((text) =>
       [0, 2, 3, 4].map((name) => Buffer.concat([Uint8Array.of(name), Buffer.from(text)])),
     ),

@@ -1,5 +1,5 @@
-// Texts of rulesets: every text is parsed, or refused with a place for each mistake; what was parsed decides about random
-// facts without an exception, and its rules in shadow never change the action.
+// Ruleset texts. Every text is parsed, or refused with a position for each mistake. A parsed ruleset decides
+// about random facts without an exception, and its shadow rules never change the action.
 
 import { FACT_NAMES, STARTER_RULESET } from "@inkling/contract";
 import { assess, type Facts, parseRuleset, RulesetError, runExamples } from "@inkling/engine/assess";
@@ -11,7 +11,7 @@ const GOOD = [
   `on_missing = "deny"\n[thresholds]\nchallenge = 0.2\n[weights]\nproxy = 1\n[facts]\nseats = "number"\ntags = "list"\n[[rule]]\nname = "a"\nwhen = '(facts.seats * 2.0 - 1 > 3 || "x" in facts.tags) && size(email.domain) < 20 ? !ip.shared : has(ip.asn)'\nthen = "deny"\nmode = "live"\n`,
 ];
 
-/** Values of every type, in turn. */
+/** Values of every type, used in turn. */
 const VALUES = [undefined, true, "sign_up", 3.5, ["relay", "x"], "", Number.MAX_VALUE, -1] as const;
 
 export default function rulesets(): Target {

@@ -1,4 +1,5 @@
-// Segment files, half of them with checksums that fit the damage: a SegmentError, or lookups that end without throwing.
+// Segment files, half of them with checksums that match the damage. The result is a SegmentError, or lookups
+// that end without throwing.
 
 import { readFileSync } from "node:fs";
 import {
@@ -23,9 +24,9 @@ const ADDRESSES = ["81.2.69.142", "8.8.8.8", "2001:db9::1", "223.255.255.255"].m
 );
 const HOSTS = ["disposable-1.com", "a.b.disposable-1.com", "gmail.com", "com"];
 
-/** Renews the checksums, one time in two. */
+/** Updates the checksums in half of the cases. */
 function repair(damaged: Uint8Array, random: Random): Uint8Array {
-  const bytes = Uint8Array.from(damaged); // starts where a segment must
+  const bytes = Uint8Array.from(damaged); // aligned as a segment must be
   if (random(2) === 0 || bytes.length < HEADER_BYTES) return bytes;
   const header = new DataView(bytes.buffer);
   header.setBigUint64(16, BigInt(bytes.length), true);

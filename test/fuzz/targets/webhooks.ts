@@ -1,8 +1,10 @@
-// Webhooks: the URL that an admin sends, the decision that an event tells of, and what the receiver answers.
+// Webhooks: the URL that an admin sends, the decision behind an event, and the receiver's response.
 //
-// in   lines: a URL, a visitor's email domain and `ref`, a text of evidence, how the receiver ends; then its answer
-// A URL is refused or taken with the documented problems, and no inner address is contacted. A delivery is sent once,
-// verifies with the package `standardwebhooks`, leaves no connection, and ends in the state that its answer calls for.
+// in   lines: a URL, a visitor's email domain and `ref`, a text of evidence, how the receiver ends; then its
+//      response
+// A URL is refused with the documented problems or accepted, and no inner address is contacted. A delivery is
+// sent once, verifies with the package `standardwebhooks`, leaves no connection, and ends in the state that
+// the response calls for.
 
 import { deepStrictEqual, match } from "node:assert";
 import { BlockList, isIP, type Socket } from "node:net";
@@ -23,12 +25,14 @@ import type { Target } from "../target.ts";
 const EVENT = "assessment.changed";
 const RELEASE = "3c05d22e1399";
 const SECRET = "whsec_AAAA";
-/** Of a URL. */
+/** Codes for a refused URL. */
 const REFUSALS = new Set(["BODY_INVALID", "BODY_TOO_LARGE", "WEBHOOK_URL_REFUSED"]);
-/** For a receiver that never answers. */
+/** Timeout for a receiver that never answers. */
 const TIMEOUT_MS = 150;
 
-/** Addresses that only this host reaches, from a second source: it does not read them as the server does. */
+/**
+ * Addresses that only this host reaches, from a second source that does not parse them as the server does.
+ */
 const INNER = new BlockList();
 for (const range of [
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16 224.0.0.0/4",
@@ -43,7 +47,7 @@ function isInner(host: string): boolean {
   return family !== 0 && INNER.check(host, family === 4 ? "ipv4" : "ipv6");
 }
 
-/** What a name of the attacker's points to. */
+/** Addresses that the attacker's names point to. */
 const NAMES_TO = ["127.0.0.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "::", "fe80::1%lo", "64:ff9b::7f00:1"];
 
 const ENDINGS: Readonly<Record<string, (socket: Socket) => unknown>> = {
@@ -120,14 +124,14 @@ export default async function webhooks(): Promise<Target> {
   const admin = await adminServer();
   const { ask, store, clock } = admin;
   const now = () => clock.now;
-  /** Answers the deliveries of the case under way. */
+  /** Answers the deliveries of the current case. */
   let answer: (socket: Socket) => unknown = () => {};
   const receiver = await startRawReceiver((socket) => answer(socket));
-  /** The last verdict on each domain. */
+  /** The last verdict reported for each domain. */
   const told = new Map<string, boolean>();
   let cases = 0;
 
-  /** @returns what became of the URL */
+  /** @returns what happened to the URL */
   async function checkUrl(url: string): Promise<string> {
     const before = receiver.connections;
     const { status, code, document } = await ask("POST", "webhooks", { url, events: [EVENT] });
@@ -139,9 +143,9 @@ export default async function webhooks(): Promise<Target> {
     if (read === undefined || !/^https?:$/.test(read.protocol)) return "refused";
     const host = hostOf(read);
     if (isTaken && isInner(host)) throw new Error(`the inner address ${host} is taken`);
-    // A public address would be contacted.
+    // A public address would really be contacted.
     if (isIP(host) !== 0 && !isInner(host)) return isTaken ? "of an address" : "refused";
-    // A refused URL may come from a backup. Sending must refuse it as well.
+    // A refused URL may come from a backup, so sending must refuse it as well.
     const address = NAMES_TO[cases % NAMES_TO.length]!;
     const webhook = { id: "whk_0", url: read.href, events: [], allowInner: false, author: "", createdAt: 0 };
     const { outcome, reason = "" } = await send(
@@ -159,7 +163,10 @@ export default async function webhooks(): Promise<Target> {
     return isTaken ? "of a name" : "refused";
   }
 
-  /** Tells of one decision. @returns what became of the delivery */
+  /**
+   * Reports one decision.
+   * @returns what happened to the delivery
+   */
   async function checkDelivery(visitor: string, text: string, answered: string): Promise<string> {
     receiver.received.length = 0;
     const before = receiver.connections;
@@ -188,7 +195,7 @@ export default async function webhooks(): Promise<Target> {
     return deliveries[0].last_attempt.outcome;
   }
 
-  /** As a server does, until the attempt has ended. */
+  /** Delivers as a server does, until the attempt has ended. */
   async function deliver(verdicts: readonly EmailVerdict[]): Promise<void> {
     const current = { name: String(cases), manifest: { id: RELEASE, missing: [] } } as never;
     const events = new WebhookEvents({
@@ -246,7 +253,7 @@ export default async function webhooks(): Promise<Target> {
   };
 }
 
-/** What a decision keeps of a visitor. A name or `ref` that assessments refuse is left out. */
+/** The parts of a visitor that a decision keeps. Leaves out a name or `ref` that assessments refuse. */
 function visitorOf(line: string): { readonly domain: string; readonly ref: string | null } {
   const [name = "", ...words] = line.split(" ");
   const ref = words.join(" ");
@@ -266,10 +273,10 @@ interface DeliveryDocument {
   };
 }
 
-/** It repeats nothing that the receiver has sent. */
-const REASON = /^(the receiver returned \d+|there was no answer within|the connection failed: \w+$)/;
+/** Reasons that may be stored. They repeat nothing that the receiver has sent. */
+const REASON = /^(the receiver returned \d+|the receiver did not respond within|the connection failed: \w+$)/;
 
-/** @throws AssertionError for a state that the answer does not call for */
+/** @throws AssertionError for a state that the response does not call for */
 function checkState(
   { state, attempts, next_attempt_at, last_attempt }: DeliveryDocument,
   disabledAt: string | null,

@@ -1,4 +1,4 @@
-// @inkling/client in a page, in a real Chromium, against a real server: as packages/client/README.md describes,
+// @inkling/client in a page, in a real Chromium, against a real server: as packages/client/MIDDLEWARE.md describes,
 // and from another origin.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -8,22 +8,22 @@ import { launchBrowser, openPage } from "../../harness/browser.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { installClient } from "../../harness/published-packages.ts";
 import { SMALL_NETWORK, smallCity, smallDomain, temporaryFolder } from "../../harness/release.ts";
-import { type SmallServer, startSmallServer } from "../../harness/small-server.ts";
+import { type SmallServer, startSmallServer } from "../../harness/server.ts";
 
 const project = temporaryFolder();
 const BUILT = join(project, "node_modules/@inkling/client/dist");
 const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
 const closers: (() => Promise<unknown>)[] = [];
-/** What went wrong in any page. */
+/** Faults in any page. */
 const faults: string[] = [];
 let inkling: SmallServer;
 let browser: Browser;
-/** Origin of the application. */
+/** The application's origin. */
 let site: string;
-/** The requests to its /inkling, and their statuses. */
+/** The requests to its /inkling path, with their statuses. */
 const passed: { request: string; authorization: string | null; status: number }[] = [];
 
-/** Looks up one value of each kind, and many; shows the results. The URL's fragment configures it. */
+/** Looks up one value of each kind and then many, and shows the results. The URL's fragment configures it. */
 const PAGE_SCRIPT = `
 import { denies, Inkling, InklingError, Unavailable } from "/client/index.js";
 
@@ -67,12 +67,14 @@ show("away", [nothing instanceof Unavailable, denies(nothing, (it) => it.is_abus
 show("done", true);
 `;
 
-/** The pages' policy: their own origin only. */
+/** The pages' policy: scripts only from their own origin. */
 const CONTENT_SECURITY_POLICY = "default-src 'none'; script-src 'self'; connect-src *";
 
 const FILE = /^\/client\/([\w-]+\.js)$/;
 
-/** A site with pages; /inkling adds the key for users who are logged in; /open passes on the page's own key. */
+/**
+ * A site with pages. /inkling adds the key for users who are logged in; /open passes the page's own key on.
+ */
 async function answer(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   if (pathname === "/") {
@@ -133,7 +135,7 @@ const VALUES = {
   many: Array.from({ length: 250 }, (_, i) => (i === 7 ? "nonsense" : `81.2.${69 + (i % 2)}.${i}`)),
 };
 
-/** Runs the page to its end. */
+/** Opens the page and waits until its script has finished. */
 async function pageWith(options: { url: string; key: string | null; clockMs?: number }): Promise<Page> {
   const isOurs = (origin: string) => origin === site || origin === inkling.origin;
   const page = await openPage(browser, {}, faults, isOurs);

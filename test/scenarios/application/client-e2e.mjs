@@ -1,8 +1,10 @@
-// client-e2e.mjs: @inkling/client as an application has it, on the runtime that runs this, against a real server.
+// client-e2e.mjs: runs @inkling/client as an application does, on the runtime that runs this file, against a
+// real server.
 //
-// in   one argument: JSON of { url, sandbox, live, paced, addresses, emails }: keys, and values to look up with the first
-// out  one line of JSON: the client's results
-// note copied beside an installed package by client.test.ts
+// in   one argument: JSON of { url, sandbox, live, paced, addresses, emails }: keys, and values to look up
+//      with the first key
+// out  a line of JSON: the client's results
+// note client.test.ts copies this file beside an installed package.
 
 import { Inkling, InklingError, Unavailable } from "@inkling/client";
 import { fakeInkling } from "@inkling/client/testing";
@@ -10,7 +12,7 @@ import { fakeInkling } from "@inkling/client/testing";
 const { url, sandbox, live, paced, addresses, emails } = JSON.parse(process.argv[2]);
 const inkling = new Inkling({ url, key: sandbox, retries: 0 });
 
-/** An answer, or the members of an error. */
+/** Returns an answer, or an error's members. */
 async function outcome(work) {
   try {
     return { answer: (await work) ?? null };
@@ -46,7 +48,7 @@ const checked = await outcome(
   inkling.email("jane@mx-disposable.example", { checks: ["mx"], evidence: true }),
 );
 
-/** The code and the verdict of a lookup that is unavailable. */
+/** Returns the code and the verdict of an unavailable lookup. */
 async function unavailableBy(onUnavailable, ip, options) {
   const { verdict, error } = await new Inkling({ url, key: live, onUnavailable }).reputation(ip, options);
   return { code: error.code, verdict };

@@ -1,4 +1,4 @@
-"""The Python client by the cases of client-e2e.mjs: the same argument, the same line of JSON, no fakes."""
+"""Runs the Python client through the cases of client-e2e.mjs: same argument, same line of JSON, no fakes."""
 
 import json
 import sys

@@ -1,11 +1,11 @@
-// @inkling/client/testing beside the server whose sandbox it stands for: every row, as lookups and as batches.
+// Compares @inkling/client/testing with the server whose sandbox it replaces: every row, as lookups and as batches.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type BatchOptions, Inkling, InklingError } from "@inkling/client";
 import { SANDBOX_CHECKS } from "@inkling/contract";
 import { fakeInkling } from "../../../packages/client/src/testing/index.ts";
 import { SANDBOX } from "../../../packages/client/src/testing/sandbox-answers.ts";
-import { type SmallServer, startSmallServer } from "../../harness/small-server.ts";
+import { type SmallServer, startSmallServer } from "../../harness/server.ts";
 
 let small: SmallServer;
 let real: Inkling;
@@ -55,7 +55,7 @@ const EMAILS = [
   ],
 ];
 
-/** An answer with the version of its data, or the members of an error. */
+/** Returns an answer with its data state, or an error's members. */
 async function outcome(work: Promise<object | undefined>): Promise<unknown> {
   try {
     const answer = await work;

@@ -1,5 +1,6 @@
-// @inkling/client as an application gets it: packed, installed, on Node and on Bun, against a real server; and the Python
-// client by the same cases. packages/client/src and packages/python/test have the detailed tests, with faulty servers.
+// @inkling/client as an application gets it: packed, installed, on Node and on Bun, against a real server.
+// The Python client runs the same cases. packages/client/src and packages/python/test have the detailed
+// tests, with faulty servers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,24 +14,25 @@ import { fetch } from "../../harness/checked-fetch.ts";
 import { freePort } from "../../harness/ports.ts";
 import { CLIENT, installClient, run } from "../../harness/published-packages.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../harness/release.ts";
-import type { Ports } from "../../harness/server-process.ts";
+import { ServerProgram } from "../../harness/server-program.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const README = readFileSync(join(CLIENT, "README.md"), "utf8");
-/** Its examples in TypeScript. */
-const blocks = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
+const MIDDLEWARE = readFileSync(join(CLIENT, "MIDDLEWARE.md"), "utf8");
+/** Examples in TypeScript on both pages. */
+const blocks = [...`${README}\n${MIDDLEWARE}`.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
 const NODE = Bun.which("node")!;
 const PYTHON = Bun.which("python3");
 
 const EVERYTHING: NewKey = parseNewKey({ name: "test", rate: 0 }, Date.now());
 const tokens = { sandbox: "", live: "", paced: "" };
 
-/** A folder with the package installed in it, as npm would. */
+/** A folder in which the package is installed as npm would install it. */
 const project = temporaryFolder();
 const children: Bun.Subprocess[] = [];
 let packed: readonly string[] = [];
 let url = "";
-let server: Bun.Subprocess<"ignore", "pipe", "inherit">;
+let server: ServerProgram;
 
 async function startServer(): Promise<void> {
   const dataDir = temporaryFolder();
@@ -45,23 +47,13 @@ async function startServer(): Promise<void> {
     tokens[name] = (await store.createKey({ ...EVERYTHING, ...over })).token;
   }
   await store.close();
-  const options = JSON.stringify({ dataDir, databaseUrl, rate: 1_000, burst: 1_000, mode: "up" });
-  server = Bun.spawn([process.execPath, join(import.meta.dir, "../../harness/server-process.ts"), options], {
-    stdout: "pipe",
-    stderr: "inherit",
+  server = new ServerProgram({
+    command: "up",
+    dataDir,
+    env: { INKLING_RATE: "1000", INKLING_BURST: "1000", INKLING_WORKERS: "1" },
   });
-  children.push(server);
-  const { port } = JSON.parse(await firstLine(server.stdout)) as Ports;
-  url = `http://127.0.0.1:${port}`;
-}
-
-async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
-  let text = "";
-  for await (const piece of stream.pipeThrough(new TextDecoderStream() as never) as AsyncIterable<string>) {
-    text += piece;
-    if (text.includes("\n")) break;
-  }
-  return text.split("\n")[0]!;
+  await server.ready();
+  url = `http://127.0.0.1:${server.port}`;
 }
 
 beforeAll(async () => {
@@ -72,13 +64,13 @@ afterAll(() => {
 });
 
 describe("the package", () => {
-  test("holds what was built, its README and its licence, and nothing else", () => {
+  test("holds what was built, its pages and its licence, and nothing else", () => {
     const modules = new Bun.Glob("**/*.ts").scanSync(join(CLIENT, "src"));
     const built = [...modules]
       .filter((name) => !name.endsWith(".test.ts"))
       .map((name) => name.replace(/\.ts$/, ""))
       .flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
-    expect(packed).toEqual([...built, "LICENSE", "README.md", "package.json"].sort());
+    expect(packed).toEqual([...built, "LICENSE", "MIDDLEWARE.md", "README.md", "package.json"].sort());
   });
 
   test("bundles the fake only where it is imported", async () => {
@@ -100,7 +92,7 @@ describe("the package", () => {
   test.each([
     ["nodenext", "nodenext"],
     ["esnext", "bundler"],
-  ])("has types, which the README's examples use: %s", async (module, moduleResolution) => {
+  ])("has types, which the pages' examples use: %s", async (module, moduleResolution) => {
     expect(blocks.length).toBeGreaterThan(3);
     blocks.forEach((text, i) => {
       writeFileSync(join(project, `readme-${i}.ts`), text);
@@ -180,7 +172,7 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
     },
   );
 
-  // An unknown place is no error here.
+  // An unknown place is not an error in the client.
   test.each(
     SANDBOX_PROBLEMS.filter(({ code }) => code !== "IP_ADDRESS_NOT_FOUND").map(
       (row) => [row.code, row] as const,
@@ -281,8 +273,8 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
   });
 });
 
-describe("the README's sign-up", () => {
-  const guard = /^```js\n([\s\S]*?)^```$/m.exec(README)?.[1] ?? "";
+describe("the middleware page's sign-up", () => {
+  const guard = /^```js\n([\s\S]*?)^```$/m.exec(MIDDLEWARE)?.[1] ?? "";
   let own: Bun.Subprocess;
   let signup = "";
   beforeAll(async () => {
@@ -321,13 +313,12 @@ describe("the README's sign-up", () => {
   test.each(rows)("%s", async (_, email, from, status) => {
     const [got, text] = await send(email, from);
     expect(got).toBe(status);
-    expect(README).toContain(text); // as printed in the README
+    expect(MIDDLEWARE).toContain(text); // as the page shows it
   });
 
-  // The last test of this file: it stops the server.
+  // This must be the file's last test, because it stops the server.
   test("accepts every sign-up while the service is unavailable", async () => {
-    server.kill();
-    await server.exited;
+    await server.kill();
     expect((await send("jane@disposable.example", "192.0.2.7"))[0]).toBe(201);
   });
 });

@@ -1,7 +1,7 @@
-// examples.test.ts: every example, run on Node against a real server with a small release: the output in its README, and its
-// behaviour when Inkling is unavailable.
+// examples.test.ts: runs every example on Node against a real server with a small release. Checks the output
+// in its README, and its behaviour when Inkling is unavailable.
 //
-// note each folder of examples/ has a row in EXAMPLES; a folder without one fails
+// note Each folder of examples/ has a row in EXAMPLES; a folder without a row fails.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import {
   smallRelease,
   temporaryFolder,
 } from "../../harness/release.ts";
-import { type SmallServer, startSmallServer } from "../../harness/small-server.ts";
+import { type SmallServer, startSmallServer } from "../../harness/server.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const FOLDER = join(ROOT, "examples");
@@ -30,14 +30,14 @@ const EXAMPLES: Readonly<Record<string, () => void>> = {
 };
 const NODE = Bun.which("node")!;
 const DAY_MS = 86_400_000;
-/** Where the READMEs have their example listen. */
+/** Where the examples in the READMEs listen. */
 const README_ORIGIN = "http://127.0.0.1:3000";
 /** No service has port 2, and only root could listen there. */
 const NOWHERE = "http://127.0.0.1:2";
-/** The address in the network that the small release has data for. */
+/** An address in the network that the small release has data for. */
 const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
 
-/** The examples with the packed client installed above them, as npm would. */
+/** The examples, with the packed client installed in their parent folder as npm would install it. */
 const project = temporaryFolder();
 const children: Bun.Subprocess[] = [];
 let inkling: SmallServer;
@@ -57,7 +57,10 @@ afterAll(async () => {
 
 const readmeOf = (name: string) => readFileSync(join(FOLDER, name, "README.md"), "utf8");
 
-/** Starts an example's server with the sandbox key, or as `environment` sets it. @returns its origin, as it prints it */
+/**
+ * Starts an example's server with the sandbox key, unless `environment` sets another.
+ * @returns its origin, which the server prints
+ */
 async function startExample(name: string, environment: Readonly<Record<string, string>> = {}) {
   const child = Bun.spawn([NODE, "server.mjs"], {
     cwd: join(project, name),
@@ -80,7 +83,7 @@ async function post(url: string, body: unknown, from?: string) {
   return [response.status, (await response.json()) as Record<string, unknown>] as const;
 }
 
-/** Runs the README's curl commands, and compares what they print with the line below each. */
+/** Runs the README's curl commands, and compares their output with the line below each. */
 async function runReadme(name: string, origin: string): Promise<void> {
   const commands = [...readmeOf(name).matchAll(/^\$ curl (.*)\n(.*)$/gm)];
   expect(commands.length).toBeGreaterThanOrEqual(3);

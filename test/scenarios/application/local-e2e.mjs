@@ -1,8 +1,9 @@
-// local-e2e.mjs: @inkling/local as an application has it, on the runtime that runs this.
+// local-e2e.mjs: runs @inkling/local as an application does, on the runtime that runs this file.
 //
-// in   one argument: JSON of a scenario's name and its options; lines on standard input, where the scenario takes any
-// out  lines of JSON; ends by itself
-// note copied beside installed packages by local.test.ts
+// in   one argument: JSON of a scenario's name and options; lines on standard input, if the scenario reads
+//      any
+// out  lines of JSON; the process exits by itself
+// note local.test.ts copies this file beside installed packages.
 
 import { createInterface } from "node:readline";
 import { createLocal, InklingError } from "@inkling/local";
@@ -16,7 +17,7 @@ const failure = (error) => {
   return { code, status: httpStatus, message, hint };
 };
 
-/** What ends a batch whose source waits for ever. */
+/** Returns what ends a batch whose source waits forever. */
 async function untilStopped(local) {
   const stopper = new AbortController();
   async function* waiting() {
@@ -35,7 +36,10 @@ async function untilStopped(local) {
 }
 
 const SCENARIOS = {
-  /** Every request, in each way that there is. Not closed: nothing keeps the process alive. */
+  /**
+   * Makes every request in every available way. Does not close the instance, because nothing keeps the
+   * process alive.
+   */
   async answers({ options, requests }) {
     const local = await createLocal(options);
     const bytes = requests.map(({ lookup, value, extras }) => {
@@ -68,7 +72,7 @@ const SCENARIOS = {
     print({ bytes, objects, many, batch, data, release: local.release, stopped });
   },
 
-  /** Lookups until standard input ends; reports each new city and each refused release. */
+  /** Looks up until standard input ends. Reports each new city and each refused release. */
   async swaps({ options, ip }) {
     const counts = { lookups: 0, mixed: 0, failed: 0 };
     const local = await createLocal({
@@ -99,7 +103,7 @@ const SCENARIOS = {
       await new Promise((resolve) => setTimeout(resolve, 3));
     }
     await local.close();
-    await local.close(); // as often as one likes
+    await local.close(); // may be called repeatedly
     let afterwards;
     try {
       local.geolocateBytes(ip);
@@ -109,7 +113,7 @@ const SCENARIOS = {
     print({ ...counts, afterwards });
   },
 
-  /** A decision about each visitor on standard input; reports each refused ruleset. */
+  /** Decides about each visitor on standard input. Reports each refused ruleset. */
   async decides({ options }) {
     const local = await createLocal({ ...options, onError: ({ message }) => print({ refused: message }) });
     print({ ready: true });
@@ -120,7 +124,7 @@ const SCENARIOS = {
     await local.close();
   },
 
-  /** Fails itself whenever a release is taken. */
+  /** Throws its own error whenever a new release is used. */
   async throws({ options }) {
     process.on("uncaughtException", (error) => print({ uncaught: error.message }));
     const local = await createLocal({
@@ -135,7 +139,7 @@ const SCENARIOS = {
     await local.close();
   },
 
-  /** On Bun: the second release can be mapped at the third try. */
+  /** On Bun only: mapping the second release succeeds at the third attempt. */
   async mapsLater({ options }) {
     const tries = [];
     const { mmap } = Bun;
@@ -153,7 +157,7 @@ const SCENARIOS = {
     await local.close();
   },
 
-  /** Why each of these options cannot be used. */
+  /** Reports why each of these options cannot be used. */
   async fails({ all }) {
     const found = [];
     for (const options of all) {

@@ -1,4 +1,5 @@
-// @inkling/local as an application gets it: packed, installed, on Node and on Bun, beside the recorded answers of a server.
+// @inkling/local as an application gets it: packed, installed, on Node and on Bun. Its answers are compared
+// with a server's recorded answers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,17 +17,17 @@ const RUNTIMES = [
   ["Node", Bun.which("node")!],
   ["Bun", process.execPath],
 ] as const;
-/** A channel is looked at every two to three seconds; the rest is for a slow machine. */
+/** The channel is polled every two to three seconds. The rest is for slow machines. */
 const LONGEST_WAIT_MS = 60_000;
 const IP = SMALL_NETWORK.replace("0/24", "7");
 
-/** With the packages installed in it, as npm would. */
+/** A folder in which the packages are installed as npm would install them. */
 const project = temporaryFolder();
-/** Data folders of the contract's servers: `serve` and `up`. */
+/** Data folders of the contract test's servers: `serve` and `up`. */
 const contract = temporaryFolder();
 const children: Bun.Subprocess[] = [];
 
-/** An error of the application's, as it prints it. */
+/** An application's error, as the application prints it. */
 interface Failure {
   readonly code: string;
   readonly status: number;
@@ -34,7 +35,7 @@ interface Failure {
   readonly hint: string;
 }
 
-/** What the scenario "answers" prints. */
+/** The output of the scenario "answers". */
 interface Answered {
   readonly bytes: readonly (string | null | Failure)[];
   readonly objects: readonly (object | null)[];
@@ -71,7 +72,7 @@ class Application {
     this.read = this.readLines();
   }
 
-  /** The first line after those that were waited for with these members. */
+  /** Waits for a line with these members, and drops all lines up to it. */
   async line(isWanted: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
     for (const end = performance.now() + LONGEST_WAIT_MS; ; ) {
       const found = this.lines.findIndex(isWanted);
@@ -82,7 +83,7 @@ class Application {
     }
   }
 
-  /** Its last line, when it has ended by itself. */
+  /** Waits until it exits by itself, and returns its last line. */
   async end(): Promise<Record<string, unknown>> {
     this.child.stdin.end();
     await this.read;
@@ -111,7 +112,7 @@ async function buildContractData(): Promise<void> {
     },
   );
   children.push(child);
-  for await (const _ of child.stdout) break; // its servers have started
+  for await (const _ of child.stdout) break; // its servers are running
   child.stdin.end();
   await child.exited;
 }
@@ -124,7 +125,7 @@ afterAll(() => {
   for (const child of children) child.kill();
 });
 
-/** Lookups of one value that were recorded of a server without overrides, and their responses. */
+/** Recorded lookups of one value on a server without overrides, with their responses. */
 function recorded(server: "serve" | "up"): { request: LocalRequest; status: number; body: string }[] {
   const text = brotliDecompressSync(readFileSync(RECORDED)).toString().trimEnd();
   const seen = new Set<string>();
@@ -357,7 +358,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
 
     await publish(9, "when = this version has no such thing");
     const { refused } = await app.line((line) => "refused" in line);
-    expect(refused).toContain("ruleset 9 of the channel cannot be evaluated here");
+    expect(refused).toContain("cannot evaluate the channel's ruleset 9");
     expect(await decide(app)).toMatchObject({ action: "deny", ruleset: 8 });
     await app.end();
 
@@ -428,7 +429,7 @@ test.concurrent("on Bun, where files are mapped, tries a release again that coul
     message: expect.stringContaining("EMFILE: too many open files"),
     hint: expect.stringContaining("inkling data status"),
   });
-  const next = await app.line(() => true); // the reason is reported once
+  const next = await app.line(() => true); // the reason is reported only once
   expect(next.release).toBe(requireCurrentName(data));
   const [first, second, third] = next.tries as [number, number, number];
   expect(second - first).toBeGreaterThan(1_000);
@@ -436,7 +437,7 @@ test.concurrent("on Bun, where files are mapped, tries a release again that coul
   await app.end();
 });
 
-/** Makes a release current whose geo segment has one wrong byte. */
+/** Puts a release with one wrong byte in its geo segment into use. */
 function putDamaged(data: string, n: number): void {
   const elsewhere = temporaryFolder();
   const { files } = smallRelease(elsewhere, n);

@@ -1,7 +1,7 @@
-// maxmind-sdk.mjs: MaxMind's own SDK, under Node, with its `host` option; started by maxmind-sdk.test.ts.
+// maxmind-sdk.mjs: runs MaxMind's own SDK on Node with its `host` option. maxmind-sdk.test.ts starts it.
 //
 // in   one argument: JSON of { host, key }
-// out  one line of JSON: what each call gave, or the code and status of its error
+// out  a line of JSON: the result of each call, or its error's code and status
 
 import { WebServiceClient } from "@maxmind/geoip2-node";
 

@@ -1,4 +1,5 @@
-// MaxMind's SDK, as it is on npm, against a server: it speaks HTTPS alone, so that a proxy with a certificate stands between.
+// MaxMind's SDK from npm, unchanged, against a server. The SDK supports only HTTPS, so a proxy with a
+// certificate stands between them.
 
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -6,7 +7,7 @@ import { join } from "node:path";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { withPrograms } from "../../harness/programs.ts";
 import { temporaryFolder } from "../../harness/release.ts";
-import { startSmallServer } from "../../harness/small-server.ts";
+import { startSmallServer } from "../../harness/server.ts";
 
 const name = "@maxmind/geoip2-node locates addresses, and has its own errors";
 

@@ -1,11 +1,11 @@
-// packaged.test.ts: what users install: the npm packages, and the executable. Nothing of the clone is in their way.
+// packaged.test.ts: what users install: the npm packages and the executable, away from the clone's files.
 
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { FEEDS } from "@inkling/compiler/feeds";
 import { startRegistry } from "../../harness/npm-registry.ts";
-import { Program, walk, walkFirstStart } from "../../harness/packaged-program.ts";
+import { PackagedProgram, walk, walkFirstStart } from "../../harness/packaged-program.ts";
 import {
   archiveOf,
   executableFolder,
@@ -40,7 +40,7 @@ describe("each published package", () => {
       for (const file of ["LICENSE", "README.md"]) expect(files).toContain(join(folder, file));
       expect(readFileSync(join(folder, "LICENSE"), "utf8")).toBe(readFileSync(join(ROOT, "LICENSE"), "utf8"));
       expect(files.filter((path) => /\.test\.|\.tsbuildinfo$/.test(path))).toEqual([]);
-      // What is named exists, and what is depended on can be installed: no package of ours that is not published.
+      // Every named file exists, and every dependency can be installed: none is an unpublished package of ours.
       const named = JSON.stringify([manifest.exports, manifest.bin ?? {}]);
       const targets = [...named.matchAll(/:"(\.\/[^"]+)"/g)].map(([, path]) => path!);
       const missing = targets.filter((path) => !existsSync(join(folder, path)));
@@ -98,8 +98,8 @@ describe("@inkling/cli as npm installs it", () => {
     command = await installCli(temporaryFolder());
   });
 
-  test("has all that it starts and serves", () => walk(new Program([command])));
-  test.if(FULL)("builds the first data from the seeds", () => walkFirstStart(new Program([command])));
+  test("has all that it starts and serves", () => walk(new PackagedProgram([command])));
+  test.if(FULL)("builds the first data from the seeds", () => walkFirstStart(new PackagedProgram([command])));
 });
 
 describe("the executable", () => {
@@ -109,7 +109,7 @@ describe("the executable", () => {
   });
   const inkling = () => join(folder, "inkling");
 
-  test("has all that it starts and serves", () => walk(new Program([inkling()])));
+  test("has all that it starts and serves", () => walk(new PackagedProgram([inkling()])));
   test("needs neither Node nor Bun", () => {
     const { stdout } = Bun.spawnSync([inkling(), "doctor", "--json"], {
       cwd: temporaryFolder(),
@@ -121,11 +121,11 @@ describe("the executable", () => {
   });
   test("names nothing of this clone", () => expect(readFileSync(inkling()).includes(ROOT)).toBe(false));
   test("names itself in hints, not npm", async () => {
-    const { err, code } = await new Program([inkling()]).run(["data", "status"]);
+    const { err, code } = await new PackagedProgram([inkling()]).run(["data", "status"]);
     expect([code, err]).toEqual([1, expect.stringContaining("`inkling data update`")]);
   });
   test("speaks of no clone in its help", async () => {
-    const help = await new Program([inkling()]).output(["--help"]);
+    const help = await new PackagedProgram([inkling()]).output(["--help"]);
     expect(help).toEndWith("see `inkling config`.");
   });
   test("has the seeds, licences and notices beside it", () => {
@@ -143,7 +143,9 @@ describe("the executable", () => {
     ])
       expect([line, text.includes(line)]).toEqual([line, true]);
   });
-  test.if(FULL)("builds the first data from the seeds", () => walkFirstStart(new Program([inkling()])));
+  test.if(FULL)("builds the first data from the seeds", () =>
+    walkFirstStart(new PackagedProgram([inkling()])),
+  );
 });
 
 describe.if(FULL)("npm, with a registry of this machine", () => {
@@ -163,12 +165,12 @@ describe.if(FULL)("npm, with a registry of this machine", () => {
         "--no-fund",
       ];
       await run(["npm", "install", ...options, ...PUBLIC.map((name) => `@inkling/${name}`)], project);
-      // Bun for other platforms alone.
+      // Only Bun for other platforms is missing.
       expect([...registry.missing].filter((name) => !name.startsWith("@oven/bun-"))).toEqual([]);
       expect((await run(["npx", "@inkling/cli", "--version"], project)).trim()).toBe("0.1.0");
       const imports = "await import('@inkling/client'); await import('@inkling/local')";
       await run(["node", "--input-type=module", "-e", imports], project);
-      await walkFirstStart(new Program(["npx", "@inkling/cli"], project));
+      await walkFirstStart(new PackagedProgram(["npx", "@inkling/cli"], project));
     } finally {
       registry.stop();
     }

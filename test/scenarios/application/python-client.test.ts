@@ -1,5 +1,5 @@
-// The Python client: its own tests pass, its README's example prints what it shows.
-// test/scenarios/application/client.test.ts runs it against the cases of the TypeScript client.
+// The Python client: its own tests pass, and its README's example prints the output that the README shows.
+// test/scenarios/application/client.test.ts runs it with the TypeScript client's cases.
 
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { withPrograms } from "../../harness/programs.ts";
 import { run } from "../../harness/published-packages.ts";
 import { temporaryFolder } from "../../harness/release.ts";
-import { startSmallServer } from "../../harness/small-server.ts";
+import { startSmallServer } from "../../harness/server.ts";
 
 const PYTHON = resolve(import.meta.dir, "../../../packages/python");
 const README = readFileSync(join(PYTHON, "README.md"), "utf8");

@@ -1,30 +1,30 @@
-// apart-hosts.ts: a group of servers, each in a network namespace of its own, with a link that delays and loses between
-// them and PostgreSQL, and is cut in the end; started by apart-hosts.test.ts in a mount and a network namespace.
+// apart-hosts.ts: a group of servers, each in its own network namespace. Between them and PostgreSQL is a
+// link that delays and loses packets, and is cut in the end. apart-hosts.test.ts starts it in a mount and a
+// network namespace.
 //
 // in   one argument: seconds of the load
-// out  one line of JSON: Seen
-// note netem makes the link slow where the kernel has it, otherwise a proxy at the database's end of it
+// out  a line of JSON: Seen
+// note If the kernel has netem, it makes the link slow. Otherwise a proxy at the database's end does.
 
-import { join } from "node:path";
 import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
-import { FLAG_ADDRESS } from "../../harness/group-host.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { randomWords } from "../../harness/random.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
-import type { Ports } from "../../harness/server-process.ts";
+import { SMALL_NETWORK } from "../../harness/release.ts";
+import { FLAG_ADDRESS } from "../../harness/server.ts";
+import { ServerProgram } from "../../harness/server-program.ts";
 import { TcpProxy } from "../../harness/tcp-proxy.ts";
 import { until } from "../../harness/until.ts";
 import { load, mostAboveRate } from "./demand.ts";
 
 export interface Seen {
   readonly link: "netem" | "proxy";
-  /** Most lookups above the rate in any window. */
+  /** Maximum number of lookups above the rate in any window. */
   readonly most: number;
   readonly allowed: number;
   readonly refused: number;
   readonly failed: number;
-  /** Hosts that the override reached, and the revocation. */
+  /** Number of hosts that the override reached, and that the revocation reached. */
   readonly overridden: number;
   readonly revoked: number;
 }
@@ -41,7 +41,10 @@ function run(...command: string[]): void {
   if (!success) throw new Error(`${command.join(" ")}: ${stderr}`);
 }
 
-/** A namespace and the link to it. @returns the command before those that run in it, and both addresses */
+/**
+ * Creates a namespace and the link to it.
+ * @returns the command prefix for commands in the namespace, and both addresses
+ */
 function makeNamespace(i: number) {
   const [name, here, there] = [`host${i}`, `10.77.${i}.1`, `10.77.${i}.2`];
   const inside = ["ip", "netns", "exec", name];
@@ -66,24 +69,21 @@ async function startHost(i: number, postgres: Postgres, url: string) {
   const words = randomWords(i);
   const random = () => words() / 2 ** 32;
   if (!hasNetem) proxy.slowness = { delayMs: DELAY_MS / 2, loss: LOSS_PERCENT / 100, random };
-  const dataDir = temporaryFolder();
-  smallRelease(dataDir, 1);
-  const databaseUrl = url.replace(`127.0.0.1:${postgres.port}`, `${here}:${proxy.port}`);
-  const options = { dataDir, databaseUrl, host: there };
-  const script = join(import.meta.dir, "../../harness/server-process.ts");
-  const child = Bun.spawn([...inside, process.execPath, script, JSON.stringify(options)], {
-    stdio: ["ignore", "pipe", "inherit"],
+  const server = new ServerProgram({
+    host: there,
+    prefix: inside,
+    env: {
+      INKLING_HOST: there,
+      INKLING_DATABASE_URL: url.replace(`127.0.0.1:${postgres.port}`, `${here}:${proxy.port}`),
+      INKLING_WORKERS: "1",
+    },
   });
-  const { value } = await child.stdout.getReader().read();
-  const { port } = JSON.parse(new TextDecoder().decode(value)) as Ports;
-  const get = (path: string, token: string) =>
-    fetch(`http://${there}:${port}/v1/ip-intel/${path}/${ADDRESS}`, {
-      headers: { Authorization: `Bearer ${token}` },
-    });
+  await server.until("it listened", () => server.events("listening").length > 0);
+  const get = (path: string, token: string) => server.get(`/v1/ip-intel/${path}/${ADDRESS}`, token);
   const isAbuser = async (token: string) =>
     ((await (await get("reputation", token)).json()) as { is_abuser?: boolean }).is_abuser === true;
   return {
-    child,
+    server,
     proxy,
     hasNetem,
     isAbuser,
@@ -105,7 +105,7 @@ async function main(seconds: number): Promise<Seen> {
       for (const { status } of hosts) await until(async () => (await status(free.token)) === 200);
       const { allowed, refused, failed } = await load({
         seconds,
-        // Uneven, four times the limit in all, and another host has the most after each 3 seconds.
+        // Uneven, and four times the limit in total. Every 3 seconds, another host gets the most.
         rates: (second) => hosts.map((_, i) => [280, 80, 40][(i + Math.floor(second / 3)) % HOSTS]!),
         lookUp: (host) => hosts[host]!.status(limited.token),
         onSecond: (second) => {
@@ -127,7 +127,7 @@ async function main(seconds: number): Promise<Seen> {
         revoked: hosts.length,
       };
     } finally {
-      for (const { child } of hosts) child.kill("SIGKILL");
+      for (const { server } of hosts) server.child.kill("SIGKILL");
       await store.close();
     }
   } finally {

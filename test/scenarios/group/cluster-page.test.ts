@@ -1,5 +1,6 @@
-// cluster-page.test.ts: docs/cluster.md on one machine, by its own commands: three servers, keys, overrides, a roll-out, and
-// the database and a server killed. Only the data is not built: small releases stand for it.
+// cluster-page.test.ts: docs/cluster.md on one machine, with the page's own commands: three servers, keys,
+// overrides, a roll-out, and the database and a server killed. Only the data is not built; small releases
+// replace it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -21,10 +22,10 @@ const home = temporaryFolder();
 const folder = join(home, "group");
 let postgres: Postgres;
 let shell: Shell;
-/** Ports of the servers but for their last digit. */
+/** The servers' ports without their last digit. */
 let ports: { readonly api: string; readonly admin: string };
 
-/** A shell that a user would type into: with job control, and one command after the other. */
+/** A shell as a user would use it: with job control, and one command after the other. */
 class Shell {
   private readonly child: Bun.Subprocess<"pipe", "pipe", "pipe">;
   private readonly reader;
@@ -43,7 +44,7 @@ class Shell {
     this.reader = this.child.stdout.getReader();
   }
 
-  /** @returns what it prints, its errors included */
+  /** @returns its output, including errors */
   async run(commands: string): Promise<string> {
     const end = `end ${++this.count}`;
     this.child.stdin.write(`{\n${commands}\n} 2>&1; echo; echo "${end}"\n`);
@@ -60,19 +61,19 @@ class Shell {
   }
 
   async stop(): Promise<void> {
-    // Without a terminal jobs have no group: each server ends after its launcher.
+    // Without a terminal, jobs have no process group: each server exits after its launcher.
     await this.run("kill -9 $(jobs -p) || true");
     this.child.kill();
   }
 }
 
-/** A block of the page, with ports and database of this test. */
+/** A code block of the page, with this test's ports and database. */
 const block = (n: number, address: string) =>
   BLOCKS[n]!.replaceAll(/\b820(?=[$\d])/g, ports.api)
     .replaceAll(/\b821(?=[$\d])/g, ports.admin)
     .replace(/postgres:\/\/\S+/, address);
 
-/** A block whose build is a small release. */
+/** A code block in which a small release replaces the build. */
 function built(n: number, release: number, address: string): string {
   const text = block(n, address);
   if (!BUILD.test(text)) throw new Error("no step builds the data");

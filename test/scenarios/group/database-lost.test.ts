@@ -1,5 +1,5 @@
-// database-lost.test.ts: a database that is lost, that goes back to an earlier state, or that cannot be written, under running
-// servers: what stays in force, what is said, and the commands that end it.
+// database-lost.test.ts: a database that is lost, goes back to an earlier state, or becomes read-only under
+// running servers. Tests what remains active, what is reported, and which commands resolve it.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -10,9 +10,9 @@ import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
 import { MAIN } from "../../harness/bundled-program.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
-import { MainProcess } from "../../harness/main-process.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { GEOLOCATE, SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { ServerProgram } from "../../harness/server-program.ts";
 import { until } from "../../harness/until.ts";
 
 const cleanUps: (() => unknown)[] = [];
@@ -32,9 +32,9 @@ const OVERRIDE = {
   expiresAt: undefined,
 } as const;
 
-async function startServer(dataDir: string, env: Record<string, string> = {}): Promise<MainProcess> {
-  const main = new MainProcess({ dataDir, env });
-  cleanUps.push(() => main.end());
+async function startServer(dataDir: string, env: Record<string, string> = {}): Promise<ServerProgram> {
+  const main = new ServerProgram({ dataDir, env });
+  cleanUps.push(() => main.kill());
   await main.ready();
   return main;
 }
@@ -52,7 +52,7 @@ async function inkling(dataDir: string, args: readonly string[], env: Record<str
   return { exitCode: await child.exited, out, err };
 }
 
-const warningsOf = async ({ port }: MainProcess) => {
+const warningsOf = async ({ port }: ServerProgram) => {
   const response = await fetch(`http://127.0.0.1:${port}/readyz`);
   const { warnings = [] } = (await response.json()) as { warnings?: string[] };
   return { status: response.status, warnings };
@@ -64,7 +64,7 @@ function folder(): string {
   return dataDir;
 }
 
-/** Two keys and one rotated, then a copy of the database; then both revoked keys are revoked. */
+/** Creates three keys. `copyThenEnd` copies the database, then revokes one key and rotates another. */
 async function revokedAfterCopy(address: string, copy: () => Promise<void>) {
   const store = await openStore(address);
   cleanUps.push(() => store.close());
@@ -86,9 +86,9 @@ async function revokedAfterCopy(address: string, copy: () => Promise<void>) {
   };
 }
 
-/** What every server must do after the database went back, and after the confirmation. */
+/** What every server must do after the database went back, and after the operator confirmed that. */
 async function expectKept(
-  main: MainProcess,
+  main: ServerProgram,
   env: Record<string, string>,
   { kept, revoked, rotated }: Awaited<ReturnType<typeof revokedAfterCopy>>,
 ) {
@@ -106,11 +106,11 @@ async function expectKept(
   const { status, warnings } = await warningsOf(main);
   expect([status, warnings.join()]).toEqual([
     200,
-    expect.stringContaining("went back to an earlier state: 1"),
+    expect.stringContaining("reverted to an earlier state: 1"),
   ]);
   expect(await main.metric("inkling_database_went_back")).toBe(1);
   const state = await inkling(main.dataDir, ["database", "status"], env);
-  expect(state.out).toContain(`stay revoked: ${revoked.key.id}.`);
+  expect(state.out).toContain(`remain revoked: ${revoked.key.id}.`);
   const doctor = JSON.parse((await inkling(main.dataDir, ["doctor", "--json"], env)).out) as {
     checks: { check: string; state: string }[];
   };
@@ -122,7 +122,7 @@ async function expectKept(
   expect(main.events("database-confirmed")).toHaveLength(1);
   expect(await main.metric("inkling_database_went_back")).toBe(0);
   const after = await inkling(main.dataDir, ["database", "status"], env);
-  expect(after.out).toContain("is as the servers of this data folder know it");
+  expect(after.out).toContain("matches the data folder's copies");
   const trail = JSON.parse((await inkling(main.dataDir, ["override", "audit", "--json"], env)).out) as {
     action: string;
   }[];
@@ -170,7 +170,7 @@ describe("a database that went back to an earlier state", () => {
       await until(async () => (await main.status(GEOLOCATE, setUp.revoked.token)) === 401);
       await until(async () => (await main.status(GEOLOCATE, late.token)) === 200);
     }
-    // What a server knows is in its file before its snapshot is in force.
+    // A server writes what it has learned to its file before it applies its snapshot.
     stopped.child.kill("SIGTERM");
     await stopped.child.exited;
     await sql.begin(async (tx) => {
@@ -183,6 +183,102 @@ describe("a database that went back to an earlier state", () => {
     await expectKept(running, env, setUp);
     await until(async () => (await again.status(GEOLOCATE, setUp.revoked.token)) === 200);
   });
+});
+
+test("a backup restored on purpose: no alarm, unless it makes a revoked key valid again", async () => {
+  const dataDir = folder();
+  const store = await openStore(`sqlite://${join(dataDir, "inkling.db")}`);
+  cleanUps.push(() => store.close());
+  const make = async (name: string) => store.createKey(parseNewKey({ name }, 0));
+  const [before, after] = [await make("revoked before"), await make("revoked after")];
+  await store.revokeKey(before.key.id, ADA);
+  const main = await startServer(dataDir);
+  expect(await inkling(dataDir, ["backup", "x.backup"])).toMatchObject({ exitCode: 0 });
+  const restore = async (late: { readonly token: string }) => {
+    await until(async () => (await main.status(GEOLOCATE, late.token)) === 200);
+    expect(await inkling(dataDir, ["restore", "x.backup", "--force"])).toMatchObject({ exitCode: 0 });
+    await until(async () => (await main.status(GEOLOCATE, late.token)) === 401);
+  };
+  await restore(await make("made after the backup"));
+  const status = async () => (await inkling(dataDir, ["database", "status"])).out;
+  expect(await status()).toContain("matches the data folder's copies");
+  expect([main.events("database-went-back"), (await warningsOf(main)).warnings]).toEqual([[], []]);
+
+  await store.revokeKey(after.key.id, ADA);
+  await until(async () => (await main.status(GEOLOCATE, after.token)) === 401);
+  await restore(await make("also made after the backup"));
+  await until(async () => (await warningsOf(main)).warnings.join().includes("1 key revoked since then"));
+  expect(await main.status(GEOLOCATE, after.token)).toBe(401);
+  expect(main.events("database-went-back")).toMatchObject([{ revocations_kept: 1 }]);
+  expect(await status()).toMatch(
+    /audit entry (\d+) is missing; the newest entry is \d+\. These keys were revoked since then, and remain revoked: key_\w+\. /,
+  );
+  expect(await status()).toContain(after.key.id);
+  expect(await status()).not.toContain(before.key.id);
+  expect(await inkling(dataDir, ["database", "confirm"])).toMatchObject({ exitCode: 0 });
+  await until(async () => (await main.status(GEOLOCATE, after.token)) === 200);
+});
+
+test("a file that is lost under a running server: commands create no other, and name the ways back", async () => {
+  const dataDir = folder();
+  const file = join(dataDir, "inkling.db");
+  const store = await openStore(`sqlite://${file}`);
+  const [shop, leaked] = [
+    await store.createKey(parseNewKey({ name: "shop" }, 0)),
+    await store.createKey(parseNewKey({ name: "leaked" }, 0)),
+  ];
+  await store.close();
+  const main = await startServer(dataDir);
+  await until(() => existsSync(join(dataDir, "keys.json")));
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+
+  await until(async () => (await warningsOf(main)).warnings.join().includes("the database file is missing"));
+  expect(main.events("database-away")).toMatchObject([{ hint: expect.stringContaining("database adopt") }]);
+  const refused = {
+    exitCode: 1,
+    err: expect.stringMatching(/the database was lost: .*\nhint: .*restore.*adopt/),
+  };
+  for (const command of [
+    ["database", "status"],
+    ["keys", "list"],
+    ["keys", "create"],
+    ["admin", "token", "rotate"],
+    ["override", "add", ADDRESS, "--flag", `${smallFlag(1)}=false`, "--note", "office"],
+  ])
+    expect([command, await inkling(dataDir, command)]).toEqual([command, expect.objectContaining(refused)]);
+  const doctor = await inkling(dataDir, ["doctor"]);
+  expect(doctor.exitCode).toBe(1);
+  expect(doctor.out).toMatch(/^problem {2}database: the database was lost: .*\n +-> .*restore.*adopt/m);
+  expect(doctor.out).not.toMatch(/^ok +database history/m);
+  const rolledBack = await inkling(dataDir, [
+    "data",
+    "rollback",
+    readFileSync(join(dataDir, "current"), "utf8").trim(),
+  ]);
+  expect(rolledBack).toMatchObject({ exitCode: 0, err: expect.stringContaining("the audit entry is kept") });
+  const revoked = await inkling(dataDir, ["keys", "revoke", leaked.key.id]);
+  expect(revoked).toMatchObject({ exitCode: 0, out: expect.stringContaining("on the running server") });
+  await until(async () => (await main.status(GEOLOCATE, leaked.token)) === 401);
+  const status = await inkling(dataDir, ["database", "status"]);
+  expect(status).toMatchObject(refused);
+  expect(status.out).toMatch(/^The database is missing\. 2 keys and 0 overrides apply only from the copies/);
+  expect(status.out).toContain(shop.key.id);
+  expect(status.out).toContain(`The revocation of ${leaked.key.id} by `);
+  expect([existsSync(file), await main.status(GEOLOCATE, shop.token)]).toEqual([false, 200]);
+
+  expect(await inkling(dataDir, ["database", "adopt"])).toMatchObject({ exitCode: 0 });
+  await until(async () => (await warningsOf(main)).warnings.length === 0);
+  expect(await main.status(GEOLOCATE, shop.token)).toBe(200);
+  expect(await main.status(GEOLOCATE, leaked.token)).toBe(401);
+  const { token } = JSON.parse((await inkling(dataDir, ["keys", "create", "--json"])).out) as {
+    token: string;
+  };
+  await until(async () => (await main.status(GEOLOCATE, token)) === 200);
+  expect(await main.status(GEOLOCATE, shop.token)).toBe(200);
+  const after = await openStore(`sqlite://${file}`);
+  cleanUps.push(() => after.close());
+  const { items } = await after.overrides.audit({ limit: 10 });
+  expect(items.map(({ action }) => action)).toContain("release-pinned");
 });
 
 test("a lost database: what applies from the copies is listed, adopted with its ids, and can be changed again", async () => {
@@ -201,7 +297,7 @@ test("a lost database: what applies from the copies is listed, adopted with its 
   for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
 
   const main = await startServer(dataDir);
-  await until(async () => (await warningsOf(main)).warnings.join().includes("2 keys and 1 overrides"));
+  await until(async () => (await warningsOf(main)).warnings.join().includes("2 keys and 1 override "));
   expect((await warningsOf(main)).warnings.join()).toContain("inkling database adopt");
   expect(main.events("chosen-key-not-made")).toHaveLength(1);
   expect(await main.status(GEOLOCATE, token)).toBe(200);
@@ -214,7 +310,7 @@ test("a lost database: what applies from the copies is listed, adopted with its 
   const adopted = await inkling(dataDir, ["database", "adopt"]);
   expect(adopted).toMatchObject({
     exitCode: 0,
-    out: expect.stringContaining("Wrote 2 keys and 1 override "),
+    out: expect.stringMatching(/^Wrote 2 keys and 1 override .*\n\n.*Only a backup restores admin tokens, /),
   });
   await until(async () => (await warningsOf(main)).warnings.length === 0);
   expect((await origins("keys")).get(key.id)).toBe("database");
@@ -255,15 +351,17 @@ describe("a database that cannot be written", () => {
     await other.unsafe("BEGIN IMMEDIATE");
 
     const command = await inkling(dataDir, ["keys", "revoke", revoked.key.id]);
-    expect(command.out).toContain("on the running server; not stored yet");
+    expect(command.out).toContain("on the running server, but not in the database yet");
     expect(command.exitCode).toBe(0);
     await until(async () => (await main.status(GEOLOCATE, revoked.token)) === 401);
     expect(await main.status(GEOLOCATE, kept.token)).toBe(200);
     expect(main.events("key-revoked-here").map(({ key }) => key)).toEqual([revoked.key.id]);
     expect(await main.metric("inkling_revocations_unstored")).toBe(1);
-    expect((await warningsOf(main)).warnings.join()).toContain("1 revoked keys are not stored yet");
+    expect((await warningsOf(main)).warnings.join()).toContain("not stored yet: 1 revoked key,");
+    const doctor = await inkling(dataDir, ["doctor"]);
+    expect(doctor.out).toMatch(/^problem {2}database: .*it is not writable: .*locked.*\n +-> .*fuser -v/m);
 
-    await main.end();
+    await main.kill();
     const second = await startServer(dataDir, env);
     const statuses = async () => [
       await second.status(GEOLOCATE, revoked.token),
@@ -298,8 +396,11 @@ describe("a database that cannot be written", () => {
     const revoked = await inkling(dataDir, ["keys", "revoke", key.id]);
     expect(revoked).toMatchObject({
       exitCode: 1,
-      out: expect.stringContaining("No running server of this data folder"),
+      out: expect.stringContaining("no server has confirmed it yet"),
     });
+    const waiting = await inkling(dataDir, ["database", "status"]);
+    expect(waiting.out).toContain(`The revocation of ${key.id}`);
+    expect(waiting.out).toContain("is waiting for a server of this data folder to confirm it");
     const second = await startServer(dataDir, env);
     expect(await second.status(GEOLOCATE, token)).toBe(401);
     await other.unsafe("ROLLBACK");

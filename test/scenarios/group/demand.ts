@@ -1,11 +1,11 @@
-// demand.ts: paced lookups at several hosts at once, and whether the allowed ones keep a limit.
+// demand.ts: sends paced lookups to several hosts at once, and checks whether the allowed lookups keep a limit.
 //
-// When a host decided is only known to lie between sending and receiving. A window counts a lookup when both lie in it:
-// what exceeds the limit then did so in any case.
+// The time of a host's decision is known only to lie between sending and receiving. A window counts a lookup
+// only if both times are in the window. If a window then exceeds the limit, the limit was certainly broken.
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
-/** In ms since the load began. */
+/** Milliseconds since the load began. */
 export interface Allowed {
   readonly sent: number;
   readonly received: number;
@@ -15,24 +15,27 @@ export interface Loaded {
   readonly seconds: number;
   readonly allowed: readonly Allowed[];
   readonly refused: number;
-  /** Neither 200 nor 429, or no answer. */
+  /** Lookups with another status than 200 and 429, or without an answer. */
   readonly failed: number;
-  /** By second and host: lookups that were sent. */
+  /** Number of lookups sent, by second and host. */
   readonly demand: readonly (readonly number[])[];
 }
 
 export interface Schedule {
   readonly seconds: number;
-  /** Lookups a second at each host, by the second. */
+  /** Lookups per second at each host, as a function of the second. */
   readonly rates: (second: number) => readonly number[];
-  /** One lookup. @returns its status */
+  /**
+   * Sends one lookup.
+   * @returns its status
+   */
   readonly lookUp: (host: number) => Promise<number>;
-  /** Called at the beginning of each second. */
+  /** Called at the start of each second. */
   readonly onSecond?: (second: number) => void;
 }
 
 const TICK_MS = 5;
-/** Further lookups at a host that does not answer are not sent. */
+/** Maximum lookups in flight at a host that does not answer; further lookups are not sent. */
 const IN_FLIGHT = 48;
 
 export async function load({ seconds, rates, lookUp, onSecond }: Schedule): Promise<Loaded> {
@@ -77,7 +80,10 @@ export async function load({ seconds, rates, lookUp, onSecond }: Schedule): Prom
 
 const STEP_MS = 10;
 
-/** The most lookups above `rate` times its length in any window: at most the burst, when the limit is kept. */
+/**
+ * Returns the maximum number of lookups above `rate` times the window's length, over all windows. If the
+ * limit was kept, that is at most the burst.
+ */
 export function mostAboveRate(allowed: readonly Allowed[], rate: number): number {
   const last = Math.max(0, ...allowed.map(({ received }) => received));
   const bins = Math.ceil(last / STEP_MS) + 1;
@@ -99,8 +105,8 @@ export function mostAboveRate(allowed: readonly Allowed[], rate: number): number
 }
 
 /**
- * Lookups that a limit leaves, of those that were sent.
- * @param share what each host may allow alone in this second: nothing of the rate remains for later then
+ * Returns how many of the sent lookups a limit allows.
+ * @param share what each host may allow on its own in this second; then nothing of the rate is kept for later
  */
 export function usable(
   { demand }: Loaded,

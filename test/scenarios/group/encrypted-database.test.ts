@@ -1,4 +1,5 @@
-// The connection to PostgreSQL with TLS, as docs/configuration.md has it, and what `inkling doctor` says of one without.
+// The TLS connection to PostgreSQL as docs/configuration.md describes it, and what `inkling doctor` says
+// about a connection without TLS.
 
 import { afterAll, expect, test } from "bun:test";
 import { openStore, type Store } from "@inkling/server";
@@ -34,7 +35,7 @@ withPrograms(
     WHERE application_name = 'inkling'`;
     expect(ssl).toBe(true);
 
-    // Another name than the certificate's; an issuer that nobody named.
+    // The certificate is for another name; its issuer is not trusted.
     expect(openStore(verified.replace("localhost", "127.0.0.1"))).rejects.toThrow(/altnames/);
     expect(openStore(`${url}?sslmode=verify-full`)).rejects.toThrow(/self.signed/);
   },
@@ -42,7 +43,7 @@ withPrograms(
 
 test.each([
   ["postgres://u@db.internal/inkling", "note", "sslmode=disable to db.internal"],
-  ["postgres://u@db.internal/inkling?sslmode=require", "note", "any server is trusted"],
+  ["postgres://u@db.internal/inkling?sslmode=require", "note", "the server's identity is not checked"],
   ["postgres://u@db.internal/inkling?sslmode=verify-full", "ok", "sslmode=verify-full"],
   ["postgres://u@localhost/inkling", "ok", "on this machine"],
   ["sqlite://inkling.db", "ok", "SQLite"],

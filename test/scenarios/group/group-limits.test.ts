@@ -1,4 +1,5 @@
-// group-limits.test.ts: several servers on one PostgreSQL keep one rate and one quota together, also without the database.
+// group-limits.test.ts: several servers with one PostgreSQL keep one rate and one quota together, even
+// without the database.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SQL } from "bun";
@@ -7,8 +8,8 @@ import type { LeaseWish } from "../../../packages/server/src/leases/group.ts";
 import { LeaseTables } from "../../../packages/server/src/leases/tables.ts";
 import type { ServerOptions } from "../../../packages/server/src/server.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
-import { startGroupHost } from "../../harness/group-host.ts";
 import { Postgres } from "../../harness/postgres.ts";
+import { startGroupHost } from "../../harness/server.ts";
 import { TcpProxy } from "../../harness/tcp-proxy.ts";
 import { until } from "../../harness/until.ts";
 
@@ -63,7 +64,7 @@ test.concurrent.each([1, 2])(
   },
 );
 
-// Alone: a process that is busy for longer than a host may be silent would be a second cut.
+// Runs alone. If its process were busy for longer than a host may be silent, that would be a second cut.
 test("a rate of three servers is never exceeded, and used: with the database, without it, and again with it", async () => {
   const url = await postgres.freshDatabase();
   const rate = 100;
@@ -98,7 +99,7 @@ test("a rate of three servers is never exceeded, and used: with the database, wi
   await load(() => allowed > before + 200);
   expect(await hosts[0]!.metric("inkling_group_away")).toBe(1);
   for (const { events } of hosts)
-    expect(events("group-away")).toMatchObject([{ effect: "each key has its limit / hosts" }]);
+    expect(events("group-away")).toMatchObject([{ effect: "this host may use 1/hosts of each limit" }]);
   proxy.mend();
   await load(() => hosts.every(({ events }) => events("group-back").length === 1));
   const after = allowed;
@@ -122,7 +123,7 @@ test("a key can be used as soon as it is in force, and a server that stops leave
   await until(async () => (await hosts[0]!.metric("inkling_group_hosts")) === 1);
 });
 
-/** What a host that has nothing wants of a key with this burst, which does not refill while a test runs. */
+/** The request of a host without tokens for a key with this burst, which does not refill during a test. */
 const wishFor = (keyId: string, burst: number, want: number): LeaseWish => ({
   keyId,
   isInUse: true,
@@ -142,7 +143,7 @@ test("hosts that exchange the same keys at once, in any order: none waits in a r
   const [burst, keys] = [60, Array.from({ length: 40 }, (_, i) => `key_${i}`)];
   const given = new Map<string, number>();
   const failures: unknown[] = [];
-  // Each host adds to what it has: 10 of each key.
+  // Each host takes more in steps: 10 of each key.
   const take = async (host: LeaseTables, order: readonly string[]) => {
     const held = new Map<string, number>();
     for (let round = 0; round < 10; round++) {
@@ -163,8 +164,8 @@ test("hosts that exchange the same keys at once, in any order: none waits in a r
   expect(failures).toEqual([]);
   for (const keyId of keys) expect(given.get(keyId)).toBeGreaterThan(0);
   expect(Math.max(...given.values())).toBeLessThanOrEqual(burst);
-  // What is left is there still, for one that asks when no other does. Hosts that were silent for two seconds, as on a slow
-  // machine, may have used a millionth of a token on their own: then one fewer is given.
+  // The rest is still available to a host that asks alone. Hosts that were silent for two seconds, as on a
+  // slow machine, may have used a millionth of a token on their own. Then one token fewer is granted.
   const { grants } = await new LeaseTables(await openTables(url), "last").exchange({
     confirmed: undefined,
     wishes: keys.map((keyId) => wishFor(keyId, burst, burst)),
@@ -201,7 +202,7 @@ test("an exchange is a statement that reads and one that writes, and one more of
   expect((await host.exchange(one)).grants).toMatchObject([{ rate: { grant: 1 } }]);
   expect(sent.splice(0)).toEqual(["read", "write"]);
   meanwhile = () => other.exchange({ ...one, wishes: [wishFor("key_a", 10, 6)] });
-  // Of 10 tokens 9 are gone by then.
+  // 9 of 10 tokens are used by then.
   expect((await host.exchange({ ...one, wishes: [wishFor("key_a", 10, 9)] })).grants).toMatchObject([
     { rate: { grant: 1 } },
   ]);
@@ -232,5 +233,5 @@ test.concurrent("a row that somebody keeps locked: the exchange fails within sec
 test.concurrent("the log of a host that never reached the database: no share", async () => {
   const { events } = await host("postgres://nobody@127.0.0.1:1/nothing");
   await until(() => events("group-away").length > 0);
-  expect(events("group-away")).toMatchObject([{ effect: "keys have no share here yet" }]);
+  expect(events("group-away")).toMatchObject([{ effect: "this host has no share of any key's limits yet" }]);
 });

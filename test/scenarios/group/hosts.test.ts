@@ -1,4 +1,4 @@
-// hosts.test.ts: the hosts of a group as `inkling hosts`, the admin API and `inkling doctor` show them.
+// hosts.test.ts: a group's hosts as `inkling hosts`, the admin API and `inkling doctor` show them.
 
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { hostname } from "node:os";
@@ -92,7 +92,7 @@ test("each host reports version, release, load, leases, readiness; a stopped one
   expect(of(empty.name)).toMatchObject({
     state: "not-ready",
     release: null,
-    reasons: ["no release of data is loaded"],
+    reasons: ["no data release is loaded"],
   });
 
   const response = await fetch(`http://127.0.0.1:${idle.server.adminPort}/admin/v1/hosts`, {
@@ -103,15 +103,15 @@ test("each host reports version, release, load, leases, readiness; a stopped one
   expect(document.hosts.map(({ name }) => name)).toEqual(all.map(({ name }) => name));
   const { out } = await inkling(url, "hosts");
   expect(out).toMatch(new RegExp(`${idle.name} +ready +9\\.9\\.9 `));
-  expect(out).toContain(`\n${empty.name}: no release of data is loaded\n`);
+  expect(out).toContain(`\n${empty.name}: no data release is loaded\n`);
   expect(await doctor(url)).toMatchObject({
     state: "problem",
-    found: `3 use the database, of versions 0.0.0, 9.9.9; ${empty.name}: not ready (no release of data is loaded)`,
+    found: `3 use the database, of versions 0.0.0, 9.9.9; ${empty.name}: not ready (no data release is loaded)`,
   });
 
   await empty.server.stop();
   expect((await hosts(url)).map(({ name }) => name)).not.toContain(empty.name);
-  // One that is killed leaves its row as it was.
+  // A killed host leaves its row unchanged.
   const sql = new SQL(url, { max: 1 });
   cleanUps.push(() => sql.close());
   const leave = (seconds: number) => sql`INSERT INTO inkling_hosts (id, confirmed_at, hosts, alone_ms, report)
@@ -196,7 +196,7 @@ test("with SQLite, and with a database that no host uses, the reason is given", 
   const alone = await runHere(["hosts"], { cwd: temporaryFolder() });
   expect(alone).toMatchObject({ code: 1, out: "" });
   expect(alone.err).toContain(
-    "the database is SQLite, which one host uses\nhint: a group of hosts shares a PostgreSQL",
+    "the database is SQLite, which only one host can use\nhint: a group of hosts needs a shared PostgreSQL database",
   );
   const url = await postgres.freshDatabase();
   expect(await inkling(url, "hosts")).toMatchObject({

@@ -1,15 +1,15 @@
-// pgbouncer.test.ts: several servers behind PgBouncer in transaction mode, where it is installed: nothing depends on a
-// connection that stays the same.
+// pgbouncer.test.ts: several servers behind PgBouncer in transaction mode, if it is installed. Nothing may
+// depend on keeping the same connection.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
 import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
-import { FLAG_ADDRESS, startGroupHost } from "../../harness/group-host.ts";
 import { HAS_PGBOUNCER, startPgBouncer } from "../../harness/pgbouncer.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { temporaryFolder } from "../../harness/release.ts";
+import { FLAG_ADDRESS, startGroupHost } from "../../harness/server.ts";
 import { until } from "../../harness/until.ts";
 
 const behindPgBouncer = HAS_PGBOUNCER
@@ -27,13 +27,13 @@ afterAll(async () => {
   await postgres?.close();
 });
 
-/** Hosts on a new database, all behind one pooler. */
+/** Starts hosts with a new database, all behind one pooler. */
 async function hostsBehind(count: number, server = postgres) {
   const direct = await server.freshDatabase();
   const pooler = await startPgBouncer(server.port, POOL_SIZE);
   cleanUps.push(() => pooler.stop());
   const url = direct.replace(`:${server.port}/`, `:${pooler.port}/`);
-  // At once: they make the tables together.
+  // All start at once, so they create the tables together.
   const hosts = await Promise.all(Array.from({ length: count }, () => startGroupHost(url)));
   for (const { server } of hosts) cleanUps.push(() => server.stop());
   const store = await openStore(direct);
@@ -78,7 +78,7 @@ behindPgBouncer("a quota and a rate of three servers are used, and not exceeded;
   const quota = 300;
   const { key, token } = await store.createKey(parseNewKey({ name: "shop", quota }, 0));
   for (const { status } of hosts) await until(async () => (await status(token)) !== 401);
-  const first = hosts.length; // of those until now
+  const first = hosts.length; // the hosts so far
   let allowed = first;
   let spent = 0;
   await until(async () => {

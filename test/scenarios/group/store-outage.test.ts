@@ -1,4 +1,4 @@
-// store-outage.test.ts: the database unavailable, silent or shared, and processes that are killed.
+// store-outage.test.ts: a database that is unavailable, silent or shared, and processes that are killed.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -12,11 +12,9 @@ import { liveKeys } from "../../../packages/server/src/keys/live-keys.ts";
 import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorder.ts";
 import { StoreError } from "../../../packages/server/src/store/error.ts";
 import { openStore, type Store } from "../../../packages/server/src/store/store.ts";
-import { fetch } from "../../harness/checked-fetch.ts";
-import { MainProcess } from "../../harness/main-process.ts";
 import { POSTGRES_PASSWORD, Postgres } from "../../harness/postgres.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
-import type { Ports } from "../../harness/server-process.ts";
+import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { ServerProgram } from "../../harness/server-program.ts";
 import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";
 import type { Report } from "./store-process.ts";
@@ -49,7 +47,7 @@ async function stored(store: Store, keyId: string): Promise<number> {
   return entries.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Everything a server does with the store, as traffic with one key. */
+/** Everything that a server does with the store, as traffic with one key. */
 async function traffic(store: Store, token: string, intervalMs = 10) {
   const keyring = new Keyring();
   const loader = liveKeys({ store, keyring, refreshMs: intervalMs });
@@ -107,7 +105,7 @@ describe("PostgreSQL in the middle of traffic", () => {
       sequence: 1,
       entries: [{ keyId: key.id, day: "2026-06-01", lookup: "email" as const, count: 5 }],
     };
-    // Answers are held back from the moment COMMIT passes through.
+    // Answers are held back from the moment that COMMIT passes.
     proxy.silentAfter = "COMMIT";
     const error: StoreError = await store.usage.add(batch).then(
       () => undefined,
@@ -120,7 +118,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     proxy.silentAfter = undefined;
     expect(await store.usage.add(batch)).toBe(false);
     expect(await stored(direct, key.id)).toBe(5);
-    // Silent connections are not used again: neither these, nor as many as the pool has.
+    // Silent connections are not used again. This tries more connections than the pool has.
     proxy.silentAfter = "";
     const pings = await Promise.allSettled(Array.from({ length: 8 }, () => store.ping()));
     expect(pings.map(({ status }) => status)).toEqual(Array(8).fill("rejected"));
@@ -131,7 +129,7 @@ describe("PostgreSQL in the middle of traffic", () => {
   test("away at the start: the store opens, tables are made and keys are read once it is there", async () => {
     const address = await postgres.freshDatabase();
     await postgres.stop();
-    cleanUps.push(() => postgres.start().catch(() => {})); // running already, when the test went well
+    cleanUps.push(() => postgres.start().catch(() => {})); // already running if the test succeeded
     expect(await openStore(address).catch((error) => error)).toMatchObject({ code: "AWAY" });
     const store = await open(address, { mayBeAway: true });
     const token = freshToken();
@@ -155,13 +153,13 @@ describe("PostgreSQL in the middle of traffic", () => {
 
   test("a rollback and a reload while it is away are made, and are in the audit trail once it is back", async () => {
     const databaseUrl = await postgres.freshDatabase();
-    const main = new MainProcess({ env: { INKLING_DATABASE_URL: databaseUrl, INKLING_RATE: "" } });
-    cleanUps.push(() => main.end());
+    const main = new ServerProgram({ env: { INKLING_DATABASE_URL: databaseUrl, INKLING_RATE: "" } });
+    cleanUps.push(() => main.kill());
     smallRelease(main.dataDir, 2);
     await main.ready();
     const [current, before] = releaseNames(main.dataDir);
     await postgres.stop();
-    cleanUps.push(() => postgres.start().catch(() => {})); // running already, when the test went well
+    cleanUps.push(() => postgres.start().catch(() => {})); // already running if the test succeeded
     await until(() => main.events("database-away").length > 0);
     const env = { INKLING_DATA_DIR: main.dataDir, INKLING_DATABASE_URL: databaseUrl };
     const ran = await runHere(["data", "rollback"], { env, cwd: main.dataDir });
@@ -186,34 +184,15 @@ describe("PostgreSQL in the middle of traffic", () => {
   test("workers that start while it is away have the earlier keys", async () => {
     const databaseUrl = await postgres.freshDatabase();
     const { token } = await (await open(databaseUrl)).createKey(parseNewKey({ name: "shop" }, 0));
-    const dataDir = temporaryFolder();
-    smallRelease(dataDir, 1);
-    const options = { dataDir, databaseUrl, workers: 2, logLevel: "info" };
-    const child = Bun.spawn(
-      [process.execPath, join(import.meta.dir, "../../harness/server-process.ts"), JSON.stringify(options)],
-      { stdio: ["ignore", "pipe", "pipe"] },
-    );
-    cleanUps.push(() => child.kill("SIGKILL"));
-    let log = "";
-    void (async () => {
-      for await (const chunk of child.stderr) log += new TextDecoder().decode(chunk);
-    })();
-    const started = await child.stdout.getReader().read();
-    const { port } = JSON.parse(new TextDecoder().decode(started.value)) as Ports;
-    const pids = () =>
-      [...log.matchAll(/"event":"worker-listening".*?"pid":(\d+)/g)].map(([, pid]) => Number(pid));
+    const main = await new ServerProgram({ env: { INKLING_DATABASE_URL: databaseUrl } }).ready();
+    cleanUps.push(() => main.kill());
+    const pids = () => main.events("worker-listening").map(({ pid }) => Number(pid));
     await postgres.stop();
     cleanUps.push(() => postgres.start().catch(() => {}));
-    await until(() => log.includes("database-away"));
+    await until(() => main.events("database-away").length > 0);
     process.kill(pids()[0]!, "SIGKILL");
     await until(() => pids().length === 3);
-    const statuses = await Promise.all(
-      Array.from({ length: 32 }, async () => {
-        const headers = { Authorization: `Bearer ${token}`, Connection: "close" };
-        const url = `http://127.0.0.1:${port}/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
-        return (await fetch(url, { headers, keepalive: false })).status;
-      }),
-    );
+    const statuses = await Promise.all(Array.from({ length: 32 }, () => main.status(GEOLOCATE, token)));
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
@@ -290,7 +269,7 @@ describe("several processes on one database", () => {
   });
 });
 
-/** A process of store-process.ts. */
+/** Starts a process of store-process.ts. */
 function start(address: string, token: string, intervalMs: number) {
   const child = Bun.spawn(
     [process.execPath, join(import.meta.dir, "store-process.ts"), address, token, String(intervalMs)],
@@ -323,7 +302,7 @@ function start(address: string, token: string, intervalMs: number) {
   };
 }
 
-/** Passes everything on to `port`; from a message with the text `silentAfter` on, answers no more. */
+/** Forwards everything to `port`. After a message that contains `silentAfter`, it answers nothing more. */
 function silentProxy(port: number) {
   const proxy = { port: 0, silentAfter: undefined as string | undefined, stop: () => {} };
   interface Pair {

@@ -1,15 +1,16 @@
-// store-process.ts: a process that does with keys and usage what a server does, for tests with several processes.
+// store-process.ts: a process that uses keys and usage as a server does, for tests with several processes.
 //
-// in   address of the database, a token, milliseconds between flushes and checks
-// out  one JSON line for each change: the answer to the token, lookups recorded, lookups confirmed by the store
-// end  SIGTERM: the last flush, then 0
+// in   the database's address, a token, milliseconds between flushes and checks
+// out  a line of JSON for each change: the answer for the token, lookups recorded, lookups confirmed by the
+//      store
+// end  SIGTERM: the last flush, then exit code 0
 
 import { Keyring } from "../../../packages/server/src/keys/keyring.ts";
 import { liveKeys } from "../../../packages/server/src/keys/live-keys.ts";
 import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorder.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
 
-/** One line of output. */
+/** A line of output. */
 export interface Report {
   readonly answer: string;
   readonly keyId: string | undefined;

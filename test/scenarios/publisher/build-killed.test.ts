@@ -1,4 +1,4 @@
-// A build that is killed at any moment leaves a data folder that opens and that the next build continues from.
+// A build that is killed at any moment leaves a data folder that opens, and from which the next build continues.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -12,14 +12,14 @@ import { share } from "../../harness/share.ts";
 import { smallFeeds } from "../../harness/small-feeds.ts";
 
 const KILLS = share(200, 16);
-/** As many as there are cores on a small machine. */
+/** Processes at once, as many as a small machine has cores. */
 const AT_A_TIME = 2;
 const LOOP = resolve(import.meta.dir, "build-loop.ts");
 
 let script: Script;
 beforeAll(async () => {
   script = await startScript();
-  // Different at each request, so that each build writes bodies, states, segments, a release.
+  // The answer differs for each request, so that each build writes bodies, states, segments and a release.
   script.answer = (request, response) => {
     const n = script.count % 250;
     const body =
@@ -31,22 +31,24 @@ afterAll(() => script.stop());
 
 interface Seen {
   kills: number;
-  /** Kills while a build held the folder. */
+  /** Kills while a build held the folder's lock. */
   amidBuild: number;
-  /** Kills that left a partial file without a reference. */
+  /** Kills that left an unreferenced partial file. */
   litter: number;
-  /** Kills after which another release was in use than before. */
+  /** Kills after which another release was in use. */
   moved: number;
 }
 
-/** Not only kills between builds. How many kills that takes depends on what else the machine does meanwhile. */
+/**
+ * Were there enough kills during builds? The number of kills this takes depends on the machine's other load.
+ */
 const isEnough = ({ kills, amidBuild, moved, litter }: Seen) =>
   amidBuild > kills / 2 && moved > KILLS / 40 && litter > 0;
 
 const start = (dataDir: string) =>
   Bun.spawn([process.execPath, LOOP, dataDir, script.base], { stdout: "pipe", stderr: "inherit" });
 
-/** From the beginning of a process's first build to its end. */
+/** Milliseconds from the start of a process's first build to its end. */
 async function firstBuildMs(): Promise<number> {
   const child = start(temporaryFolder());
   const output = child.stdout.getReader();
@@ -70,7 +72,7 @@ async function killOnce(dataDir: string, latestMs: number, seen: Seen): Promise<
   if (existsSync(join(dataDir, "build.lock"))) seen.amidBuild++;
   const after = currentName(dataDir);
   if (after !== before) seen.moved++;
-  if (after !== undefined) verifyRelease(dataDir, after); // throws when any byte is wrong
+  if (after !== undefined) verifyRelease(dataDir, after); // throws if any byte is wrong
   if (readdirSync(dataDir, { recursive: true }).some((name) => String(name).includes(".tmp-"))) seen.litter++;
   const report = join(dataDir, "feeds/report.json");
   if (existsSync(report)) feedsReport.parse(JSON.parse(readFileSync(report, "utf8")));

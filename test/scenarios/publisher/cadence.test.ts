@@ -1,5 +1,5 @@
-// Hours of `inkling serve` in seconds: the scheduler, the compiler and a publisher of our own on a clock that is the
-// test's, with a poisoned feed in the middle. Every release is opened and looked up in, as by the server.
+// Hours of `inkling serve` in seconds: the scheduler, the compiler and our own publisher on the test's clock,
+// with a poisoned feed in the middle. Every release is opened and used for lookups, as the server does.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const START = Date.parse("2026-08-22T10:00:00Z");
 const MINUTE = 60_000;
 const temp = temporaryFolder();
 
-/** Lists alone, with the sizes of samples and without seeds: what the publisher has is all there is. */
+/** Only lists, with the entry limits of samples and without seeds, so the publisher has all the data. */
 const TABLE: readonly Feed[] = FEEDS.filter(
   ({ optIn, format, own }) => optIn === undefined && format !== "mmdb" && own === undefined,
 ).map(({ seed: _, ...feed }) => ({
@@ -27,12 +27,12 @@ const TABLE: readonly Feed[] = FEEDS.filter(
   entries: { least: feed.entries.least > 0 ? 1 : 0, most: 1_000 },
 }));
 
-/** Minutes since the start; the publisher, the scheduler and the compiler all live by it. */
+/** Minutes since the start. The publisher, the scheduler and the compiler all use this clock. */
 let now = 0;
 const requests: { at: number; feed: string; status: number }[] = [];
 let server: Bun.Server<undefined>;
 
-/** What ipsum-3 serves at this minute: good, a web page from 60 to 100 minutes on, then something new. */
+/** The content of ipsum-3 at this minute: good, then a web page from minute 60 to 100, then new content. */
 function ipsum(): string {
   if (now < 60) return "81.2.69.1\n81.2.69.2\n81.2.69.3\n";
   if (now < 100) return "<!doctype html><title>We are moving</title>";
@@ -60,13 +60,13 @@ afterAll(async () => {
 
 test("three hours: each feed at its own pace, the poison named and passed over, the next good file taken", async () => {
   const log: [event: string, at: number, fields: Record<string, unknown>][] = [];
-  /** What is answered about two addresses after each build. */
+  /** The answers about two addresses after each build. */
   const seen: [at: number, first: boolean, fourth: boolean][] = [];
   const isAbuser = (ip: string) => JSON.parse(answer(openServable(temp), "reputation", ip)).is_abuser;
   const keep = (event: string, fields: Readonly<Record<string, unknown>> = {}) =>
     void log.push([event, Math.round(now), fields]);
   let builds = 0;
-  // The sample of a day's list is fetched each half hour here: an afternoon is enough.
+  // Here, the sample of a daily list is fetched every half hour, so an afternoon is enough.
   const table = TABLE.map((feed) => (feed.id === "ipsum-3" ? { ...feed, cadenceHours: 0.5 } : feed));
   const data = new FreshData({
     build: async () => {
@@ -103,7 +103,8 @@ test("three hours: each feed at its own pace, the poison named and passed over, 
   }
 
   const requestsFor = (feed: string) => requests.filter((request) => request.feed === feed);
-  // Hourly lists three to four times, what hardly changes once; "not modified" after the first time.
+  // Hourly lists are fetched three to four times, and a list that hardly changes once. After the first time,
+  // the answer is "not modified".
   expect([requestsFor("tor-bulk-exits").length >= 3, requestsFor("tor-bulk-exits").length <= 4]).toEqual([
     true,
     true,
@@ -121,11 +122,11 @@ test("three hours: each feed at its own pace, the poison named and passed over, 
   expect(events[0]![2]).toMatchObject({ state: "loaded", reason: expect.stringContaining("is a web page") });
   expect(events[0]![1]).toBeGreaterThanOrEqual(60);
   expect(events[1]![1]).toBeGreaterThanOrEqual(100);
-  // A failure is tried again sooner than a success.
+  // After a failure, the next attempt comes sooner than after a success.
   const bad = requestsFor("ipsum-3").filter(({ at }) => at >= 60 && at < 100);
   expect(bad.length).toBeGreaterThan(1);
 
-  // Never without the last good list, and the new one once it is there.
+  // The last good list is always in use, and the new list as soon as it exists.
   expect(seen.filter(([, first]) => !first)).toEqual([]);
   expect(seen.filter(([at, , fourth]) => at < 100 && fourth)).toEqual([]);
   expect(seen.at(-1)![2]).toBe(true);

@@ -1,10 +1,10 @@
-// channel-rollout.test.ts: servers report how they do with a release, and a promotion stops when too few are ready.
+// channel-rollout.test.ts: servers report the state of a release, and a promotion stops if too few are ready.
 
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import { currentName, lockDataFolder, writeReport } from "@inkling/release-store";
+import { currentName, DataFolderLocked, lockDataFolder, writeReport } from "@inkling/release-store";
 import { openStore, rolloutSlot } from "@inkling/release-store/channel";
 import { SQL } from "bun";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
@@ -26,7 +26,7 @@ afterAll(async () => {
   await postgres?.close();
 });
 
-/** The id of a server that stands between these places in a roll-out. */
+/** Returns a server id whose roll-out slot is between these limits. */
 function idIn(from: number, to: number): string {
   for (;;) {
     const id = crypto.randomUUID();
@@ -34,7 +34,7 @@ function idIn(from: number, to: number): string {
   }
 }
 
-/** A builder, and servers with known places in a roll-out, on one channel. */
+/** A builder and servers with known roll-out slots on one channel. */
 class Group {
   readonly folder: string;
   readonly store: string;
@@ -67,13 +67,13 @@ class Group {
     return this.run("channel", ...args, "--data-dir", this.builder);
   }
 
-  /** `channel promote --watch` with a signal to stop. */
+  /** Runs `channel promote --watch` with a signal that stops it. */
   watch(signal: AbortSignal) {
     const args = ["channel", "promote", "--watch", "60", "--data-dir", this.builder];
     return runHere(args, { env: this.settings, cwd: this.folder, signal });
   }
 
-  /** Puts the report of a server beside the channel that has taken this release. */
+  /** Writes a report beside the channel for a server that has taken this release. */
   async report(release: string, [from, to]: readonly [number, number]): Promise<void> {
     const server_id = idIn(from, to);
     const at = new Date().toISOString();
@@ -96,7 +96,7 @@ class Group {
     return JSON.parse((await this.channel("status", "--json")).out);
   }
 
-  /** @param slots where in a roll-out it stands */
+  /** @param slots the limits of its roll-out slot */
   async start(name: string, [from, to]: readonly [number, number]) {
     const dataDir = join(this.folder, name);
     mkdirSync(dataDir);
@@ -128,6 +128,20 @@ class Group {
   }
 }
 
+/** Takes the lock of a data folder as a build does, between two checks of the server that uses the folder. */
+async function holdDataFolder(dataDir: string): Promise<() => void> {
+  let unlock: (() => void) | undefined;
+  await until(() => {
+    try {
+      unlock = lockDataFolder(dataDir);
+    } catch (error) {
+      if (!(error instanceof DataFolderLocked)) throw error;
+    }
+    return unlock !== undefined;
+  });
+  return unlock!;
+}
+
 const isBusy = async (group: Group) =>
   JSON.stringify((await group.status()).servers).includes("channel: busy");
 
@@ -141,15 +155,15 @@ test.concurrent("reports in the folder of the channel: a promotion stops, and is
   const [one, two] = await Promise.all([group.start("one", [0, 10]), group.start("two", [10, 50])]);
   await until(async () => (await group.status()).servers.ready.length === 2);
 
-  // What a build in its data folder does: the release cannot be taken.
-  const unlock = lockDataFolder(one.dataDir);
+  // Locks the data folder as a build does, so the server cannot take the release.
+  const unlock = await holdDataFolder(one.dataDir);
   const second = await group.publish("--percent", "10");
   await until(() => isBusy(group));
   const before = readFileSync(join(group.store, "channels/stable.json"), "utf8");
   const halted = await group.channel("promote", "--percent", "50");
   expect(halted).toMatchObject({ code: 1, out: "" });
   expect(halted.err).toContain(
-    `halted, ${second} stays at 10 %: 0 of 1 servers of the roll-out report it ready\n  ${one.name}: does not follow the channel: busy`,
+    `halted, ${second} remains at 10 %: 0 of 1 servers in the roll-out report the release ready\n  ${one.name}: does not follow the channel: busy`,
   );
   const again = await group.channel("publish", "--percent", "50");
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining("halted") });
@@ -179,7 +193,7 @@ test.concurrent("reports in the folder of the channel: a promotion goes back by 
   });
   await until(async () => Bun.deepEquals(counts(await group.status()), { ready: 2, failed: 0, waiting: 0 }));
 
-  const unlock = lockDataFolder(three.dataDir);
+  const unlock = await holdDataFolder(three.dataDir);
   const back = await group.channel("promote", "--watch", "10");
   expect(back.err).toContain(`went back to 50 % (version ${(await group.status()).version}): 2 of 3 servers`);
   expect(back.err).toContain(`\n  ${three.name}: does not follow the channel: busy`);
@@ -205,7 +219,8 @@ test.concurrent("a promotion that is stopped while it waits for reports promotes
   const first = await group.publish();
   const second = await group.publish("--percent", "10");
   for (let n = 0; n < 10; n++) await group.report(n === 0 ? first : second, [0, 10]);
-  expect(counts(await group.status())).toEqual({ ready: 9, failed: 0, waiting: 1 }); // enough, and one to wait for
+  // enough are ready, and one is still waiting
+  expect(counts(await group.status())).toEqual({ ready: 9, failed: 0, waiting: 1 });
   const statement = () => readFileSync(join(group.store, "channels/stable.json"), "utf8");
   const lock = join(group.store, "publishing.json");
   const before = statement();
@@ -226,7 +241,7 @@ test.concurrent("reports in PostgreSQL: the same, and none in the folder", async
   await group.publish();
   const one = await group.start("one", [0, 10]);
   await until(async () => (await group.status()).servers.ready.length === 1);
-  const unlock = lockDataFolder(one.dataDir);
+  const unlock = await holdDataFolder(one.dataDir);
   await group.publish("--percent", "10");
   await until(() => isBusy(group));
   expect(await group.channel("promote")).toMatchObject({
@@ -234,30 +249,30 @@ test.concurrent("reports in PostgreSQL: the same, and none in the folder", async
     err: expect.stringContaining(`${one.name}: does not follow the channel: busy`),
   });
   unlock();
-  // It waits until the server has the release, which takes longer than one look.
+  // The command waits until the server has the release, which takes longer than one check.
   expect(await group.channel("promote", "--watch", "100")).toMatchObject({ code: 0 });
   expect(existsSync(join(group.store, "reports"))).toBe(false);
-  // One that is killed leaves its row: after seconds it counts as silent.
+  // A killed server leaves its row, and counts as silent after a few seconds.
   await using sql = new SQL(url, { max: 1 });
   await sql`INSERT INTO inkling_hosts (id, confirmed_at, hosts, alone_ms, report)
     SELECT 'killed', confirmed_at - 12000, 1, 0, REPLACE(report, ${one.id}, ${crypto.randomUUID()}) FROM inkling_hosts`;
   expect(counts(await group.status())).toEqual({ ready: 1, failed: 1, waiting: 0 });
   await postgres.stop();
   const lost = await group.channel("promote", "--percent", "100");
-  expect(lost).toMatchObject({ code: 0 }); // no more servers than before: nothing is read
+  expect(lost).toMatchObject({ code: 0 }); // no more servers than before get it, so no report is read
   const status = await group.channel("status", "--json");
-  expect(status.err).toContain("reports of servers could not be read");
+  expect(status.err).toContain("cannot read the servers' reports");
   expect(JSON.parse(status.out)).toMatchObject({ servers: null, percent: 100 });
   const unasked = await group.channel("promote", "--percent", "40");
   expect(unasked).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/servers in between go back\n.*--yes/),
+    err: expect.stringMatching(/some servers return to the previous release\n.*--yes/),
   });
   const lowered = await group.channel("promote", "--percent", "40", "--yes");
-  expect(lowered).toMatchObject({ code: 0, err: expect.stringContaining("It was at 100 %") });
+  expect(lowered).toMatchObject({ code: 0, err: expect.stringContaining("The share was 100 %") });
   const raised = await group.channel("promote", "--percent", "50");
   expect(raised.code).toBe(1);
-  expect(raised.err).toMatch(/no reports of servers: .*\nhint: .*--force/s);
+  expect(raised.err).toMatch(/cannot read the servers' reports: .*\nhint: .*--force/s);
   expect(await group.channel("promote", "--percent", "50", "--force")).toMatchObject({ code: 0 });
 });
 
@@ -265,7 +280,7 @@ test.concurrent("a server that may not write to the store goes on, and logs that
   const group = new Group("denied", {});
   await group.init();
   await group.publish();
-  // A file where the folder would be.
+  // A file instead of the folder.
   writeFileSync(join(group.store, "reports"), "");
   const one = await group.start("one", [0, 10]);
   await until(() => one.log().includes("channel-not-reported"));
@@ -275,7 +290,7 @@ test.concurrent("a server that may not write to the store goes on, and logs that
   const promoted = await group.channel("promote");
   expect(promoted).toMatchObject({
     code: 0,
-    err: expect.stringContaining("no server of the roll-out reports"),
+    err: expect.stringContaining("no server in the roll-out sends reports"),
   });
   expect(one.log().match(/channel-not-reported/g)).toHaveLength(1);
 });

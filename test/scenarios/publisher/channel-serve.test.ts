@@ -105,10 +105,10 @@ describe("two servers of a channel", () => {
     const back = readFileSync(statement, "utf8");
     expect(await run("channel", "publish", "--data-dir", builder)).toMatchObject({
       code: 1,
-      err: expect.stringMatching(new RegExp(`went back from ${second}.*\n.*--force`)),
+      err: expect.stringMatching(new RegExp(`${second} was rolled back.*\n.*--force`)),
     });
     const again = await run("channel", "publish", "--data-dir", builder, "--again");
-    expect(again).toMatchObject({ code: 0, out: expect.stringContaining(`went back from: ${second}`) });
+    expect(again).toMatchObject({ code: 0, out: expect.stringContaining(`rolled back: ${second}`) });
     expect(again.err).toContain("sending segments/");
     expect((await run("channel", "publish", "--again", "--percent", "10")).code).toBe(2);
     expect(readFileSync(statement, "utf8")).toBe(back);
@@ -144,7 +144,7 @@ describe("two servers of a channel", () => {
       );
       const ready = await fetch(`http://127.0.0.1:${server.port}/readyz`);
       expect(ready.status).toBe(200);
-      expect(await ready.text()).toContain("is not followed: other-key");
+      expect(await ready.text()).toContain("the server does not follow the channel stable: other-key");
       expect(await city(server)).toBe(smallCity(2));
     }
     copyFileSync(good, statement);
@@ -181,7 +181,7 @@ test.each([
   const isRefused = async (one: Server) =>
     (await metrics(one)).includes('inkling_channel_refused{fault="unsound"} 1');
   await until(() => isRefused(server));
-  expect(server.err).toMatch(/"event":"channel-refused".*"fault":"unsound".*its content makes the id/);
+  expect(server.err).toMatch(/"event":"channel-refused".*"fault":"unsound".*its content has the id/);
   expect(await city(server)).toBe(wanted);
   expect(currentName(server.dataDir)).toBe(stated.release.name);
   server.child.kill("SIGTERM");
@@ -210,7 +210,7 @@ test("a server that follows no channel any more reports none", async () => {
   expect(await city(server)).toBe(smallCity(2));
   expect(await metrics(server)).not.toMatch(/^inkling_channel_/m);
   expect(await (await fetch(`http://127.0.0.1:${server.port}/readyz`)).text()).not.toContain(
-    "is not followed",
+    "does not follow the channel",
   );
 });
 
@@ -226,7 +226,7 @@ describe("the command line", () => {
     const publication = join(temp, "unread");
     smallRelease(builder, 11);
     const name = currentName(builder)!;
-    // `true` ends at once: each write to standard error fails then.
+    // `true` exits at once, so each write to standard error fails.
     const command = `node '${BIN}' channel publish --data-dir '${builder}' --channel '${publication}'`;
     const child = Bun.spawn(["sh", "-c", `{ ${command} > out.json --json; echo $? > code; } 2>&1 | true`], {
       cwd: temp,
@@ -255,7 +255,7 @@ describe("the command line", () => {
         code: 2,
         err: expect.stringContaining("INKLING_CHANNEL_KEY"),
       });
-      // With a release and without: it does not go on with old data.
+      // With and without a release: the server does not continue with old data.
       const { INKLING_CHANNEL_KEY } = before;
       settings = { INKLING_CHANNEL: "s3://bucket/releases", INKLING_CHANNEL_KEY: INKLING_CHANNEL_KEY! };
       for (const name of ["builder", "three"]) {
@@ -274,7 +274,7 @@ describe("the command line", () => {
     }
     expect(await run("channel", "init", "key.pem")).toMatchObject({
       code: 1,
-      err: expect.stringContaining("exists already"),
+      err: expect.stringContaining("already exists"),
     });
     expect(await run("up")).toMatchObject({ code: 2, err: expect.stringContaining("serve") });
     expect(await run("channel", "promote", "--percent", "200")).toMatchObject({ code: 2 });
@@ -285,7 +285,7 @@ describe("the command line", () => {
     const log = join(temp, "builder.log");
     const nothing = join(temp, "nothing");
     mkdirSync(nothing);
-    // What it builds beside is quick without the large seeds.
+    // Without the large seeds, its own builds are quick.
     writeFeedChoice(builder, LISTS_ALONE);
     smallRelease(builder, 9);
     const child = Bun.spawn(["node", BIN, "build", "--publish", "--data-dir", builder], {
@@ -297,7 +297,9 @@ describe("the command line", () => {
       await until(() => readFileSync(log, "utf8").includes("channel-published"));
       renameSync(key, `${key}.away`);
       smallRelease(builder, 10);
-      await until(() => /channel-not-published.*holds no private key/.test(readFileSync(log, "utf8")));
+      await until(() =>
+        /channel-not-published.*does not contain a private key/.test(readFileSync(log, "utf8")),
+      );
       renameSync(`${key}.away`, key);
       await until(() => readFileSync(log, "utf8").includes(currentName(builder)!));
     } finally {

@@ -1,4 +1,4 @@
-// What builders publish and servers follow, through each kind of store, good and bad.
+// What builders publish and servers follow, through each kind of store, with good and bad content.
 
 import { afterAll, beforeAll, describe, expect, jest, spyOn, test } from "bun:test";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -85,7 +85,7 @@ const REPORT: Omit<HostReport, "server_id" | "at"> = {
 };
 const keys = makeKeyPair();
 
-/** A builder and servers of one channel, on a clock of their own. */
+/** A builder and servers of one channel, with their own clock. */
 class Group {
   now = Date.UTC(2026, 10, 22);
   readonly builder = folder();
@@ -115,7 +115,10 @@ class Group {
     });
   }
 
-  /** Builds a release. @returns its name */
+  /**
+   * Builds a release.
+   * @returns its name
+   */
   build(n: number): string {
     smallRelease(this.builder, n);
     return currentName(this.builder)!;
@@ -156,7 +159,7 @@ class Server {
     return currentName(this.dataDir);
   }
 
-  /** @returns the fault of following */
+  /** @returns the fault that following ends with */
   async fault(): Promise<ChannelError> {
     const error = await this.follow().then(
       () => new Error("was followed"),
@@ -167,7 +170,7 @@ class Server {
   }
 }
 
-/** Waits for it, and says which fault it ended with. */
+/** Waits for the promise, and returns the fault that it ends with. */
 async function faultOf(act: Promise<unknown>): Promise<ChannelError> {
   const error = await act.then(
     () => new Error("did not fail"),
@@ -183,7 +186,10 @@ interface Place {
   readonly env?: S3Environment;
 }
 
-/** Each kind of store. Builders write into a folder, which servers read over HTTP here, and as a folder in all other tests. */
+/**
+ * Each kind of store. Builders write to a folder. Here, servers read it over HTTP; in all other tests, they
+ * read it as a folder.
+ */
 const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
   "a folder behind a web server": async () => {
     const base = folder();
@@ -217,11 +223,35 @@ function serveFolder(path: string): string {
   return `http://127.0.0.1:${server.port}`;
 }
 
+/**
+ * s3rver answers a PUT before the file is written, so on a busy machine the next GET may read the previous object. This
+ * module makes it wait for the file.
+ */
+const WAIT_FOR_FILE = `
+import { createRequire } from "node:module";
+const require = createRequire(process.cwd() + "/node_modules/s3rver/lib/s3rver.js");
+const fs = require("fs-extra");
+const { prototype } = require("./stores/filesystem");
+const { createWriteStream } = fs;
+const { putObject } = prototype;
+const closed = [];
+fs.createWriteStream = (...of) => {
+  const stream = createWriteStream(...of);
+  closed.push(new Promise((resolve) => stream.on("close", resolve)));
+  return stream;
+};
+prototype.putObject = async function (object) {
+  const result = await putObject.call(this, object);
+  await Promise.all(closed);
+  return result;
+};`;
+
 async function startS3rver(): Promise<Place> {
   const port = freePort();
   const started: ChildProcess = spawn(
     "node",
     [
+      ...["--import", `data:text/javascript,${encodeURIComponent(WAIT_FOR_FILE)}`],
       "node_modules/s3rver/bin/s3rver.js",
       ...["--directory", folder(), "--address", "127.0.0.1", "--port", String(port), "--silent"],
       "--configure-bucket",
@@ -387,7 +417,7 @@ test("a folder is open to other users, as a web server is one, whatever the umas
   });
   expect(modes.length).toBeGreaterThan(7);
   expect([...new Set(modes)].sort()).toEqual(["file 644", "folder 755"]);
-  expect(statSync(parent).mode & 0o777).toBe(0o700); // was there before
+  expect(statSync(parent).mode & 0o777).toBe(0o700); // the folder existed before
 });
 
 test("a folder on a slow disk is published to; one that is too slow for a lock is reported as that", async () => {
@@ -401,7 +431,7 @@ test("a folder on a slow disk is published to; one that is too slow for a lock i
   await group.publisher({ store: slow(150) }).publish(group.builder, group.build(1), 100);
   const error = await faultOf(group.publisher({ store: slow(40, 20) }).promote(100));
   expect(error).toMatchObject({ fault: "unreachable", hint: undefined });
-  expect(error.message).toMatch(/ took \d+ ms to write publishing\.json, want less than 20$/);
+  expect(error.message).toMatch(/ took \d+ ms to write publishing\.json, but must take less than 20 ms$/);
   expect(await openStore(group.base, {})!.size("publishing.json", signal)).toBeUndefined();
 });
 
@@ -454,7 +484,7 @@ test("what was verified for another release is not read again, unless its file i
   utimesSync(file, 1, 1);
   verifyRelease(server.dataDir, first.release.name);
   const bytes = readFileSync(file);
-  writeFileSync(file, bytes.fill(0xee, bytes.length - 16)); // its start is read
+  writeFileSync(file, bytes.fill(0xee, bytes.length - 16)); // the start of the file is still read
   utimesSync(file, 1, 1);
   const verify = () => {
     const { stamps } = findFiles(server.dataDir, first.release.name);
@@ -468,7 +498,7 @@ test("what was verified for another release is not read again, unless its file i
 describe("a roll-out", () => {
   test("reaches the share of servers that it names, the same ones first, then all", async () => {
     const group = new Group();
-    // Slots 8, 0; 38, 42; 53, 85.
+    // Their slots are 8 and 0, 38 and 42, 53 and 85.
     const ids = [3, 12, 6, 7, 1, 2].map((n) => `server-${n}`);
     const servers = ids.map((id) => ({ id, server: group.server({ serverId: id }) }));
     const first = await group.publish(1);
@@ -543,7 +573,7 @@ describe("a roll-out", () => {
     expect(group.uploads).toContain(`segments/${there.slice(-68)}`);
     expect(existsSync(join(group.base, "publishing.json"))).toBe(false);
 
-    // Also of a builder that has nothing but its data folder, and after newer releases.
+    // This is also true for a builder that has only its data folder, and after newer releases.
     const again = (isForced?: boolean) =>
       group.publisher().publish(group.builder, second.release.name, 100, isForced);
     const refused = { fault: "rolled-back", hint: expect.stringContaining("--force") };
@@ -600,7 +630,7 @@ describe("a roll-out", () => {
 });
 
 describe("a server refuses, and goes on with what it has", () => {
-  /** A server at release 1, and the channel at release 2. */
+  /** A server at release 1, while the channel is at release 2. */
   async function behind(base?: string, env?: S3Environment) {
     const group = new Group(base, env);
     const server = group.server();
@@ -698,7 +728,7 @@ describe("a server refuses, and goes on with what it has", () => {
     writeFileSync(statementFile(group), before);
     expect(await server.fault()).toMatchObject({ fault: "replayed" });
     expect(await group.server({ dataDir: server.dataDir }).fault()).toMatchObject({ fault: "replayed" });
-    const forged = await group.publish(3); // the version of release 2 again
+    const forged = await group.publish(3); // reuses the version of release 2
     expect(forged.version).toBe(old.version + 1);
     expect(await server.fault()).toMatchObject({ fault: "replayed" });
     expect(server.release).toBe(release.name);
@@ -749,13 +779,15 @@ describe("a server refuses, and goes on with what it has", () => {
       reputation: geo!,
       ...others,
     });
-    /** Each gives the channel another manifest; the others of its name are those of releases that were published. */
+    /**
+     * Each row gives the channel a different manifest. Other files of its name belong to published releases.
+     */
     const UNSOUND: Readonly<
       Record<string, { change: (sound: Manifest, first: Manifest) => unknown; as?: "first"; why: string }>
     > = {
       "another id": {
         change: (sound) => ({ ...sound, id: "0123456789ab" }),
-        why: "its content makes the id",
+        why: "its content has the id",
       },
       "the kinds of two segments swapped": {
         change: (sound) => withId({ ...sound, segments: swapped(sound.segments) }),
@@ -764,7 +796,7 @@ describe("a server refuses, and goes on with what it has", () => {
       "those of the release in use swapped, under its name": {
         change: (_, first) => ({ ...first, segments: swapped(first.segments) }),
         as: "first",
-        why: "its content makes the id",
+        why: "its content has the id",
       },
       "only kinds that are here swapped": {
         change: (sound, first) =>
@@ -774,11 +806,11 @@ describe("a server refuses, and goes on with what it has", () => {
       "another manifest of the release in use, with its id": {
         change: (_, first) => ({ ...first, flagged: {} }),
         as: "first",
-        why: "is here with another manifest, and a release never changes",
+        why: "with a different manifest, but a release must never change",
       },
       "no segments": {
         change: (sound) => ({ ...sound, segments: {} }),
-        why: "its content makes the id",
+        why: "its content has the id",
       },
       "no segments, and the id of that": {
         change: (sound) => withId({ ...sound, segments: {} }),
@@ -795,7 +827,7 @@ describe("a server refuses, and goes on with what it has", () => {
       "a segment with fewer bytes than it has": {
         change: (sound, { segments: { geo } }) =>
           withId({ ...sound, segments: { ...sound.segments, geo: { ...geo!, bytes: geo!.bytes - 1 } } }),
-        why: "bytes, but it has",
+        why: "bytes, but the manifest lists",
       },
       "a segment with more bytes than it has": {
         change: (sound) => {
@@ -805,7 +837,7 @@ describe("a server refuses, and goes on with what it has", () => {
             segments: { ...sound.segments, email: { ...email!, bytes: email!.bytes + 9 } },
           });
         },
-        why: "bytes, but it has",
+        why: "bytes, but the manifest lists",
       },
       "a kind that is unknown alone": {
         change: (sound) =>
@@ -814,7 +846,7 @@ describe("a server refuses, and goes on with what it has", () => {
             segments: { weather: sound.segments.geo } as Release["segments"],
             missing: [...ANSWERS],
           }),
-        why: "its content makes the id",
+        why: "its content has the id",
       },
       "a segment of another kind for the networks, which the id does not cover": {
         change: (_, first) =>
@@ -825,10 +857,10 @@ describe("a server refuses, and goes on with what it has", () => {
           }),
         why: "kind: got 1, want 4 (network)",
       },
-      "another form": { change: (sound) => ({ ...sound, segments: [] }), why: "has another form" },
+      "another form": { change: (sound) => ({ ...sound, segments: [] }), why: "has an unknown format" },
     };
 
-    /** What is kept of the release in use. */
+    /** What remains of the release in use. */
     const kept = ({ dataDir }: Server) =>
       [
         "current",
@@ -853,7 +885,7 @@ describe("a server refuses, and goes on with what it has", () => {
       for (let tries = 0; tries < 2; tries++) {
         const error = await server.fault();
         expect(error.message).toContain(why);
-        expect(error.fault).toBe(why === "has another form" ? "unreadable" : "unsound");
+        expect(error.fault).toBe(why === "has an unknown format" ? "unreadable" : "unsound");
         expect(kept(server)).toEqual(before);
       }
       const serving = new Releases({
@@ -891,12 +923,12 @@ describe("a server refuses, and goes on with what it has", () => {
         { type: "refused", reason: expect.stringContaining("kind: got 2, want 1 (geo)") },
         { type: "serving", name: first },
       ]);
-      // Files that were verified for another release are looked at as well.
+      // Files that were verified for another release are also checked.
       const { stamps } = findFiles(server.dataDir, first);
       expect(() => verifyRelease(server.dataDir, releaseName(unsound), stamps)).toThrow(
-        "not what its manifest says",
+        "do not match its manifest",
       );
-      expect(() => verifyRelease(server.dataDir, releaseName(unsound))).toThrow("not what its manifest says");
+      expect(() => verifyRelease(server.dataDir, releaseName(unsound))).toThrow("do not match its manifest");
       expect(Object.keys(markedOf(server.dataDir, stamps))).toHaveLength(3);
     });
 
@@ -931,7 +963,7 @@ describe("a server refuses, and goes on with what it has", () => {
     expect(readChannelRuleset(app.dataDir)).toEqual({ number: 1, text: "# one\n" });
     await server.follow();
     expect(server.release).toBe(second.release.name);
-    await publish(2, "# two\n"); // sends it again
+    await publish(2, "# two\n"); // publishes ruleset 2 again
     await app.follow();
     expect(readChannelRuleset(app.dataDir)).toEqual({ number: 2, text: "# two\n" });
   });
@@ -1078,7 +1110,10 @@ describe("a server refuses, and goes on with what it has", () => {
   });
 
   describe("a store that drips", () => {
-    /** Serves what `isWhole` accepts, and a byte of everything else each few ms, for as long as it is read. */
+    /**
+     * Serves paths that `isWhole` accepts. For all others, it sends a byte every few milliseconds, for as
+     * long as the client reads.
+     */
     function serveDrips(path: string, isWhole: (pathname: string) => boolean, onDrip = () => {}): string {
       const server = Bun.serve({
         port: 0,
@@ -1108,7 +1143,7 @@ describe("a server refuses, and goes on with what it has", () => {
     const never = 3_600_000;
 
     test.each([
-      ["its segments", isText, { totalMs: never, windowMs: 100 }, "bytes in 100 ms, 30000 are the least"],
+      ["its segments", isText, { totalMs: never, windowMs: 100 }, "bytes in 100 ms, the minimum is 30000"],
       ["its segments, for long", isText, { totalMs: 100, windowMs: never }, "took longer than 100 ms"],
       [
         "the channel itself",
@@ -1123,7 +1158,7 @@ describe("a server refuses, and goes on with what it has", () => {
       const dripped = group.server({ dataDir: server.dataDir, store, times });
       expect(await dripped.fault()).toMatchObject({ fault: "slow", message: expect.stringContaining(why) });
       expect(server.release).toBe(first);
-      const { release } = await server.follow(); // by another way
+      const { release } = await server.follow(); // now over a fast connection
       expect(release).not.toBe(first);
     });
 
@@ -1313,9 +1348,9 @@ describe("a bucket", () => {
       expect(error.message).not.toContain("wrong");
     }
     const other = await new Group("s3://other/x", bucket.env).server().fault();
-    expect(other).toMatchObject({ fault: "denied", hint: expect.stringContaining("name of the bucket") });
+    expect(other).toMatchObject({ fault: "denied", hint: expect.stringContaining("check the bucket name") });
     const upload = await faultOf(new Group("s3://other/x", bucket.env).publish(1));
-    expect(upload).toMatchObject({ fault: "denied", hint: expect.stringContaining("name of the bucket") });
+    expect(upload).toMatchObject({ fault: "denied", hint: expect.stringContaining("check the bucket name") });
     expect(() => openReader(group.base, {})).toThrow("needs credentials");
     for (const name of ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]) {
       const { AWS_ENDPOINT_URL_S3: _, ...rest } = bucket.env;

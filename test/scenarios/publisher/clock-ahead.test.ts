@@ -1,5 +1,5 @@
-// clock-ahead.test.ts: builds under a clock that was ahead, then right again: releases go by their publication, not by the
-// times in their names.
+// clock-ahead.test.ts: builds while the clock is ahead, and after it is right again. Releases are ordered by
+// their publication, not by the times in their names.
 
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const START = Date.parse("2026-08-22T10:00:00Z");
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** What both lists hold. */
+/** The content of both lists. */
 let letter = "a";
 const publisher = Bun.serve({
   hostname: "127.0.0.1",

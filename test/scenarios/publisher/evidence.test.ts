@@ -1,4 +1,4 @@
-// Evidence: the worst case of lists, and docs/evidence.md. (evidence.data.test.ts has the evidence on the mirror.)
+// Evidence: the worst case of lists, and docs/evidence.md. evidence.data.test.ts tests the evidence on the mirror.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

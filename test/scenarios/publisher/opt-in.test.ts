@@ -1,4 +1,5 @@
-// Feeds that are off by default, from a mirror of their samples to answers: on only when chosen, preferred per network.
+// Feeds that are off by default, from a mirror of their samples to answers. They are on only if chosen, and
+// preferred for each network.
 
 import { describe, expect, test } from "bun:test";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +17,10 @@ import { temporaryFolder } from "../../harness/temporary-folder.ts";
 const FIXTURES = resolve(import.meta.dir, "../../../packages/compiler/fixtures/feeds");
 const temp = temporaryFolder();
 
-/** The table with the sizes of samples, which do not expire, and without seeds, which have 15 million networks. */
+/**
+ * The feed table with the entry limits of samples, which do not expire, and without seeds, which have 15
+ * million networks.
+ */
 const TABLE: readonly Feed[] = FEEDS.map(({ seed: _, age, ...feed }) => ({
   ...feed,
   age: { ...age, dropHours: Number.POSITIVE_INFINITY },
@@ -26,14 +30,14 @@ const TABLE: readonly Feed[] = FEEDS.map(({ seed: _, age, ...feed }) => ({
 let folders = 0;
 interface BuildOptions {
   readonly disabled?: readonly string[];
-  /** Files over the samples, by name. */
+  /** Files that replace samples, by name. */
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
 }
 
 async function built(enabled: readonly string[], { disabled = [], files = {} }: BuildOptions = {}) {
   const dataDir = join(temp, String(folders++));
   cpSync(FIXTURES, join(dataDir, "mirror"), { recursive: true });
-  // The samples of two forms of one feed: a mirror holds one.
+  // The samples include two formats of one feed, but a mirror has only one.
   for (const name of ["fakefilter.json", "disposable-domains-mx.json"]) rmSync(join(dataDir, "mirror", name));
   for (const [name, body] of Object.entries(files)) writeFileSync(join(dataDir, "mirror", name), body);
   writeFeedChoice(dataDir, { enabled, disabled });

@@ -1,4 +1,5 @@
-// Copies of the operator's own feeds that cannot be used: refused by name, while the last good one answers.
+// Copies of the operator's own feeds that cannot be used. They are refused by name, and the last good copy
+// still answers.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -15,18 +16,14 @@ describe("bad copies", () => {
     [
       "an error page",
       "not found\nplease log in\n",
-      /publisher: 2 of 2 lines cannot be used; the first is line 1: is not an address or a network/,
+      /publisher: 2 of 2 entries are unusable; the first is line 1: is not an address or a network/,
     ],
     ["empty", "", /publisher: is empty/],
-    [
-      "too wide for its flag",
-      "91.0.0.0/8\n",
-      /has a network of \/8 \(IPv4\): \/11 is the widest it can hold/,
-    ],
+    ["too wide for its flag", "91.0.0.0/8\n", /has a network of \/8 \(IPv4\): \/11 is the widest allowed/],
     [
       "a third of it",
       LIST.slice(0, LIST.length / 3),
-      /differs too much from the last good copy|is cut short/,
+      /differs too much from the last good copy|is truncated/,
     ],
   ];
   test.each(rows)("%s: refused by name, and the last good copy answers", async (_name, body, problem) => {
@@ -63,7 +60,7 @@ describe("bad copies", () => {
     ]);
     expect(made.reportOf("odd")!.skipped).toEqual({
       entries: 1,
-      first: "line 301: is not a range of addresses",
+      first: "line 301: is not an address range",
     });
   });
 
@@ -133,7 +130,7 @@ describe("a header with a secret", () => {
     expect(made.reportOf("locked")!.state).toBe(state);
     if (error) expect(made.reportOf("locked")!.error).toMatch(error);
     const sent = host.requests.filter(({ header }) => header !== null).map(({ path }) => path);
-    expect(sent).toEqual(state === "missing" ? [] : ["locked"]); // and no other publisher
+    expect(sent).toEqual(state === "missing" ? [] : ["locked"]); // and to no other publisher
     expect(JSON.stringify(made)).not.toMatch(/hush|wrong-key|in-the-query/);
   });
 });

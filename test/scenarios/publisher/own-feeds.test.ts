@@ -1,5 +1,5 @@
-// The operator's own feeds, from a publisher on this machine to answers: every form with every claim, by the code of
-// built-in feeds.
+// The operator's own feeds, from a publisher on this machine to answers: every format with every claim,
+// through the code of built-in feeds.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { FEED_CLAIMS, type OwnFeed } from "@inkling/contract";
@@ -309,7 +309,7 @@ test("weights and copies: a list of weight 1 needs another, and a copy is none",
     [{}, true],
     [{ copies: ["weak"], weight: 2 }, true],
   ] as const) {
-    // The same bytes: what the row says of them is a part of the release.
+    // The bytes are the same, but the feed's row is part of the release.
     ids.add((await host.build(dataDir, own(second))).release.id);
     expect([second, isProxy()]).toEqual([second, flagged]);
   }

@@ -1,5 +1,5 @@
-// Publishers as adversaries: lists that claim a large part of the internet. What is served does not change, the reason can
-// be seen, and a release that flags too much waits for the operator.
+// Publishers as adversaries, with lists that claim a large part of the internet. The served data does not
+// change, the reason is visible, and a release that flags too much waits for the operator.
 
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ async function inkling(...args: string[]): Promise<string> {
   return new Response(child.stdout).text();
 }
 
-/** What a command that fails writes to standard error. */
+/** Returns a failing command's standard error. */
 async function failure(...args: string[]): Promise<string> {
   const command = [process.execPath, MAIN, ...args, "--data-dir", dataDir];
   const child = Bun.spawn(command, { stdout: "ignore", stderr: "pipe" });
@@ -55,7 +55,7 @@ async function failure(...args: string[]): Promise<string> {
   return new Response(child.stderr).text();
 }
 
-/** The share of random IPv4 addresses that what is served flags. */
+/** The share of random IPv4 addresses that the served release flags. */
 function flaggedShare(): number {
   const { reputation } = openRelease(dataDir, requireCurrent(dataDir).name);
   const next = randomWords(172);
@@ -85,7 +85,7 @@ const writeDrop = (rows: readonly string[], made: number) =>
     `${rows.join("\n")}\n${JSON.stringify({ type: "metadata", timestamp: Math.floor(made / 1000), records: rows.length })}\n`,
   );
 const drop = (network: string) => JSON.stringify({ cidr: network });
-/** Different networks of one length, all over the space but for its first and last parts. */
+/** Different networks of one length, all over the address space except its first and last parts. */
 const networks = (bits: number, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, i) => {
     const index = 2 ** bits / 16 + (((i + from) * 7_919) % (2 ** bits * 0.75));
@@ -97,7 +97,7 @@ test("29.9 % more entries of /10 in one list and 39 % of /14 in another are refu
   const [drops, vpns] = [linesOf(DROP), linesOf(VPN)];
   writeDrop(drops, NOW - DAY_MS);
   const first = await round();
-  expect(first).toMatchObject({ published: true, refused: [] }); // the lists as they are pass all gates
+  expect(first).toMatchObject({ published: true, refused: [] }); // the unchanged lists pass all gates
   const before = flaggedShare();
   expect(before).toBeLessThan(0.01);
 
@@ -107,8 +107,8 @@ test("29.9 % more entries of /10 in one list and 39 % of /14 in another are refu
   const after = flaggedShare();
   expect(after).toBe(before);
   expect(second).toMatchObject({ published: false, name: first.name, refused: [VPN, DROP] });
-  expect(shown(DROP).error).toMatch(/has a network of \/10 \(IPv4\): \/11 is the widest it can hold/);
-  expect(shown(VPN).error).toMatch(/has a network of \/14 \(IPv4\): \/15 is the widest it can hold/);
+  expect(shown(DROP).error).toMatch(/has a network of \/10 \(IPv4\): \/11 is the widest allowed/);
+  expect(shown(VPN).error).toMatch(/has a network of \/14 \(IPv4\): \/15 is the widest allowed/);
 });
 
 test("as many entries of a width that the lists may hold wait: they cover too much", async () => {
@@ -122,7 +122,7 @@ test("as many entries of a width that the lists may hold wait: they cover too mu
   expect(flaggedShare()).toBe(before);
   for (const id of [DROP, VPN]) {
     expect(shown(id).pending?.why).toMatch(
-      /^covers too much else than the last good copy: \d+ IPv4 addresses added/,
+      /^differs too much from the last good copy in address space: \d+ IPv4 addresses added/,
     );
     expect(shown(id)).toMatchObject({ state: "loaded", source: "last-good" });
   }
@@ -136,7 +136,7 @@ test("a list that is back to normal ends the wait by itself", async () => {
   const held = await round([DROP]);
   expect(held).toMatchObject({ published: false, name: first.name });
   expect(held.held?.why).toMatch(
-    /is_abuser: 3\.\d % of public IPv4 would be flagged, at most 2\.0 % of public IPv4/,
+    /is_abuser: 3\.\d % of public IPv4 would be flagged, but at most 2\.0 % of public IPv4/,
   );
   writeDrop(rows, NOW);
   const back = await round([DROP]);
@@ -148,10 +148,10 @@ test("a list that is back to normal ends the wait by itself", async () => {
 test("a first release that flags too much is not served, and can be accepted", async () => {
   writeDrop([...linesOf(DROP), ...networks(11, 60).map(drop)], NOW);
   await expect(round()).rejects.toThrow(
-    /^the first release waits for you: is_abuser: .*spamhaus-drop-v4 covers/,
+    /^the first release needs your approval: is_abuser: .*spamhaus-drop-v4 covers/,
   );
   expect(existsSync(join(dataDir, DATA_FOLDER.current))).toBe(false);
-  // What waits, and the lists that it is made of, can be seen.
+  // The operator can see what waits, and which lists it contains.
   const { held, release, feeds } = report();
   expect([release, held?.why]).toEqual([undefined, expect.stringMatching(/^is_abuser: /)]);
   expect(feeds.find(({ id }) => id === DROP)).toMatchObject({ state: "loaded", entries: expect.any(Number) });
@@ -160,7 +160,7 @@ test("a first release that flags too much is not served, and can be accepted", a
     report: FeedReport | null;
   }[];
   expect(listed.find(({ id }) => id === DROP)?.report?.state).toBe("loaded");
-  expect(await failure("data", "status")).toContain(`waits for you: ${held!.why}`);
+  expect(await failure("data", "status")).toContain(`needs your approval: ${held!.why}`);
   expect(await round(["release"])).toMatchObject({ published: true });
   expect(flaggedShare()).toBeGreaterThan(0.02);
   expect(report().held).toBeUndefined();
@@ -168,9 +168,9 @@ test("a first release that flags too much is not served, and can be accepted", a
 
 test("a release that waits is verified in full before it is published: one with a fault is built again", async () => {
   writeDrop([...linesOf(DROP), ...networks(11, 60).map(drop)], NOW);
-  await expect(round()).rejects.toThrow("waits for you");
+  await expect(round()).rejects.toThrow("needs your approval");
   const waiting = findHeld(dataDir)!;
-  const unsound = writeSegmentFile(dataDir, [new Uint8Array(100)]); // its hash is right
+  const unsound = writeSegmentFile(dataDir, [new Uint8Array(100)]); // the hash itself is right
   const reputation = { ...waiting.segments.reputation!, ...unsound };
   const changed = { ...waiting, segments: { ...waiting.segments, reputation } };
   writeHeld(dataDir, { ...changed, id: releaseId(changed) });
@@ -179,7 +179,7 @@ test("a release that waits is verified in full before it is published: one with 
 });
 
 test("a list that grows day by day, each time within its limit, makes a release that waits for the operator", async () => {
-  // A quarter of its space must be more than one network, so that the list grows by about a quarter every day.
+  // A quarter of the list's space must be more than one network, so that the list grows by about a quarter every day.
   let added = 60;
   let rows = [...linesOf(DROP), ...networks(14, added).map(drop)];
   writeDrop(rows, NOW - 30 * DAY_MS);
@@ -201,24 +201,24 @@ test("a list that grows day by day, each time within its limit, makes a release 
   expect(days).toBeGreaterThan(0);
   const { held, name } = good;
   expect(held!.why).toMatch(
-    /is_abuser: .+ % of public IPv4 would be flagged, at most 2\.0 % .*spamhaus-drop-v4 covers/,
+    /is_abuser: .+ % of public IPv4 would be flagged, but at most 2\.0 % .*spamhaus-drop-v4 covers/,
   );
   expect(report().held).toEqual(held!);
   expect(requireCurrent(dataDir).name).toBe(name);
   const before = flaggedShare();
   expect(before).toBeLessThan(0.02);
 
-  // Nothing changes while it waits, and its segment is not compiled again.
+  // While it waits, nothing changes, and its segment is not compiled again.
   const waiting = join(dataDir, DATA_FOLDER.heldRelease);
   const again = await round();
   expect(again).toMatchObject({ published: false, name, held: { id: held!.id } });
 
-  // The operator accepts what was built, and that is the base of what follows.
+  // The operator accepts the build, which becomes the base of the next ones.
   expect(await inkling("data", "status")).toContain(`is not published. ${held!.why}`);
   const accepted = JSON.parse(await inkling("data", "update", "--accept", "release", "--json"));
   expect(accepted).toMatchObject({ published: true, refused: [] });
   expect(accepted.release.id).toBe(held!.id);
-  expect(await inkling("data", "status")).not.toContain("Waiting for you");
+  expect(await inkling("data", "status")).not.toContain("Needs your approval");
   expect(existsSync(waiting)).toBe(false);
   expect(report().held).toBeUndefined();
   expect(flaggedShare()).toBeGreaterThan(before);

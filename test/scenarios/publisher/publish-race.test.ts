@@ -1,4 +1,4 @@
-// publish-race.test.ts: several builders publish to one channel at once: one of them does, and nothing is lost.
+// publish-race.test.ts: several builders publish to one channel at once. One of them succeeds, and nothing is lost.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -42,7 +42,7 @@ async function channel(name: string) {
     store: openChannel(folder, {})!,
     channel: "stable",
     privateKey: readPrivateKey(privatePem),
-    now: () => Date.now() - 86_400_000, // so that versions rise one by one
+    now: () => Date.now() - 86_400_000, // makes versions rise one by one
     signal: new AbortController().signal,
   });
   await publisher.publish(dataDir, currentName(dataDir)!, 100);
@@ -50,7 +50,10 @@ async function channel(name: string) {
   return { folder, dataDir, log };
 }
 
-/** @param offsets of the publishers' clocks @returns the version that each successful publication went by */
+/**
+ * @param offsets offsets of the publishers' clocks, in milliseconds
+ * @returns the version on which each successful publication was based
+ */
 async function race(
   name: string,
   offsets: readonly number[],
@@ -103,13 +106,13 @@ test("the command refuses while another holds the lock of PostgreSQL, and goes o
   await store.close();
   expect(held).toMatchObject([
     true,
-    { code: 1, err: expect.stringContaining("another publisher has the lock of the database (busy)") },
+    { code: 1, err: expect.stringContaining("another publisher holds the database lock (busy)") },
   ]);
   expect(await publish()).toMatchObject({ code: 0 });
   await postgres.stop();
   try {
     const without = await publish();
-    expect(without.err).toContain("publishing without the lock of the database");
+    expect(without.err).toContain("publishing without the database lock");
     expect(without.code).toBe(0);
   } finally {
     await postgres.start();

@@ -1,5 +1,6 @@
-// Publishers with accounts, as MaxMind's permanent links answer: basic authentication, a .tar.gz with a licence beside the
-// database, and a checksum of the packed file. The test serves an archive that tar made.
+// Publishers with accounts, which answer as MaxMind's permanent links do: basic authentication, a .tar.gz
+// with a licence beside the database, and a checksum of the packed file. The test serves an archive that tar
+// created.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -89,7 +90,7 @@ describe("a download", () => {
     checksum = "0".repeat(64);
     const { report } = await fetched(CREDENTIALS);
     expect(report.state).toBe("refused");
-    expect(report.error).toContain("does not have the checksum that its publisher states");
+    expect(report.error).toContain("does not match its publisher's checksum");
   });
 
   test("a wrong key: refused, with the setting to check, without the key", async () => {
@@ -115,7 +116,7 @@ test("a copy older than 30 days is deleted, not only ignored", async () => {
   expect(later.kept.filter((name) => name.endsWith(".mmdb"))).toEqual([]);
 });
 
-/** A token in a URL: events, reports and states have the URL of the feed table, whatever fails. */
+/** A token in a URL. Whatever fails, events, reports and states have the feed table's URL. */
 describe("a token in a URL is never reported", () => {
   const ipinfo = FEEDS.find(({ id }) => id === "ipinfo-lite")!;
   const lite = FEEDS.find(({ id }) => id === "ip2proxy-lite")!;
@@ -144,13 +145,9 @@ describe("a token in a URL is never reported", () => {
     [
       "redirected to another host",
       () => `http://127.0.0.1:${bad.port}/elsewhere`,
-      "redirects to a host that it may not redirect to",
+      "redirects to a host that is not allowed",
     ],
-    [
-      "redirected nowhere",
-      () => `http://127.0.0.1:${bad.port}/nonsense`,
-      "redirects to something that is not a URL",
-    ],
+    ["redirected nowhere", () => `http://127.0.0.1:${bad.port}/nonsense`, "redirects to an invalid URL"],
     ["connection refused", () => "http://127.0.0.1:1/", "could not be reached"],
   ])("%s", async (_name, url, problem) => {
     for (const feed of [ipinfo, lite]) {

@@ -1,9 +1,9 @@
-// publishing-process.ts: a publisher as a process of its own, slowed down by chance, and perhaps with a wrong clock.
+// publishing-process.ts: a publisher in a separate process, with random delays and perhaps a wrong clock.
 //
-// in   the folder of the channel, the private key's file, a file for the log, rounds, the longest delay in ms, the clock's
-//      offset in ms, the database or ""
-// out  a line in the log for each round that published: the version that it went by; as many rounds more as it takes for
-//      three lines
+// in   the channel's folder, the private key's file, a log file, the number of rounds, the maximum delay in
+//      ms, the clock's offset in ms, the database or ""
+// out  a line in the log for each round that published: the version on which it was based; it runs further
+//      rounds until there are three lines
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { Publisher, publicKeyOf, readChannel, readPrivateKey } from "@inkling/release-store/channel";
@@ -17,13 +17,13 @@ const privateKey = readPrivateKey(readFileSync(keyFile, "utf8"));
 const LEAST = 3;
 let before: number | undefined;
 
-/** Writes take their time, as they do where a machine or a network is busy. */
+/** Writes take time, as on a busy machine or network. */
 class SlowFolder extends FolderObjects {
-  /** So that rounds overlap, and some writes take longer. */
+  /** Long enough that rounds overlap. Some writes take even longer. */
   override readonly settleMs = 100;
 
   override async write(...args: Parameters<FolderObjects["write"]>): Promise<void> {
-    // The publisher has just read the version that it goes by.
+    // The publisher has just read the version on which it bases its change.
     if (args[0].startsWith("channels/")) {
       before = (await readChannel(new FolderObjects(folder), "stable", [publicKeyOf(privateKey)], signal))
         ?.version;
@@ -42,7 +42,7 @@ const publisher = new Publisher({
   signal,
   ...(database && { exclusively: (work) => database.asPublisher(work) }),
 });
-/** Of all processes together: chance may refuse most rounds, on a slow disk for long. */
+/** Counts the lines of all processes. Chance may refuse most rounds, for a long time on a slow disk. */
 const isTooFew = () => readFileSync(log, "utf8").split("\n").length <= LEAST;
 for (let round = 0; round < Number(rounds) || isTooFew(); round++) {
   try {

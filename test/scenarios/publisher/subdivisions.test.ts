@@ -1,7 +1,7 @@
-// How many of DB-IP City's ranges whose state is named get the state's ISO 3166-2 code. `bun
+// How many of DB-IP City's ranges with a state name get the state's ISO 3166-2 code. `bun
 // test/scenarios/publisher/subdivisions.test.ts` prints those that do not.
 //
-// A range is a run of neighbouring networks that share a record. DB-IP gives names only, no codes.
+// A range is a run of neighbouring networks that share a record. DB-IP has only names, not codes.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createRequire } from "node:module";
@@ -14,7 +14,7 @@ import { share } from "../../harness/share.ts";
 const MIN_SHARE = 0.97;
 const PRINTED = 40;
 type Family = 4 | 6;
-/** The states are those of both in any case. */
+/** The states always include those of both address families. */
 const FAMILIES: readonly Family[] = share([4, 6], [4]);
 
 interface State {
@@ -76,7 +76,7 @@ describe("DB-IP's states", () => {
     const codes = new Set(
       states.filter(hasCode).map((s) => `${s.country}-${findSubdivisionCode(s.country, s.name)}`),
     );
-    // Norway's counties of 2024 are younger than the package (packages/compiler/data/subdivision-changes.csv).
+    // Norway's counties of 2024 are newer than the package (packages/compiler/data/subdivision-changes.csv).
     expect([...codes].filter((code) => !iso.has(code)).sort()).toEqual([
       "NO-31",
       "NO-32",

@@ -1,4 +1,5 @@
-// Blocks of addresses beside the answerer that takes one at a time: every outcome is the same, for every length.
+// Compares lookups in blocks of addresses with the answerer for single addresses: every outcome is the same,
+// for every length.
 
 import { expect, test } from "bun:test";
 import { AddressBlock, Answerer, type AnswerSource, Overrides } from "@inkling/engine";
@@ -11,7 +12,7 @@ smallRelease(data, 2); // its network is a Tor exit
 const release = openRelease(data, requireCurrentName(data));
 const next = randomWords(7);
 
-/** Addresses that are listed, unlisted, special, IPv6, IPv4 in IPv6, and none. */
+/** Addresses that are listed, unlisted, special, IPv6 or IPv4 in IPv6, and texts that are no address. */
 const KINDS: readonly (() => string)[] = [
   () => SMALL_NETWORK.replace("0/24", String(next() & 255)),
   () => `${(next() % 223) + 1}.${next() & 255}.${next() & 255}.${next() & 255}`,

@@ -1,4 +1,4 @@
-// `inkling backup` and `inkling restore`: round trips of both databases, archives that are not good, running servers.
+// `inkling backup` and `inkling restore`: round trips of both databases, bad archives, and running servers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -75,7 +75,10 @@ const content = (host: Host) =>
     }),
   );
 
-/** More rows than a page has, and every kind of value. @returns tokens */
+/**
+ * Fills the store with more rows than a page has, and every kind of value.
+ * @returns tokens
+ */
 async function fill(host: Host): Promise<{ plain: string; limited: string; revoked: string }> {
   writeFileSync(join(host.dataDir, "feeds.json"), '{ "enabled": ["ip2proxy-lite"], "disabled": [] }\n');
   return withStore(host, async (store) => {
@@ -169,7 +172,7 @@ describe.each(KINDS)("a restore to %s", (to) => {
     await fill(source);
     const archive = join(temporaryFolder(), "inkling.backup");
     expect((await inkling(source, "backup", archive)).code).toBe(0);
-    // As the previous version wrote it.
+    // The archive as the previous version wrote it.
     const [header, ...lines] = gunzipSync(readFileSync(archive)).toString().trimEnd().split("\n");
     const { tables, ...rest } = JSON.parse(header!);
     const at = tables.inkling_audit.indexOf("way");
@@ -243,7 +246,7 @@ describe.each(KINDS)("a restore to %s", (to) => {
     expect(await inkling(target, "restore", archive, "--force")).toMatchObject({
       code: 0,
       err: "",
-      out: expect.stringContaining("\nKeys that were revoked since then are valid again: "),
+      out: expect.stringContaining("\nKeys revoked after the backup are valid again. "),
     });
     expect(await hashes(target)).toContain(hashToken(token));
     expect(await hashes(target)).not.toContain(hashToken(mine!));
@@ -284,34 +287,41 @@ describe.each(KINDS)("a restore to %s", (to) => {
       gzipSync(typeof changed === "string" ? changed : `${changed.join("\n")}\n`);
     const header = JSON.parse(lines[0]!);
     const cases: (readonly [name: string, bytes: Uint8Array, message: RegExp])[] = [
-      ...[0, 1].map((at) => [...bad(`byte ${at}`, flipped(at)), /is no backup of Inkling/] as const),
+      ...[0, 1].map((at) => [...bad(`byte ${at}`, flipped(at)), /is not an Inkling backup/] as const),
       ...[40, 500, good.length >> 1, good.length - 3].map(
-        (at) => [...bad(`byte ${at}`, flipped(at)), /is damaged|is no backup/] as const,
+        (at) => [...bad(`byte ${at}`, flipped(at)), /is damaged|is not an Inkling backup/] as const,
       ),
       ...[30, good.length >> 1, good.length - 1].map(
-        (length) => [...bad(`${length} bytes`, good.subarray(0, length)), /is damaged|is no backup/] as const,
+        (length) =>
+          [
+            ...bad(`${length} bytes`, good.subarray(0, length)),
+            /is damaged|is not an Inkling backup/,
+          ] as const,
       ),
-      [...bad("nothing", new Uint8Array()), /is no backup|is damaged/],
-      [...bad("text", Buffer.from("keys\n")), /is no backup/],
-      [...bad("gzip of another program", packed('{"format":"other"}\n')), /is no backup/],
+      [...bad("nothing", new Uint8Array()), /is not an Inkling backup|is damaged/],
+      [...bad("text", Buffer.from("keys\n")), /is not an Inkling backup/],
+      [...bad("gzip of another program", packed('{"format":"other"}\n')), /is not an Inkling backup/],
       [...bad("no end", packed(lines.slice(0, -1))), /is damaged: it ends too early/],
       [...bad("a line left out", packed(lines.toSpliced(2, 1))), /is damaged: its content/],
       [...bad("another note", packed(text.replace("our office", "my office"))), /is damaged: its content/],
-      [...bad("a line after the end", packed([...lines, lines[1]!])), /is damaged: something follows/],
+      [
+        ...bad("a line after the end", packed([...lines, lines[1]!])),
+        /is damaged: there is data after its end/,
+      ],
       [
         ...bad("a bad value", packed(text.replace(/"rows":\[\["key_/, '"rows":[[5,"key_'))),
         /is damaged: a row/,
       ],
       [
         ...bad("a newer format", packed([JSON.stringify({ ...header, version: 2 }), ...lines.slice(1)])),
-        /made by another version/,
+        /created by another version/,
       ],
       [
         ...bad(
           "a column more",
           packed([JSON.stringify({ ...header, tables: { inkling_keys: ["soul"] } }), ...lines.slice(1)]),
         ),
-        /made by another version/,
+        /created by another version/,
       ],
     ];
     for (const [name, bytes, message] of cases) {
@@ -376,7 +386,7 @@ describe.each(KINDS)("a restore to %s", (to) => {
       isOver = true;
       await load;
       expect([...seen.keys()]).toEqual([200]);
-      // Usage goes on from that of the backup.
+      // Usage continues from the backup's values.
       const { inkling_keys: keys = [] } = await content(target);
       const id = String(keys.find(({ rate, revoked_at }) => rate === null && revoked_at === null)?.id);
       const today = new Date().toISOString().slice(0, 10);
@@ -401,7 +411,7 @@ test("a backup is never written over a file, nor made of a database that is not 
   const before = await content(host);
   expect(await inkling(host, "backup", "inkling.db")).toMatchObject({
     code: 1,
-    err: expect.stringContaining("exists already"),
+    err: expect.stringContaining("already exists"),
   });
   expect(await content(host)).toEqual(before);
   expect(await inkling(host, "backup", "none/x.backup")).toMatchObject({
@@ -410,7 +420,7 @@ test("a backup is never written over a file, nor made of a database that is not 
   });
 });
 
-/** An archive with other files, and the right hash of that. */
+/** An archive with other files, and a valid hash of them. */
 function withFiles(archive: string, files: readonly (readonly [name: string, text: string])[]): Buffer {
   const lines = gunzipSync(readFileSync(archive)).toString().trimEnd().split("\n");
   const { end } = JSON.parse(lines.pop()!);
@@ -448,7 +458,7 @@ test("files that are broken or unknown are named, and not put in place; the rest
     "feeds.json",
     "channel.json",
   ]) {
-    expect(found.err).toContain(`"${name}" of the backup is not restored: `);
+    expect(found.err).toContain(`"${name}" was not restored from the backup: `);
     expect(found.out).not.toContain(name.slice(0, 6));
   }
   expect(found.err).toContain("it is not JSON");
@@ -466,7 +476,7 @@ test("files that are broken or unknown are named, and not put in place; the rest
   );
   expect(JSON.parse(json.out)).toMatchObject({
     files: ["feeds.json"],
-    ignored: [{ name: "../evil", why: "this version of Inkling does not know it" }],
+    ignored: [{ name: "../evil", why: "this version of Inkling does not support it" }],
   });
   expect(readFileSync(join(json.dataDir, "feeds.json"), "utf8")).toBe("{}");
 
@@ -495,7 +505,7 @@ test("the version of a channel that a host has taken is kept, and restored to a 
   writeFileSync(file, trust(9));
   expect(await inkling(host, "restore", "x.backup", "--force")).toMatchObject({
     code: 0,
-    out: expect.stringContaining("This host's channel.json was left"),
+    out: expect.stringContaining("This host's channel.json was not replaced"),
   });
   expect(readFileSync(file, "utf8")).toBe(trust(9));
   const other = await FRESH.sqlite();

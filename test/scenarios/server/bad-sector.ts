@@ -1,7 +1,7 @@
-// bad-sector.ts: one process on a marked release with a segment that kills whoever touches it, restarted whenever it died;
-// started by damaged-release.test.ts in a mount namespace of its own.
+// bad-sector.ts: a single process serves a marked release with a segment that kills whoever touches it, and
+// is restarted each time it dies. damaged-release.test.ts starts it in its own mount namespace.
 //
-// out  one line of JSON: Seen
+// out  a line of JSON: Seen
 
 import {
   appendFileSync,
@@ -24,21 +24,25 @@ const MAIN = resolve(import.meta.dir, "../../../packages/cli/src/main.ts");
 const MAX_STARTS = 5;
 
 export interface Seen {
-  /** The release before. */
+  /** The previous release. */
   readonly older: string;
-  /** Of each process. */
+  /** The signal that ended each process. */
   readonly ends: readonly Bun.Subprocess["signalCode"][];
-  /** The answer of /readyz, when there was one. */
+  /** The answer of /readyz, if there was one. */
   readonly ready: string;
   readonly log: string;
 }
 
-/** Pages of a hole cannot be had on a full disk of memory: touching one is SIGBUS, as with a bad sector. */
+/**
+ * Puts a segment on a full memory disk, which cannot provide the pages of a hole. Touching such a page causes
+ * SIGBUS, as a bad sector does.
+ */
 function putOnBadDisk(dataDir: string, path: string): void {
   const disk = temporaryFolder();
   Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]);
   const hole = join(disk, basename(path));
-  writeFileSync(hole, readFileSync(path).subarray(0, SEGMENT_START_BYTES)); // read before it is touched
+  // this part is read before the hole is touched
+  writeFileSync(hole, readFileSync(path).subarray(0, SEGMENT_START_BYTES));
   truncateSync(hole, statSync(path).size);
   try {
     for (;;) appendFileSync(join(disk, "fill"), Buffer.alloc(4096));
@@ -85,7 +89,7 @@ if (import.meta.main) {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   const older = currentName(dataDir)!;
-  // Opening a segment touches what comes behind this, which is beyond the page of its start.
+  // Opening a segment touches the bytes after its description. The padding puts them beyond the page of its start.
   const meta = { padding: "x".repeat(8192) };
   putOnBadDisk(dataDir, smallRelease(dataDir, 2, [], [], false, meta).files[0]!);
   const seen: Seen = { older, ...(await serve(dataDir)) };

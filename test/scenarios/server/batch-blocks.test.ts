@@ -1,5 +1,5 @@
-// Batches, whose values are looked up in blocks, beside single requests: the same bytes, in the same order, counted and
-// charged alike, however the body arrives.
+// Compares batches, whose values are looked up in blocks, with single requests. The bytes, their order, the
+// counts and the charges are the same, however the body arrives.
 
 import { expect, test } from "bun:test";
 import { BLOCK_ADDRESSES, type Override, Overrides } from "@inkling/engine";
@@ -48,7 +48,7 @@ const VALUE = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<unknown>(5, null, ["8.8.8.8"], { value: "8.8.8.8" }) },
 );
 
-/** A server of its own, and all that it counted. */
+/** A separate server, and everything that it counted. */
 function setUp(overrides: readonly Override[]) {
   const { options, ...seen } = testOptions(
     {
@@ -79,7 +79,7 @@ function setUp(overrides: readonly Override[]) {
   return { send, post, counted };
 }
 
-/** A body in pieces that end after so many bytes each, in turn. */
+/** A body in pieces of these sizes, used in turn. */
 function inPieces(text: string, sizes: readonly number[]): ReadableStream {
   const bytes = Buffer.from(text);
   let [at, turn] = [0, 0];
@@ -95,14 +95,14 @@ function inPieces(text: string, sizes: readonly number[]): ReadableStream {
 
 async function textOf(response: Response): Promise<string> {
   const pieces: Buffer[] = [];
-  for await (const piece of response.body!) pieces.push(Buffer.from(piece)); // it is overwritten later
+  for await (const piece of response.body!) pieces.push(Buffer.from(piece)); // the buffer is overwritten later
   return Buffer.concat(pieces).toString();
 }
 
 const LOOKUPS = ["/v1/ip-intel/geolocate", "/v1/ip-intel/reputation"] as const;
 const INCLUDES = ["", "?include=evidence", "?include=network", "?include=evidence,network,subject"] as const;
 
-/** Which problems in a batch do not have. */
+/** A member that problems in a batch do not have. */
 const REQUEST_ID = ',"request_id":"aaaaaaaaaa"';
 
 test("a batch is what single requests answer, and counts it alike", async () => {

@@ -1,5 +1,5 @@
-// Batch streams over real sockets: clients that send odd chunks, too much, too slowly or nothing, and clients that do not
-// read. packages/server/src/batch/batch.test.ts tests the same app without sockets.
+// Batch streams over real sockets. Clients send odd chunks, too much, too slowly or nothing, or do not read.
+// packages/server/src/batch/batch.test.ts tests the same app without sockets.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
@@ -23,7 +23,7 @@ const logged: string[] = [];
 let server: Bun.Server<undefined>;
 let answers: { place: string; unknown: string; invalid: string };
 
-/** The app behind a listener with the limits of serve.ts, and an idle limit that a test can wait for. */
+/** Starts the app behind a listener with the limits of serve.ts, but with an idle limit that a test can wait for. */
 function listen(): Bun.Server<undefined> {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
@@ -46,7 +46,7 @@ function listen(): Bun.Server<undefined> {
       streamIdleSeconds: IDLE_SECONDS,
     },
     (_, what, count) => {
-      if (what === "geolocate") counted.lookups += count; // those of batches are counted again, as such
+      if (what === "geolocate") counted.lookups += count; // lookups in batches are also counted separately
     },
   );
   const app = new App(options);
@@ -94,7 +94,7 @@ const chunk = (data: string | Uint8Array) =>
 const LAST_CHUNK = "0\r\n\r\n";
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/** One connection that keeps what it receives. */
+/** A connection that keeps everything it receives. */
 class Client {
   readonly socket: Socket;
   isClosed = false;
@@ -118,7 +118,7 @@ class Client {
     return Buffer.concat(this.pieces);
   }
 
-  /** Without the interim answer to `Expect`. */
+  /** The received bytes without the interim answer to `Expect`. */
   private get final(): Buffer {
     const all = this.received;
     return all.subarray(0, CONTINUE.length).toString("latin1") === CONTINUE
@@ -126,7 +126,7 @@ class Client {
       : all;
   }
 
-  /** Resolves when the system has taken it, or the connection is gone. */
+  /** Resolves when the system has taken the data, or the connection is gone. */
   send(data: string | Uint8Array): Promise<void> {
     return new Promise((resolve) => {
       if (this.isClosed) return resolve();
@@ -147,7 +147,7 @@ class Client {
     return this;
   }
 
-  /** Waits until the answer has ended, or the connection. */
+  /** Waits until the answer or the connection has ended. */
   async untilAnswered(): Promise<this> {
     return this.until(() => {
       if (this.pieces.at(-1)?.subarray(-5).toString("latin1") === LAST_CHUNK) return true;
@@ -155,7 +155,7 @@ class Client {
     });
   }
 
-  /** Bun gives an answer that ends with its first piece a length in place of chunks. */
+  /** The declared length. If an answer ends with its first piece, Bun sends a length instead of chunks. */
   private get declared(): number | undefined {
     const head = this.final.toString("latin1", 0, 1_000).split("\r\n\r\n")[0]!;
     const length = /^content-length: (\d+)$/im.exec(head)?.[1];
@@ -166,7 +166,7 @@ class Client {
     return Number(/^HTTP\/1\.1 (\d+)/.exec(this.final.toString("latin1", 0, 20))?.[1] ?? 0);
   }
 
-  /** The body, out of its chunks. */
+  /** The body without its chunk framing. */
   get body(): Buffer {
     const all = this.final;
     if (this.declared !== undefined) return all.subarray(all.indexOf("\r\n\r\n") + 4);
@@ -197,7 +197,7 @@ async function exchange(
   return client.body.toString();
 }
 
-/** Lines with three kinds of answers, in no regular order, and those answers. */
+/** Lines with three kinds of answers in no regular order, and the expected answers. */
 function mixed(count: number): { lines: string; want: string } {
   const lines: string[] = [];
   const want: string[] = [];
@@ -291,7 +291,7 @@ describe("a stream", () => {
     await client.untilAnswered();
     clearInterval(stalling);
     client.socket.resume();
-    // A piece that was overwritten before it was sent would show.
+    // A piece that was overwritten before it was sent would differ.
     expect(client.body.toString() === want).toBe(true);
     client.socket.destroy();
   });
@@ -329,7 +329,7 @@ describe("too much", () => {
       const answer = await exchange(bomb, { "Content-Encoding": "gzip" });
       expect(answer).toContain("More than 1 MiB");
       expect(answer.trim().split("\n")).toHaveLength(1);
-      // Garbage is collected when the runtime likes, some hundred MB late on a busy machine.
+      // The runtime decides when to collect garbage. On a busy machine, some hundred MB may remain until then.
       expect(process.memoryUsage().rss - before).toBeLessThan(1024 * MB);
     },
   );
@@ -394,7 +394,7 @@ describe("clients that stop", () => {
     for (const { socket } of [late, ...open]) socket.destroy();
   });
 
-  // All at once: each waits for Bun's clock of connections, which ticks every 4 s.
+  // All run at once, because each waits for Bun's connection clock, which ticks every 4 s.
   test("are closed after the idle limit; those that go on slowly are not", async () => {
     counted.lookups = 0;
     const lines = chunk(`"${KNOWN}"\n`.repeat(4_000));
@@ -403,7 +403,7 @@ describe("clients that stop", () => {
       client.socket.pause();
       let sent = 0;
       void client.send(head());
-      // Ends with the connection: only the system's buffers take bytes that are not read.
+      // The loop ends with the connection, because only the system's buffers take bytes that are not read.
       while (!client.socket.destroyed && sent < 1_000) {
         const isTaken = await Promise.race([client.send(lines).then(() => true), Bun.sleep(30_000)]);
         if (isTaken !== true) break;
@@ -423,7 +423,7 @@ describe("clients that stop", () => {
       const client = new Client();
       await client.send(head());
       const from = performance.now();
-      // A byte of a line at intervals: no answer yet, but progress.
+      // A byte of a line at intervals makes progress, although there is no answer yet.
       while (performance.now() - from < 16_000 && !client.isClosed) {
         await client.send(chunk(" "));
         await Bun.sleep(400);
@@ -442,7 +442,7 @@ describe("clients that stop", () => {
     ]);
     expect([silent, half]).toEqual([true, true]);
     expect(dripped).toBe(`${answers.place}\n`);
-    // Some MB in the system's buffers for answers, some for questions; far from everything.
+    // The system's buffers hold some MB of answers and of requests. The limits are far above that.
     expect(read.sent).toBeLessThan(1_000);
     expect(read.answered * answers.place.length).toBeLessThan(64 * MB);
     expect(read.answered).toBeGreaterThan(1_000);

@@ -1,14 +1,14 @@
-// clock.test.ts: a clock that is wrong for a while, and then right again: what is locked, what is given out twice.
+// clock.test.ts: a clock that is wrong for a while, then right again. Tests what is blocked, and what is granted twice.
 //
 // what                  while the clock is wrong                   once it is right
-// rates                 as ever                                    an empty bucket at worst, never longer than it takes to fill
-// quotas                those of the day before the jump, for an   today's, with what the store has of today
+// rates                 unchanged                                  at worst an empty bucket, until it has refilled
+// quotas                those of the day before the jump, for an   today's, with the store's count for today
 //                       hour; then each day has its own
 // expiry of keys        by the clock                               by the clock: an expired key works again
-// overrides             by the clock, once read anew               read anew at the next check
-// usage days            under the day before the jump, for an      what was counted there stays there
-//                       hour; then under the day of the clock
-// sessions of the admin end when the clock leaves their time       those of before the jump are valid again
+// overrides             by the clock, after the next check         read again at the next check
+// usage days            under the day before the jump, for an      counts keep the day under which they were added
+//                       hour; then under the clock's day
+// admin sessions        end when the clock leaves their time       sessions from before the jump are valid again
 // ages of feeds         never below 0                              right
 
 import { describe, expect, test } from "bun:test";
@@ -32,7 +32,7 @@ import { freshToken } from "../../harness/tokens.ts";
 const NOON = Date.parse("2026-06-01T12:00:00Z");
 const YEAR_MS = 365 * DAY_MS;
 
-/** [name, how far off the clock is for a while, was it so at the start?] */
+/** [name, by how much the clock is wrong for a while, was it already wrong at the start?] */
 const CLOCKS: readonly [name: string, offMs: number, atStart: boolean][] = [
   ["a day ahead", DAY_MS, false],
   ["a day behind", -DAY_MS, false],
@@ -60,7 +60,7 @@ const key: Key = {
   revokedAt: undefined,
 };
 
-/** Two workers on the same memory, and the primary, which brings usage to a store that has no clock. */
+/** Two workers with the same memory, and the primary, which sends usage to a store that has no clock. */
 function server(clock: { now: number }, day = { at: (now: number) => now }) {
   const stored = new Map<string, number>();
   const memory = new HeapCells(clock.now);
@@ -86,7 +86,10 @@ function server(clock: { now: number }, day = { at: (now: number) => now }) {
     cells.replace(memory.cells, byKey);
     return { cells, buckets: new Buckets({ rate: 0, burst: 1 }, cells) };
   });
-  /** Lookups by both workers in turn, without the rate. @returns how many the quota allowed */
+  /**
+   * Lookups by both workers in turn, without the rate limit.
+   * @returns how many the quota allowed
+   */
   const lookUp = (count: number) => {
     let allowed = 0;
     for (let i = 0; i < count; i++) {
@@ -110,8 +113,8 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
       await recorder.flush();
     }
     clock.now = NOON + offMs;
-    await recorder.flush(); // the primary has one each second
-    expect(lookUp(150)).toBe(100); // another day's
+    await recorder.flush(); // the primary flushes each second
+    expect(lookUp(150)).toBe(100); // the quota of another day
     await recorder.flush();
     clock.now = NOON + 60_000;
     await recorder.flush();
@@ -120,7 +123,7 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
     expect(lookUp(150)).toBe(0);
     clock.now = NOON + DAY_MS;
     await recorder.flush();
-    expect(lookUp(150)).toBe(offMs === DAY_MS ? 0 : 100); // what was counted under tomorrow is tomorrow's
+    expect(lookUp(150)).toBe(offMs === DAY_MS ? 0 : 100); // what was counted under tomorrow belongs to tomorrow
     await recorder.stop();
     expect(stored.get(dayOf(NOON))).toBe(100);
     expect(stored.get(dayOf(NOON + offMs))).toBe(100);
@@ -131,7 +134,7 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
     const { lookUp } = server(clock);
     expect(lookUp(150)).toBe(100);
     clock.now = NOON + Math.min(0, offMs);
-    // Days are counted modulo 22 years: half of that cannot be told from the past.
+    // Days are counted modulo 22 years, so a jump of half of that looks like the past.
     expect(lookUp(150)).toBe(offMs < -11 * YEAR_MS ? 100 : 0);
   });
 
@@ -216,7 +219,7 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
     clock.now = NOON + 1_000;
     const before = { ...counts };
     await check();
-    if (offMs < 0) clock.now += 60_000; // ahead of what it said: no sooner than usual
+    if (offMs < 0) clock.now += 60_000; // the clock was behind, so the next check comes no sooner than usual
     await check();
     expect(counts.keys).toBeGreaterThan(before.keys);
     expect(counts.overrides).toBeGreaterThan(before.overrides);
@@ -255,7 +258,7 @@ describe("at midnight", () => {
     const { recorder, lookUp } = server(clock);
     expect(lookUp(60)).toBe(60);
     clock.now -= back;
-    expect(lookUp(10)).toBe(10); // of the day that has begun
+    expect(lookUp(10)).toBe(10); // the quota of the new day
     await recorder.flush();
     clock.now = midnight + 2_000;
     expect(lookUp(150)).toBe(30);

@@ -1,8 +1,8 @@
-// The recipes of docs/cookbook.md, as they stand there, with a small release. PostgreSQL is real; of nftables, journald
-// and ClickHouse the commands are recorded.
+// The recipes in docs/cookbook.md, unchanged, with a small release. PostgreSQL is real. For nftables,
+// journald and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Postgres } from "../../harness/postgres.ts";
 import { withPrograms } from "../../harness/programs.ts";
@@ -11,27 +11,28 @@ import { smallRelease, temporaryFolder } from "../../harness/release.ts";
 
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/cookbook.md"), "utf8");
-/** In small release 1 the first is a proxy in GB; the second is in no list. */
+/** In small release 1, the first address is a proxy in GB, and the second is on no list. */
 const [PROXY, OTHER] = ["81.2.69.1", "8.8.8.8"];
 
 const folder = temporaryFolder();
 const programs = temporaryFolder();
+const data = temporaryFolder();
 
 function program(name: string, script: string): void {
   writeFileSync(join(programs, name), `#!/bin/sh\n${script}\n`);
   chmodSync(join(programs, name), 0o755);
 }
 
-/** The code blocks of a section. */
+/** The code blocks in a section. */
 function blocks(heading: string): string[] {
   const section = PAGE.split(/^#+ /m).find((text) => text.startsWith(heading)) ?? "";
   return [...section.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
 }
 
-const shell = (script: string) =>
-  run(["env", `PATH=${programs}:${process.env.PATH}`, "sh", "-ec", script], folder);
+const shell = (script: string, flags = "-ec") =>
+  run(["env", `PATH=${programs}:${process.env.PATH}`, "sh", flags, script], folder);
 
-/** What was called since the last time. */
+/** The commands called since the last time. */
 function calls(): string[] {
   const path = join(folder, "calls");
   const lines = readFileSync(path, "utf8").trim().split("\n");
@@ -40,7 +41,6 @@ function calls(): string[] {
 }
 
 beforeAll(() => {
-  const data = temporaryFolder();
   smallRelease(data, 1);
   const inkling = `"${process.execPath}" "${join(ROOT, "packages/cli/src/main.ts")}"`;
   program("inkling", `INKLING_DATA_DIR="${data}" exec ${inkling} "$@"`);
@@ -56,6 +56,26 @@ test("a log", async () => {
   const [first] = readFileSync(join(folder, "access-enriched.log"), "utf8").split("\n");
   expect(first).toContain("country_iso_code=GB");
   expect(first).toContain("is_proxy=true");
+});
+
+test("after each release: an export for each name in `current`", async () => {
+  const files = join(folder, "firewall");
+  const script = blocks("After each release")[0]!
+    .replaceAll("/var/lib/inkling-firewall", files)
+    .replaceAll("/var/lib/inkling/", `${data}/`);
+  const asScript = () => shell(script, "-c"); // cron runs it without -e
+  for (let i = 0; i < 2; i++) await asScript();
+  expect(calls()).toEqual(["nft -f inkling.nft"]);
+  writeFileSync(join(files, "exported"), "an older one\n");
+  await asScript();
+  expect(calls()).toEqual(["nft -f inkling.nft"]);
+  for (const path of ["exported", "inkling.nft"]) expect(existsSync(join(folder, path))).toBe(false);
+
+  writeFileSync(join(files, "exported"), "an older one\n");
+  const failing = script.replace("inkling export", "no-such-inkling export");
+  expect(failing).not.toBe(script);
+  await expect(shell(failing, "-c")).rejects.toThrow("no-such-inkling");
+  expect(readFileSync(join(files, "exported"), "utf8")).toBe("an older one\n");
 });
 
 test("a firewall: the rules name sets and a table of the export", async () => {

@@ -1,18 +1,19 @@
-// The reference page, /docs, in a real Chromium against a real server: it contacts no other host, and its requests work.
+// The reference page, /docs, in a real Chromium against a real server. It contacts no other host, and its
+// requests work.
 //
-// out  screenshots/docs-*: the page in light and dark, at the width of a desk and of a phone
+// out  screenshots/docs-*: the page in light and dark, at the width of a desktop and of a phone
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { faultsOf, LOOKS, launchBrowser, openPage, PHONE, picture } from "../../harness/browser.ts";
 import { smallCity } from "../../harness/release.ts";
-import { type SmallServer, startSmallServer } from "../../harness/small-server.ts";
+import { type SmallServer, startSmallServer } from "../../harness/server.ts";
 
 let browser: Browser;
 let origin: string;
 let keys: SmallServer["keys"];
 const closers: (() => Promise<unknown>)[] = [];
-/** Errors of any page. */
+/** Errors in any page. */
 const faults: string[] = [];
 
 beforeAll(async () => {
@@ -33,7 +34,10 @@ async function open(path = "/docs", options: BrowserContextOptions = {}): Promis
   return page;
 }
 
-/** Sends the form of an operation. @returns what the page shows of the response */
+/**
+ * Sends an operation's form.
+ * @returns what the page shows of the response
+ */
 async function send(page: Page, operation: string): Promise<string> {
   const section = page.locator(`#${operation}`);
   await section.getByRole("button", { name: "Send" }).click();
@@ -84,7 +88,8 @@ describe("a request", () => {
         (input) => (input as unknown as { validity: { valueMissing: boolean } }).validity.valueMissing,
       ),
     ).toBe(true);
-    expect(await page.locator("#geolocate form [role=status]").innerText()).toMatch(/^200 /); // of before
+    // from the earlier request
+    expect(await page.locator("#geolocate form [role=status]").innerText()).toMatch(/^200 /);
     expect(await own.inputValue()).toBe("81.2.69.142");
     await page.getByLabel("Your key").fill(keys.test);
     expect(await field.inputValue()).toBe("192.0.2.1");
@@ -132,7 +137,7 @@ describe("a request", () => {
     const examples = await choice.locator("option").allInnerTexts();
     expect(examples.length).toBeGreaterThan(10);
     for (const [i, example] of examples.entries()) {
-      if (i === 0) continue; // "Examples …"
+      if (i === 0) continue; // the option "Examples …"
       await choice.selectOption({ index: i });
       const code = /Sandbox: ([A-Z_]+)$/.exec(example)?.[1];
       const shown = await send(page, "reputation");
@@ -209,7 +214,8 @@ test("the keyboard alone: skip link, key, a request", async () => {
 
 describe("looks", () => {
   for (const look of LOOKS) {
-    // axe costs seconds: it runs once, on the page with responses shown and everything opened, which has all elements.
+    // axe takes seconds, so it runs only once, on the page with responses shown and everything opened, which
+    // has all elements.
     test(`${look.name}: axe finds nothing, and nothing is wider than the window`, async () => {
       const page = await open("/docs", look.context);
       const keep = (name: string, of: "window" | Locator) => picture(page, `${name}-${look.name}`, of);

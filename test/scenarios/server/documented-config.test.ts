@@ -1,4 +1,4 @@
-// The configurations of docs/ and of the client, as they stand there, run by the programs that they are for.
+// The configurations in docs/ and of the client, unchanged, in the programs that they are for.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -6,8 +6,8 @@ import { join, resolve } from "node:path";
 import { withPrograms } from "../../harness/programs.ts";
 import { made, projectFiles } from "../../harness/project-files.ts";
 import { temporaryFolder } from "../../harness/release.ts";
+import { startSmallServer } from "../../harness/server.ts";
 import { FULL } from "../../harness/share.ts";
-import { startSmallServer } from "../../harness/small-server.ts";
 import type { Given as Documented, Judged } from "./documented-forward-auth.ts";
 import { ADDRESS, type Given, type Seen } from "./documented-proxies.ts";
 import type { Started, Verified } from "./documented-service.ts";
@@ -20,24 +20,27 @@ const canUnshare =
   Bun.which("unshare") !== null &&
   Bun.spawnSync([...UNSHARE, "mount", "-t", "tmpfs", "tmpfs", temporaryFolder()]).success;
 
-/** Users are made only by root itself, and not by a user that looks like it. */
+/** Only root itself may create users, not a user that is mapped to root. */
 const isRoot = () => canUnshare && process.getuid?.() === 0;
 
 function serviceRun<Seen>(given: object): Seen {
   return runApart("documented-service.ts", given, isRoot() ? ["unshare", "--mount", "--net"] : UNSHARE);
 }
 
-/** Runs a script in namespaces of its own. @returns what it prints */
+/**
+ * Runs a script in its own namespaces.
+ * @returns its output
+ */
 function runApart<Seen>(name: string, given: object, unshare = UNSHARE): Seen {
   const script = join(import.meta.dir, name);
   const { stdout, stderr } = Bun.spawnSync([...unshare, process.execPath, script, JSON.stringify(given)], {
-    env: { ...process.env, TMPDIR: "/tmp" }, // one of its own: the runner's is not there
+    env: { ...process.env, TMPDIR: "/tmp" }, // a separate folder, because the runner's is hidden there
   });
   if (stdout.length === 0) throw new Error(stderr.toString());
   return JSON.parse(stdout.toString());
 }
 
-/** Code blocks of a language, with the page that each is on. */
+/** Code blocks in a language, with their pages. */
 const blocksOf = (language: string, files = projectFiles()) =>
   files
     .filter(({ path }) => path.endsWith(".md"))
@@ -47,7 +50,7 @@ const blocksOf = (language: string, files = projectFiles()) =>
         .map(([, , code]) => ({ path, code: code! })),
     );
 
-/** The only block of a page. */
+/** The only code block of a page in a language. */
 function block(language: string, page: string): string {
   const found = blocksOf(language).filter(({ path }) => path === page);
   expect(found).toHaveLength(1);
@@ -59,7 +62,7 @@ test("every configuration is run here", () => {
     blocksOf(language)
       .map(({ path }) => path)
       .sort();
-  expect(pages("nginx")).toEqual(["docs/proxies.md", "docs/service.md", "packages/client/README.md"]);
+  expect(pages("nginx")).toEqual(["docs/proxies.md", "docs/service.md", "packages/client/MIDDLEWARE.md"]);
   expect(pages("caddyfile")).toEqual(["docs/proxies.md", "docs/service.md"]);
   for (const language of ["haproxy", "lua"]) expect(pages(language)).toEqual(["docs/proxies.md"]);
   expect(pages("systemd")).toEqual([]);
@@ -67,7 +70,7 @@ test("every configuration is run here", () => {
   expect(unnamed([made("a.md", "```\nserver {\n}\n```\n")])).toEqual(["a.md"]);
 });
 
-/** Pages with a configuration whose block does not name its language, and so is not run. */
+/** Pages with a configuration whose code block names no language, so that it is not run. */
 const unnamed = (files: ReturnType<typeof projectFiles>) =>
   files
     .filter(({ path }) => path.endsWith(".md"))
@@ -96,26 +99,26 @@ describe("proxies keep email addresses out of their logs, with and without a ser
       [200, 200, 200],
       [502, 502],
     ]);
-    // a proxy that asks is let through where it is listed, and its key is bound to its address
+    // A proxy is admitted if it is listed, and its key is bound to its address.
     expect(forwardAuth).toBe(403);
     const listed = { ...given, config: given.config.replace("192.0.2.7", "127.0.0.1") };
     expect(seenBy(listed).forwardAuth).toBe(200);
     expect(log).toMatch(/HEAD 502/);
     expect(isLogged(log)).toBe(false);
-    // without the two lines about logs the address is there, so that the check above can fail
+    // Without the two lines about logs, the address is in the log. This proves that the check above can fail.
     const plain = given.config.replace(/^ {2}(access|error)_log .*\n/gm, "");
     expect(isLogged(seenBy({ ...given, config: plain }).log)).toBe(true);
   });
 
   withPrograms("nginx in front of a page of staff", ["nginx", "openssl", ...tools], canUnshare, () => {
-    const location = block("nginx", "packages/client/README.md");
+    const location = block("nginx", "packages/client/MIDDLEWARE.md");
     const { statuses, away, log } = seenBy({
       proxy: "nginx",
       config: `server {\nlisten 80;\n${location}}\n`,
       origin: "http://127.0.0.1/inkling",
       headers: { authorization: `Basic ${btoa("staff:pass")}` },
     });
-    // the key in the text is none
+    // The key in the text is not a real key.
     expect([statuses, away]).toEqual([
       [401, 401, 401],
       [502, 502],
@@ -163,7 +166,7 @@ describe("proxies that ask /v1/forward-auth about their visitors", () => {
   });
   withPrograms("nginx", ["nginx", "ip", "mount"], canUnshare, () => {
     const config = block("nginx", page);
-    // a verdict is asked for once: POST and the third request are of a visitor that is known
+    // Each verdict is requested once: POST and the third request come from a known visitor.
     const judged = { ...passes, ...denied, undecided: refused(500), away: [200, 500], lookups: 2 };
     expect(judgedBy(nginx(config))).toEqual(judged as unknown as Judged);
     const [directives, location] = [
@@ -216,7 +219,7 @@ describe("proxies that ask /v1/forward-auth about their visitors", () => {
     const { path_override, authorization_request } = envoy.typed_config.http_service;
     const [{ key, value }] = authorization_request.headers_to_add;
     const withKey = (text: string) => decodeURIComponent(text).replace("ink_live_…", keys.test);
-    // Go sends what stands in front of the host as Basic authentication
+    // Go sends the part before the host as Basic authentication.
     const sent: [method: string, path: string, name: string, value: string][] = [
       ["GET", pathname + search, "authorization", `Basic ${btoa(`inkling:${withKey(password)}`)}`],
       ["POST", path_override, key, withKey(value)],

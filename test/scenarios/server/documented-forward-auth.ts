@@ -1,27 +1,32 @@
-// documented-forward-auth.ts: runs the configurations of docs/proxies.md, as they stand, between visitors and an application;
-// started by documented-config.test.ts in a mount and a network namespace of its own, where every address is free.
+// documented-forward-auth.ts: runs the configurations in docs/proxies.md, unchanged, between visitors and an
+// application. documented-config.test.ts starts it in its own mount and network namespaces, where every
+// address is free.
 //
 // in   one argument: JSON of Given
-// out  one line of JSON: Judged
-// note The key is a sandbox key, bound to the proxy's address: the visitors are addresses of docs/sandbox.md.
+// out  a line of JSON: Judged
+// note The key is a sandbox key, bound to the proxy's address. The visitors are addresses from
+//      docs/sandbox.md.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { temporaryFolder } from "../../harness/release.ts";
-import { startSmallServer } from "../../harness/small-server.ts";
+import { startSmallServer } from "../../harness/server.ts";
 import { until } from "../../harness/until.ts";
 
 export interface Given {
-  /** By path; in each, the key of the page stands for a real one. */
+  /** Contents by path. In each, the page's key is replaced by a real key. */
   readonly files: Readonly<Record<string, string>>;
-  /** Each has to succeed, the last one runs the proxy. */
+  /** Each must succeed. The last one runs the proxy. */
   readonly commands: readonly (readonly string[])[];
 }
 
-/** Of one request through the proxy. */
+/** The result of one request through the proxy. */
 export interface Passed {
   readonly status: number;
-  /** Inkling-Flags and Inkling-Country, as the application got them: null where none came, or it was not asked. */
+  /**
+   * Inkling-Flags and Inkling-Country as the application received them. Null if there was none, or the
+   * request did not arrive.
+   */
   readonly flags: string | null;
   readonly country: string | null;
 }
@@ -29,16 +34,16 @@ export interface Passed {
 export interface Judged {
   readonly ordinary: Passed;
   readonly tor: Passed;
-  /** Says that it is another, and has other flags. */
+  /** A visitor that claims to be another, and sends other flags. */
   readonly forged: Passed;
-  /** POST, with a body, a long cookie, and credentials of the application. */
+  /** A POST with a body, a long cookie, and credentials for the application. */
   readonly post: Passed;
   readonly loopback: Passed;
-  /** Inkling answers 503 about it. */
+  /** A visitor about whom Inkling returns 503. */
   readonly undecided: Passed;
-  /** Without Inkling: a visitor whose verdict was known, and a new one. */
+  /** Statuses without Inkling, for a visitor whose verdict was known and for a new one. */
   readonly away: readonly [known: number, unknown: number];
-  /** What Inkling was asked about: the ordinary visitor asked three times. */
+  /** Number of lookups at Inkling, although the ordinary visitor sent three requests. */
   readonly lookups: number;
 }
 
@@ -55,7 +60,7 @@ function run(...args: string[]): void {
   if (!success) throw new Error(`${args.join(" ")}: ${stderr}${stdout}`);
 }
 
-/** What the application gets of a request that passes. */
+/** Starts the application, which returns what it received. */
 function startApplication() {
   return Bun.serve({
     hostname: "127.0.0.1",
@@ -74,7 +79,7 @@ function startApplication() {
 }
 
 async function send(visitor: string, init: RequestInit = {}): Promise<Passed> {
-  // The address that is connected to is the machine's own, and so the visitor's as well.
+  // The address to which the client connects belongs to this machine, so it becomes the visitor's address as well.
   const response = await globalThis
     .fetch(`http://${visitor}/`, { ...init, keepalive: false })
     .catch(() => undefined);
@@ -95,7 +100,7 @@ if (import.meta.main) {
   const { files, commands }: Given = JSON.parse(process.argv[2] ?? "");
   run("ip", "link", "set", "lo", "up");
   for (const address of Object.values(VISITORS)) run("ip", "address", "add", `${address}/32`, "dev", "lo");
-  // Where nginx has run before, its folders in the last are another user's.
+  // If nginx has run before, its folders in the last one belong to another user.
   const own = ["/run", "/tmp", "/var/log", "/var/cache", ...["/var/lib/nginx"].filter(existsSync)];
   const folders = new Set([...own, ...Object.keys(files).map(dirname)]);
   for (const folder of folders) run("mount", "-t", "tmpfs", "tmpfs", folder);

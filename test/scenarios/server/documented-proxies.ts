@@ -1,38 +1,39 @@
-// documented-proxies.ts: runs the documented configurations of proxies, as they stand, in front of a server; started by
-// documented-config.test.ts in a mount and a network namespace of its own, where their ports and files are free.
+// documented-proxies.ts: runs the documented proxy configurations, unchanged, in front of a server.
+// documented-config.test.ts starts it in its own mount and network namespaces, where their ports and files
+// are free.
 //
-// in   one argument: JSON of the name of the proxy, and of its configuration
-// out  one line of JSON: Seen
+// in   one argument: JSON of the proxy's name and its configuration
+// out  a line of JSON: Seen
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryFolder } from "../../harness/release.ts";
-import { startSmallServer } from "../../harness/small-server.ts";
+import { startSmallServer } from "../../harness/server.ts";
 import { until } from "../../harness/until.ts";
 
 export interface Given {
   readonly proxy: "nginx" | "caddy";
   readonly config: string;
-  /** Where requests go. */
+  /** The origin to which requests are sent. */
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 export interface Seen {
-  /** Of GET and HEAD of an email address, and of a batch. */
+  /** Statuses of GET and HEAD for an email address, and of a batch. */
   readonly statuses: readonly number[];
-  /** Of /v1/forward-auth. */
+  /** Status of /v1/forward-auth. */
   readonly forwardAuth: number;
-  /** Of GET and HEAD without a server behind the proxy. */
+  /** Statuses of GET and HEAD without a server behind the proxy. */
   readonly away: readonly number[];
-  /** All that was logged. */
+  /** Everything that was logged. */
   readonly log: string;
 }
 
-/** In no other place than the requests. */
+/** An address that occurs only in the requests. */
 export const ADDRESS = "jane.loggable@gmail.com";
 const PATH = "/v1/user-intel/email";
 const LOGS = "/var/log/nginx";
-/** Where nginx has run before, its folders here are another user's. */
+/** If nginx has run before, its folders here belong to another user. */
 const STATE = "/var/lib/nginx";
 
 function run(...args: string[]): void {
@@ -40,7 +41,7 @@ function run(...args: string[]): void {
   if (!success) throw new Error(`${args.join(" ")}: ${stderr}`);
 }
 
-/** @returns how to start it in the foreground */
+/** @returns the command that starts the proxy in the foreground */
 function prepare({ proxy, config }: Given): string[] {
   run("ip", "link", "set", "lo", "up");
   const folders = ["/etc/ssl", "/run", "/tmp", ...(proxy === "nginx" ? ["/etc/nginx", LOGS, STATE] : [])];
@@ -54,7 +55,7 @@ function prepare({ proxy, config }: Given): string[] {
     mkdirSync("/etc/nginx/conf.d");
     writeFileSync("/etc/nginx/conf.d/inkling.conf", config);
     writeFileSync("/etc/nginx/staff", "staff:{PLAIN}pass");
-    // As distributions have it: without another word everything is logged.
+    // As distributions ship it: by default, everything is logged.
     writeFileSync(
       "/etc/nginx/nginx.conf",
       `user root; pid /run/nginx.pid; daemon off; error_log ${LOGS}/error.log; events {}
@@ -63,7 +64,7 @@ function prepare({ proxy, config }: Given): string[] {
     run("nginx", "-t");
     return ["nginx"];
   }
-  // A certificate of its own authority: none is to be had here.
+  // Uses a certificate from its own authority, because no other is available here.
   const file = join(temporaryFolder(), "Caddyfile");
   writeFileSync(file, config.replace("{\n", "{\n  local_certs\n  skip_install_trust\n"));
   run("caddy", "validate", "--adapter", "caddyfile", "--config", file);

@@ -1,9 +1,9 @@
-// documented-service.ts: the documented steps and the units of systemd, run as they stand; started by
-// documented-config.test.ts in a mount and a network namespace of its own, with folders of its own in place of /opt,
-// /usr/local/bin, /var/lib and, on top of what is there, /etc.
+// documented-service.ts: runs the documented steps and the systemd units, unchanged.
+// documented-config.test.ts starts it in its own mount and network namespaces. It has its own folders instead
+// of /opt, /usr/local/bin and /var/lib, and an overlay on /etc.
 //
 // in   one argument: JSON of { verify: units by name }, or of { steps, unit, full }
-// out  one line of JSON: Verified, or Started
+// out  a line of JSON: Verified, or Started
 
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -11,9 +11,9 @@ import { smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { until } from "../../harness/until.ts";
 
 export interface Verified {
-  /** What systemd says of the units: nothing. */
+  /** What systemd says about the units; it should be nothing. */
   readonly problems: string;
-  /** And of one with a misspelt key. */
+  /** What systemd says about a unit with a misspelt key. */
   readonly broken: string;
 }
 export interface Started {
@@ -24,9 +24,9 @@ export interface Started {
   readonly exitCode: number;
 }
 interface Steps {
-  /** They install the unit. */
+  /** Steps that install the unit. */
   readonly steps: string;
-  /** With the build of all data. */
+  /** Whether all data is built. */
   readonly full: boolean;
 }
 
@@ -50,7 +50,7 @@ function mountInstallation(): void {
   layOver("/etc");
 }
 
-/** Keeps what a folder has, and what is written to it to itself. */
+/** Puts an overlay on a folder, which shows its content and keeps changes separate. */
 function layOver(folder: string): void {
   const layer = temporaryFolder();
   run("mount", "-t", "tmpfs", "tmpfs", layer);
@@ -66,7 +66,7 @@ function verify(units: Readonly<Record<string, string>>): Verified {
   const problemsOf = (names: readonly string[]) => {
     const paths = names.map((name) => join(folder, name));
     const { stdout, stderr } = Bun.spawnSync(["systemd-analyze", "verify", "--man=no", ...paths]);
-    // of the units here only: those of the machine have problems of their own
+    // Only messages about these units, because the machine's own units have their own problems.
     return `${stdout}${stderr}`
       .split("\n")
       .filter((line) => names.some((name) => line.includes(name)))
@@ -85,12 +85,12 @@ async function start({ steps, full }: Steps): Promise<Started> {
   run("ip", "link", "set", "lo", "up");
   run("mount", "-t", "tmpfs", "tmpfs", "/var/lib");
   mountInstallation();
-  // One of the machine would hide that the steps make it.
+  // An existing user would hide whether the steps create it.
   if (/^inkling:/m.test(readFileSync("/etc/passwd", "utf8"))) run("userdel", "inkling");
   const isBuild = (line: string) => line.endsWith(" data update");
   const lines = steps.trim().split("\n");
   if (!lines.some(isBuild)) throw new Error("no step builds the data");
-  rmSync(LINK, { force: true }); // as /etc/passwd above
+  rmSync(LINK, { force: true }); // for the same reason as /etc/passwd above
   const shown = run("sh", "-euc", lines.filter((line) => full || !isBuild(line)).join("\n"));
   const { mode } = statSync(DATA);
   const owner = `${run("stat", "-c", "%U:%G", DATA).trim()} ${(mode & 0o777).toString(8)}`;
@@ -107,13 +107,13 @@ async function start({ steps, full }: Steps): Promise<Started> {
   };
 }
 
-/** Starts what the unit says, with what it may write to, and stops it. */
+/** Starts what the unit says, with its permissions to write, and stops it. */
 async function serve(unit: string): Promise<Pick<Started, "ready" | "exitCode">> {
   const value = (key: string) => new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1] ?? "";
   const user = value("User");
   if (value("ProtectSystem") !== "strict" || `/var/lib/${value("StateDirectory")}` !== DATA)
     throw new Error("the unit protects the system in another way");
-  run("mount", "-t", "tmpfs", "tmpfs", "/tmp"); // PrivateTmp
+  run("mount", "-t", "tmpfs", "tmpfs", "/tmp"); // for PrivateTmp
   chmodSync("/tmp", 0o1777);
   run("mount", "-o", "remount,bind,ro", "/");
   const command = ["setpriv", `--reuid=${user}`, `--regid=${user}`, "--init-groups", "--no-new-privs"];

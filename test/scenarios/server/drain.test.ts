@@ -1,20 +1,21 @@
-// drain.test.ts: a server that is told to stop, as a load balancer and its clients see it: real processes over loopback.
+// drain.test.ts: a server that is told to stop, as a load balancer and its clients see it, with real
+// processes over loopback.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { fetch } from "../../harness/checked-fetch.ts";
-import { childrenOf, MainProcess, signal } from "../../harness/main-process.ts";
 import { GEOLOCATE } from "../../harness/release.ts";
+import { ServerProgram, signal } from "../../harness/server-program.ts";
 import { until } from "../../harness/until.ts";
 
 const linux = process.platform === "linux" ? describe : describe.skip;
-const running: MainProcess[] = [];
+const running: ServerProgram[] = [];
 afterEach(async () => {
-  for (const server of running.splice(0)) await server.end();
+  for (const server of running.splice(0)) await server.kill();
 });
 
-async function start(env: Record<string, string>): Promise<MainProcess> {
-  const server = new MainProcess({ env });
+async function start(env: Record<string, string>): Promise<ServerProgram> {
+  const server = new ServerProgram({ env });
   running.push(server);
   await server.ready();
   return server;
@@ -25,8 +26,11 @@ interface Answer {
   readonly text: string;
 }
 
-/** One request on a connection of its own. @throws where the connection is refused, reset, or ends without an answer */
-function sendRequest({ port, token }: MainProcess, path = GEOLOCATE): Promise<Answer> {
+/**
+ * Sends a request on a new connection.
+ * @throws Error if the connection is refused, reset, or ends without an answer
+ */
+function sendRequest({ port, token }: ServerProgram, path = GEOLOCATE): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
     let text = "";
@@ -50,16 +54,19 @@ function sendRequest({ port, token }: MainProcess, path = GEOLOCATE): Promise<An
 const REMOVED_AFTER_MS = 1_000;
 const CHECK_MS = 100;
 
-/** A load balancer: one connection for each request, to the hosts in turn; a host that is not ready is removed a while later. */
+/**
+ * A load balancer. It opens a connection for each request, to the hosts in turn, and removes an unready host
+ * a while later.
+ */
 class LoadBalancer {
-  private readonly hosts: Set<MainProcess>;
+  private readonly hosts: Set<ServerProgram>;
   private readonly checks: ReturnType<typeof setInterval>;
-  private readonly unready = new Set<MainProcess>();
+  private readonly unready = new Set<ServerProgram>();
   private turn = 0;
-  /** Requests that a host answered after it was seen not to be ready. */
+  /** Requests that a host answered after it was found unready. */
   answeredUnready = 0;
 
-  constructor(hosts: readonly MainProcess[]) {
+  constructor(hosts: readonly ServerProgram[]) {
     this.hosts = new Set(hosts);
     this.checks = setInterval(() => void this.check(), CHECK_MS);
   }
@@ -119,12 +126,13 @@ linux("SIGTERM", () => {
       await until(async () => (await server.status()) === 503);
       const { text } = await sendRequest(server, "/readyz");
       expect(text).toContain('"reasons":["the server is stopping"]');
+      expect(await server.metric("inkling_ready")).toBe(0);
       const url = `http://127.0.0.1:${server.port}${GEOLOCATE}`;
       const kept = await fetch(url, { headers: { Authorization: `Bearer ${server.token}` } });
       expect(kept.status).toBe(200);
       expect(kept.headers.get("connection")).toBe("close");
       await until(() => {
-        server.child.kill("SIGTERM"); // near ones count as one
+        server.child.kill("SIGTERM"); // signals close together count as one
         return Bun.sleep(100).then(() => server.child.exitCode !== null);
       });
       expect(server.child.exitCode).toBe(130);
@@ -136,7 +144,7 @@ linux("SIGTERM", () => {
     async (workers) => {
       const server = await start({ INKLING_DRAIN_SECONDS: "1", INKLING_WORKERS: workers });
       const { pid } = server.child;
-      const children = childrenOf(pid);
+      const children = server.workers;
       server.child.kill("SIGTERM");
       await until(() => server.events("stopping").length > 0);
       for (const one of [pid, ...children]) signal(one, "SIGSTOP");
@@ -145,7 +153,7 @@ linux("SIGTERM", () => {
       await until(() => queued(server.port) >= QUEUED);
       await Bun.sleep(1_000); // the drain is over
       signal(pid, "SIGCONT");
-      await Bun.sleep(200); // workers have been told
+      await Bun.sleep(200); // the workers have been told
       for (const one of children) signal(one, "SIGCONT");
       expect(await Promise.all(waiting)).toEqual(Array(QUEUED).fill(200));
       expect(await server.child.exited).toBe(0);
@@ -155,7 +163,7 @@ linux("SIGTERM", () => {
 
 const QUEUED = 64;
 
-/** Connections that no process has accepted yet, and that have sent something. */
+/** Connections that no process has accepted yet, and that have sent data. */
 function queued(port: number): number {
   const { stdout } = Bun.spawnSync(["cat", "/proc/net/tcp"]);
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;

@@ -1,5 +1,5 @@
-// One email address, one answer, whatever the way it is asked for: single lookups, batches, the command line, enrich, and
-// @inkling/local.
+// One email address has one answer, however it is requested: single lookups, batches, the command line,
+// enrich, and @inkling/local.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { runHere } from "../../../packages/cli/src/program.testing.ts";
 import { createLocal, type LocalInkling } from "../../../packages/local/src/index.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { smallRelease, temporaryFolder } from "../../harness/release.ts";
-import { type SmallServer, startSmallServer } from "../../harness/small-server.ts";
+import { type SmallServer, startSmallServer } from "../../harness/server.ts";
 
 const dataDir = temporaryFolder();
 smallRelease(dataDir, 1);
@@ -93,7 +93,7 @@ const rows: [what: string, text: string, valid: boolean][] = [
 ];
 const values = rows.map(([, text]) => text);
 
-/** White space of ASCII around a line or a cell is layout, and no part of the value. */
+/** ASCII white space around a line or a cell is layout, and not part of the value. */
 const trimmed = (text: string) => text.replaceAll(/^[\t-\r ]+|[\t-\r ]+$/g, "");
 const isTrimmed = (text: string) => trimmed(text) === text;
 const isLine = (text: string) => !/[\r\n]/.test(text);
@@ -104,7 +104,7 @@ const asText = async (path: string, init: RequestInit = {}) => {
 };
 const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp });
 const BATCH = "/v1/user-intel/email";
-/** The answer to each value, as a server's single lookup writes it. */
+/** The answer for each value, as a server's single lookup writes it. */
 let singles: Promise<readonly string[]> | undefined;
 const answersOfServer = () => {
   singles ??= Promise.all(values.map((text) => asText(`/v1/user-intel/email/${encodeURIComponent(text)}`)));
@@ -158,7 +158,7 @@ test("the command line: values of their own, and lines of standard input", async
   for (const i of [0, 2, 3, 6, 8, 13]) {
     expect((await inkling("lookup", "email", values[i]!, "--json")).out).toBe(`${answers[i]}\n`);
     const { out, code } = await inkling(values[i]!, "--json");
-    const { evidence, ...email } = JSON.parse(out).email; // one value alone has its evidence, too
+    const { evidence, ...email } = JSON.parse(out).email; // a single value also has its evidence
     expect([code, email]).toEqual([0, JSON.parse(answers[i]!)]);
     expect(Array.isArray(evidence)).toBe(true);
   }

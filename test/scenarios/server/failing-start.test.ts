@@ -1,20 +1,20 @@
-// failing-start.test.ts: `inkling serve` with workers that cannot start, or is killed while it does: the message, the exit
-// code, and no process left behind.
+// failing-start.test.ts: `inkling serve` with workers that cannot start, or killed while it starts: the
+// message, the exit code, and no process left behind.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
 import { MAIN } from "../../harness/bundled-program.ts";
-import { isWorker } from "../../harness/main-process.ts";
 import { freePort } from "../../harness/ports.ts";
 import { smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { isWorker } from "../../harness/server-program.ts";
 import { until } from "../../harness/until.ts";
 
 const isLinux = process.platform === "linux";
 const busy = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
 afterAll(() => busy.stop(true));
 
-/** Workers whose environment holds this text, orphans included. */
+/** Workers, including orphans, whose environment contains this text. */
 function workersOf(mark: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -22,13 +22,16 @@ function workersOf(mark: string): number[] {
       try {
         return isWorker(Number(pid)) && readFileSync(`/proc/${pid}/environ`, "utf8").includes(mark);
       } catch {
-        return false; // it has ended meanwhile
+        return false; // the process has exited meanwhile
       }
     })
     .map(Number);
 }
 
-/** `inkling serve` with its own data folder, which also identifies its workers: as a variable that they get. */
+/**
+ * Starts `inkling serve` with its own data folder. The folder also identifies its workers, which get it in a
+ * variable.
+ */
 function serve(env: Record<string, string> = {}) {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);

@@ -1,5 +1,5 @@
-// full-disk.test.ts: `inkling data rollback`, `unpin` and a server where nothing can be written: what they report, and what
-// is left.
+// full-disk.test.ts: `inkling data rollback`, `unpin` and a server if nothing can be written: what they
+// report, and what remains.
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ describe.if(canMount)("a disk that cannot be written", () => {
     [
       "full",
       /^inkling: cannot switch to release \w+-\w+: ENOSPC: no space left/m,
-      "make room on the disk of",
+      "free some disk space for",
     ],
     [
       "readOnly",
@@ -43,7 +43,7 @@ describe.if(canMount)("a disk that cannot be written", () => {
       expect(err).toMatch(message);
       expect(err).toContain(`hint: `);
       expect(err).toContain(hint);
-      expect(err).toContain("Nothing was switched, and what is served goes on");
+      expect(err).toContain("The release in use did not change");
       expect(err).not.toContain("fault of Inkling");
       expect(exitCode).toBe(1);
       expect([current, pinned]).toEqual([seen.names[1], seen.names[1]]);
@@ -53,7 +53,7 @@ describe.if(canMount)("a disk that cannot be written", () => {
 
   test("full, with the database in it: nothing is switched that cannot be recorded", () => {
     const { exitCode, err, current, pinned, temporary } = seen.withoutTrail;
-    expect(err).toContain("nothing can be kept in the data folder: ENOSPC");
+    expect(err).toContain("the entry cannot be stored in the data folder: ENOSPC");
     expect(err).toContain("nothing was changed");
     expect([exitCode, current, pinned]).toEqual([1, seen.names[1], seen.names[1]]);
     expect(temporary).toEqual([]);
@@ -69,7 +69,7 @@ describe.if(canMount)("a disk that cannot be written", () => {
 
   test("a key is revoked on a full disk, too: by the server at once, in the database when there is room", () => {
     expect(seen.whileFull.revoked).toEqual({
-      out: expect.stringContaining("on the running server; not stored yet"),
+      out: expect.stringContaining("on the running server, but not in the database yet"),
       status: 401,
       isStored: true,
     });
@@ -92,6 +92,16 @@ describe.if(canMount)("a disk that cannot be written", () => {
       (one) => one.check === check,
     )!;
 
+  test("doctor: a full disk of the database, and revocations that wait for space", () => {
+    const fix = expect.stringMatching(/^free space on \/.*; the server then stores what waits$/);
+    expect(finding(seen.whileFull.doctor, "database")).toMatchObject({
+      state: "problem",
+      found: expect.stringMatching(/inkling\.db: its disk has only .* free$/),
+      fix,
+    });
+    expect(finding(seen.whileFull.doctor, "database history")).toMatchObject({ state: "problem", fix });
+  });
+
   test("`inkling serve` serves a read-only folder whose database is elsewhere, and updates nothing", () => {
     const { statuses, log, exitCode, doctor, verify } = seen.serve;
     expect([statuses, exitCode]).toEqual([[200, 200], 0]);
@@ -100,7 +110,7 @@ describe.if(canMount)("a disk that cannot be written", () => {
     expect(finding(doctor, "data folder")).toMatchObject({
       state: "note",
       found: expect.stringContaining("read-only file system"),
-      fix: expect.stringContaining("`npx @inkling/cli serve` serves what is there"),
+      fix: expect.stringContaining("`npx @inkling/cli serve` serves the existing release"),
     });
     expect(finding(doctor, "release")).toMatchObject({ state: "ok" });
     expect(verify).toBe(0);
@@ -110,7 +120,7 @@ describe.if(canMount)("a disk that cannot be written", () => {
   test("files that cannot be written are mapped all the same, until they are collected", () => {
     expect(seen.serve.mapped).toBeGreaterThan(2);
     expect(seen.seed).toMatchObject({ last: 7, mapped: 20 });
-    expect(seen.seed.left).toBeLessThan(2); // the stack may still name one
+    expect(seen.seed.left).toBeLessThan(2); // the stack may still reference one
   });
 
   test("with the database in it, it names the setting that puts it elsewhere", () => {

@@ -1,8 +1,8 @@
-// full-disk.ts: serves from a disk without room and switches releases on it, then on a read-only one; started by
-// full-disk.test.ts in a mount namespace of its own.
+// full-disk.ts: serves from a full disk and switches releases on it, then does the same on a read-only disk.
+// full-disk.test.ts starts it in its own mount namespace.
 //
 // in   one argument: an empty folder, on which a small disk is mounted
-// out  one line of JSON: Seen
+// out  a line of JSON: Seen
 
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,16 +28,20 @@ interface Run {
 export interface Seen {
   /** Newest first. */
   readonly names: readonly string[];
-  /** Of a server whose disk, with its database, is full. */
+  /** A server whose disk, which also has its database, is full. */
   readonly whileFull: {
     readonly statuses: readonly number[];
     readonly ready: number;
+    readonly doctor: string;
     readonly log: string;
-    /** When there was room again. */
+    /** Lookups in the database once there was room again. */
     readonly stored: number;
-    /** Of a key that a command revoked: what it printed, its status then, and whether the database has it in the end. */
+    /**
+     * A key that a command revoked: the output, the key's status after that, and whether the database has the
+     * revocation in the end.
+     */
     readonly revoked: { readonly out: string; readonly status: number; readonly isStored: boolean };
-    /** Of one that the admin API revoked. */
+    /** A key that the admin API revoked. */
     readonly byApi: {
       readonly answer: unknown;
       readonly status: number;
@@ -45,22 +49,25 @@ export interface Seen {
     };
   };
   readonly full: readonly Run[];
-  /** Where the audit trail is on the full disk, too. */
+  /** A command whose audit trail is also on the full disk. */
   readonly withoutTrail: Run;
   readonly readOnly: readonly Run[];
-  /** Of a server on the read-only disk, whose release has no marks. */
+  /** A server on the read-only disk whose release has no marks. */
   readonly served: { readonly ready: number; readonly log: string };
-  /** The commands there, with the database in another folder, and in this one. */
+  /** The commands on the read-only disk, with the database in another folder and in this folder. */
   readonly serve: {
     readonly statuses: readonly number[];
     readonly log: string;
     readonly exitCode: number;
     readonly doctor: string;
     readonly verify: number | null;
-    /** Segments that the server had mapped. */
+    /** Number of segments that the server had mapped. */
     readonly mapped: number;
   };
-  /** A seed there, so large that it is mapped: its last byte; how often it was mapped, and how often when that was collected. */
+  /**
+   * A seed there that is large enough to be mapped: its last byte, how often it was mapped, and how often
+   * after garbage collection.
+   */
   readonly seed: { readonly last: number | undefined; readonly mapped: number; readonly left: number };
   readonly databaseInside: { readonly serve: string; readonly doctor: string };
 }
@@ -83,7 +90,7 @@ function fill(folder: string): void {
   }
 }
 
-/** @param databaseUrl in the data folder, where none is given */
+/** @param databaseUrl by default, the database is in the data folder */
 function run(dataDir: string, args: readonly string[], databaseUrl = ""): Run {
   const { exitCode, stderr } = Bun.spawnSync([...INKLING, "data", ...args, "--data-dir", dataDir], {
     env: { ...process.env, INKLING_DATABASE_URL: databaseUrl },
@@ -147,6 +154,7 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
   });
   const answer = [response.status, await response.json()];
   const apiStatus = await statusOf(GEOLOCATE, leakedToo.token);
+  const doctor = inkling(environment(dataDir), "doctor", "--json").stdout;
   rmSync(join(dataDir, "fill"));
   await until(() => seen.log.includes("usage-stored-again"));
   await until(() => seen.log.split("key-revocation-stored").length === 3);
@@ -163,6 +171,7 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
     byApi,
     statuses,
     ready,
+    doctor,
     log: seen.log,
     stored: usage.reduce((sum, { count }) => sum + count, 0),
   };
@@ -232,7 +241,7 @@ if (import.meta.main) {
   smallDisk(dataDir);
   for (const n of [1, 2, 3]) smallRelease(dataDir, n);
   const names = releaseNames(dataDir);
-  // The audit trail can be written: only the switch cannot.
+  // The audit trail can be written; only the switch cannot.
   const elsewhere = `sqlite://${dataDir}-database/inkling.db`;
   const switches = () =>
     ["rollback", `rollback ${names[2]}`, "unpin"].map((args) => run(dataDir, args.split(" "), elsewhere));

@@ -1,11 +1,11 @@
-// Clients that send what no library sends, over real sockets.
+// Clients that send what no library would send, over real sockets.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { startServer } from "../../../packages/server/src/server.ts";
 import { temporaryFolder } from "../../harness/release.ts";
+import { type SmallServer, startSmallServer } from "../../harness/server.ts";
 import { testServerOptions } from "../../harness/server-options.ts";
-import { type SmallServer, startSmallServer } from "../../harness/small-server.ts";
 import { until } from "../../harness/until.ts";
 
 let small: SmallServer;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => small.server.stop());
 
-/** Sends bytes, and returns what comes until the connection ends. */
+/** Sends a request, and returns everything received until the connection ends. */
 function exchange(request: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let received = "";
@@ -98,7 +98,7 @@ describe("one source with many connections", () => {
     });
     const others = await Promise.all([1, 2, 3, 4].map((i) => open(server.port, `127.0.1.${i}`, 3)));
     const greedy = await open(server.port, GREEDY, FLOOD);
-    // Late ones have higher descriptors than the flood.
+    // Connections opened later have higher descriptors than the flood.
     const late = (await Promise.all([5, 6].map((i) => open(server.port, `127.0.1.${i}`, 3)))).flat();
     await until(() => [...others.flat(), ...greedy, ...late].filter(isOpen).length <= MOST);
     const alive = [...others.flat(), ...late].filter(isOpen);

@@ -1,4 +1,4 @@
-// ?checks=mx over real sockets on both sides: HTTP requests to the server, and its questions to a DNS server.
+// ?checks=mx over real sockets on both sides: HTTP requests to the server, and the server's questions to a DNS server.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ const askOnce = (address: string, query: string, key = token) =>
   fetch(`http://127.0.0.1:${server.port}/v1/user-intel/email/${encodeURIComponent(address)}${query}`, {
     headers: { Authorization: `Bearer ${key}` },
   });
-/** On a busy machine DNS may take longer than a request waits (500 ms): the lookup goes on behind it. */
+/** On a busy machine, DNS may take longer than a request waits (500 ms). The lookup continues in the background. */
 async function send(address: string, query = "?checks=mx"): Promise<Response> {
   for (;;) {
     const response = await askOnce(address, query);
@@ -75,7 +75,7 @@ describe("verdicts", () => {
   const rows: [address: string, want: object][] = [
     ["jane@found.com", { ...ordinary, checks: { mx: "found" } }],
     ["jane@nx.com", { ...ordinary, valid: false, checks: { mx: "nxdomain" } }],
-    // This DNS server has no "de" zone at all, so NXDOMAIN below it is unknown.
+    // This DNS server has no "de" zone at all, so NXDOMAIN below it proves nothing.
     ["jane@web.de", { ...ordinary, checks: { mx: "failed" } }],
     ["jane@null.com", { ...ordinary, valid: false, checks: { mx: "null" } }],
     ["jane@servfail.com", { ...ordinary, checks: { mx: "failed" } }],

@@ -1,4 +1,4 @@
-// /openapi.json: valid OpenAPI 3.1, complete, and responses are checked against it.
+// /openapi.json is valid OpenAPI 3.1 and complete, and responses are checked against it.
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ import { testServerOptions } from "../../harness/server-options.ts";
 type Json = any;
 const document: Json = JSON.parse(openApiJson("1.2.3"));
 
-/** Every object of the document, with its path. */
+/** Every object in the document, with its path. */
 function* objects(json: unknown, way = "#"): Generator<[way: string, object: Record<string, unknown>]> {
   if (typeof json !== "object" || json === null) return;
   yield [way, json as Record<string, unknown>];
@@ -62,7 +62,7 @@ describe("the document", () => {
 
   test("has what Spectral's and Redocly's recommended rules ask for", () => {
     expect(Object.keys(document.info)).toContain("contact");
-    expect(document.components.responses).toBeUndefined(); // a component that no operation uses is reported
+    expect(document.components.responses).toBeUndefined(); // the linter reports a component that no operation uses
     for (const [path, methods] of Object.entries<Json>(document.paths))
       for (const { description, responses, security } of Object.values<Json>(methods)) {
         expect(description, path).toMatch(/\w/);
@@ -269,10 +269,10 @@ describe("the admin API's document", () => {
 
 test("every test that sends HTTP requests checks responses against the document", () => {
   const others = [
-    "packages/client/src/middleware/frameworks.test.ts", // asks servers of other frameworks
+    "packages/client/src/middleware/frameworks.test.ts", // sends requests to other frameworks' servers
     "packages/client/src/middleware/protect.test.ts",
-    "test/attack/attack.test.ts", // judges responses itself, of requests that no document has
-    "test/scenarios/publisher/channel.test.ts", // asks stores of channels
+    "test/attack/attack.test.ts", // judges responses itself, because no document covers its requests
+    "test/scenarios/publisher/channel.test.ts", // sends requests to channel stores
   ];
   const unchecked = projectFiles()
     .filter(({ path }) => path.endsWith(".test.ts") && !others.includes(path))

@@ -1,10 +1,9 @@
-// Overrides over real sockets: two server processes on one database, continuous lookups, new releases,
+// Overrides over real sockets: two server processes with one database, continuous lookups, new releases,
 // restarts, and a database that becomes unavailable.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { NO_FLAGS } from "@inkling/contract";
-import type { Subprocess } from "bun";
 import { openStore } from "../../../packages/server/src/store/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { Postgres } from "../../harness/postgres.ts";
@@ -15,7 +14,7 @@ import {
   smallRelease,
   temporaryFolder,
 } from "../../harness/release.ts";
-import type { Ports } from "../../harness/server-process.ts";
+import { ServerProgram } from "../../harness/server-program.ts";
 import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";
 
@@ -25,43 +24,25 @@ const CLEAN = NO_FLAGS;
 const flagged = (n: number) => ({ ...CLEAN, [smallFlag(n)]: true });
 
 let postgres: Postgres;
-const running: Server[] = [];
+const running: ServerProgram[] = [];
 beforeAll(async () => {
   postgres = await Postgres.create();
 });
 afterEach(() => Promise.all(running.splice(0).map((server) => server.stop())));
 afterAll(() => postgres?.close());
 
-interface Server extends Ports {
-  readonly stop: () => Promise<number>;
-}
-
-async function start(dataDir: string, databaseUrl: string): Promise<Server> {
-  const options = JSON.stringify({ dataDir, databaseUrl, apiKey: TOKEN });
-  const child: Subprocess<"ignore", "pipe", "inherit"> = Bun.spawn(
-    [process.execPath, join(import.meta.dir, "../../harness/server-process.ts"), options],
-    { stdin: "ignore", stdout: "pipe", stderr: "inherit" },
-  );
-  let printed = "";
-  for await (const chunk of child.stdout) {
-    printed += new TextDecoder().decode(chunk);
-    if (printed.endsWith("\n")) break;
-  }
-  const server = {
-    ...(JSON.parse(printed) as Ports),
-    stop: () => {
-      child.kill("SIGTERM");
-      return child.exited;
-    },
-  };
+function start(dataDir: string, databaseUrl: string): Promise<ServerProgram> {
+  const env = { INKLING_DATABASE_URL: databaseUrl, INKLING_WORKERS: "1" };
+  const server = new ServerProgram({ dataDir, token: TOKEN, env });
   running.push(server);
-  return server;
+  return server.ready();
 }
 
-const send = ({ port }: Server, path: string) =>
+const send = ({ port }: ServerProgram, path: string) =>
   fetch(`http://127.0.0.1:${port}/v1/${path}`, { headers: { Authorization: `Bearer ${TOKEN}` } });
-const flagsOf = async (server: Server) => (await send(server, `ip-intel/reputation/${ADDRESS}`)).json();
-const disposable = async (server: Server, address: string) =>
+const flagsOf = async (server: ServerProgram) =>
+  (await send(server, `ip-intel/reputation/${ADDRESS}`)).json();
+const disposable = async (server: ServerProgram, address: string) =>
   ((await (await send(server, `user-intel/email/${address}`)).json()) as { disposable: boolean }).disposable;
 
 const same = (a: unknown, b: unknown) => Bun.deepEquals(a, b);
@@ -80,7 +61,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     const adminToken = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
     await store.close();
     const servers = [await start(folders[0]!, databaseUrl), await start(folders[1]!, databaseUrl)] as const;
-    const admin = async (server: Server, method: string, path: string, body?: unknown) => {
+    const admin = async (server: ServerProgram, method: string, path: string, body?: unknown) => {
       const response = await fetch(`http://127.0.0.1:${server.adminPort}/admin/v1/${path}`, {
         method,
         headers: { Authorization: `Bearer ${adminToken}` },
@@ -105,7 +86,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     const off = { value: SMALL_NETWORK, flag: smallFlag(0), verdict: false, note: "our own" };
     const made = await admin(servers[0], "POST", "overrides", off);
     expect(made.status).toBe(201);
-    expect(await flagsOf(servers[0])).toEqual(CLEAN); // applied before the response is sent
+    expect(await flagsOf(servers[0])).toEqual(CLEAN); // the override is applied before the response is sent
     await until(async () => same(await flagsOf(servers[1]), CLEAN));
     await admin(servers[1], "DELETE", `overrides/${made.document.id}`);
     expect(await flagsOf(servers[1])).toEqual(flagged(0));

@@ -1,5 +1,5 @@
-// processes.test.ts: `inkling serve` as a service manager runs it, and what goes wrong around it: a log that cannot be
-// written, workers that cannot be started, errors that nothing catches, a primary or worker that is stopped.
+// processes.test.ts: `inkling serve` as a service manager runs it, and faults around it: a log that cannot be
+// written, workers that cannot be started, uncaught errors, and a primary or worker that is stopped.
 
 import { ptr } from "bun:ffi";
 import { afterEach, describe, expect, test } from "bun:test";
@@ -23,28 +23,31 @@ import { dirname, join } from "node:path";
 import { openLibc } from "../../../packages/release-store/src/libc.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
-import { childrenOf, databaseOf, isAlive, MainProcess, signal } from "../../harness/main-process.ts";
 import { isFree } from "../../harness/ports.ts";
 import { GEOLOCATE, temporaryFolder } from "../../harness/release.ts";
+import { isAlive, ServerProgram, signal } from "../../harness/server-program.ts";
 import { FULL, share } from "../../harness/share.ts";
 import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";
 
 const linux = process.platform === "linux" ? describe : describe.skip;
-const running: MainProcess[] = [];
+const running: ServerProgram[] = [];
 afterEach(async () => {
-  for (const server of running.splice(0)) await server.end();
+  for (const server of running.splice(0)) await server.kill();
 });
 
-async function start(options: ConstructorParameters<typeof MainProcess>[0] = {}): Promise<MainProcess> {
-  const server = new MainProcess(options);
+async function start(options: ConstructorParameters<typeof ServerProgram>[0] = {}): Promise<ServerProgram> {
+  const server = new ServerProgram(options);
   running.push(server);
   await server.ready();
   return server;
 }
 
-/** Asks until `isEnough`, which is given the answers so far. @returns how many answers were 200 */
-async function load(server: MainProcess, isEnough: (done: number) => unknown): Promise<number> {
+/**
+ * Sends lookups until `isEnough`, which gets the number of answers so far.
+ * @returns how many answers were 200
+ */
+async function load(server: ServerProgram, isEnough: (done: number) => unknown): Promise<number> {
   const headers = { Authorization: `Bearer ${server.token}` };
   let lookups = 0;
   let ended = false;
@@ -63,18 +66,18 @@ async function load(server: MainProcess, isEnough: (done: number) => unknown): P
   return lookups;
 }
 
-/** Stops it in order, and compares the usage that it has stored. */
-async function expectUsage(server: MainProcess, lookups: number): Promise<void> {
+/** Stops the server in order, and compares the usage that it has stored. */
+async function expectUsage(server: ServerProgram, lookups: number): Promise<void> {
   server.child.kill("SIGTERM");
   expect(await server.child.exited).toBe(0);
-  const store = await openStore(databaseOf(server));
+  const store = await openStore(server.databaseUrl);
   const [key] = await store.listKeys();
   const [entry] = await store.usage.readByDay(key!.id, "2000-01-01", "2999-12-31");
   await store.close();
   expect(entry!.count).toBe(lookups);
 }
 
-/** Standard error of a server as a pipe that is read when the test says so. */
+/** A pipe for a server's standard error, which the test reads when it wants. */
 class NamedPipe {
   private readonly path = join(temporaryFolder(), "log");
   readonly prefix = ["sh", "-c", 'exec 2>"$0" "$@"', this.path];
@@ -94,7 +97,7 @@ class NamedPipe {
     closeSync(this.fd!);
   }
 
-  /** All that was read until now. */
+  /** Everything read so far. */
   read(): string {
     const bytes = new Uint8Array(65_536);
     try {
@@ -109,7 +112,7 @@ class NamedPipe {
   }
 }
 
-/** Each is an object of its own: none is torn, or mixed with another. */
+/** Log lines. Each must be one complete object, neither cut nor mixed with another. */
 const linesOf = (text: string): Record<string, unknown>[] =>
   text
     .split("\n")
@@ -121,14 +124,14 @@ linux("a worker in which the runtime crashes", () => {
     const crash = join(temporaryFolder(), "crash.ts");
     writeFileSync(crash, 'import { read } from "bun:ffi";\nprocess.on("SIGUSR2", () => read.u8(8));\n');
     const server = await start({ env: { BUN_OPTIONS: `--preload ${crash}` } });
-    const [worker] = childrenOf(server.child.pid);
+    const [worker] = server.workers;
     expect(signal(worker!, "SIGUSR2")).toBe(true);
     await until(() => server.events("worker-crashed").length > 0 && server.events("worker-died").length > 0);
     const [{ pid, report }] = server.events("worker-crashed") as [{ pid: number; report: string[] }];
     expect(pid).toBe(worker!);
     expect(report).toContainEqual(expect.stringMatching(/^panic.*Segmentation fault/));
     expect(report.join("\n")).not.toMatch(/[/\\]/);
-    expect(linesOf(server.log).length).toBeGreaterThan(2);
+    expect(linesOf(server.err).length).toBeGreaterThan(2);
     await server.ready();
     expect(await server.status(GEOLOCATE)).toBe(200);
   });
@@ -158,7 +161,7 @@ linux("a log that cannot be written does not touch the service", () => {
     pipe.close();
   });
 
-  const isRoot = process.getuid?.() === 0; // who may mount a small disk
+  const isRoot = process.getuid?.() === 0; // root may mount a small disk
   test.if(isRoot).each(byWorkers)(
     "its disk is full, workers: %s; the lines resume when it is not",
     async (workers) => {
@@ -193,10 +196,10 @@ linux("workers", () => {
     }
     const server = await start({ program });
     renameSync(program, `${program}.away`);
-    for (const pid of childrenOf(server.child.pid)) signal(pid, "SIGKILL");
+    for (const pid of server.workers) signal(pid, "SIGKILL");
     await until(() => server.events("worker-not-started").length >= 4);
     const waits = server.events("worker-not-started").map(({ next_in_ms }) => next_in_ms as number);
-    expect(Math.min(...waits.slice(-2))).toBeLessThanOrEqual(500); // one of them is tried soon
+    expect(Math.min(...waits.slice(-2))).toBeLessThanOrEqual(500); // one of them is retried soon
     renameSync(`${program}.away`, program);
     await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === 2);
     expect(await server.status()).toBe(200);
@@ -205,14 +208,14 @@ linux("workers", () => {
   test("are replaced at once when asked to end, however often; the last one soon when it died", async () => {
     const server = await start();
     for (let n = 1; n <= share(10, 2); n++) {
-      const [first] = childrenOf(server.child.pid);
+      const [first] = server.workers;
       signal(first!, "SIGTERM");
       await until(() => server.events("worker-ended").length === n);
       await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === 2);
     }
     expect(server.events("worker-ended").every(({ next_in_ms }) => next_in_ms === 0)).toBe(true);
     await until(() => {
-      for (const pid of childrenOf(server.child.pid)) signal(pid, "SIGKILL");
+      for (const pid of server.workers) signal(pid, "SIGKILL");
       return server.events("worker-died").length >= 10;
     });
     const died = server.events("worker-died") as unknown as Died[];
@@ -228,7 +231,7 @@ linux("workers", () => {
 
   test("are not ready while the primary is frozen, and end in the long run", async () => {
     const server = await start();
-    const workers = childrenOf(server.child.pid);
+    const workers = server.workers;
     expect(await server.status()).toBe(200);
     signal(server.child.pid, "SIGSTOP");
     try {
@@ -245,7 +248,7 @@ linux("workers", () => {
 
   test("one that was stopped while the primary was killed ends when it goes on", async () => {
     const server = await start();
-    const workers = childrenOf(server.child.pid);
+    const workers = server.workers;
     signal(workers[0]!, "SIGSTOP");
     try {
       server.child.kill("SIGKILL");
@@ -305,7 +308,7 @@ linux("an error that nothing caught", () => {
       ["a worker", "rejected", "2"],
     ],
   );
-  /** Each on a connection of its own. */
+  /** Number of requests, each on a new connection. */
   const REQUESTS = 10;
   test.each(rows)("in %s, %s: one log line, exit code 1", async (where, how, workers) => {
     const preload = join(temporaryFolder(), "preload.ts");
@@ -322,7 +325,7 @@ linux("an error that nothing caught", () => {
       BUN_OPTIONS: `--preload=${preload}`,
     };
     const server = await start({ env });
-    const [first] = childrenOf(server.child.pid);
+    const [first] = server.workers;
     const headers = { Authorization: `Bearer ${server.token}`, Connection: "close" };
     for (let i = 0; i < REQUESTS; i++) {
       await fetch(`http://127.0.0.1:${server.port}${GEOLOCATE}`, { headers, keepalive: false });
@@ -336,12 +339,12 @@ linux("an error that nothing caught", () => {
       await until(() => isFree(server.port));
     }
     await until(() => server.events("uncaught-error").length === 1);
-    const accesses = () => server.log.split("\n").filter((line) => line.includes('/geolocate/{ip}"')).length;
-    await until(() => accesses() === REQUESTS); // lines are written together: those that waited are not lost
+    const accesses = () => server.err.split("\n").filter((line) => line.includes('/geolocate/{ip}"')).length;
+    await until(() => accesses() === REQUESTS); // lines are written together, and those that waited are not lost
     const [line] = server.events("uncaught-error");
     expect(line).toMatchObject({ level: "error", error: "TypeError: odd: [removed]" });
     expect(JSON.stringify(line!.stack)).toContain("preload.ts");
-    expect(server.log).not.toContain(token);
+    expect(server.err).not.toContain(token);
   });
 });
 
@@ -366,7 +369,7 @@ linux("the service manager", () => {
   });
 });
 
-/** A unix datagram socket, which the runtime has not. */
+/** Opens a unix datagram socket, which the runtime does not offer. */
 function notifySocket(path: string) {
   const libc = openLibc({
     socket: { args: ["int", "int", "int"], returns: "int" },
@@ -397,7 +400,7 @@ linux("connections", () => {
 
   test.each([["1"], ["2"]])("at the limit of open files end no process, workers: %s", async (workers) => {
     const server = await start({ prefix, env: { INKLING_WORKERS: workers } });
-    const processes = [server.child.pid, ...childrenOf(server.child.pid)];
+    const processes = [server.child.pid, ...server.workers];
     const sockets = Array.from({ length: 600 * Number(workers) }, () => connect(server.port, "127.0.0.1"));
     let closed = 0;
     for (const socket of sockets) socket.on("error", () => {}).on("close", () => closed++);
@@ -407,7 +410,7 @@ linux("connections", () => {
     expect(server.events("too-many-connections").length).toBeGreaterThan(0);
     for (const socket of sockets) socket.destroy();
     await until(async () => (await server.status()) === 200);
-    expect([server.child.pid, ...childrenOf(server.child.pid)]).toEqual(processes);
+    expect([server.child.pid, ...server.workers]).toEqual(processes);
   });
 
   test("a worker that can open no more files goes on, and reports", async () => {
@@ -418,11 +421,11 @@ linux("connections", () => {
        process.on("SIGUSR2", () => { try { for (;;) openSync("/dev/null", "r"); } catch {} });`,
     );
     const server = await start({ prefix, env: { BUN_OPTIONS: `--preload=${preload}` } });
-    const workers = childrenOf(server.child.pid);
+    const workers = server.workers;
     signal(workers[0]!, "SIGUSR2");
     await until(() => readdirSync(`/proc/${workers[0]}/fd`).length === 400);
-    for (let i = 0; i < 5; i++) await server.metric("inkling_connections"); // for which each worker reports
+    for (let i = 0; i < 5; i++) await server.metric("inkling_connections"); // each worker reports for it
     expect(server.events("uncaught-error")).toEqual([]);
-    expect(childrenOf(server.child.pid)).toEqual(workers);
+    expect(server.workers).toEqual(workers);
   });
 });

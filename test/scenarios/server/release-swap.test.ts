@@ -1,4 +1,5 @@
-// Releases change while requests come in: no request fails, no answer mixes two, a corrupt one changes nothing.
+// Releases change while requests come in. No request fails, no answer mixes two releases, and a corrupt
+// release changes nothing.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -45,7 +46,7 @@ interface Status {
   readonly refused_release: { readonly name: string; readonly reason: string } | null;
 }
 const refused = async () => ((await (await send("/v1/status")).json()) as Status).refused_release;
-/** Of the release that was refused last. */
+/** The logged reason for the release that was refused last. */
 const loggedReason = (): string =>
   logged
     .join("")
@@ -53,14 +54,14 @@ const loggedReason = (): string =>
     .filter((line) => line.includes('"event":"release-refused"'))
     .map((line) => JSON.parse(line).reason)
     .at(-1);
-/** The members checked here, of any answer. */
+/** The members that are checked here, of any answer. */
 interface Answer {
   readonly city?: { readonly name: string };
   readonly disposable?: boolean;
 }
 const answerOf = async (response: Response) => (await response.json()) as Answer;
 
-/** All three lookups: their answers must be of the release in their header. */
+/** Makes all three lookups. Their answers must come from the release in their header. */
 async function checkAnswers(): Promise<string> {
   const [geo, reputation] = await Promise.all([
     send("/v1/ip-intel/geolocate/81.2.69.142"),
@@ -120,7 +121,8 @@ test.each([
   "a new release with a segment %s is refused, and serves once it is repaired",
   async (_, damage) => {
     const before = await version();
-    // The release is built elsewhere and its damaged copy brought in: files in use are never written to.
+    // The release is built in another folder, and its damaged copy is moved in, because files in use are
+    // never written to.
     const elsewhere = temporaryFolder();
     const n = numberOf.size + 20;
     const { id, files } = smallRelease(elsewhere, n);
@@ -138,7 +140,7 @@ test.each([
       try {
         bring(path);
       } catch (error) {
-        expect((error as NodeJS.ErrnoException).code).toBe("ENOENT"); // the missing one
+        expect((error as NodeJS.ErrnoException).code).toBe("ENOENT"); // from the missing file
       }
     }
     bring(`releases/${name}.json`);

@@ -1,5 +1,5 @@
-// reload.test.ts: SIGHUP to `inkling serve`, with one process and with workers: settings that are right are taken over
-// while requests go on, wrong ones are refused whole.
+// reload.test.ts: SIGHUP to `inkling serve`, with one process and with workers. Valid settings are applied
+// while requests continue. If a setting is wrong, none is applied.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -7,29 +7,32 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { openStore } from "../../../packages/server/src/store/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
-import { childrenOf, MainProcess } from "../../harness/main-process.ts";
 import { GEOLOCATE, SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
+import { ServerProgram } from "../../harness/server-program.ts";
 import { until } from "../../harness/until.ts";
 
 const ME = GEOLOCATE.replace(/[^/]+$/, "me");
-/** Enough new connections to reach every worker; the chance that one is missed is 1 in 2^31. */
+/** Enough new connections to reach every worker. The chance that a worker is missed is 1 in 2^31. */
 const CONNECTIONS = 32;
 
-let server: MainProcess | undefined;
-afterEach(() => server?.end());
+let server: ServerProgram | undefined;
+afterEach(() => server?.kill());
 
-async function start(workers: number): Promise<MainProcess> {
+async function start(workers: number): Promise<ServerProgram> {
   const unset = { INKLING_RATE: "", INKLING_LOG_LEVEL: "", INKLING_WORKERS: String(workers) };
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   writeFileSync(join(dataDir, "inkling.toml"), "rate = 0\n");
-  server = new MainProcess({ dataDir, env: unset });
+  server = new ServerProgram({ dataDir, env: unset });
   await server.ready();
   return server;
 }
 
-/** Writes the settings, or does something else to them, and sends SIGHUP. @returns the log's answer */
-async function reload(main: MainProcess, toml: string | (() => void)): Promise<Record<string, unknown>> {
+/**
+ * Writes the settings, or changes them in another way, and sends SIGHUP.
+ * @returns the resulting log event
+ */
+async function reload(main: ServerProgram, toml: string | (() => void)): Promise<Record<string, unknown>> {
   const answers = () => [...main.events("settings-reloaded"), ...main.events("settings-refused")];
   const before = answers().length;
   const refusals = main.events("settings-refused").length;
@@ -42,7 +45,7 @@ async function reload(main: MainProcess, toml: string | (() => void)): Promise<R
   return fields;
 }
 
-async function get(main: MainProcess, path: string, isNew = true): Promise<Response> {
+async function get(main: ServerProgram, path: string, isNew = true): Promise<Response> {
   const headers = {
     Authorization: `Bearer ${main.token}`,
     "X-Forwarded-For": SMALL_NETWORK.replace("0/24", "142"),
@@ -53,8 +56,8 @@ async function get(main: MainProcess, path: string, isNew = true): Promise<Respo
   return response;
 }
 
-/** What new connections get, each different answer once. */
-async function seen(main: MainProcess): Promise<string[]> {
+/** The responses on new connections, each different response once. */
+async function seen(main: ServerProgram): Promise<string[]> {
   const all = new Set<string>();
   for (let i = 0; i < CONNECTIONS; i++) {
     const { status, headers } = await get(main, ME);
@@ -66,9 +69,8 @@ async function seen(main: MainProcess): Promise<string[]> {
 describe.each(process.platform === "linux" ? [1, 2] : [1])("%i processes that answer", (workers) => {
   test("take over what is right, refuse what is wrong, and answer all the time", async () => {
     const main = await start(workers);
-    const { pid } = main.child;
-    const pids = childrenOf(pid);
-    expect(await seen(main)).toEqual(["400 null"]); // this machine is nowhere
+    const pids = main.workers;
+    expect(await seen(main)).toEqual(["400 null"]); // this machine's address has no place
     const statuses = new Set<number>();
     let isOver = false;
     const clients = [true, true, false, false].map(async (isNew) => {
@@ -88,15 +90,15 @@ describe.each(process.platform === "linux" ? [1, 2] : [1])("%i processes that an
         level: "error",
         event: "settings-refused",
         problems: [
-          expect.stringMatching(/^log_levle in .* is no setting; did you mean log_level\?$/),
+          expect.stringMatching(/^log_levle in .* is not a setting; did you mean log_level\?$/),
           expect.stringMatching(/^max_connections in .* must be a whole number from 1 to 1000000: it is 0$/),
         ],
-        effect: "all settings stay as they are",
+        effect: "no setting changes",
       });
       const restart = `${loud}rate = 0\ndatabase_url = "sqlite://other.db"\nadmin_port = 1\noffline = true\n`;
       expect(await reload(main, restart.replace("rate = 900000\n", ""))).toMatchObject({
         changed: ["rate"],
-        need_restart: ["database_url"], // the port is a variable, which comes first
+        need_restart: ["database_url"], // the port is a variable, which takes precedence
       });
       await until(async () => (await seen(main)).join() === "200 null");
     } finally {
@@ -104,11 +106,11 @@ describe.each(process.platform === "linux" ? [1, 2] : [1])("%i processes that an
       await Promise.all(clients);
     }
     expect([...statuses]).toEqual([200]);
-    expect(childrenOf(pid)).toEqual(pids);
+    expect(main.workers).toEqual(pids);
     await reload(main, 'rate = 0\nlog_level = "access"\n');
     await until(async () => {
       await get(main, GEOLOCATE);
-      return main.log.includes('"level":"access"');
+      return main.err.includes('"level":"access"');
     });
     main.child.kill("SIGTERM");
     expect(await main.child.exited).toBe(0);
@@ -122,8 +124,10 @@ test("secrets are read again, too, and are not in the log", async () => {
   expect(await reload(main, "rate = 0\n")).toMatchObject({ changed: ["ipinfo_token"] });
   writeFileSync(join(main.dataDir, "credentials/ipinfo_token"), "hidden with a space");
   const { problems } = await reload(main, "rate = 0\n");
-  expect(problems).toEqual([expect.stringMatching(/ipinfo_token must be as the publisher gave it to you/)]);
-  expect(main.log).not.toContain("hidden");
+  expect(problems).toEqual([
+    expect.stringMatching(/ipinfo_token must be exactly what the publisher gave you/),
+  ]);
+  expect(main.err).not.toContain("hidden");
 });
 
 test("settings taken over at SIGHUP or at a start are in the audit trail, secrets only as changed", async () => {
@@ -153,13 +157,13 @@ test("settings taken over at SIGHUP or at a start are in the audit trail, secret
   expect(await trail()).toHaveLength(1);
   expect(statSync(noted).mode & 0o777).toBe(0o600);
   expect(readFileSync(noted, "utf8")).not.toContain("hidden");
-  await main.end();
-  // Another secret and another rate; the flag of before is gone.
+  await main.kill();
+  // Another secret and another rate; the earlier flag is gone.
   writeFileSync(join(dataDir, "credentials/ipinfo_token"), "other-hidden");
   writeFileSync(join(dataDir, "inkling.toml"), "rate = 7\n");
   const again = async () => {
     const unset = { INKLING_RATE: "", INKLING_LOG_LEVEL: "", INKLING_WORKERS: "1" };
-    server = new MainProcess({ dataDir, token, env: { ...unset, INKLING_PORT: String(main.port) } });
+    server = new ServerProgram({ dataDir, token, env: { ...unset, INKLING_PORT: String(main.port) } });
     await until(() => server!.events("listening").length > 0);
   };
   await again();
@@ -187,13 +191,13 @@ test("a settings file or credential that is empty or gone is refused, and the ne
   expect(await reload(main, full)).toMatchObject({ event: "settings-reloaded" });
   const refused = (path: string, state: string) => ({
     event: "settings-refused",
-    problems: [expect.stringContaining(`${path} is ${state}, and held settings when it was last read`)],
-    effect: "all settings stay as they are",
+    problems: [expect.stringContaining(`${path} is ${state}, but it had settings when it was last read`)],
+    effect: "no setting changes",
   });
   expect(await reload(main, "")).toMatchObject(refused(file, "empty"));
   expect(await reload(main, " \n")).toMatchObject(refused(file, "empty"));
   expect(await reload(main, () => rmSync(file))).toMatchObject(refused(file, "gone"));
-  // Nothing of what was in it has changed.
+  // Nothing in the file has changed.
   expect(await reload(main, full)).toMatchObject({ event: "settings-reloaded", changed: [] });
 
   const credential = join(main.dataDir, "credentials/ipinfo_token");

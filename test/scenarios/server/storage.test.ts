@@ -1,5 +1,6 @@
-// storage.test.ts: a server whose database file is locked, deleted or replaced while it serves, with one process and with
-// several; one that starts while its database is away; one whose database is found empty.
+// storage.test.ts: a server whose database file is locked, deleted or replaced while it serves, with one
+// process and with several; a server that starts while its database is unreachable; and a server whose
+// database is found empty.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
@@ -12,10 +13,10 @@ import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../../../packages/server/src/server.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
-import { MainProcess } from "../../harness/main-process.ts";
 import { freePort } from "../../harness/ports.ts";
 import { GEOLOCATE, SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { testServerOptions } from "../../harness/server-options.ts";
+import { ServerProgram } from "../../harness/server-program.ts";
 import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";
 
@@ -78,7 +79,7 @@ describe.each([1, 2])("with workers: %i", (workers) => {
       { level: "error", reason: expect.stringContaining("locked"), lookups: expect.any(Number) },
     ]);
     expect(await lookUp(token, 20)).toEqual([200]);
-    expect(await metric("inkling_usage_pending")).toBe(50); // those of the last moment, too
+    expect(await metric("inkling_usage_pending")).toBe(50); // including those of the last moment
     expect(await metric("inkling_usage_oldest_seconds")).toBeGreaterThan(1);
     expect(await metric("inkling_usage_flush_failures_total")).toBeGreaterThan(0);
     await until(async () => (await ready()) === 503);
@@ -100,13 +101,13 @@ describe.each([1, 2])("with workers: %i", (workers) => {
     for (const suffix of SIDE_FILES) rmSync(file + suffix, { force: true });
     expect(await lookUp(token, 30)).toEqual([200]);
     await until(() => events("database-away").length > 0 && events("usage-not-stored").length > 0);
-    expect(events("database-away")[0].reason).toContain("the file was deleted while it was in use");
+    expect(events("database-away")[0].reason).toContain("the file was deleted while in use");
     expect(await metric("inkling_database_reachable")).toBe(0);
-    expect(await ready()).toBe(200); // answers need no database
+    expect(await ready()).toBe(200); // lookups need no database
     expect(await lookUp(token, 20)).toEqual([200]);
     await server.stop();
     expect(events("usage-lost")).toMatchObject([{ level: "error", lookups: 50 }]);
-    expect(existsSync(file)).toBe(false); // an empty one would revoke every key at the next start
+    expect(existsSync(file)).toBe(false); // an empty file would revoke every key at the next start
     expect(key.id).not.toBe("");
   });
 });
@@ -116,7 +117,7 @@ test.concurrent("a data folder that is deleted is logged", async () => {
   const { events } = await start(options);
   rmSync(dataDir, { recursive: true });
   await until(() => events("database-away").length > 0);
-  expect(events("database-away")[0].reason).toContain("the file was deleted while it was in use");
+  expect(events("database-away")[0].reason).toContain("the file was deleted while in use");
 });
 
 test.concurrent("a file that comes back, or another one in its place, is used, its tables made and its keys in force", async () => {
@@ -143,7 +144,7 @@ test.concurrent("a file that comes back, or another one in its place, is used, i
 });
 
 test("no other user may read what a server writes, and doctor reports a folder that others may read", async () => {
-  const mask = process.umask(0o022); // of the whole process: so this test runs alone
+  const mask = process.umask(0o022); // the mask applies to the whole process, so this test runs alone
   const dataDir = join(temporaryFolder(), "new", "data");
   smallRelease(dataDir, 1);
   const { server } = await start(testServerOptions(dataDir));
@@ -236,8 +237,8 @@ describe("an empty database in the place of one with keys and overrides", () => 
       await known.close();
       const token = freshToken();
       const start = async () => {
-        const main = new MainProcess({ dataDir, token, env: { INKLING_WORKERS: String(workers) } });
-        cleanUps.push(() => main.end());
+        const main = new ServerProgram({ dataDir, token, env: { INKLING_WORKERS: String(workers) } });
+        cleanUps.push(() => main.kill());
         await main.ready();
         return main;
       };
@@ -276,7 +277,7 @@ describe("an empty database in the place of one with keys and overrides", () => 
       };
       put(`${file}.known`);
       await until(() => main.events("database-back").length === 1);
-      // Keys are back: overrides are looked at by themselves.
+      // The keys are back. Overrides have their own check.
       await until(async () => (await main.metric("inkling_overrides_checked_timestamp_seconds")) > 0);
       expect(await main.status(GEOLOCATE, shop)).toBe(200);
 
@@ -291,7 +292,7 @@ describe("an empty database in the place of one with keys and overrides", () => 
       await until(async () => (await main.status(GEOLOCATE, made.token)) === 200);
       await until(async () => (await main.status(GEOLOCATE, shop)) === 401);
       expect([await main.status(GEOLOCATE), await flagged()]).toEqual([200, undefined]);
-      const moved = join(dataDir, "keys.before.json"); // after keys are in force
+      const moved = join(dataDir, "keys.before.json"); // moved after the new keys are active
       await until(() => existsSync(moved));
       expect(readFileSync(moved, "utf8")).toBe(before[0]!);
       expect(readFileSync(join(dataDir, "overrides.json"), "utf8")).toBe(before[1]!);

@@ -1,12 +1,13 @@
-// stream-memory.test.ts: memory of a server whose client sends streams and reads none of the answers, gzip both ways with
-// evidence: what takes most of it. SECURITY.md has the figure that is compared here.
+// stream-memory.test.ts: the memory of a server whose client sends streams and reads no answers, with gzip in
+// both directions and evidence, which takes the most memory. SECURITY.md has the figure that the test
+// compares.
 
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { MainProcess } from "../../harness/main-process.ts";
+import { ServerProgram } from "../../harness/server-program.ts";
 import { until } from "../../harness/until.ts";
 
 const MB = 1024 * 1024;
@@ -14,14 +15,14 @@ const [, documented] =
   /one key\s+can\s+take\s+(\d+) MB/.exec(
     readFileSync(join(import.meta.dir, "../../../SECURITY.md"), "utf8"),
   ) ?? [];
-/** More than a key may have. */
+/** More streams than a key may have. */
 const STREAMS = 40;
 
-const server = new MainProcess({ env: { INKLING_WORKERS: "1", INKLING_LOG_LEVEL: "error" } });
+const server = new ServerProgram({ env: { INKLING_WORKERS: "1", INKLING_LOG_LEVEL: "error" } });
 const sockets: Socket[] = [];
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
-  await server.end();
+  await server.kill();
 });
 
 function residentBytes(): number {
@@ -30,7 +31,7 @@ function residentBytes(): number {
   return Number(kilobytes) * 1024;
 }
 
-/** Sends as much as is taken, and reads nothing. */
+/** Sends as much as the server takes, and reads nothing. */
 function flood(body: Buffer): Socket {
   const socket = connect(server.port, "127.0.0.1");
   socket.pause();
@@ -58,7 +59,7 @@ test.if(process.platform === "linux")(
     let most = 0;
     let quiet = 0;
     let sent = -1;
-    // until nothing more is taken
+    // Until the server takes nothing more.
     while (quiet < 20) {
       await Bun.sleep(100);
       most = Math.max(most, residentBytes() - before);

@@ -1,6 +1,6 @@
-// up-hours.test.ts: hours of `inkling up` in a minute: the real command and the builds that it starts, on clocks that run
-// fast (fast-clock.ts), with a publisher of our own that goes bad in the middle, and again with an offline folder.
-// Lookups run all the time: none may fail, and what stands on the good lists is never forgotten.
+// up-hours.test.ts: hours of `inkling up` in a minute: the real command and its builds on fast clocks
+// (fast-clock.ts). The first run has our own publisher, which goes bad in the middle; the second has an
+// offline folder. Lookups run all the time. None may fail, and entries of good lists must always be flagged.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -15,22 +15,22 @@ import { share } from "../../harness/share.ts";
 import { temporaryFolder } from "../../harness/temporary-folder.ts";
 
 const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
-/** A proxy that no list knows before the publisher's next file. */
+/** A proxy that is on no list before the publisher's next file. */
 const NEW_PROXY = "81.2.69.142";
 const HOURLY = ["tor-bulk-exits", "tor-onionoo", "monosans-proxies"];
-/** What the lists turn into, and the log lines about it. */
+/** The bad content of the lists, and the expected reasons in the log. */
 const POISON: Readonly<Record<string, { body: string; reason: RegExp }>> = {
   "tor-bulk-exits": { body: "0.0.0.0/0\n", reason: /widest|too wide/ },
   "tor-onionoo": { body: '{"relays":[{"or_addr', reason: /JSON/ },
   "monosans-proxies": { body: "<!doctype html><title>We are moving</title>", reason: /is a web page/ },
 };
 
-/** A publisher: what it has can be replaced. */
+/** A publisher whose content can be replaced. */
 interface Source {
-  /** As flags of the command. */
+  /** The source as flags of the command. */
   readonly flags: readonly string[];
   put(file: string, body: string | Uint8Array): void;
-  /** How often a list was fetched; absent where none is. */
+  /** How often a list was fetched; undefined if lists are not fetched. */
   fetches?(feed: string): number;
 }
 
@@ -76,7 +76,7 @@ function folder(): Source {
   };
 }
 
-/** The command line on a fast clock, in a data folder of its own. */
+/** The command line on a fast clock, with its own data folder. */
 class FastInkling {
   readonly base: string;
   private readonly dataDir: string;
@@ -87,17 +87,17 @@ class FastInkling {
   constructor(name: string, factor: number) {
     this.dataDir = join(temp, name);
     mkdirSync(this.dataDir);
-    writeFeedChoice(this.dataDir, LISTS_ALONE); // they are what hours change
+    writeFeedChoice(this.dataDir, LISTS_ALONE); // hours change only lists
     const clock = join(temp, `${name}-clock.ts`);
     writeFileSync(clock, fastClock(Date.now(), factor));
     this.env = { ...env, BUN_OPTIONS: `--preload ${clock}` };
     const [port, adminPort] = [freePort(), freePort()];
     this.base = `http://127.0.0.1:${port}`;
-    // No limit: how many lookups a second the test makes depends on the machine.
+    // No rate limit, because the number of lookups per second depends on the machine.
     this.ports = ["--port", String(port), "--admin-port", String(adminPort), "--rate", "0"];
   }
 
-  /** @returns an API key, once it serves */
+  /** @returns an API key, once the server is ready */
   async start(source: Source): Promise<string> {
     const args = ["up", ...this.ports, ...source.flags, "--data-dir", this.dataDir];
     this.up = new Program([...LAUNCHER, ...args], { cwd: temp, env: this.env });
@@ -109,13 +109,16 @@ class FastInkling {
     return this.up.until(what, isSo);
   }
 
-  /** Runs another command on the same data folder to its end; again, as long as a build of the server's is at work. */
+  /**
+   * Runs another command on the same data folder until it exits. Repeats it while a build of the server is
+   * running.
+   */
   async run(...args: string[]): Promise<void> {
     for (;;) {
       const options = { cwd: temp, env: this.env };
       const { code, out, err } = await inkling([...args, "--data-dir", this.dataDir], options);
       if (code !== 1) return;
-      if (!err.includes("another build is at work")) throw new Error(`${args.join(" ")}: ${out}${err}`);
+      if (!err.includes("another build is running")) throw new Error(`${args.join(" ")}: ${out}${err}`);
       await Bun.sleep(200);
     }
   }
@@ -124,7 +127,7 @@ class FastInkling {
     return this.up.stop();
   }
 
-  /** The events of a name that were logged so far, about a feed. */
+  /** The logged events with this name about a feed. */
   logged(event: string, feed: string): Record<string, unknown>[] {
     return this.up.events(event).filter((line) => line.feed === feed);
   }
@@ -154,7 +157,7 @@ describe("hours of inkling up", () => {
         return (await response.json()) as Record<"is_abuser" | "is_proxy" | "is_tor_exit", boolean>;
       };
 
-      // What stands on lists that stay good, or come back, is never forgotten.
+      // Entries of lists that remain good, or become good again, are always flagged.
       const exits = good("tor-bulk-exits").trim().split("\n");
       const [unflagged, exit] = [exits[0]!, exits[1]!];
       const proxies: { host: string; exit_ip: string }[] = JSON.parse(good("monosans-proxies"));
@@ -173,7 +176,7 @@ describe("hours of inkling up", () => {
         (error: Error) => error,
       );
 
-      // The operator's override holds at once, and through every build that follows.
+      // The operator's override applies at once, and through every later build.
       expect((await lookUp(unflagged)).is_tor_exit).toBe(true);
       await hours.run("override", "add", unflagged, "--flag", "is_tor_exit=false", "--note", "ours");
       await hours.until("the override held", async () => !(await lookUp(unflagged)).is_tor_exit);
@@ -199,7 +202,7 @@ describe("hours of inkling up", () => {
       await hours.until("the new list was in use", async () => (await lookUp(NEW_PROXY)).is_proxy);
       expect((await lookUp(unflagged)).is_tor_exit).toBe(false);
 
-      // Back to the release without the new proxy, which stays in use whatever is built, until it is unpinned.
+      // Goes back to the release without the new proxy. It remains in use, whatever is built, until it is unpinned.
       await hours.run("data", "rollback");
       await hours.until("the release before was in use", async () => !(await lookUp(NEW_PROXY)).is_proxy);
       source.put(nameOf("tor-bulk-exits"), `${good("tor-bulk-exits").trim()}\n81.2.69.143\n`);
@@ -224,7 +227,7 @@ describe("hours of inkling up", () => {
   );
 });
 
-/** A proxy of the list that is no relay. */
+/** A proxy from the list that is not a relay. */
 async function findProxy(
   proxies: readonly { readonly exit_ip: string }[],
   lookUp: (ip: string) => Promise<{ is_proxy: boolean }>,

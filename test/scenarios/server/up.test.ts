@@ -1,7 +1,7 @@
 // up.test.ts: `inkling up` from an empty folder to answers over HTTP, stopped in every way, and started again.
 //
-// One data folder for nearly the whole file: its first build takes most of the time. The geolocation comes from the npm
-// packages, the lists from the mirror (release.ts).
+// Nearly the whole file uses one data folder, because its first build takes most of the time. The geolocation
+// data comes from the npm packages, and the lists come from the mirror (release.ts).
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync, truncateSync } from "node:fs";
@@ -40,7 +40,7 @@ const get = (path: string, key: string) =>
 /** Are both ports free again? */
 const portsAreFree = () => isFree(port) && isFree(adminPort);
 
-/** Process ids of what the launcher started, the compiler included. */
+/** Process ids of everything that the launcher started, including the compiler. */
 function descendants(pid: number): number[] {
   const children = Bun.spawnSync(["ps", "-o", "pid=", "--ppid", String(pid)])
     .stdout.toString()
@@ -61,7 +61,7 @@ describe("a build that is cut short", () => {
     const cli = descendants(up.child.pid)[0]!;
     process.kill(cli, "SIGKILL");
     expect(await up.child.exited).toBe(137);
-    // The compiler ends when it next reports progress, which has no reader.
+    // The compiler exits when it next reports progress, because nobody reads its output.
     while (existsSync(join(dataDir, "build.lock"))) await Bun.sleep(20);
     expect(existsSync(join(dataDir, "current"))).toBe(false);
     expect(existsSync(join(dataDir, "releases")) ? readdirSync(join(dataDir, "releases")) : []).toEqual([]);
@@ -73,7 +73,7 @@ describe("a build that is cut short", () => {
     await Bun.sleep(1_000);
     expect(await up.stop("SIGINT")).toBe(130);
     await up.end();
-    expect(up.err).toContain("inkling: stopped: nothing was published; what was there before is untouched\n");
+    expect(up.err).toContain("inkling: stopped: nothing was published; the current release is unchanged\n");
     expect(existsSync(join(dataDir, "current"))).toBe(false);
   });
 });
@@ -124,7 +124,7 @@ describe("the first run", () => {
 
   test("attributions and gaps of the data", () => {
     expect(up.out).toContain("https://db-ip.com");
-    expect(up.out).toContain("This data is not complete:\n");
+    expect(up.out).toContain("This data is incomplete:\n");
   });
 
   test("stops on SIGTERM with exit code 0", async () => {
@@ -138,7 +138,7 @@ describe("later runs", () => {
     const up = startUp();
     await untilServing(up);
     expect(up.out).not.toMatch(/ink_(live|test|admin)_\w/);
-    expect(up.out).toContain("Keys in force: 1 live, 1 sandbox");
+    expect(up.out).toContain("Active keys: 1 live, 1 sandbox");
     expect((await get("/v1/ip-intel/reputation/1.1.1.1", live)).status).toBe(200);
     expect((await get("/v1/ip-intel/reputation/1.1.1.1", sandbox)).status).toBeLessThan(500);
     const doctor = await run("doctor", ...ports);
@@ -199,7 +199,7 @@ describe("production", () => {
 
 describe("the commands on the release", () => {
   test("lookup refuses what the API refuses", async () => {
-    expect(await run("lookup", "reputation", "10.0.0.1")).toMatchObject({ out: "", code: 2 });
+    expect(await run("lookup", "reputation", "10.0.0.1")).toMatchObject({ out: "", code: 1 });
     expect((await run("lookup", "geolocate", "010.0.0.1")).err).toMatch(
       /^inkling: .*IP_ADDRESS_INVALID.*\nhint: /,
     );
@@ -238,10 +238,10 @@ describe("the commands on the release", () => {
     const { release } = JSON.parse((await runIn(folder, "data", "status", "--json")).out);
     truncateSync(join(folder, "segments", `${release.segments.reputation.sha256}.seg`), 5_000);
     const status = await runIn(folder, "data", "status");
-    expect(status.out).toMatch(/^damaged {2}.*has 5000 bytes.*: `.*data update` makes a new one\.$/m);
+    expect(status.out).toMatch(/^damaged {2}.*has 5000 bytes.*: `.*data update` builds a new one\.$/m);
     const up = startUp(folder);
     await untilServing(up);
-    expect(up.err).toMatch(/^warning: release .*; a new release is built$/m);
+    expect(up.err).toMatch(/^warning: release .*; building a new release$/m);
     expect(await up.stop()).toBe(0);
     expect((await runIn(folder, "data", "verify")).code).toBe(0);
   });

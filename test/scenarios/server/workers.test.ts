@@ -2,115 +2,29 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
 import { openStore, type Store } from "../../../packages/server/src/store/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
-import { childrenOf, isAlive } from "../../harness/main-process.ts";
-import {
-  SMALL_NETWORK,
-  smallDomain,
-  smallFlag,
-  smallRelease,
-  temporaryFolder,
-} from "../../harness/release.ts";
-import type { Ports } from "../../harness/server-process.ts";
-import { freshToken } from "../../harness/tokens.ts";
+import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease } from "../../harness/release.ts";
+import { isAlive, ServerProgram } from "../../harness/server-program.ts";
 import { until } from "../../harness/until.ts";
 
-const TOKEN = freshToken();
 const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
 const GEOLOCATE = `/v1/ip-intel/geolocate/${ADDRESS}`;
 const WORKERS = 2;
-/** Enough new connections to reach every worker; the chance that one is missed is 1 in 2^31. */
-const CONNECTIONS = 32;
 
-class Server {
-  readonly child: Bun.Subprocess<"ignore", "pipe", "pipe">;
-  readonly dataDir: string;
-  readonly databaseUrl: string;
-  log = "";
-  port = 0;
-  adminPort = 0;
-
-  constructor(options: Record<string, unknown> = {}) {
-    this.dataDir = temporaryFolder();
-    smallRelease(this.dataDir, 1);
-    this.databaseUrl = `sqlite://${join(this.dataDir, "inkling.db")}`;
-    const { dataDir, databaseUrl } = this;
-    const given = { dataDir, databaseUrl, apiKey: TOKEN, workers: WORKERS, logLevel: "info", ...options };
-    this.child = Bun.spawn(
-      [process.execPath, join(import.meta.dir, "../../harness/server-process.ts"), JSON.stringify(given)],
-      {
-        stdio: ["ignore", "pipe", "pipe"],
-        env: { ...process.env, INKLING_MAXMIND_LICENSE_KEY: "made-up-secret" },
-      },
-    );
-    void this.readLog();
-  }
-
-  /** @returns false when it ended instead */
-  async start(): Promise<boolean> {
-    let printed = "";
-    for await (const chunk of this.child.stdout) {
-      printed += new TextDecoder().decode(chunk);
-      if (!printed.endsWith("\n")) continue;
-      Object.assign(this, JSON.parse(printed) as Ports);
-      return true;
-    }
-    return false;
-  }
-
-  private async readLog(): Promise<void> {
-    for await (const chunk of this.child.stderr) this.log += new TextDecoder().decode(chunk);
-  }
-
-  /** All log lines of one event. */
-  events(name: string): Record<string, unknown>[] {
-    return this.log
-      .split("\n")
-      .filter((line) => line.includes(`"event":"${name}"`))
-      .map((line) => JSON.parse(line));
-  }
-
-  get workers(): number[] {
-    return childrenOf(this.child.pid);
-  }
-
-  /** On a connection of its own. */
-  get(path: string, token = TOKEN): Promise<Response> {
-    return fetch(`http://127.0.0.1:${this.port}${path}`, {
-      headers: { Authorization: `Bearer ${token}`, Connection: "close" },
-      keepalive: false,
-    });
-  }
-
-  /** Waits until the response on each of many connections passes: then it does for every worker. */
-  async everywhere(path: string, isSo: (response: Response) => unknown, token = TOKEN): Promise<void> {
-    const isSoOnce = async () => isSo(await this.get(path, token));
-    await until(async () =>
-      (await Promise.all(Array.from({ length: CONNECTIONS }, isSoOnce))).every(Boolean),
-    );
-  }
-
-  /** The sum of a metric's rows. */
-  async metric(name: string, labels = ""): Promise<number> {
-    const text = await (await fetch(`http://127.0.0.1:${this.adminPort}/metrics`)).text();
-    return text
-      .split("\n")
-      .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-      .filter((line) => line.includes(labels))
-      .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
-  }
-
-  /** Sends requests on many connections at once until `signal`; each goes on after an error. */
+class Server extends ServerProgram {
+  /**
+   * Sends requests on many connections at once until `signal` is aborted. Each connection continues after an
+   * error.
+   */
   async load(signal: AbortSignal): Promise<{ ok: number; failed: number; other: number }> {
     const seen = { ok: 0, failed: 0, other: 0 };
     const client = async () => {
       while (!signal.aborted) {
         try {
           const response = await fetch(`http://127.0.0.1:${this.port}${GEOLOCATE}`, {
-            headers: { Authorization: `Bearer ${TOKEN}` },
+            headers: { Authorization: `Bearer ${this.token}` },
           });
           await response.arrayBuffer();
           if (response.status === 200) seen.ok++;
@@ -129,20 +43,14 @@ class Server {
 const CLIENTS = 8;
 
 const running: Server[] = [];
-async function start(options: Record<string, unknown> = {}): Promise<Server> {
-  const server = new Server(options);
+function start(env: Record<string, string> = {}): Promise<Server> {
+  const server = new Server({ env });
   running.push(server);
-  if (!(await server.start())) throw new Error(`it did not start: ${server.log}`);
-  return server;
+  return server.ready();
 }
 
 afterEach(async () => {
-  for (const server of running.splice(0)) {
-    const { workers } = server;
-    server.child.kill("SIGKILL");
-    await server.child.exited;
-    await until(() => !workers.some(isAlive));
-  }
+  for (const server of running.splice(0)) await server.kill();
 });
 
 async function keyWith(
@@ -166,9 +74,9 @@ const linux = process.platform === "linux" ? describe : describe.skip;
 
 linux("several workers", () => {
   test("have no credential of the primary's in their environment", async () => {
-    const server = await start({ workerEnvironment: { PATH: "/usr/bin", TZ: "UTC" } });
+    const server = await start({ INKLING_IPINFO_TOKEN: "made-up-secret", TZ: "UTC" });
     const environmentOf = (pid: number) => readFileSync(`/proc/${pid}/environ`, "utf8");
-    expect(environmentOf(server.child.pid)).toContain("made-up-secret"); // otherwise this shows nothing
+    expect(environmentOf(server.child.pid)).toContain("made-up-secret"); // otherwise this test proves nothing
     expect(server.workers).toHaveLength(WORKERS);
     for (const pid of server.workers) {
       const names = environmentOf(pid)
@@ -225,6 +133,28 @@ linux("several workers", () => {
     });
   });
 
+  test("count flags and countries by key", async () => {
+    const server = await start();
+    const key = await withStore(server, (store) => keyWith(store, {}));
+    await server.everywhere("/v1/status", ({ status }) => status === 200, key.token);
+    const path = `/v1/ip-intel/reputation/${ADDRESS}`;
+    for (let i = 0; i < 20; i++) {
+      expect((await server.get(GEOLOCATE, key.token)).status).toBe(200);
+      expect((await server.get(path, key.token)).status).toBe(200);
+    }
+    server.child.kill("SIGTERM");
+    expect(await server.child.exited).toBe(0);
+    await withStore(server, async ({ usage }) => {
+      const used = await usage.readByDay(key.id, "2000-01-01", "2999-12-31");
+      expect(used.map(({ lookup, count }) => [lookup, count])).toEqual([
+        ["geolocate", 20],
+        [smallFlag(1), 20],
+        ["reputation", 20],
+      ]);
+      expect(await usage.readCountries(key.id, "2000-01-01", "2999-12-31")).toEqual({ GB: 20 });
+    });
+  });
+
   test("all get changed keys, overrides and releases", async () => {
     const server = await start();
     const { dataDir } = server;
@@ -269,7 +199,7 @@ linux("several workers", () => {
   });
 
   test("log the networks of a traced key, and nothing of its callers once that has ended", async () => {
-    const server = await start({ logLevel: "error" });
+    const server = await start({ INKLING_LOG_LEVEL: "error" });
     const id = await withStore(server, async (store) => {
       const { token, id } = await keyWith(store, {});
       await until(async () => (await server.get(GEOLOCATE, token)).status === 200);
@@ -282,7 +212,7 @@ linux("several workers", () => {
       return id;
     });
     expect(server.events("key-traced")[0]).toMatchObject({ key: id, network: "127.0.0.0/24", level: "info" });
-    expect(server.log).not.toContain("127.0.0.1");
+    expect(server.err).not.toContain("127.0.0.1");
   });
 
   test("one that is killed loses only its own requests", async () => {
@@ -301,17 +231,18 @@ linux("several workers", () => {
     await until(async () => (await server.metric("inkling_lookups_total")) > after + 200);
     stop.abort();
     const seen = await load;
-    // A client has one request under way; while the port's queue of the dead worker is cleared, a second may fail.
+    // A client has one request under way. A second may fail while the dead worker's queue on the port is cleared.
     expect(seen.failed).toBeLessThanOrEqual(2 * CLIENTS);
     expect(seen.other).toBe(0);
     expect(seen.ok).toBeGreaterThan(400);
     expect(await server.metric("inkling_worker_restarts_total")).toBe(1);
     const [died] = server.events("worker-died");
     expect(died).toMatchObject({ level: "error", pid: before[0], signal: "SIGKILL", next_in_ms: 0 });
-    // Answers of the killed worker are counted, although it could not report them.
+    // Answers from the killed worker are counted, although it could not report them.
     const counted = await server.metric("inkling_lookups_total");
     expect(counted).toBeGreaterThanOrEqual(seen.ok);
-    // What it had counted and not yet sent, a client's fetch may have sent again to another worker.
+    // Counts that it had not yet sent may be counted twice, because a client's fetch may have sent the
+    // request again to another worker.
     expect(counted).toBeLessThanOrEqual(seen.ok + seen.failed + CLIENTS);
     server.child.kill("SIGTERM");
     expect(await server.child.exited).toBe(0);
@@ -387,18 +318,17 @@ linux("several workers", () => {
       development: false,
       fetch: () => new Response(),
     });
-    const server = new Server({ port: other.port });
-    expect(await server.start()).toBe(false);
-    expect(server.log).toContain(`port ${other.port} on 127.0.0.1 is in use by another program`);
-    expect(await server.child.exited).not.toBe(0);
+    const server = new Server({ env: { INKLING_PORT: String(other.port) } });
+    expect(await server.end()).not.toBe(0);
+    expect(server.err).toContain(`port ${other.port} on 127.0.0.1 is in use by another program`);
     await other.stop(true);
   });
 
   test("do not start on a port that other workers use", async () => {
     const first = await start();
-    const second = new Server({ port: first.port });
-    expect(await second.start()).toBe(false);
-    expect(second.log).toContain("is in use by another program");
+    const second = new Server({ env: { INKLING_PORT: String(first.port) } });
+    expect(await second.end()).not.toBe(0);
+    expect(second.err).toContain("is in use by another program");
     expect((await first.get(GEOLOCATE)).status).toBe(200);
   });
 });

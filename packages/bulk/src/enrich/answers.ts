@@ -1,9 +1,10 @@
-// answers.ts: from an address or email address to the number of its tail; -1 where the API has no answer.
+// answers.ts: maps an address or email address to the number of its appended bytes (appended-columns.ts), or to -1 if
+// the API has no answer.
 //
-// in   an open release, the overrides, the time
+// in   an open release, the overrides, and the current time
 //
-// The addresses of up to 64 rows are read, then found together, so that reads of memory overlap; then each row has its
-// columns in its turn.
+// The caller adds the addresses of up to 64 rows. They are then looked up together, so that memory reads overlap. After
+// that, each row gets its columns in turn.
 
 import {
   Answerer,
@@ -30,27 +31,33 @@ export class Answers {
   readonly columns: Readonly<Record<Table, AppendedColumns>>;
   private readonly engine = new Answerer();
   private readonly address = this.engine.address;
-  /** Public addresses of the rows that were added, and which of them a row has; -1: none. */
+  /**
+   * Public addresses of the added rows, and the index in `block` for each row; -1 for a row without a public address.
+   */
   private readonly block = new PackedAddresses();
   private readonly indexes = new Int8Array(BLOCK_ADDRESSES);
   private rows = 0;
-  /** Of the row that was selected, in `block`. */
+  /** Index in `block` of the selected row. */
   private index = 0;
 
   private readonly release: LoadedRelease;
   private readonly source: AnswerSource;
   private readonly addsPrefix: boolean;
-  /** Of the block. */
+  /** Record numbers of the addresses in `block`. */
   private readonly records = perTable(() => new Uint32Array(BLOCK_ADDRESSES));
-  /** Tails by record of the geo segment, plus 2; 0: not made yet. With a Map a row takes 1.2 to 1.4 times as long. */
+  /**
+   * For each record of the geo segment: its number in the appended columns plus 2, or 0 if it has no number yet. A Map
+   * would make a row take 1.2 to 1.4 times as long.
+   */
   private readonly locations: Int32Array;
-  /** By record, and by the engine's body: most email addresses have the same one. */
+  /** By record. */
   private readonly flags = new Map<number, number>();
-  /** By network where its text is added, otherwise by record. */
+  /** By network if the network's text is added, otherwise by record. */
   private readonly networks = new Map<number | string, number>();
+  /** By the engine's response body, because most email addresses share one body. */
   private readonly emails = new WeakMap<Uint8Array, number>();
 
-  /** @param now epoch ms */
+  /** @param now milliseconds since 1970 */
   constructor(
     release: LoadedRelease,
     overrides: Overrides,
@@ -64,7 +71,7 @@ export class Answers {
     this.addsPrefix = columns.network.adds("network_prefix");
   }
 
-  /** Adds the address in a cell as that of the next row: of BLOCK_ADDRESSES at most. */
+  /** Adds the address in a cell as the address of the next row. At most BLOCK_ADDRESSES rows fit. */
   addBytes(bytes: Uint8Array, start: number, end: number): void {
     if (this.engine.readAddressBytes(bytes, start, end)) this.add(true);
     else this.addText(end > start ? textOf(bytes, start, end) : "");
@@ -82,14 +89,14 @@ export class Answers {
     if (isPublic) this.block.add(this.address);
   }
 
-  /** After the last row of a block was added. */
+  /** Looks up all rows of a block. Call this after the last row has been added. */
   findAll(): void {
     this.rows = 0;
     this.find();
     this.block.length = 0;
   }
 
-  /** The next lookups are for a row of the block. @returns whether it has a public address */
+  /** Selects the row of the block for the next lookups. @returns whether the row has a public address */
   select(row: number): boolean {
     this.index = this.indexes[row]!;
     if (this.index >= 0) this.block.read(this.index, this.address);

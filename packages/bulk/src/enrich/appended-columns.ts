@@ -1,15 +1,15 @@
-// appended-columns.ts: the bytes that are added to a row, made once for each distinct answer.
+// appended-columns.ts: the bytes that are appended to a row, created once per distinct answer.
 //
 // in   answers as JSON text
 // out  bytes in the format of the file
-// cost a repeated answer: one Map lookup
+// cost one Map lookup for a repeated answer
 
 import { ByteBuffer } from "@inkling/release-store";
 import { csvField } from "../export/csv.ts";
 import { MEMBERS, type Member, perTable, rowOf, TABLES, type Table, type Value } from "../members.ts";
 import type { Plan } from "./plan.ts";
 
-/** How a value is written after a row; the text begins with its separator. */
+/** Formats a value to append to a row. The text begins with its separator. */
 type Write = (name: string, value: Value) => string;
 
 function writerOf({ format, delimiter = ",", prefix }: Plan): Write {
@@ -29,7 +29,7 @@ function writerOf({ format, delimiter = ",", prefix }: Plan): Write {
   }
 }
 
-/** What is unknown is "-"; a space is "+" where spaces separate. */
+/** Writes "-" for an unknown value, and "+" for a space in files that separate values by spaces. */
 function w3cValue(value: Value, delimiter: string): string {
   if (value === undefined || value === "") return "-";
   return String(value).replaceAll(/\s+/g, delimiter === " " ? "+" : " ");
@@ -42,15 +42,16 @@ function logValue(value: Value): string {
 
 const encoder = new TextEncoder();
 
-/** The names that are added to a header. */
+/** Returns the names that are appended to a header. */
 export function appendedHeader(plan: Plan): Uint8Array {
   const names = TABLES.flatMap((table) => plan.added[table]);
   const { format, delimiter = ",", prefix } = plan;
-  const between = format === "w3c" ? " " : delimiter; // names have spaces between them also where values have tabs
+  // Spaces separate the names, even if tabs separate the values.
+  const between = format === "w3c" ? " " : delimiter;
   return encoder.encode(names.map((name) => between + prefix + name).join(""));
 }
 
-/** The bytes of one table, and how often each was appended. */
+/** The bytes of one table's answers, and how often each answer was appended. */
 export class AppendedColumns {
   private readonly members: readonly Member[];
   private readonly write: Write;
@@ -64,8 +65,8 @@ export class AppendedColumns {
   private readonly unknown: ReadonlySet<string>;
 
   /**
-   * @param keepAnswers for a summary: {@link counted} needs them
-   * @param unknown flags without data: their "false" is not written
+   * @param keepAnswers true for a summary, because {@link counted} needs the answers
+   * @param unknown flags without data; their "false" is not written
    */
   constructor(plan: Plan, table: Table, keepAnswers: boolean, unknown: ReadonlySet<string>) {
     this.unknown = unknown;
@@ -79,22 +80,22 @@ export class AppendedColumns {
     return this.answers !== undefined;
   }
 
-  /** Is the flag without data? */
+  /** Returns whether data for the flag is missing. */
   isUnknown(flag: string): boolean {
     return this.unknown.has(flag);
   }
 
-  /** Is the member added? */
+  /** Returns whether the member is added. */
   adds(name: string): boolean {
     return this.members.some((member) => member.name === name);
   }
 
-  /** Is anything added at all? */
+  /** Returns whether any answer is needed. */
   get isWanted(): boolean {
     return this.members.length > 0 || this.answers !== undefined;
   }
 
-  /** The number of an answer's bytes. */
+  /** Returns the number of an answer's bytes. */
   numberOf(answer: string): number {
     let number = this.numbers.get(answer);
     if (number === undefined) {
@@ -104,7 +105,7 @@ export class AppendedColumns {
     return number;
   }
 
-  /** As {@link numberOf}, for an answer that was not seen before: its text is not kept. */
+  /** Like {@link numberOf}, for an answer that was not seen before. It does not keep the answer's text. */
   make(answer: string): number {
     const number = this.made++;
     if (number + 1 >= this.starts.length) this.grow();
@@ -119,7 +120,7 @@ export class AppendedColumns {
     return number;
   }
 
-  /** Appends the bytes of an answer. @param number -1: no answer */
+  /** Appends the bytes of an answer. @param number the answer's number, or -1 for no answer */
   append(number: number, out: ByteBuffer): void {
     if (number < 0) out.append(this.none);
     else {
@@ -128,7 +129,7 @@ export class AppendedColumns {
     }
   }
 
-  /** How often each answer was added. */
+  /** Yields how often each answer was added. */
   *counted(): Generator<{ answer: string; count: number }> {
     for (let i = 0; i < this.made; i++) yield { answer: this.answers![i]!, count: this.counts[i]! };
   }
@@ -147,7 +148,7 @@ export function appendedColumnsFor(
   keepAnswers: boolean,
   unknown: readonly string[],
 ): Record<Table, AppendedColumns> {
-  // A summary counts networks only where they are asked for.
+  // A summary only counts networks if they are requested.
   const isKept = (table: Table) => keepAnswers && (table !== "network" || plan.added.network.length > 0);
   return perTable((table) => new AppendedColumns(plan, table, isKept(table), new Set(unknown)));
 }

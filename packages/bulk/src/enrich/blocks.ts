@@ -1,29 +1,35 @@
-// blocks.ts: a stream of bytes cut into blocks of whole rows.
+// blocks.ts: cuts a stream of bytes into blocks of whole rows.
 //
 // in   chunks of any size
-// out  blocks of BLOCK_BYTES or a little more, each its own buffer; the last one may lack its line end
-// err  BulkError: a row that is longer than MAX_ROW_BYTES, with the number of its first line; errors of the stream
-// cost two blocks of memory; a single row that is larger than a block is kept whole
+// out  blocks of BLOCK_BYTES or a little more, each in its own buffer; the last block may lack its line end
+// err  BulkError with the number of the row's first line, if a row is longer than MAX_ROW_BYTES; errors of the stream
+// cost two blocks of memory; a row that is larger than a block is kept whole
 
 import { ByteBuffer } from "@inkling/release-store";
 import { BulkError } from "../errors.ts";
 import { BOM, delimiterIn, hasBom, lastRowEnd, textOf } from "./rows.ts";
 
 export const BLOCK_BYTES = 1 << 20;
-/** Longer rows end the work: documented in docs/enrich.md. */
+/** Maximum row length in bytes. A longer row stops the command, as docs/enrich.md explains. */
 export const MAX_ROW_BYTES = 1 << 26;
 
+export interface Block {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Number of the block's first line, counted from 1. */
+  readonly line: number;
+}
+
 /**
- * @param delimiter of files whose rows may continue after a line's end, inside quotes
- * @param size of a block
+ * @param delimiter set for files whose quoted fields may contain line ends
+ * @param size size of a block, in bytes
  */
 export async function* blocks(
   chunks: AsyncIterable<Uint8Array>,
   delimiter: string | undefined,
   size = BLOCK_BYTES,
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+): AsyncGenerator<Block> {
   const held = new ByteBuffer(2 * size);
-  let enough = size; // a row that is longer is looked at again when twice as much of it is there
+  let enough = size; // a longer row is searched again when twice as much of it has arrived
   let line = 1;
   let isFirst = true;
   for await (const chunk of chunks) {
@@ -35,26 +41,27 @@ export async function* blocks(
     enough = end === 0 ? Math.min(2 * length, MAX_ROW_BYTES + 1) : size;
     if (end === 0) continue;
     const block = bytes.slice(0, end);
-    line += lineEnds(block);
-    yield block;
+    const ends = lineEnds(block); // counted first, because the caller may transfer the block to a thread
+    yield { bytes: block, line };
+    line += ends;
     isFirst = false;
     held.drop(end);
   }
-  if (held.length > 0) yield held.copied();
+  if (held.length > 0) yield { bytes: held.copied(), line };
 }
 
 function tooLong(line: number, delimiter: string | undefined): BulkError {
   return new BulkError(
-    `line ${line}: the row that begins there is longer than ${MAX_ROW_BYTES >> 20} MiB`,
+    `line ${line}: the row that starts here is longer than ${MAX_ROW_BYTES >> 20} MiB`,
     delimiter === undefined
-      ? "is this a file of rows? see `inkling enrich --help` for the formats"
+      ? "check that the file has one row per line; `inkling enrich --help` lists the formats"
       : "if a quote in that line is never closed, close it; otherwise shorten the row",
   );
 }
 
 /**
- * Where the last whole row of a file's first bytes ends, whatever its format is; 0: none is whole.
- * @throws BulkError when the first row is too long
+ * Finds the end of the last whole row in a file's first bytes, in any format. Returns 0 if no row is whole.
+ * @throws BulkError if the first row is too long
  */
 export function lastRowEndOfHead(head: Uint8Array): number {
   const from = hasBom(head) ? BOM.length : 0;
@@ -67,8 +74,8 @@ export function lastRowEndOfHead(head: Uint8Array): number {
 
 const QUOTE = 0x22;
 const LF = 0x0a;
-/** How many line feeds a block has. */
-function lineEnds(block: Uint8Array): number {
+/** Counts the line feeds in a block. */
+export function lineEnds(block: Uint8Array): number {
   let count = 0;
   for (let at = block.indexOf(LF); at >= 0; at = block.indexOf(LF, at + 1)) count++;
   return count;

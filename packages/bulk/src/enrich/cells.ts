@@ -1,22 +1,23 @@
-// cells.ts: the address, or email address, in a cell; members of JSON objects by path; and which column or member holds
-// the client.
+// cells.ts: finds the address or email address in a cell, members of JSON objects by path, and the column or member
+// that holds the client's address.
 //
-// in   the text of a cell, of a member or of a field of a log line; names of columns
+// in   the text of a cell, of a member or of a log line's field; names of columns
 // out  the text to look up; a column, or a path such as request.client_ip
-// cost texts are only read again where they are not an address alone
+// cost a text is read a second time only if it is not a bare address
 //
-// A column that a request may set (X-Forwarded-For and its like) is never chosen: the operator has to name it.
+// A column whose value a request may set (such as X-Forwarded-For) is never chosen automatically. The operator must
+// name it.
 
 import { MAX_IP_TEXT, parseIp, specialUse } from "@inkling/engine";
 import { trimmed } from "../values.ts";
 
-/** Longer cells hold something else. */
+/** Maximum cell length in characters. Longer cells contain something else. */
 const MAX_CELL = 4096;
 const MAX_LISTED = 64;
 
 /**
- * The address: by itself, with a port, in brackets. Of a list separated by commas the first public one, otherwise the
- * first; what is not an address is passed over.
+ * Finds an address: by itself, with a port, or in brackets. In a comma-separated list, it uses the first public
+ * address, or otherwise the first address. It skips everything that is not an address.
  */
 export function addressIn(cell: string): string | undefined {
   if (cell.length > MAX_CELL) return undefined;
@@ -36,23 +37,23 @@ function withoutPort(text: string): string {
   return found?.[1] ?? text;
 }
 
-/** The email address: by itself, or after a name, in angle brackets. */
+/** Finds an email address: by itself, or in angle brackets after a name. */
 export function emailIn(cell: string): string {
   const text = trimmed(cell);
   return text.endsWith(">") ? trimmed(text.slice(text.lastIndexOf("<") + 1, -1)) : text;
 }
 
-/** A line of NDJSON; {} when it is none. */
+/** Parses a line of NDJSON. Returns {} if the line is not an object. */
 export function objectOf(line: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    return {}; // a broken row is counted when it is met
+    return {}; // a broken row is counted later, when it is read
   }
 }
 
-/** A member by its name, or by a path of names with dots between them. */
+/** Finds a member by its name, or by a path of names separated by dots. */
 export function memberAt(members: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(members, path)) return members[path];
   let value: unknown = members;
@@ -65,7 +66,7 @@ export function memberAt(members: Readonly<Record<string, unknown>>, path: strin
 
 const MAX_DEPTH = 3;
 
-/** Paths of all members that are text. */
+/** Returns the paths of all members that are not objects. */
 export function pathsOf(members: Readonly<Record<string, unknown>>, before = "", depth = 1): string[] {
   return Object.entries(members).flatMap(([name, value]) => {
     if (typeof value === "object" && value !== null && !Array.isArray(value))
@@ -76,25 +77,28 @@ export function pathsOf(members: Readonly<Record<string, unknown>>, before = "",
   });
 }
 
-/** Names that mean the client, the surest first. */
+/** Patterns of names that stand for the client, the most certain names first. */
 const IP_NAMES = [
   /^(client|c)[-_ ]?(ip|ip[-_ ]?addr(ess)?|addr(ess)?|host)$/i,
   /^((remote|source|src|visitor|user|peer|caller)?[-_ ]?(ip|ip[-_ ]?addr(ess)?|addr)|(downstream[-_ ])?(remote|source|peer)[-_ ]?(address|host))$/i,
 ];
-/** Of these names, those that mean no postal address: such a column may be empty in all rows that were looked at. */
+/**
+ * Matches names that cannot stand for a postal address. A column with such a name is chosen even if the examined rows
+ * contain no address.
+ */
 const SURE = /ip|addr$/i;
-/** What a request may say of itself. */
+/** Matches names of values that the client may set itself. */
 const FORWARDED = /forwarded|x[-_ ]?real|xff|true[-_ ]?client|connecting[-_ ]?ip|header/i;
-/** Members that hold addresses of others, or what only looks like an address. */
+/** Matches members that contain other addresses, or values that only look like an address. */
 const OTHERS =
   /(^|[._ -])(server|dst|dest|destination|upstream|local|target|backend|listener)|(^|\.)(host|observer|node|agent)\.|version|build|release/i;
 
 const lastName = (path: string) => path.slice(path.lastIndexOf(".") + 1).trim();
 
 /**
- * The column or member that holds the client.
- * @param names of columns, or paths
- * @param share of its values that are addresses
+ * Chooses the column or member that contains the client's address.
+ * @param nameOf returns the name or path of a column
+ * @param share returns the share of the column's values that are addresses
  */
 export function clientAmong<Key>(
   keys: readonly Key[],
@@ -109,7 +113,7 @@ export function clientAmong<Key>(
   return ranked.find((key) => share(key) > 0.5) ?? named.find((key) => SURE.test(lastName(nameOf(key))));
 }
 
-/** The share of texts that fit, empty ones left out. */
+/** Returns the share of texts that match, ignoring empty texts. */
 export function shareOf(values: readonly unknown[], fits: (value: string) => boolean): number {
   const texts = values.filter((value): value is string => typeof value === "string" && value !== "");
   return texts.filter(fits).length / Math.max(1, texts.length);

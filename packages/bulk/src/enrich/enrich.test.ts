@@ -1,4 +1,5 @@
-// `inkling enrich` as users run it, over a small release: 81.2.69.0/24 is a proxy in City 1, disposable-1.com is listed.
+// `inkling enrich` as users run it, on a small release. 81.2.69.0/24 is a proxy in City 1, and disposable-1.com is
+// listed.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -32,7 +33,7 @@ function startFor(head: string, options: EnrichOptions, withSummary = false): St
   return { plan, dataDir, release, overrides: Overrides.NONE.all, now: 0, withSummary, unknown: [] };
 }
 
-/** A text enriched in one block. */
+/** Enriches a text in one block. */
 function enriched(text: string, options: EnrichOptions = {}): string {
   const enricher = makeEnricher(startFor(text, options));
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(
@@ -366,14 +367,14 @@ describe("networks", () => {
       join(temp, "none-out.csv"),
     );
     expect([code, out]).toEqual([0, "1 row, 0 unparsable lines (0.0 %), 0 without a public IP address\n"]);
-    expect(err).toContain("network is unknown: no feed with it is loaded");
+    expect(err).toContain("network is unknown: no feed that provides it is loaded");
     expect(enriched("ip\n81.2.69.1\n", { network: true, add: ["is_proxy"] })).toBe(
       `ip,is_proxy,${NETWORK_NAMES}\n81.2.69.1,true,,,,,,,\n`,
     );
     const mail = await inkling("enrich", file("mail.csv", "mail\na@b.com\n"), "--network");
     expect([mail.code, mail.err]).toEqual([
       2,
-      expect.stringContaining("--network: there is no column of IP addresses"),
+      expect.stringContaining("--network: there is no column with IP addresses"),
     ]);
   });
 });
@@ -413,13 +414,13 @@ describe("what a file is", () => {
       "several columns where a name is there",
       "a,b,b_city_name\n8.8.8.8,1.1.1.1,x\n",
       { ipColumn: ["a", "b"] },
-      "has b_city_name already",
+      "already has b_city_name",
     ],
     [
       "several columns of a log",
       `8.8.8.8 ${ACCESS}\n`,
       { ipColumn: ["client", "user"] },
-      "combined has one address a row",
+      "combined has one address per row",
     ],
     ["a number that is too large", "81.2.69.142\n", { ipColumn: "2" }, '--ip-column: there is no column "2"'],
     ["a member that is not there", "81.2.69.142\n", { add: ["mood"] }, "--add: there is no member mood"],
@@ -440,22 +441,22 @@ describe("what a file is", () => {
       "its own csv",
       enriched("ip,n\n81.2.69.142,1\n", FEW),
       FEW,
-      "standard input has country_iso_code, is_proxy already",
+      "standard input already has country_iso_code, is_proxy",
     ],
     [
       "its own csv, with the prefix",
       enriched("ip,n\n8.8.8.8,1\n", { ...FEW, prefix: "x_" }),
       { ...FEW, prefix: "x_" },
-      "has x_country_iso_code, x_is_proxy already",
+      "already has x_country_iso_code, x_is_proxy",
     ],
     [
       "its own ndjson",
       enriched('{"ip":null}\n{"ip":"81.2.69.142"}\n', FEW),
       FEW,
-      "has country_iso_code, is_proxy already",
+      "already has country_iso_code, is_proxy",
     ],
-    ["its own log", enriched(`81.2.69.142 ${ACCESS}\n`, FEW), FEW, "has country_iso_code, is_proxy already"],
-    ["a column of that name by chance", "ip,valid,mail\n8.8.8.8,yes,a@b.com\n", {}, "has valid already"],
+    ["its own log", enriched(`81.2.69.142 ${ACCESS}\n`, FEW), FEW, "already has country_iso_code, is_proxy"],
+    ["a column of that name by chance", "ip,valid,mail\n8.8.8.8,yes,a@b.com\n", {}, "already has valid"],
   ])("%s: refused", (_, head, options, message) =>
     expect(() => planFor(head, "-", options)).toThrow(message),
   );
@@ -471,7 +472,7 @@ describe("what a file is", () => {
   });
 });
 
-/** Runs a text through blocks, cut into chunks at these places. */
+/** Runs a text through blocks, cut into chunks at these positions. */
 async function streamed(
   text: string,
   cuts: readonly number[],
@@ -539,7 +540,8 @@ describe("files that are not as they should be", () => {
     const text = `id,ip,note\n${rows.join("\n")}\n`;
     for (const cuts of [[], [1_000_000, 1_500_000, 2_200_000]]) {
       const { text: got, tally } = await streamed(text, cuts);
-      expect(tally).toMatchObject({ rows: 200_000, openQuotes: 1, withoutIp: 0, ragged: 0 });
+      const firstUnparsable = 90_002; // the header is line 1
+      expect(tally).toMatchObject({ rows: 200_000, openQuotes: 1, firstUnparsable, withoutIp: 0, ragged: 0 });
       expect(got.match(/,GB/g)!.length).toBe(200_000);
     }
   });
@@ -588,7 +590,7 @@ describe("streams", () => {
       const chunks = async function* () {
         yield encoder.encode(text);
         await pool.finish().catch(() => {});
-        await Bun.sleep(0); // a rejection that nobody handles would be reported by now
+        await Bun.sleep(0); // by now, an unhandled rejection would be reported
         yield encoder.encode(text);
       };
       const enriching = enrich(chunks(), planFor(text.slice(0, 100), "-", FEW), pool, {
@@ -624,7 +626,10 @@ describe("streams", () => {
           const chunks = (async function* () {
             for (let i = 1; i < at.length; i++) yield bytes.subarray(at[i - 1], at[i]);
           })();
-          for await (const block of blocks(chunks, ",")) got.push(block);
+          for await (const { bytes: block, line } of blocks(chunks, ",")) {
+            expect(line).toBe(1 + Buffer.concat(got).toString().split("\n").length - 1);
+            got.push(block);
+          }
           expect(Buffer.concat(got).equals(bytes)).toBe(true);
           for (const block of got.slice(0, -1)) expect(lastRowEnd(block, ",")).toBe(block.length);
           count += got.length;
@@ -637,6 +642,25 @@ describe("streams", () => {
 });
 
 describe("the command", () => {
+  test.each<[args: string[], warning: string]>([
+    [
+      ["--ip-column", "client_ip"],
+      "the email addresses in mail are not looked up: add them with --email-column",
+    ],
+    [["--email-column", "2"], "the IP addresses in client_ip are not looked up: add them with --ip-column"],
+    [["--ip-column", "1", "--ip-column", "other"], "the email addresses in mail are not looked up"],
+    [["--ip-column", "1", "--email-column", "mail"], ""],
+    [["--ip-column", "1", "--ip-column", "other", "--email-column", "mail"], ""],
+    [["--ip-column", "client_ip", "--add", "country_iso_code"], ""],
+    [[], ""],
+  ])("says which column it leaves out: %j", async (args, warning) => {
+    const from = file("both.csv", "client_ip,mail,other\n81.2.69.142,a@b.com,8.8.8.8\n");
+    const { err, code } = await inkling("enrich", from, "--out", join(temp, "out.csv"), ...args);
+    expect(code).toBe(0);
+    expect(/^warning: (the .*)$/m.exec(err)?.[1] ?? "").toStartWith(warning);
+    expect(err.includes("not looked up")).toBe(warning !== "");
+  });
+
   test("writes a file, and prints counts of its rows", async () => {
     const from = file("visits.csv", "ip\n81.2.69.142\n10.0.0.1\n");
     const target = join(temp, "out.csv");
@@ -722,13 +746,13 @@ describe("the command", () => {
     const from = file("two.log", "#Fields: c-ip x\n81.2.69.142\t1\n#Fields: x c-ip\n1\t81.2.69.142\n");
     const target = join(temp, "two-out.log");
     const { err, code } = await inkling("enrich", from, "--out", target);
-    expect(err).toContain("a second #Fields line names other columns than the first");
+    expect(err).toContain("a second #Fields line has different columns than the first");
     expect(code).toBe(1);
     expect(existsSync(target)).toBe(false);
   });
 
   test.each<[what: string, args: string[], message: string]>([
-    ["JSON without a summary", ["FILE", "--json"], "--json goes with --summary"],
+    ["JSON without a summary", ["FILE", "--json"], "--json needs --summary"],
     ["no such file", ["nowhere.csv"], "nowhere.csv does not exist\nhint: check the path"],
     ["a folder", ["."], "is a folder"],
     ["a target in no folder", ["FILE", "--out", "no/where.csv"], "does not exist"],
@@ -753,7 +777,7 @@ describe("the command", () => {
       signal: AbortSignal.abort(),
     });
     expect([err, code]).toEqual([
-      `inkling: stopped: ${target} was not written, and is what it was before\n`,
+      `inkling: stopped: ${target} was not written; the existing file is unchanged\n`,
       130,
     ]);
     expect(readdirSync(folder)).toEqual(["out.csv"]);
@@ -771,7 +795,7 @@ describe("Ctrl-C", () => {
     });
   test.each([
     ["to standard output", [], "rows are missing at the end of standard output"],
-    ["a summary", ["--summary"], "there is no summary"],
+    ["a summary", ["--summary"], "the summary was not written"],
   ])("%s: one line says what remains", async (_, args, remains) => {
     const from = join(temp, "stopped.csv");
     writeFileSync(from, "81.2.69.142\n");

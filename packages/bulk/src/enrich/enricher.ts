@@ -1,12 +1,13 @@
-// enricher.ts: a block of whole rows in, the same rows with the answers appended out; and the tally of a file.
+// enricher.ts: appends answers to a block of whole rows, and keeps the tally of a file.
 //
-// err  none: a row that cannot be read remains as it is, and is counted
-// cost one address a row, two lookups: bench/parts/enrich.ts
+// err  none: a row that cannot be read remains unchanged, and is counted
+// cost bench/parts/enrich.ts measures one address and two lookups per row
 
 import { BLOCK_ADDRESSES } from "@inkling/engine";
 import { ByteBuffer } from "@inkling/release-store";
 import type { Answers } from "./answers.ts";
 import { appendedHeader } from "./appended-columns.ts";
+import { lineEnds } from "./blocks.ts";
 import { emailIn } from "./cells.ts";
 import type { Plan } from "./plan.ts";
 import { BOM, hasBom, Row, type RowReader, rowReader, textOf, W3C_FIELDS } from "./rows.ts";
@@ -15,27 +16,29 @@ const COMMA = 0x2c;
 const SPACE = 0x20;
 
 export interface Tally {
-  /** Rows, header and blank lines apart. */
+  /** Number of rows, without the header and blank lines. */
   rows: number;
-  /** Rows that cannot be read: broken JSON, lines of another format. */
+  /** Number of rows that cannot be read: broken JSON, or lines of another format. */
   broken: number;
-  /** The first of them, a line number from 1 on. */
-  firstBroken: number | undefined;
-  /** Rows with another number of fields than the header. */
+  /** Number of the first line that is broken or has a quote that never closes, counted from 1. */
+  firstUnparsable: number | undefined;
+  /** Number of rows whose number of fields differs from the header's. */
   ragged: number;
-  /** Rows with a quote that never closes: each was read as one line. */
+  /** Number of rows with a quote that never closes. Each was read as one line. */
   openQuotes: number;
-  /** Rows without an address, or email address, that can be looked up; counted where one is looked for. */
+  /**
+   * Number of rows without an address or email address that can be looked up. Only columns that are looked up count.
+   */
   withoutIp: number;
   withoutEmail: number;
-  /** Country code, "" = unknown -> rows. Empty without a summary; so are the next three. */
+  /** Number of rows by country code, with "" for unknown. Empty without a summary, like the next three members. */
   countries: Record<string, number>;
-  /** Flag -> rows that have it. */
+  /** Number of rows that have a flag, by flag. */
   flags: Record<string, number>;
-  /** Kind of network -> rows; empty also where networks are not added. */
+  /** Number of rows by kind of network. Also empty if networks are not added. */
   kinds: Record<string, number>;
   email: { valid: number; disposable: number };
-  /** That of the plan's `next`. */
+  /** The tally of the plan's `next`. */
   next?: Tally | undefined;
 }
 
@@ -43,7 +46,7 @@ export function emptyTally(): Tally {
   return {
     rows: 0,
     broken: 0,
-    firstBroken: undefined,
+    firstUnparsable: undefined,
     ragged: 0,
     openQuotes: 0,
     withoutIp: 0,
@@ -55,7 +58,9 @@ export function emptyTally(): Tally {
   };
 }
 
-/** Lines that cannot be parsed, and their share of all: 0 of an empty file. */
+/**
+ * Returns the number of lines that cannot be parsed, and their share of all lines. The share is 0 for an empty file.
+ */
 export function unparsable({ rows, broken, openQuotes }: Tally): { lines: number; share: number } {
   const lines = broken + openQuotes;
   return { lines, share: lines === 0 ? 0 : lines / (rows + broken) };
@@ -83,15 +88,13 @@ function bump(counts: Record<string, number>, name: string, by: number): void {
   counts[name] = (counts[name] ?? 0) + by;
 }
 
-/** What a block became. */
+/** The result for one block. */
 export interface Enriched {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Rows of all blocks so far. */
+  /** Number of rows in all blocks so far. */
   readonly rows: number;
-  /** Lines of this one, where each row is one. */
-  readonly lines: number;
-  /** The number, from 0 on, of the first that cannot be read. */
-  readonly broken: number | undefined;
+  /** Index of the first line in this block that cannot be parsed, counted from 0. */
+  readonly unparsable: number | undefined;
 }
 
 export class Enricher {
@@ -99,18 +102,17 @@ export class Enricher {
   private readonly answers: Answers;
   private readonly rows: RowReader;
   private readonly out = new ByteBuffer(1 << 20);
-  /** The rows that are answered together. */
+  /** The rows that are looked up together. */
   private readonly pending = Array.from({ length: BLOCK_ADDRESSES }, () => new Row());
   private readonly total = emptyTally();
   private readonly delimiter: Uint8Array;
   private readonly hasIp: boolean;
   private readonly hasEmail: boolean;
   private readonly next: Enricher | undefined;
-  /** Lines of the block so far, and the number, from 0 on, of the first broken one. */
-  private lines = 0;
-  private broken: number | undefined;
+  /** Where the first row of the block that cannot be parsed starts. */
+  private unparsableAt: number | undefined;
 
-  /** @param next works on what this one has written: `plan.next` */
+  /** @param next processes the output of this enricher: `plan.next` */
   constructor(plan: Plan, answers: Answers, next?: Enricher) {
     this.next = next;
     this.plan = plan;
@@ -121,12 +123,11 @@ export class Enricher {
     this.hasEmail = plan.email !== undefined;
   }
 
-  /** @param isFirst does the block begin with the header? */
+  /** @param isFirst whether the block begins with the header */
   block(bytes: Uint8Array, isFirst: boolean): Enriched {
     const { answers, hasIp, pending, out, rows } = this;
     out.length = 0;
-    this.lines = 0;
-    this.broken = undefined;
+    this.unparsableAt = undefined;
     let at = isFirst ? this.mark(bytes) : 0;
     if (isFirst && this.plan.hasHeader) at = this.header(bytes, at);
     while (at < bytes.length) {
@@ -142,22 +143,26 @@ export class Enricher {
       if (hasIp) answers.findAll();
       for (let i = 0; i < count; i++) this.write(bytes, pending[i]!, i);
     }
-    const own = { bytes: out.copied(), rows: this.total.rows, lines: this.lines, broken: this.broken };
+    const unparsable =
+      this.unparsableAt === undefined ? undefined : lineEnds(bytes.subarray(0, this.unparsableAt));
+    const own = { bytes: out.copied(), rows: this.total.rows, unparsable };
     return this.next === undefined ? own : { ...own, bytes: this.next.block(own.bytes, isFirst).bytes };
   }
 
-  /** @param index of the row in the block that was found */
+  /** @param index position of the row among the rows that were looked up */
   private write(bytes: Uint8Array, row: Row, index: number): void {
     const { out } = this;
     const { width } = this.plan;
-    this.lines++;
     if (!row.isReadable) {
       this.leave(bytes, row);
       return;
     }
     this.total.rows++;
     out.append(bytes, row.start, row.insert);
-    if (row.isOpenQuoted) this.total.openQuotes++;
+    if (row.isOpenQuoted) {
+      this.total.openQuotes++;
+      this.unparsableAt ??= row.start;
+    }
     if (width !== undefined && row.columns !== width) this.pad(width - row.columns);
     const before = out.length;
     if (this.hasIp) this.addIp(index);
@@ -166,12 +171,12 @@ export class Enricher {
     out.append(bytes, row.insert, row.end);
   }
 
-  /** Rows counted so far. */
+  /** Number of rows counted so far. */
   get counted(): Pick<Tally, "rows" | "broken"> {
     return this.total;
   }
 
-  /** All that was counted so far. */
+  /** Returns all counts so far. */
   tally(): Tally {
     const { total } = this;
     total.next = this.next?.tally();
@@ -199,32 +204,35 @@ export class Enricher {
     return total;
   }
 
-  /** Keeps added values under their names. @param fields that the row has too few; below 0: too many */
+  /**
+   * Pads a short row, so that added values align with their names.
+   * @param fields number of missing fields; negative if the row has too many fields
+   */
   private pad(fields: number): void {
     this.total.ragged++;
     for (let i = 0; i < fields; i++) this.out.append(this.delimiter);
   }
 
-  /** Copies the mark of UTF-8. @returns where the first row begins */
+  /** Copies the UTF-8 byte-order mark. @returns where the first row begins */
   private mark(bytes: Uint8Array): number {
     if (!hasBom(bytes)) return 0;
     this.out.append(bytes, 0, BOM.length);
     return BOM.length;
   }
 
-  /** Copies a line that is no row: blank, broken, or about the file. */
+  /** Copies a line that is not a row: blank, broken, or a directive. */
   private leave(bytes: Uint8Array, row: Row): void {
     const { out } = this;
     if (!row.isDirective && !isBlank(bytes, row)) {
       this.total.broken++;
-      this.broken ??= this.lines - 1;
+      this.unparsableAt ??= row.start;
     }
     out.append(bytes, row.start, row.insert);
     if (row.isDirective && isFieldsLine(bytes, row.start)) out.append(appendedHeader(this.plan));
     out.append(bytes, row.insert, row.end);
   }
 
-  /** Copies the header, and blank lines before it. @returns where the next row begins */
+  /** Copies the header and the blank lines before it. @returns where the next row begins */
   private header(bytes: Uint8Array, from: number): number {
     const { out } = this;
     const row = this.pending[0]!;
@@ -255,7 +263,7 @@ export class Enricher {
   }
 }
 
-/** An enricher of a plan and of those after it. */
+/** Returns an enricher for a plan and for the plans after it. */
 export function enricherFor(plan: Plan, answersFor: (plan: Plan) => Answers): Enricher {
   return new Enricher(plan, answersFor(plan), plan.next && enricherFor(plan.next, answersFor));
 }
@@ -270,7 +278,7 @@ function isFieldsLine(bytes: Uint8Array, start: number): boolean {
   return textOf(bytes, start, Math.min(bytes.length, start + W3C_FIELDS.length)) === W3C_FIELDS;
 }
 
-/** Removes one byte: the comma before what is added to an empty object. */
+/** Removes one byte: the comma before the members added to an empty object. */
 function dropByte(out: ByteBuffer, at: number): void {
   out.bytes.copyWithin(at, at + 1, out.length);
   out.length--;

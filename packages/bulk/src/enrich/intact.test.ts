@@ -1,4 +1,4 @@
-// What `inkling enrich` leaves intact: every byte of the input, rows of any length, the input file itself.
+// What `inkling enrich` leaves intact: every byte of the input, rows of any length, and the input file itself.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -40,7 +40,7 @@ const file = (name: string, content: string | Uint8Array) => {
   return path;
 };
 
-/** A file through blocks of `size` bytes, from chunks that are cut at these places. */
+/** Enriches a file in blocks of `size` bytes, from chunks that are cut at these positions. */
 async function enriched(
   text: string,
   options: EnrichOptions,
@@ -57,14 +57,17 @@ async function enriched(
   })();
   const out: Uint8Array[] = [];
   let isFirst = true;
-  for await (const block of blocks(chunks, plan.delimiter, size)) {
+  for await (const { bytes: block } of blocks(chunks, plan.delimiter, size)) {
     out.push(enricher.block(block, isFirst).bytes);
     isFirst = false;
   }
   return Buffer.concat(out).toString();
 }
 
-/** A second reading of RFC 4180: rows as the texts of their fields, quotes included, and their line ends. */
+/**
+ * An independent reading of RFC 4180. Returns rows as the texts of their fields, including quotes, with their line
+ * ends.
+ */
 function parse(text: string, delimiter: string): { fields: string[]; lineEnd: string }[] {
   const rows: { fields: string[]; lineEnd: string }[] = [];
   let fields: string[] = [];
@@ -172,7 +175,7 @@ describe("dropping the added columns gives the input back", () => {
     for (const part of [bytes.subarray(0, 6), bytes.subarray(6)]) {
       child.stdin.write(part);
       await child.stdin.flush();
-      await Bun.sleep(50); // parts of a pipe: one chunk would pass, too
+      await Bun.sleep(50); // separate the parts in the pipe; a single chunk would always pass
     }
     child.stdin.end();
     expect(await child.stdout.text()).toBe(
@@ -186,8 +189,13 @@ describe("rows that are too long", () => {
 
   test.each([
     ["csv", `n,ip\n"a\nb",81.2.69.1\n${long}",8.8.8.8\n`, 4, "if a quote in that line is never closed"],
-    ["ndjson", `{"ip":"81.2.69.1"}\n{"ip":${long.replaceAll("\n", " ")}"}\n`, 2, "is this a file of rows?"],
-    ["combined", `81.2.69.1\n\n${long.replaceAll("\n", " ")}`, 3, "is this a file of rows?"],
+    [
+      "ndjson",
+      `{"ip":"81.2.69.1"}\n{"ip":${long.replaceAll("\n", " ")}"}\n`,
+      2,
+      "check that the file has one row per line",
+    ],
+    ["combined", `81.2.69.1\n\n${long.replaceAll("\n", " ")}`, 3, "check that the file has one row per line"],
     ["csv", `${long}",ip\n81.2.69.1\n`, 1, "if a quote in that line is never closed"],
   ])("%s: the error names line and limit, and nothing is written", async (format, text, line, hint) => {
     const forms: [name: string, content: () => string | Uint8Array][] = [
@@ -200,7 +208,7 @@ describe("rows that are too long", () => {
       const column = format === "combined" ? [] : ["--ip-column", "ip"];
       const input = file(name, content());
       const { code, err } = await inkling("enrich", input, "--format", format, ...column, "--out", target);
-      expect(err).toContain(`line ${line}: the row that begins there is longer than 64 MiB`);
+      expect(err).toContain(`line ${line}: the row that starts here is longer than 64 MiB`);
       expect(err).toContain(hint);
       expect(code).not.toBe(0);
       expect(readdirSync(folder)).toEqual([]);
@@ -286,12 +294,19 @@ describe("the ending of --out", () => {
       expect([code, err]).toEqual([
         2,
         expect.stringContaining(
-          `${target}: files that end in ${ending} cannot be written\nhint: end the name in`,
+          `${target}: files that end in ${ending} cannot be written\nhint: use a name that ends in`,
         ),
       ]);
       expect(existsSync(target)).toBe(false);
     },
   );
+
+  test("a format that enrich does not write: refused", async () => {
+    const target = join(temp, "out.parquet");
+    const { code, err } = await inkling("enrich", file("format.csv", "81.2.69.1\n"), "--out", target);
+    expect([code, err]).toEqual([2, expect.stringContaining("writes the format of its input, not .parquet")]);
+    expect(existsSync(target)).toBe(false);
+  });
 
   test("exports, too", async () => {
     const target = join(temp, "export.csv.gz");
@@ -359,7 +374,12 @@ describe("lines that cannot be parsed", () => {
 
   test.each([
     ["ndjson", some, "9 unparsable lines (36.0 %, the first is line 17)", "those lines"],
-    ["csv", 'n,ip\n"x,81.2.69.1\ny,8.8.8.8\n', "1 unparsable line (50.0 %)", "that line"],
+    [
+      "csv",
+      'n,ip\n"x,81.2.69.1\ny,8.8.8.8\n',
+      "1 unparsable line (50.0 %, the first is line 2)",
+      "that line",
+    ],
   ])("--strict: %s: exit code 1, the counts, and no file", async (format, text, counts, which) => {
     const folder = temporaryFolder();
     const target = join(folder, "out");
@@ -379,7 +399,7 @@ describe("lines that cannot be parsed", () => {
   test("--strict: exit code 0 for a file that is in order", async () => {
     const target = join(temp, "strict-out");
     const input = file("good.ndjson", good);
-    appendFileSync(input, "\n"); // a blank line is no row
+    appendFileSync(input, "\n"); // a blank line is not a row
     expect((await inkling("enrich", input, "--strict", "--out", target)).code).toBe(0);
     expect(existsSync(target)).toBe(true);
   });

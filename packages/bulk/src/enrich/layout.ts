@@ -1,8 +1,8 @@
-// layout.ts: the format of a file and its columns of addresses and email addresses.
+// layout.ts: detects the format of a file, and its columns of IP and email addresses.
 //
-// in   the first lines of the file, its name, and what the user says of it
+// in   the first lines of the file, its name, and what the user states about it
 // out  a Layout, and the names of its columns for people
-// err  BulkError: a format that is not known, a column that does not exist, nothing to look up
+// err  BulkError for an unknown format, a column that does not exist, or nothing to look up
 
 import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
@@ -27,23 +27,28 @@ const linesOf = (text: string) => text.split(/\r?\n/).filter((line) => line !== 
 const isTable = (format: RowFormat) => format === "csv" || format === "tsv";
 
 interface Header {
-  /** Does the first row name the columns? */
+  /** Whether the first row names the columns. */
   readonly hasHeader: boolean;
   /** The line that names the columns (w3c). */
   readonly fieldsLine?: string | undefined;
+  /**
+   * The column of email or IP addresses that was detected but is not used, because the user named only the other
+   * column.
+   */
+  readonly leftOut?: number | string | undefined;
 }
 
 export type FileLayout = RowLayout & Header;
 
-/** What the user says of a file. */
+/** What the user states about a file. */
 export interface LayoutOptions {
   readonly format?: FormatName | undefined;
-  /** The name of a column, member or field, or a number from 1 on. */
+  /** The name of a column, member or field, or a column number counted from 1. */
   readonly ipColumn?: string | undefined;
   readonly emailColumn?: string | undefined;
 }
 
-/** A layout, and the first rows that it was found in. */
+/** A layout, and the first rows that it was detected in. */
 export type Layout = FileLayout & { readonly lines: readonly string[] };
 
 /** @throws BulkError */
@@ -85,18 +90,18 @@ function fileLayout(
   const isNoTable = !/[,;\t]/.test(row) && row.includes(" ");
   if (format === "log" || /\.log$/i.test(bareName(name)) || (isNoTable && !isColumn(lines)))
     throw usage(
-      `${name === "-" ? "standard input" : name} is in no format that is known`,
-      "name one with --format, or write the addresses into a column of a CSV file first",
+      `${name === "-" ? "standard input" : name} has an unknown format`,
+      "name the format with --format, or put the addresses into a CSV column first",
     );
   const table = row.includes("\t") ? "tsv" : "csv";
   return columnsOf(table, head, options);
 }
 
-/** One column, with a name that has a space in it. */
+/** Returns whether the lines consist of a single column whose name contains a space. */
 const isColumn = (lines: readonly string[]) =>
   shareOf(lines.slice(1), (text) => isIp(text) || isEmail(text)) > 0.5;
 
-/** Without the ending that a compressed file has. */
+/** Returns the file name without the extension of a compressed file. */
 const bareName = (name: string) => name.replace(/\.(gz|zst)$/i, "");
 
 export function endingOf(name: string): "csv" | "tsv" | "ndjson" | undefined {
@@ -119,7 +124,7 @@ export function columnTitle(
   return named[key] ?? `column ${key + 1}`;
 }
 
-/** The format and its columns, for people. */
+/** Describes the format and its columns for people. */
 export function titleOf(layout: Layout): string {
   const { format, ip, email } = layout;
   const parts = [format in LOG_FORMATS ? `${format} (${LOG_FORMATS[format as LogName].title})` : format];
@@ -130,18 +135,23 @@ export function titleOf(layout: Layout): string {
 
 const MAX_COLUMNS = 9_999;
 
-/** Rows in which columns are detected. */
+/** Number of rows that are searched for columns. */
 const HEAD_ROWS = 100;
 
 const LOG_VALUE = String.raw`("(\\.|[^"\\])*"|[^\s"]+)`;
 
-/** Do most lines end with values of this name, as enriched ones do? A client can put the same text into some of them. */
+/**
+ * Returns whether most lines end with values of this name, as enriched lines do. A few lines prove nothing, because a
+ * client can put the same text into them.
+ */
 function isAtMostEnds(name: string, lines: readonly string[]): boolean {
   const end = new RegExp(` ${RegExp.escape(name)}=${LOG_VALUE}( [\\w.-]+=${LOG_VALUE})*$`);
   return 2 * lines.filter((line) => end.test(line)).length > lines.length;
 }
 
-/** Whether rows have a value of this name already: few programs read two of one name. */
+/**
+ * Returns a test for names that the rows already contain, because few programs can read two values with the same name.
+ */
 export function namesThere({ format, lines, hasHeader, delimiter }: Layout): (name: string) => boolean {
   const head = lines.slice(0, HEAD_ROWS);
   const hasColumns = isTable(format) || format === "w3c";
@@ -168,10 +178,10 @@ function lineLayout(format: LogName, { ipColumn, emailColumn }: LayoutOptions): 
 
 function refuseEmail(emailColumn: string | undefined): void {
   if (emailColumn !== undefined)
-    throw usage("--email-column: a log has no column of email addresses", "leave --email-column out");
+    throw usage("--email-column: a log has no column with email addresses", "leave out --email-column");
 }
 
-/** Names of the columns of a w3c log. */
+/** Returns the column names of a w3c log. */
 const fieldsOf = (lines: readonly string[]) =>
   lines
     .find((line) => line.startsWith(W3C_FIELDS))
@@ -179,22 +189,22 @@ const fieldsOf = (lines: readonly string[]) =>
     .trim()
     .split(/\s+/) ?? [];
 
-/** CloudFront separates values by tabs, and IIS by spaces; both separate the names by spaces. */
+/** CloudFront separates values by tabs, and IIS by spaces. Both separate the names by spaces. */
 function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: LayoutOptions): W3cLayout & Header {
   refuseEmail(emailColumn);
   const fieldsLine = lines.find((line) => line.startsWith(W3C_FIELDS))?.trimEnd();
   if (fieldsLine === undefined)
     throw usage(
-      `there is no line that begins with ${W3C_FIELDS}`,
-      "it names the columns: keep it in the file",
+      `there is no line that starts with ${W3C_FIELDS}`,
+      "this line names the columns: keep it in the file",
     );
   const names = fieldsOf(lines);
   const ip =
     ipColumn === undefined ? names.indexOf("c-ip") : columnNamed(ipColumn, "--ip-column", names, true);
   if (ip === -1)
     throw usage(
-      "there is no column c-ip, the client",
-      `name it: --ip-column NAME; there are: ${names.join(", ")}`,
+      "there is no column c-ip, which has the client's address",
+      `name the column: --ip-column NAME; the columns are ${names.join(", ")}`,
     );
   const row = lines.find((line) => !line.startsWith("#")) ?? "\t";
   const delimiter = row.includes("\t") ? "\t" : " ";
@@ -213,7 +223,7 @@ function membersOf(lines: readonly string[], options: LayoutOptions): JsonLayout
   const rows = lines.slice(0, HEAD_ROWS).map(objectOf);
   const paths = [...new Set(rows.flatMap((row) => pathsOf(row)))];
   const values = (path: string) => rows.map((row) => memberAt(row, path));
-  const { ip, email } = chosenColumns(
+  const columns = chosenColumns(
     options,
     paths,
     paths,
@@ -221,7 +231,7 @@ function membersOf(lines: readonly string[], options: LayoutOptions): JsonLayout
     values,
     (name) => name,
   );
-  return { format: "ndjson", ip, email, hasHeader: false, delimiter: undefined, width: undefined };
+  return { format: "ndjson", ...columns, hasHeader: false, delimiter: undefined, width: undefined };
 }
 
 function columnsOf(format: TableFormat, head: string, options: LayoutOptions): TableLayout & Header {
@@ -230,12 +240,12 @@ function columnsOf(format: TableFormat, head: string, options: LayoutOptions): T
   const first = rows[0]!;
   if (first.length > MAX_COLUMNS)
     throw usage(
-      `the first row has ${first.length} columns, at most ${MAX_COLUMNS} are read`,
-      "is this a table?",
+      `the first row has ${first.length} columns; the maximum is ${MAX_COLUMNS}`,
+      "check that the file is a table with this format",
     );
   const hasHeader = !first.some((cell) => isIp(cell) || isEmail(cell)) && first.length > 0;
   const data = hasHeader ? rows.slice(1) : rows;
-  const { ip, email } = chosenColumns(
+  const columns = chosenColumns(
     options,
     first.map((_, i) => i),
     first,
@@ -243,10 +253,14 @@ function columnsOf(format: TableFormat, head: string, options: LayoutOptions): T
     (i) => data.map((row) => row[i]),
     (name, flag) => columnNamed(name, flag, first, hasHeader),
   );
-  return { format, ip, email, hasHeader, delimiter, width: hasHeader ? first.length : undefined };
+  return { format, ...columns, hasHeader, delimiter, width: hasHeader ? first.length : undefined };
 }
 
-/** The columns that are named, otherwise those that are found. @throws BulkError when there is none */
+/**
+ * Returns the named columns, or otherwise the detected columns. If the user names only one kind, a detected column of
+ * the other kind is left out.
+ * @throws BulkError if there are no columns
+ */
 function chosenColumns<Key extends number | string>(
   { ipColumn, emailColumn }: LayoutOptions,
   keys: readonly Key[],
@@ -254,21 +268,24 @@ function chosenColumns<Key extends number | string>(
   nameOf: (key: Key) => string,
   values: (key: Key) => readonly unknown[],
   named: (name: string, flag: string) => Key,
-): { ip: Key | undefined; email: Key | undefined } {
-  if (ipColumn !== undefined || emailColumn !== undefined)
-    return {
-      ip: ipColumn === undefined ? undefined : named(ipColumn, "--ip-column"),
-      email: emailColumn === undefined ? undefined : named(emailColumn, "--email-column"),
-    };
-  const ip = clientAmong(keys, nameOf, (key) => shareOf(values(key), isIp));
+): { ip: Key | undefined; email: Key | undefined; leftOut?: Key | undefined } {
+  const ip =
+    ipColumn === undefined
+      ? clientAmong(keys, nameOf, (key) => shareOf(values(key), isIp))
+      : named(ipColumn, "--ip-column");
   const byName = keys.filter((key) => EMAIL_NAME.test(nameOf(key)));
   const isOfEmail = (key: Key) => shareOf(values(key), isEmail) > 0.5;
-  const email = [...byName, ...keys].find(isOfEmail) ?? byName[0];
+  const email =
+    emailColumn === undefined
+      ? ([...byName, ...keys].find(isOfEmail) ?? byName[0])
+      : named(emailColumn, "--email-column");
+  if (ipColumn !== undefined && emailColumn === undefined) return { ip, email: undefined, leftOut: email };
+  if (emailColumn !== undefined && ipColumn === undefined) return { ip: undefined, email, leftOut: ip };
   if (ip === undefined && email === undefined) {
     const seen = names.length === 0 ? "no row has a member" : `columns: ${names.slice(0, 20).join(", ")}`;
     throw usage(
       `no column with IP addresses or email addresses was found (${seen})`,
-      "name it: --ip-column NAME or --email-column NAME; a number counts from 1",
+      "name the column: --ip-column NAME or --email-column NAME; column numbers start at 1",
     );
   }
   return { ip, email };
@@ -280,9 +297,9 @@ function columnNamed(column: string, flag: string, names: readonly string[], are
   const number = /^[1-9]\d{0,3}$/.test(column) ? Number(column) : 0;
   if (number >= 1 && number <= names.length) return number - 1;
   const there = areNames
-    ? `there are: ${names.slice(0, 20).join(", ")}`
+    ? `the columns are ${names.slice(0, 20).join(", ")}`
     : `the file has ${names.length} columns and no header`;
-  throw usage(`${flag}: there is no column ${JSON.stringify(column)}`, `${there}; a number counts from 1`);
+  throw usage(`${flag}: there is no column ${JSON.stringify(column)}`, `${there}; column numbers start at 1`);
 }
 
 const isIp = (text: string) => addressIn(text) !== undefined;

@@ -1,10 +1,10 @@
-// Log lines as programs write them, and as attackers would have them read.
+// Log lines as programs write them, and as attackers manipulate them.
 
 import { describe, expect, test } from "bun:test";
 import { fieldNames, LOG_NAMES, lineReader } from "./logs.ts";
 import { planFor } from "./plan.ts";
 
-const BAD = "8.8.8.8"; // what an attacker wants to be read
+const BAD = "8.8.8.8"; // the address that an attacker injects
 const TIME = "[22/Nov/2026:10:00:00 +0000]";
 const ACCESS = (client: string, request = "GET / HTTP/1.1", agent = "Mozilla/5.0 Chrome/120.0.0.0") =>
   `${client} - - ${TIME} "${request}" 200 612 "-" "${agent}"`;
@@ -12,7 +12,7 @@ const ALB = (client: string) =>
   `h2 2026-11-22T22:23:00.186641Z app/my-loadbalancer/50dc6c495c0c9188 ${client} 10.0.0.66:9000 0.000 0.002 0.000 200 200 34 366 "GET https://www.example.com:443/?ip=${BAD} HTTP/2.0" "curl/7.46.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:x "Root=1-58337262-36d228ad5d99923122bbe354" "www.example.com" "-" 1 2026-11-22T22:22:48.364000Z "forward" "-" "-" "10.0.0.66:9000" "200" "-" "-"`;
 const HAPROXY = (client: string) =>
   `${client} [22/Nov/2026:12:14:14.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {${BAD}} {} "GET /index.html?x=${BAD} HTTP/1.1"`;
-/** A line, and the client in it; "": none; undefined: not a line of the format. */
+/** A line and its client. "" means no client; undefined means that the line is not in the format. */
 type Row = readonly [format: string, line: string, client: string | undefined];
 
 const LINES: readonly Row[] = [
@@ -150,8 +150,8 @@ describe("the format of a file", () => {
   });
 
   test.each<[what: string, head: string, name: string, options: object, message: string]>([
-    ["free text", "203.0.113.9 did something\n", "-", {}, "standard input is in no format that is known"],
-    ["free text in a log", "a, 203.0.113.9\n", "x.log", {}, "x.log is in no format that is known"],
+    ["free text", "203.0.113.9 did something\n", "-", {}, "standard input has an unknown format"],
+    ["free text in a log", "a, 203.0.113.9\n", "x.log", {}, "x.log has an unknown format"],
     [
       "only what a request may set",
       json({ xff: BAD, x_real_ip: BAD }),
@@ -166,14 +166,14 @@ describe("the format of a file", () => {
       { ipColumn: "xff" },
       'there is no column "xff"',
     ],
-    ["a w3c log without names", "a b\n", "-", { format: "w3c" }, "no line that begins with #Fields:"],
+    ["a w3c log without names", "a b\n", "-", { format: "w3c" }, "no line that starts with #Fields:"],
     ["a w3c log without c-ip", "#Fields: s-ip\n", "-", {}, "there is no column c-ip"],
     [
       "email addresses of a log",
       `${ACCESS("203.0.113.9")}\n`,
       "-",
       { emailColumn: "user" },
-      "a log has no column of email",
+      "a log has no column with email",
     ],
   ])("%s: refused", (_, head, name, options, message) =>
     expect(() => planFor(head, name, options)).toThrow(message),

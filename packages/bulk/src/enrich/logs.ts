@@ -1,20 +1,20 @@
-// logs.ts: the formats of log lines, and which field of a line holds the client.
+// logs.ts: the formats of log lines, and the field of a line that contains the client's address.
 //
-// in   one line, without its end; the format, and the field that is wanted
-// out  the text of that field; "" where a line of the format names none; undefined: not a line of this format
+// in   one line without its end; the format, and the name of the field to read
+// out  the text of that field; "" if a line of the format lacks it; undefined if the line is not in this format
 // src  httpd.apache.org/docs/2.4/mod/mod_log_config.html; nginx.org/en/docs/http/ngx_http_log_module.html;
 //      docs.aws.amazon.com (ALB access logs); docs.haproxy.org (8.2 Log formats)
-// cost one regular expression for each line; none reads a part of a line more often than a bounded number of times
+// cost one regular expression per line, which reads no part of a line more than a bounded number of times
 //
-// The client stands before everything that a request can hold. A field that a request can set (X-Forwarded-For) is read
-// only when it is named.
+// In each format, the client's address comes before everything that a request can set. A field that a request can set
+// (X-Forwarded-For) is read only if the user names it.
 
 interface LogFormat {
-  /** What writes it. */
+  /** The program that writes the format. */
   readonly title: string;
   /**
-   * Fields of a line: `name`, `[name]`, `"name"`, `#name` (numbers), `name:port`; `name*` may hold spaces; those after
-   * `?` may be missing. More may follow.
+   * The fields of a line: `name`, `[name]`, `"name"`, `#name` (numbers), `name:port`. `name*` may contain spaces, and
+   * fields after `?` may be missing. A line may have more fields.
    */
   readonly fields: string;
 }
@@ -37,19 +37,21 @@ export const LOG_FORMATS = {
 export type LogName = keyof typeof LOG_FORMATS;
 export const LOG_NAMES = Object.keys(LOG_FORMATS) as LogName[];
 
-/** Longer lines are none of a log: requests are limited to some kilobytes. */
+/**
+ * Maximum length of a log line in bytes. Requests are limited to a few kilobytes, so longer lines are not log lines.
+ */
 export const MAX_LINE_BYTES = 64 * 1024;
-/** The name of the field that holds the client, in every format. */
+/** The name of the field that contains the client's address, in every format. */
 export const CLIENT = "client";
 
 const FIELD = /^(?<open>[["#]?)(?<name>[a-z_]+)(?<spaces>\*?)(?<port>:port)?[\]"]?$/;
 
-/** The names of a format's fields, in order. */
+/** Returns the names of a format's fields, in order. */
 export function fieldNames(format: LogName): string[] {
   return LOG_FORMATS[format].fields.split(" ").flatMap((field) => FIELD.exec(field)?.groups?.name ?? []);
 }
 
-/** A line of the format, with one group: the field. */
+/** Returns a pattern that matches a line of the format, with one group for the field. */
 function patternOf(format: LogName, wanted: string): RegExp {
   let isOptional = false;
   let source = "";
@@ -71,17 +73,17 @@ function patternOf(format: LogName, wanted: string): RegExp {
               ? `\\[?${group("[^\\s\\[\\]]+?")}\\]?:\\d{1,5}`
               : spaces
                 ? group(".{1,256}?")
-                : group(name === CLIENT ? '[^\\s"{\\[,]+' : '[^\\s"{\\[]\\S*'); // a list is no peer
+                : group(name === CLIENT ? '[^\\s"{\\[,]+' : '[^\\s"{\\[]\\S*'); // a list cannot be the peer's address
     const spaced = source === "" ? text : ` ${text}`;
     source += isOptional ? `(?:${spaced})?` : spaced;
   }
   return new RegExp(`^${source}(?:\\s|$)`);
 }
 
-/** Reads the wanted field of a line. */
+/** Reads one field of a line. */
 export type ReadLine = (line: string) => string | undefined;
 
-/** A reader of one field; CLIENT unless another one is named. */
+/** Returns a reader of one field: CLIENT unless another field is named. */
 export function lineReader(format: LogName, field: string = CLIENT): ReadLine {
   const pattern = patternOf(format, field);
   return (line) => {
@@ -90,7 +92,7 @@ export function lineReader(format: LogName, field: string = CLIENT): ReadLine {
   };
 }
 
-/** The format of more than half of these lines; undefined if no format is. */
+/** Returns the format of more than half of these lines, or undefined if there is no such format. */
 export function recognize(lines: readonly string[]): LogName | undefined {
   return LOG_NAMES.find((format) => {
     const read = lineReader(format);

@@ -1,8 +1,8 @@
-// plan.ts: what is looked up in a file, and what is added to it.
+// plan.ts: decides what is looked up in a file, and what is added to it.
 //
 // in   the first lines of the file, and the flags
-// out  a Plan, plain data that workers can be sent
-// err  BulkError: errors of layout.ts, unknown members, names that exist already
+// out  a Plan: plain data that can be sent to workers
+// err  BulkError for errors from layout.ts, unknown members, and names that already exist
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import { MEMBERS, type Member, namesMatching, perTable, TABLES, type Table } from "../members.ts";
@@ -22,35 +22,37 @@ import type { FormatName } from "./row-layout.ts";
 export type Plan = FileLayout & Additions;
 
 interface Additions {
-  /** The format and its columns, for people. */
+  /** Describes the format and its columns for people. */
   readonly title: string;
-  /** Members that are added, by table, in the order of output. */
+  /** Members to add, by table, in output order. */
   readonly added: Readonly<Record<Table, readonly string[]>>;
-  /** Stands before the name of each. */
+  /** Describes what was detected in the file but is not looked up. */
+  readonly leftOutTitle?: string | undefined;
+  /** Prefix of each added name. */
   readonly prefix: string;
-  /** The column of the addresses, for people. */
+  /** The name of the address column, for people. */
   readonly ipTitle?: string | undefined;
-  /** Adds to what this plan has written: that of the next column, where several are named. */
+  /** The plan for the next column if several are named. It processes the output of this plan. */
   readonly next?: Plan | undefined;
 }
 
 export interface EnrichOptions {
   readonly format?: FormatName | undefined;
-  /** The name of a column, member or field, or a number from 1 on. */
+  /** The name of a column, member or field, or a column number counted from 1. */
   readonly ipColumn?: string | readonly string[] | undefined;
   readonly emailColumn?: string | undefined;
   readonly add?: readonly string[] | undefined;
-  /** Also add whose network each address is. */
+  /** Also add facts about each address's network. */
   readonly network?: boolean | undefined;
   readonly prefix?: string | undefined;
 }
 
-/** What is added by default. */
+/** The members that are added by default. */
 const USUAL = ["country_iso_code", "city_name", ...REPUTATION_FLAGS, "valid", "disposable"];
 
 /**
- * @param head the first lines, whole ones
- * @param name of the file: its extension may give the format
+ * @param head the first lines, without a partial line
+ * @param name the name of the file, whose extension may indicate the format
  * @throws BulkError
  */
 export function planFor(head: string, name: string, options: EnrichOptions): Plan {
@@ -63,7 +65,9 @@ export function planFor(head: string, name: string, options: EnrichOptions): Pla
   return planOf(layoutOf(head, name, own), name, own);
 }
 
-/** A plan for each column of addresses, and one for email; what is added has the name of its column before it. */
+/**
+ * Creates a plan for each column of addresses, and one for email. Each added name begins with the name of its column.
+ */
 function planOfSeveral(
   head: string,
   name: string,
@@ -96,12 +100,12 @@ function planOfSeveral(
   const { format } = first;
   if (format !== "csv" && format !== "tsv" && format !== "ndjson")
     throw usage(
-      `--ip-column more than once: ${format} has one address a row`,
-      "several are for csv, tsv and ndjson",
+      `--ip-column is given more than once, but ${format} has one address per row`,
+      "only csv, tsv and ndjson can have several address columns",
     );
   const titles = [first, ...rest].map(({ ipTitle }) => ipTitle);
   if (new Set([first, ...rest].map(({ prefix }) => prefix)).size < titles.length)
-    throw usage(`--ip-column names one column twice: ${titles.join(", ")}`, "name each once");
+    throw usage(`--ip-column names one column twice: ${titles.join(", ")}`, "name each column once");
   let title = `${format}, IP addresses in ${titles.join(" and ")}`;
   if (emailColumn !== undefined) {
     const own = {
@@ -114,10 +118,11 @@ function planOfSeveral(
     rest.push(email);
     title += email.title.slice(format.length);
   }
-  return { ...chained(first, rest), title };
+  const leftOutTitle = emailColumn === undefined ? first.leftOutTitle : undefined;
+  return { ...chained(first, rest), title, leftOutTitle };
 }
 
-/** Each works on what the one before it has written, where rows are wider. */
+/** Each step reads the output of the previous step, whose rows are wider. */
 function chained(plan: Plan, [first, ...rest]: readonly Plan[], wider = 0): Plan {
   const added = TABLES.flatMap((table) => plan.added[table]).length;
   const next = first && chained(first, rest, wider + added);
@@ -126,24 +131,31 @@ function chained(plan: Plan, [first, ...rest]: readonly Plan[], wider = 0): Plan
 
 type OneColumn = EnrichOptions & LayoutOptions;
 
-/** What is added to a file of this layout. @throws BulkError */
+/** Creates the plan for a file of this layout. @throws BulkError */
 function planOf(layout: Layout, name: string, options: OneColumn): Plan {
-  const { lines, ...kept } = layout;
+  const { lines, leftOut, ...kept } = layout;
   const added = addedMembers(options, layout);
   const { prefix = "" } = options;
   const isThere = namesThere(layout);
   const repeated = TABLES.flatMap((table) => added[table].map((name) => prefix + name)).filter(isThere);
   if (repeated.length > 0) {
     throw usage(
-      `${name === "-" ? "standard input" : name} has ${repeated.join(", ")} already: was it enriched before?`,
-      "take the file that it was made from, or add under other names: --prefix inkling_",
+      `${name === "-" ? "standard input" : name} already has ${repeated.join(", ")}: it may have been enriched before`,
+      "use the original file, or add columns with other names: --prefix inkling_",
     );
   }
   const ipTitle = layout.ip === undefined ? undefined : columnTitle(layout, layout.ip);
-  return { ...kept, added, prefix, title: titleOf(layout), ipTitle };
+  const leftOutTitle = options.add === undefined ? leftOutOf(layout) : undefined;
+  return { ...kept, added, prefix, title: titleOf(layout), ipTitle, leftOutTitle };
 }
 
-/** Nothing is looked up in a file without a row, and nothing is wrong with it: whoever enriches every night meets one. */
+function leftOutOf(layout: Layout): string | undefined {
+  if (layout.leftOut === undefined) return undefined;
+  const [what, flag] = layout.ip === undefined ? ["IP", "--ip-column"] : ["email", "--email-column"];
+  return `the ${what} addresses in ${columnTitle(layout, layout.leftOut)} are not looked up: add them with ${flag}`;
+}
+
+/** An empty file is valid, and nothing is looked up in it. Nightly jobs may encounter such files. */
 function planOfNothing(name: string, { format, prefix = "" }: EnrichOptions): Plan {
   const named = format ?? endingOf(name);
   const nothing = {
@@ -163,10 +175,10 @@ function planOfNothing(name: string, { format, prefix = "" }: EnrichOptions): Pl
 
 const PREFIX = /^[\w.-]{0,40}$/;
 
-/** `all` is what answers have of themselves, and networks are asked for by their own names. */
+/** Returns the members to add. `all` does not include networks, which must be requested by name or with --network. */
 function addedMembers({ add, network }: OneColumn, columns: FileLayout): Plan["added"] {
   if (network && columns.ip === undefined)
-    throw usage("--network: there is no column of IP addresses", "name it: --ip-column NAME");
+    throw usage("--network: there is no column with IP addresses", "name the column: --ip-column NAME");
   const possible = perTable((table): readonly Member[] =>
     (table === "email" ? columns.email : columns.ip) === undefined ? [] : MEMBERS[table],
   );
@@ -177,7 +189,7 @@ function addedMembers({ add, network }: OneColumn, columns: FileLayout): Plan["a
   if (unknown.length > 0) {
     throw usage(
       `--add: there is no member ${unknown.join(", ")} for these columns`,
-      `there are: all, ${names.join(", ")}; * stands for any characters, as in 'country_*'`,
+      `the members are all, ${names.join(", ")}; * matches any characters, as in 'country_*'`,
     );
   }
   const wanted = new Set(add?.flatMap(matching) ?? USUAL);

@@ -1,25 +1,25 @@
-// pool.ts: threads that enrich blocks, each with its own mapping of the release; their pages are shared.
+// pool.ts: threads that enrich blocks. Each thread maps the release, and all threads share its pages in memory.
 //
 // in   blocks of whole rows, in order
-// out  the promise of each block's result; the tally of all
-// err  a thread that dies rejects its tasks, later ones too, with its reason
+// out  a promise for each block's result; the tally of all blocks
+// err  a thread that dies rejects its current and later tasks with the reason
 
 import { threadModule } from "@inkling/release-store/program";
 import { addTally, type Enriched, type Enricher, emptyTally, type Tally } from "./enricher.ts";
 import { makeEnricher, type Reply, type Start, type Task } from "./worker.ts";
 
 export interface Pool {
-  /** Blocks that can be worked on at once. */
+  /** Number of blocks that can be processed at once. */
   readonly size: number;
   block(bytes: Uint8Array<ArrayBuffer>, isFirst: boolean): Promise<Enriched>;
-  /** Rows done so far. */
+  /** Number of rows done so far. */
   readonly rows: number;
   finish(): Promise<Tally>;
-  /** Ends the threads. */
+  /** Stops the threads. */
   stop(): void;
 }
 
-/** Without a thread: for files that are done before one has started. */
+/** Works without threads, for files that are finished before a thread would have started. */
 export class OwnThread implements Pool {
   readonly size = 1;
   private readonly enricher: Enricher;
@@ -50,10 +50,10 @@ interface Waiting {
 
 class Thread {
   rows = 0;
-  /** In the order of their tasks, which is also the order of the replies. */
+  /** Pending tasks, in the order in which the replies arrive. */
   readonly waiting: Waiting[] = [];
   readonly worker: Worker;
-  /** It dies before its first task where the release cannot be opened. */
+  /** The error of a failed worker. A worker that cannot open the release fails before its first task. */
   private failed: Error | undefined;
 
   constructor(start: Start) {

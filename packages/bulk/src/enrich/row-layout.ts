@@ -1,28 +1,28 @@
-// row-layout.ts: the formats of files with rows, and what of each says where its values stand.
+// row-layout.ts: the formats of files with rows, and where each format stores its values.
 
 import { LOG_NAMES, type LogName } from "./logs.ts";
 
 /** Formats whose values are columns. */
 export type TableFormat = "csv" | "tsv";
 export type RowFormat = TableFormat | "ndjson" | "w3c" | LogName;
-/** `log`: one of the logs, whichever the first lines are. */
+/** `log` stands for any of the log formats; the first lines show which. */
 export const FORMAT_NAMES = ["csv", "tsv", "ndjson", "log", ...LOG_NAMES, "w3c"] as const;
 export type FormatName = (typeof FORMAT_NAMES)[number];
 
 export interface TableLayout {
   readonly format: TableFormat;
-  /** Columns from 0 on; undefined if none is looked up. */
+  /** Column indices from 0; undefined if there is nothing to look up. */
   readonly ip: number | undefined;
   readonly email: number | undefined;
-  /** What separates the columns: one character. */
+  /** The character that separates the columns. */
   readonly delimiter: string;
-  /** How many columns the header names. */
+  /** Number of columns in the header. */
   readonly width: number | undefined;
 }
 
 export interface JsonLayout {
   readonly format: "ndjson";
-  /** Paths of members; undefined if none is looked up. */
+  /** Paths of members; undefined if there is nothing to look up. */
   readonly ip: string | undefined;
   readonly email: string | undefined;
   readonly delimiter: undefined;
@@ -31,7 +31,7 @@ export interface JsonLayout {
 
 export interface W3cLayout {
   readonly format: "w3c";
-  /** Column from 0 on. */
+  /** Column index from 0. */
   readonly ip: number;
   readonly email: undefined;
   readonly delimiter: string;
@@ -47,5 +47,5 @@ export interface LogLayout {
   readonly width: undefined;
 }
 
-/** How a file is written, and where in a row the values stand. */
+/** The format of a file, and where its rows contain their values. */
 export type RowLayout = TableLayout | JsonLayout | W3cLayout | LogLayout;

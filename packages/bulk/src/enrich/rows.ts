@@ -1,9 +1,9 @@
-// rows.ts: where rows begin and end in bytes, and where in a row its address and email address are.
+// rows.ts: finds rows in bytes, and the address and email address in each row.
 //
 // in   a block of whole rows
 // out  one Row after the other, in the same object
-// err  none: a row that cannot be read has neither address nor email address, and remains as it is
-// src  RFC 4180 (quoted fields, also over several lines), ndjson, W3C Extended Log File Format; other logs: logs.ts
+// err  none: a row that cannot be read has neither address nor email address, and remains unchanged
+// src  RFC 4180 (quoted fields, even over several lines), ndjson, W3C Extended Log File Format; other logs: logs.ts
 // cost csv, tsv and w3c: one pass over the bytes of a row, no allocation
 
 import { trimmed } from "../values.ts";
@@ -17,37 +17,37 @@ const SPACE = 0x20;
 const QUOTE = 0x22;
 const HASH = 0x23;
 
-/** Begins the line that names the columns of a w3c log. */
+/** Start of the line that names the columns of a w3c log. */
 export const W3C_FIELDS = "#Fields:";
 
-/** Where things are in the block; a start of -1: not there. */
+/** Positions in the block. A start of -1 means that the row has no such value. */
 export class Row {
   start = 0;
-  /** Where what is added goes. */
+  /** Where to insert the added values. */
   insert = 0;
-  /** After the line's end. */
+  /** Position after the line end. */
   end = 0;
   ipStart = -1;
   ipEnd = -1;
   emailStart = -1;
   emailEnd = -1;
-  /** The value itself, if it was written with escapes; then there are no bytes. */
+  /** The value as text, if it is quoted or escaped in the row. In that case, it has no position. */
   ipText: string | undefined = undefined;
   emailText: string | undefined = undefined;
-  /** Is there anything before what is added? Only an empty object of JSON has nothing. */
+  /** Whether the added members come first, which is only the case in an empty JSON object. */
   isFirst = false;
-  /** Fields that it has (csv, tsv). */
+  /** Number of fields in the row (csv, tsv). */
   columns = 0;
-  /** Does a quote open a field in it that never closes? Then it is a character like others. */
+  /** Whether a quote opens a field and never closes. Then the quote is an ordinary character. */
   isOpenQuoted = false;
-  /** Is it a row at all? Blank lines, broken rows and directives remain as they are. */
+  /** Whether the row can be read. Blank lines, broken rows and directives remain unchanged. */
   isReadable = true;
-  /** Is it a line about the file (w3c)? */
+  /** Whether the row is a directive about the file (w3c). */
   isDirective = false;
 }
 
 export interface RowReader {
-  /** Reads the row that begins at `from`. @returns where the next one begins */
+  /** Reads the row that begins at `from`. @returns where the next row begins */
   next(bytes: Uint8Array, from: number, row: Row): number;
 }
 
@@ -66,7 +66,7 @@ function clear(row: Row, from: number): void {
   row.isDirective = false;
 }
 
-/** Bytes as text. */
+/** Decodes bytes as text. */
 export function textOf(bytes: Uint8Array, start: number, end: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8");
 }
@@ -147,13 +147,13 @@ class DelimitedRows implements RowReader {
   }
 }
 
-/** The text inside the quotes, without white space around it. */
+/** Returns the text inside the quotes, without surrounding white space. */
 function unquoted(bytes: Uint8Array, start: number, end: number): string {
   const text = trimmed(textOf(bytes, start, end));
   return trimmed(text.slice(1, text.endsWith('"') ? -1 : undefined).replaceAll('""', '"'));
 }
 
-/** White space around a value is not part of it. */
+/** Skips spaces before a value, because they are not part of it. */
 function afterSpaces(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   while (at < to && bytes[at] === SPACE) at++;
@@ -166,7 +166,7 @@ function beforeSpaces(bytes: Uint8Array, from: number, to: number): number {
   return at;
 }
 
-/** After the closing quote of the field that begins at `at`; -1 if the bytes hold none. */
+/** Returns the position after the closing quote of the field that begins at `at`, or -1 if the quote never closes. */
 function afterQuotes(bytes: Uint8Array, at: number): number {
   for (let i = bytes.indexOf(QUOTE, at + 1); i >= 0; i = bytes.indexOf(QUOTE, i + 2)) {
     if (bytes[i + 1] !== QUOTE) return i + 1;
@@ -174,7 +174,7 @@ function afterQuotes(bytes: Uint8Array, at: number): number {
   return -1;
 }
 
-/** The first rows of a table, without line ends and without blank ones. */
+/** Returns the first rows of a table, without line ends and blank rows. */
 export function splitRows(text: string, delimiter: string, limit: number): string[] {
   const bytes = new TextEncoder().encode(text);
   const reader = new DelimitedRows(delimiter.charCodeAt(0), -1, -1);
@@ -187,17 +187,17 @@ export function splitRows(text: string, delimiter: string, limit: number): strin
   return rows;
 }
 
-/** What separates columns in files that are named .csv: many spreadsheets write semicolons. */
+/** The delimiters that .csv files may have. Many spreadsheets write semicolons. */
 const DELIMITERS = [",", ";", "\t"] as const;
 
-/** The delimiter that is found most often in the first row, quoted text left out. */
+/** Returns the delimiter that occurs most often in the first row, ignoring quoted text. */
 export function delimiterIn(text: string): string {
   const bare = firstRow(text).replaceAll(/"[^"]*"/g, "");
   const times = (delimiter: string) => bare.split(delimiter).length - 1;
   return DELIMITERS.reduce((best, next) => (times(next) > times(best) ? next : best));
 }
 
-/** The first row that is not blank, whatever the delimiter is. */
+/** Returns the first row that is not blank, regardless of the delimiter. */
 export function firstRow(text: string): string {
   const start = /[^\r\n]/.exec(text)?.index ?? text.length;
   for (let at = start, isFieldStart = true; at < text.length; at++) {
@@ -209,7 +209,7 @@ export function firstRow(text: string): string {
   return text.slice(start);
 }
 
-/** Where the quote at `at` is closed; `at` if it never is. */
+/** Returns where the quote at `at` is closed, or `at` if it never is. */
 function closingQuote(text: string, at: number): number {
   for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 2)) {
     if (text[i + 1] !== '"') return i;
@@ -217,7 +217,7 @@ function closingQuote(text: string, at: number): number {
   return at;
 }
 
-/** The fields of one row, each read once. */
+/** Returns the fields of one row. Reads each field once. */
 export function splitRow(line: string, delimiter: string): string[] {
   const bytes = new TextEncoder().encode(line);
   const parting = delimiter.charCodeAt(0);
@@ -240,7 +240,7 @@ export function splitRow(line: string, delimiter: string): string[] {
 const isQuotedAt = (bytes: Uint8Array, from: number): boolean =>
   bytes[from] === QUOTE && afterQuotes(bytes, from) >= 0;
 
-/** Where the delimiter or line end after the field that begins at `from` is, or the end of the bytes. */
+/** Returns the position of the delimiter or line end after the field that begins at `from`, or the end of the bytes. */
 function fieldEnd(bytes: Uint8Array, from: number, delimiter: number): number {
   let at = bytes[from] === QUOTE ? Math.max(from, afterQuotes(bytes, from)) : from;
   for (let c = bytes[at]; c !== undefined && c !== delimiter && c !== LF; ) c = bytes[++at];
@@ -274,7 +274,7 @@ class JsonRows implements RowReader {
       row.ipText = textAt(members, this.ip);
       row.emailText = textAt(members, this.email);
     } catch {
-      // a broken row remains as it is; the caller counts it
+      // a broken row remains unchanged; the caller counts it
     }
     return row.end;
   }
@@ -285,7 +285,7 @@ function textAt(members: Record<string, unknown>, path: string | undefined): str
   return typeof value === "string" ? trimmed(value) : undefined;
 }
 
-/** Lines of a log: the text of one field. */
+/** Reads one field in the lines of a log. */
 class LineRows implements RowReader {
   private readonly read: ReadLine;
 
@@ -303,7 +303,7 @@ class LineRows implements RowReader {
   }
 }
 
-/** Columns that a line `#Fields:` names. @src W3C Extended Log File Format */
+/** Reads the columns that a `#Fields:` line names. @src W3C Extended Log File Format */
 class W3cRows implements RowReader {
   private readonly delimiter: number;
   private readonly width: number;
@@ -323,7 +323,7 @@ class W3cRows implements RowReader {
     return row.end;
   }
 
-  /** @returns whether the line has as many columns as are named */
+  /** @returns whether the line has as many columns as the `#Fields:` line names */
   private findColumn(bytes: Uint8Array, from: number, row: Row): boolean {
     let start = from;
     let columns = 0;
@@ -341,13 +341,13 @@ class W3cRows implements RowReader {
   }
 }
 
-/** The mark of UTF-8, which may come before the first row. */
+/** The UTF-8 byte-order mark, which may precede the first row. */
 export const BOM = [0xef, 0xbb, 0xbf] as const;
 export const hasBom = (bytes: Uint8Array): boolean => BOM.every((byte, i) => bytes[i] === byte);
 
 /**
- * Where the last whole row of a block ends; 0 when not even one is whole.
- * @param delimiter of files whose rows may continue after a line's end, inside quotes
+ * Returns where the last whole row of a block ends, or 0 if no row is whole.
+ * @param delimiter set for files whose quoted fields may contain line ends
  * @param from where the first row begins
  */
 export function lastRowEnd(bytes: Uint8Array, delimiter: string | undefined, from = 0): number {
@@ -359,7 +359,7 @@ export function lastRowEnd(bytes: Uint8Array, delimiter: string | undefined, fro
     const c = bytes[at]!;
     if (c === QUOTE && isFieldStart) {
       const closed = afterQuotes(bytes, at);
-      // More bytes may close it, or make its last quote the first of two.
+      // More bytes may close the quote, or turn the last quote into the first of a pair.
       if (closed < 0 || closed >= bytes.length) return end;
       at = closed - 1;
       isFieldStart = false;

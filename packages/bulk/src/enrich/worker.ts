@@ -1,7 +1,7 @@
-// worker.ts: one thread of `inkling enrich`: opens the release once, then answers block after block.
+// worker.ts: one thread of `inkling enrich`. It opens the release once and then processes block after block.
 //
-// in   a Task: "start" first, then "block" as often as wanted, "finish" last
-// out  a Reply to each; an error ends the thread, and rejects its tasks in the pool
+// in   a Task: first "start", then any number of "block", and finally "finish"
+// out  a Reply to each "block" and "finish"; an error ends the thread, and the pool rejects its tasks
 
 import { Overrides } from "@inkling/engine";
 import { openRelease, sha256Hex } from "@inkling/release-store";
@@ -10,13 +10,13 @@ import { appendedColumnsFor } from "./appended-columns.ts";
 import { type Enriched, type Enricher, enricherFor, type Tally } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
 
-/** The first message to a thread; plain data. */
+/** The first message to a thread: plain data. */
 export interface Start {
   readonly plan: Plan;
   readonly dataDir: string;
   readonly release: string;
   readonly overrides: Overrides["all"];
-  /** Epoch ms; decides which overrides have expired. */
+  /** Milliseconds since 1970. It decides which overrides have expired. */
   readonly now: number;
   readonly withSummary: boolean;
   /** Flags without data. */
@@ -32,7 +32,7 @@ export type Reply =
   | ({ readonly type: "block" } & Enriched)
   | { readonly type: "finish"; readonly tally: Tally };
 
-/** The work of a thread; small files are enriched without one. */
+/** Creates the enricher of a thread. Small files are enriched without a thread. */
 export function makeEnricher(start: Start): Enricher {
   const overrides = new Overrides(start.overrides, sha256Hex);
   const release = openRelease(start.dataDir, start.release);
@@ -59,7 +59,8 @@ if (!Bun.isMainThread) {
       return;
     }
     const done = enricher!.block(data.bytes, data.isFirst);
-    if (++blocks % BLOCKS_TO_COLLECT === 0) Bun.gc(true); // left alone, buffers of 1 MB pile up on a large machine
+    // Without an explicit collection, 1 MB buffers pile up on a machine with a lot of memory.
+    if (++blocks % BLOCKS_TO_COLLECT === 0) Bun.gc(true);
     self.postMessage({ type: "block", ...done } satisfies Reply, [done.bytes.buffer]);
   };
 }

@@ -1,4 +1,4 @@
-// csv.ts: a row for each network or domain; and the same with dictionaries for ClickHouse.
+// csv.ts: exports a row for each network or domain as CSV, or the same with dictionaries for ClickHouse.
 //
 // src  RFC 4180; ClickHouse: CREATE DICTIONARY, layouts IP_TRIE and COMPLEX_KEY_HASHED
 
@@ -29,7 +29,7 @@ export const csv: ExportFormat = {
 
 export const clickhouse: ExportFormat = {
   name: "clickhouse",
-  what: "write a folder with all tables as CSV, and the SQL that creates dictionaries from them (IP_TRIE)",
+  what: "write a folder with all tables as CSV, and SQL that creates IP_TRIE dictionaries from them",
   lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: true,
   *pieces(request) {
@@ -40,21 +40,21 @@ export const clickhouse: ExportFormat = {
   },
 };
 
-/** Older releases have no networks. */
+/** Returns the network table, unless the release is too old to have one. */
 const network = ({ source }: Request) => (source.release.network === undefined ? [] : ["network" as const]);
 
 /**
- * IP_TRIE takes no Nullable columns, and reads an empty field as 0, which is a position in the sea: an
- * unknown number is "not a number".
+ * IP_TRIE does not support Nullable columns. It reads an empty field as 0, which would be a position in the sea, so
+ * unknown numbers are written as "not a number".
  */
 const UNKNOWN_NUMBER = "nan";
 
-/** For formats without comments. */
+/** The attributions, for formats without comments. */
 function attributionFile(request: Request): Piece {
   return { file: ".attribution.txt", data: heading(request, "") };
 }
 
-/** Quoted only where it must be. */
+/** Formats a field, with quotes only if it needs them. */
 export function csvField(value: Value, delimiter = ","): string {
   if (value === undefined) return "";
   const text = String(value);
@@ -63,7 +63,7 @@ export function csvField(value: Value, delimiter = ","): string {
 
 const csvLine = (values: readonly Value[]) => `${values.map((value) => csvField(value)).join(",")}\n`;
 
-/** @param unknown stands for an unknown number */
+/** @param unknown written for an unknown number */
 function csvLines(request: Request, unknown: Value = undefined): Iterable<string> {
   return request.lookup === "email" ? domainLines(request) : networkLines(request, request.lookup, unknown);
 }
@@ -90,7 +90,7 @@ const CLICKHOUSE_TYPES: Readonly<Record<Member["type"], string>> = {
   text: "String DEFAULT ''",
   number: "Float64 DEFAULT nan",
   integer: "Float32 DEFAULT nan", // exact for every radius
-  uint32: "UInt32 DEFAULT 0", // an empty field is 0, which no autonomous system has
+  uint32: "UInt32 DEFAULT 0", // an empty field reads as 0, which is not the number of any system
   boolean: "Bool DEFAULT false",
 };
 
@@ -113,8 +113,8 @@ LIFETIME(0);
   const places = withNetwork ? "four" : "three";
   return `${heading(request, "--")}--
 -- Put the CSV files into the server's folder for user files (${places} times below), then run this file.
--- Every column is kept in memory: take those out here that you do not need. Unknown values are '' or nan.
--- IPv6StringToNum takes addresses of both families:
+-- Every column is kept in memory: remove the columns that you do not need. Unknown values are '' or nan.
+-- IPv6StringToNum accepts IPv4 and IPv6 addresses:
 --
 --   SELECT ip,
 --          dictGet('inkling_geolocate', 'country_iso_code', tuple(IPv6StringToNum(ip))) AS country,

@@ -1,4 +1,4 @@
-// `inkling export …` as users meet it, over a small release: one network, one flag, one domain.
+// `inkling export …` as users run it, on a small release with one network, one flag and one domain.
 
 import { describe, expect, spyOn, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,11 +18,11 @@ import { networks } from "./format.ts";
 import { FORMATS } from "./formats.ts";
 import { ExportSource } from "./source.ts";
 
-/** The first change in a data folder; nothing else is said. */
-const MAKES_DATABASE = /^(warning: there was no database yet, .* is made: .*\n)?$/;
+/** The warning at the first change in a data folder, or no message at all. */
+const CREATES_DATABASE = /^(warning: creating a new database at .*; .*\n)?$/;
 const temp = temporaryFolder();
 const dataDir = join(temp, "data");
-const N = 1; // its flag is is_proxy
+const N = 1; // the network has the flag is_proxy
 smallRelease(dataDir, N);
 
 const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp });
@@ -138,11 +138,11 @@ describe("forms", () => {
     ]) {
       const args = flags.flatMap((flag) => ["--flag", flag]);
       const added = await inkling("override", "add", address!, ...args, "--note", "n", "--data-dir", own);
-      expect(added.err).toMatch(MAKES_DATABASE);
+      expect(added.err).toMatch(CREATES_DATABASE);
     }
     const anonymous = await db("GeoIP2-Anonymous-IP", "--data-dir", own);
     expect(anonymous.metadata.databaseType).toBe("GeoIP2-Anonymous-IP");
-    // only members that are true and known: an override does not say what kind of proxy it is
+    // Records only have members that are true and known. An override does not state the kind of proxy.
     const rows: [address: string, record: object | undefined][] = [
       ["81.2.69.8", { is_anonymous: true, is_anonymous_vpn: true }],
       ["81.2.69.9", undefined],
@@ -186,7 +186,7 @@ describe("forms", () => {
       expect(columns!.match(/^ {4}\w+/gm)!.map((name) => name.trim())).toEqual(header.split(","));
     }
     expect(sql.match(/LAYOUT\(IP_TRIE\)/g)).toHaveLength(2);
-    // IP_TRIE refuses Nullable, and an empty field would be 0° north, 0° east
+    // IP_TRIE refuses Nullable columns, and it would read an empty field as 0° north, 0° east.
     expect(sql).not.toContain("Nullable");
     expect(String(files["inkling_geolocate.csv"])).toEndWith(`,${smallCity(N)},,nan,nan,nan,Europe/London\n`);
   });
@@ -258,7 +258,7 @@ describe("forms", () => {
       expect(rows.map(([address]) => [address, record(all, address), record(systems, address)])).toEqual(
         rows,
       );
-      // neighbours of one system are one network there
+      // Neighbours of one system become one network there.
       expect([all, systems].map((file) => file.find(parseIp("81.2.70.200")!)!.bits)).toEqual([25, 24]);
     });
 
@@ -269,7 +269,7 @@ describe("forms", () => {
       const header = String(files["inkling_network.csv"]).split("\n", 1)[0]!;
       const [, columns] = /DICTIONARY inkling_network\n\(\n(.*?)\n\)/s.exec(sql)!;
       expect(columns!.match(/^ {4}\w+/gm)!.map((name) => name.trim())).toEqual(header.split(","));
-      expect(columns).toContain("network_asn UInt32 DEFAULT 0"); // Float32 has 24 bits
+      expect(columns).toContain("network_asn UInt32 DEFAULT 0"); // Float32 has only 24 bits
       expect(sql.match(/LAYOUT\(IP_TRIE\)/g)).toHaveLength(3);
       expect(String(without["inkling.sql"])).not.toContain("inkling_network");
       for (const name of ["geolocate", "reputation", "email"])
@@ -301,7 +301,7 @@ describe("forms", () => {
 test("overrides count, also inside a network and where nothing was known", async () => {
   const note = ["--note", "ours"];
   const add = async (...args: string[]) =>
-    expect((await inkling("override", "add", ...args, ...note)).err).toMatch(MAKES_DATABASE);
+    expect((await inkling("override", "add", ...args, ...note)).err).toMatch(CREATES_DATABASE);
   const own = join(temp, "data-overridden");
   smallRelease(own, N);
   const here = ["--data-dir", own];
@@ -321,8 +321,8 @@ test("a flag without data is omitted, and the file names it", async () => {
   const own = join(temp, "data-gaps");
   smallRelease(own, N, ["is_abuser", "is_tor_exit"]);
   const gaps = [
-    "is_abuser is unknown: no feed with it was loaded.",
-    "is_tor_exit is unknown: no feed with it was loaded.",
+    "is_abuser is unknown: no feed that provides it was loaded.",
+    "is_tor_exit is unknown: no feed that provides it was loaded.",
   ];
   const reputation = ["--lookup", "reputation", "--data-dir", own];
   const csv = await exported("csv", ...reputation);
@@ -342,7 +342,7 @@ describe("bad input gets", () => {
     ["no form", ["export", "xml", "--out", "x"], "unknown command 'xml'"],
     ["a folder as target", ["export", "csv", "--out", "."], "is a folder"],
     ["a target in no folder", ["export", "csv", "--out", "nowhere/x.csv"], "does not exist"],
-    ["a folder form to standard output", ["export", "clickhouse", "--out", "-"], "has several files"],
+    ["a folder form to standard output", ["export", "clickhouse", "--out", "-"], "writes several files"],
     [
       "a lookup that the format cannot hold",
       ["export", "mmdb", "--lookup", "email", "--out", "x"],
@@ -356,7 +356,7 @@ describe("bad input gets", () => {
     [
       "a type of database for another lookup",
       ["export", "mmdb", "--database-type", "GeoIP2-City", "--lookup", "reputation", "--out", "x"],
-      "--database-type GeoIP2-City holds geolocate",
+      "--database-type GeoIP2-City is only for the lookup geolocate",
     ],
     ["no release", ["export", "csv", "--out", "x", "--data-dir", "none"], "there is no release in"],
   ])("%s", async (_, args, message) => {

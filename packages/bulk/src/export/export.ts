@@ -1,10 +1,10 @@
-// export.ts: pieces of a format -> files, none under its name before all of them are complete.
+// export.ts: writes the pieces of a format into files. No file gets its name before all files are complete.
 //
 // in   a format, a request, a target
 // out  the files and their sizes
-// err  BulkError: a target that is in the way, a disk that is full, an interruption; what was written is removed then,
-//      and what stood under the name before is still there
-// cost between two pieces there is time for progress and signals
+// err  BulkError if the target's name cannot be used; errors of node:fs, as for a full disk; Interrupted. The partial
+//      files are then removed. Previous files remain, unless moving the new files to their names has begun
+// cost the event loop runs between pieces, for progress and signals
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -19,11 +19,11 @@ export interface Written {
 
 interface ExportHooks {
   readonly signal: AbortSignal;
-  /** Bytes so far; called about every 50 ms. */
+  /** Called about every 50 ms with the number of bytes written so far. */
   onProgress(bytes: number): void;
 }
 
-/** Time between two turns of the event loop. */
+/** Milliseconds between two turns of the event loop. */
 const TURN_MS = 50;
 
 /** Writes all files of a format. @throws BulkError */
@@ -45,7 +45,7 @@ export async function writeExport(
   }
 }
 
-/** The text of a format of one file. @throws Interrupted */
+/** Yields the content of a format that has one file. @throws Interrupted */
 export async function* textOf(
   format: ExportFormat,
   request: Request,
@@ -55,7 +55,7 @@ export async function* textOf(
     if (file === "" && data.length > 0) yield data;
 }
 
-/** The same pieces, with turns of the event loop between them. @throws Interrupted */
+/** Yields the same pieces, with turns of the event loop between them. @throws Interrupted */
 async function* interruptible(
   pieces: Iterable<Piece>,
   signal: AbortSignal,
@@ -67,12 +67,12 @@ async function* interruptible(
     if (performance.now() - turnedAt < TURN_MS) continue;
     onTurn();
     await new Promise((resolve) => setImmediate(resolve));
-    if (signal.aborted) throw new Interrupted("not all was made");
+    if (signal.aborted) throw new Interrupted("the export is incomplete");
     turnedAt = performance.now();
   }
 }
 
-/** The files of a format, none under its name until all of them are complete. */
+/** The files of a format. No file gets its final name until all files are complete. */
 class PartialFiles {
   private readonly target: string;
   private readonly isFolder: boolean;

@@ -1,4 +1,5 @@
-// filters.ts: export formats of proxies and packet filters: as few networks as possible, with their flags or country.
+// filters.ts: export formats for proxies and packet filters. They contain as few networks as possible, with their flags
+// or country.
 //
 // src  nginx ngx_http_geo_module; HAProxy map files (map_ip, map_str); ipset-restore; nft sets with intervals
 
@@ -53,7 +54,7 @@ function* reducedRanges(
 function* nginxLines(request: Request): Generator<string> {
   yield heading(request);
   if (request.lookup === "geolocate") {
-    yield '# Include this in the http block: $inkling_country is "DE", or "" where it is unknown.\n';
+    yield '# Include this in the http block: $inkling_country is "DE", or "" if it is unknown.\n';
     yield* geoBlock(request, "geolocate", "country", '""', countryOf);
     return;
   }
@@ -79,8 +80,11 @@ function* geoBlock(
   yield "}\n";
 }
 
-/** Not map_dom: it also finds the entry in the middle of a longer name, and reads the whole list each time. */
-const HAPROXY_DOMAINS = `# The domain in lower case, then what it is below:
+/**
+ * The help uses map_str, because map_dom also matches in the middle of a longer name and reads the whole list each
+ * time.
+ */
+const HAPROXY_DOMAINS = `# Check the domain in lower case, then its parent domains:
 # acl disposable var(txn.mail_domain),map_str(FILE) -m found
 # acl disposable var(txn.mail_domain),field(2,.,0),map_str(FILE) -m found
 # acl disposable var(txn.mail_domain),field(3,.,0),map_str(FILE) -m found
@@ -103,7 +107,7 @@ function* haproxyLines(request: Request): Generator<string> {
   for (const network of networks(ranges)) yield `${networkText(network)} ${ranges.answers[network.value]}\n`;
 }
 
-/** The networks with a flag, of one family. */
+/** The networks of one family that have a flag. */
 interface FlagSet {
   readonly name: string;
   readonly family: 4 | 6;
@@ -131,10 +135,13 @@ function* flagSetLines(
 
 const IPSET_HELP =
   "# ipset restore -exist < FILE; then: iptables -A INPUT -m set --match-set inkling_is_abuser_v4 src -j DROP\n";
-/** A set keeps the size that it was made with: sets of two exports can only be swapped when it is the same. */
+/**
+ * Minimum capacity of a set. A set keeps the capacity with which it was created, and the sets of two exports can only
+ * be swapped if their capacities are equal.
+ */
 const MIN_MAXELEM = 2 ** 20;
 
-/** A set is filled beside the one in use and then swapped with it, so that it is never incomplete. */
+/** Fills a new set and then swaps it with the set in use, so that the set in use is never incomplete. */
 function* ipsetLines({ name, family, members }: FlagSet): Generator<string> {
   const used = `inkling_${name}`;
   const next = `${used}_new`;
@@ -149,7 +156,7 @@ const NFT_HELP = `# nft -f FILE; then: nft add chain inet inkling input '{ type 
 #                    nft add rule inet inkling input ip saddr @is_abuser_v4 drop
 `;
 
-/** One transaction that keeps the chains of the table: rules may be in it. */
+/** Writes one transaction. It keeps the chains of the table, because they may contain rules. */
 function* nftLines({ name, family, members }: FlagSet): Generator<string> {
   yield `table inet inkling {\n    set ${name} {\n        type ipv${family}_addr\n        flags interval\n    }\n}\n`;
   yield `flush set inet inkling ${name}\n`;

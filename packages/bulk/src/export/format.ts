@@ -1,4 +1,4 @@
-// format.ts: what all export formats have in common.
+// format.ts: the common parts of all export formats.
 //
 // A format is a generator of pieces. It opens no file, so it can be written anywhere, stopped between two pieces, and
 // tested in memory. export.ts writes the pieces.
@@ -7,7 +7,7 @@ import { formatIp, IpAddress, networksOf, RangeColumns } from "@inkling/engine";
 import { type IpTable, MEMBERS, type Member, type Table } from "../members.ts";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 
-/** A part of a file; `file` is one of the format's files. */
+/** A part of a file. `file` is the name of one of the format's files. */
 export interface Piece {
   readonly file: string;
   readonly data: string | Uint8Array;
@@ -16,38 +16,40 @@ export interface Piece {
 export interface Request {
   readonly source: ExportSource;
   readonly lookup: Table;
-  /** One of the format's; undefined is its own type for this lookup. */
+  /** One of the format's database types. Undefined means Inkling's own type for this lookup. */
   readonly databaseType?: string | undefined;
   /** Flags without data. */
   readonly unknown: readonly string[];
-  /** Texts that licences require where the data is shown. */
+  /** Texts that licences require wherever the data is shown. */
   readonly attributions: readonly string[];
-  /** Names the release. */
+  /** The name of the release. */
   readonly release: string;
-  /** Epoch seconds at which the release was made. */
+  /** When the release was built, in seconds since 1970. */
   readonly builtAt: number;
 }
 
 export interface ExportFormat {
   readonly name: string;
   readonly what: string;
-  /** Tables that it can hold; the first is the default. */
+  /** Tables that the format can contain. The first is the default. */
   readonly lookups: readonly [Table, ...Table[]];
-  /** Types of database that it can be, and the table that each holds. */
+  /** Database types that the format supports, and the table that each type contains. */
   readonly databaseTypes?: Readonly<Record<string, Table>>;
-  /** A folder's pieces name files in it; others name what is added to the file's name, often "". */
+  /** If true, pieces name files in the folder. If false, they name suffixes of the target's file name, often "". */
   readonly isFolder: boolean;
   pieces(request: Request): Iterable<Piece>;
 }
 
-/** The columns after a row's network, which is the prefix of its facts. */
+/**
+ * Returns the columns after a row's network. The network_prefix column is left out, because the network is the same.
+ */
 export const columnsOf = (table: IpTable): readonly Member[] =>
   MEMBERS[table].filter(({ name }) => name !== "network_prefix");
 
-/** Characters of a piece of text, about. */
+/** Approximate number of characters in a piece of text. */
 const PIECE = 1 << 18;
 
-/** Runs long work. @yields `pause` whenever it pauses @returns its result */
+/** Runs long work. @yields `pause` whenever the work pauses @returns the result of the work */
 export function* paused<T, B>(work: Generator<undefined, T>, pause: B): Generator<B, T> {
   for (;;) {
     const step = work.next();
@@ -56,7 +58,7 @@ export function* paused<T, B>(work: Generator<undefined, T>, pause: B): Generato
   }
 }
 
-/** Joins lines to pieces; an empty line is a pause. */
+/** Joins lines into pieces. An empty line is a pause. */
 export function* inPieces(file: string, lines: Iterable<string>): Generator<Piece> {
   let data = "";
   for (const line of lines) {
@@ -68,7 +70,7 @@ export function* inPieces(file: string, lines: Iterable<string>): Generator<Piec
   yield { file, data };
 }
 
-/** A format of one text file. */
+/** Returns a format that has one text file. */
 export function textFormat(
   name: string,
   what: string,
@@ -86,8 +88,8 @@ export interface Network {
 }
 
 /**
- * All networks with an answer, IPv4 first, in address order.
- * @yields the same object each time, good until the next one: there are 15 million
+ * Yields all networks with an answer, IPv4 first, in address order.
+ * @yields the same object each time, valid until the next one, because there are 15 million networks
  */
 export function* networks(ranges: AnswerRanges, families: readonly (4 | 6)[] = [4, 6]): Generator<Network> {
   const network: Network = { address: new IpAddress(), bits: 0, value: 0 };
@@ -103,7 +105,7 @@ export function* networks(ranges: AnswerRanges, families: readonly (4 | 6)[] = [
   }
 }
 
-/** `make` of an answer's text, called once for each answer. */
+/** Returns a function that calls `make` with an answer's text, but only once for each answer. */
 export function onceEach<T>(answers: readonly string[], make: (answer: string) => T): (value: number) => T {
   const made = new Map<number, T>();
   return (value) => {
@@ -117,8 +119,8 @@ export function onceEach<T>(answers: readonly string[], make: (answer: string) =
 }
 
 /**
- * The same ranges with a text of each answer: neighbours with the same text become one.
- * @param textOf "" = no answer
+ * Returns the same ranges with a text for each answer. Neighbours with the same text become one range.
+ * @param textOf returns the text, or "" for no answer
  */
 export function* reduced(
   ranges: AnswerRanges,
@@ -138,7 +140,7 @@ export function* reduced(
   return { v4, v6, answers };
 }
 
-/** Ranges between two pauses. */
+/** Number of ranges between two pauses. */
 const RENUMBERED = 1 << 18;
 
 function* withValues(
@@ -157,16 +159,16 @@ function* withValues(
   return out;
 }
 
-/** As `203.0.113.0/24`. */
+/** Formats a network like `203.0.113.0/24`. */
 export const networkText = ({ address, bits }: Network) => `${formatIp(address)}/${bits}`;
 
-/** The head of a file: its release, its gaps, its attributions. */
+/** Returns the heading of a file: its release, its gaps, and its attributions. */
 export function about({ attributions, release, unknown }: Request): string[] {
-  const gaps = unknown.map((name) => `${name} is unknown: no feed with it was loaded.`);
+  const gaps = unknown.map((name) => `${name} is unknown: no feed that provides it was loaded.`);
   return [`Inkling, release ${release}`, ...gaps, ...attributions];
 }
 
-/** Lines of a comment at the top of a file. */
+/** Returns the heading as comment lines. */
 export function heading(request: Request, mark = "#"): string {
   return about(request)
     .map((line) => `${mark} ${line}\n`)

@@ -1,4 +1,4 @@
-// formats.ts: the export formats, as the command line names them. A new one is a row here.
+// formats.ts: the export formats that the command line offers. To add a format, add a row here.
 
 import { clickhouse, csv } from "./csv.ts";
 import { haproxy, ipset, nftables, nginx } from "./filters.ts";

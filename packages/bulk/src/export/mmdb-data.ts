@@ -1,7 +1,7 @@
-// mmdb-data.ts: values -> the data section of a MaxMind DB file.
+// mmdb-data.ts: writes values into the data section of a MaxMind DB file.
 //
 // in   maps, arrays, texts, numbers, booleans
-// out  their bytes; repeated texts and maps are pointers to the first
+// out  their bytes; repeated texts and maps become pointers to the first occurrence
 // src  MaxMind DB File Format Specification 2.0, "Output Data Section"
 
 import { ByteBuffer } from "@inkling/release-store";
@@ -52,7 +52,7 @@ export class MmdbData {
     return at;
   }
 
-  /** All that was written. */
+  /** Returns everything written so far. */
   toBytes(): Uint8Array {
     return this.out.bytes.subarray(0, this.length);
   }
@@ -66,7 +66,7 @@ export class MmdbData {
     else this.array(value);
   }
 
-  /** A member of a map or array: a map without numbers comes again and again, and is written once. */
+  /** Writes a member of a map or array. A map without numbers often occurs again, so it is written only once. */
   private member(value: MmdbValue): void {
     const isShared = isMap(value) && !Object.values(value).some(isNumber);
     const key = isShared ? JSON.stringify(value) : "";
@@ -86,7 +86,7 @@ export class MmdbData {
       return;
     }
     const bytes = encoder.encode(value);
-    if (bytes.length > 2) this.texts.set(value, this.length); // a pointer would be no shorter
+    if (bytes.length > 2) this.texts.set(value, this.length); // a pointer would not be shorter
     this.control(TYPE.text, bytes.length);
     this.out.append(bytes);
   }
@@ -131,7 +131,7 @@ export class MmdbData {
     } else this.append([head | 0x18, to >>> 24, to >>> 16, to >>> 8, to]);
   }
 
-  /** The control bytes: type and size of what follows. */
+  /** Writes the control bytes: type and size of the value that follows. */
   private control(type: number, size: number): void {
     const extended = type > 7;
     const low = size < 29 ? size : size < 285 ? 29 : size < 65_821 ? 30 : 31;

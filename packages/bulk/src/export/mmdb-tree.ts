@@ -1,25 +1,25 @@
-// mmdb-tree.ts: the search tree of a MaxMind DB file, made of networks.
+// mmdb-tree.ts: builds the search tree of a MaxMind DB file from networks.
 //
 // in   networks in any order, none inside another; aliases of IPv4
 // out  the bytes of the tree
 // src  MaxMind DB File Format Specification 2.0, "Binary Search Tree Section"
-// cost 8 bytes a node while it grows
+// cost 8 bytes per node while the tree grows
 
 import type { IpAddress } from "@inkling/engine";
 
-/** 0: no data. Below 0: the data with this index, from -1 on. Above 0: a node. */
+/** 0 means no data. A negative number, from -1 down, is an index of data. A positive number is a node. */
 type Link = number;
 const EMPTY: Link = 0;
 
 type RecordBits = 24 | 28 | 32;
 
-/** Bytes of zeros between tree and data. */
+/** Zero bytes between tree and data. */
 export const SEPARATOR_BYTES = 16;
 
 export class MmdbTree {
   private links = new Int32Array(1 << 16);
   private nodes = 1;
-  /** The node at each depth on the way to the last network: the next one mostly shares most of it. */
+  /** The node at each depth on the path to the last network. The next network usually shares most of this path. */
   private readonly path = new Int32Array(128);
   private depth = 0;
   private readonly last = new Uint32Array(4);
@@ -30,9 +30,9 @@ export class MmdbTree {
   }
 
   /**
-   * Sets the data of a network. IPv4 networks stand under ::/96.
-   * @param data its index, from 0 on
-   * @throws RangeError when the network overlaps another
+   * Sets the data of a network. IPv4 networks are stored under ::/96.
+   * @param data index of the data, from 0
+   * @throws RangeError if the network overlaps another
    */
   add({ family, words }: IpAddress, bits: number, data: number): void {
     if (family === 6) {
@@ -44,8 +44,8 @@ export class MmdbTree {
   }
 
   /**
-   * Makes a network answer as all of IPv4 does.
-   * @param words of its first address
+   * Makes a network an alias of all IPv4 networks.
+   * @param words the network's first address
    */
   alias(words: Uint32Array, bits: number): void {
     this.scratch[3] = 0;
@@ -58,7 +58,7 @@ export class MmdbTree {
     this.links[slot] = link;
   }
 
-  /** The node below the first `depth` bits. */
+  /** Returns the node below the first `depth` bits. */
   private descend(words: Uint32Array, depth: number): number {
     const { path, last } = this;
     let at = Math.min(commonBits(words, last), this.depth, depth);
@@ -87,8 +87,8 @@ export class MmdbTree {
   }
 
   /**
-   * The bytes, some nodes at a time.
-   * @param offsets where each data stands in the data section
+   * Yields the bytes of the tree, some nodes at a time.
+   * @param offsets position of each data item in the data section
    */
   *bytes(recordBits: RecordBits, offsets: ArrayLike<number>): Generator<Uint8Array> {
     const width = recordBits / 4;
@@ -113,7 +113,7 @@ export class MmdbTree {
 
 const NODES_AT_ONCE = 1 << 15;
 
-/** The smallest records that hold every value of a tree. */
+/** Returns the smallest record size that holds every value of a tree. */
 export function recordBitsFor(nodes: number, dataBytes: number): RecordBits {
   const greatest = nodes + SEPARATOR_BYTES + dataBytes;
   return greatest < 2 ** 24 ? 24 : greatest < 2 ** 28 ? 28 : 32;
@@ -123,7 +123,7 @@ function bitOf(words: Uint32Array, at: number): number {
   return (words[at >>> 5]! >>> (31 - (at & 31))) & 1;
 }
 
-/** How many bits two addresses begin with in common. */
+/** Returns the number of leading bits that two addresses share. */
 function commonBits(a: Uint32Array, b: Uint32Array): number {
   for (let k = 0; k < 4; k++) if (a[k] !== b[k]) return 32 * k + Math.clz32(a[k]! ^ b[k]!);
   return 128;

@@ -1,6 +1,7 @@
-// mmdb-types.ts: the types of MaxMind DB that an export can be: which answers they hold, and the shape of their records.
+// mmdb-types.ts: the MaxMind DB types that an export can have: the answers that they hold, and the shape of their
+// records.
 //
-// Many readers open only types that they know, by name, and read members of the types that MaxMind documents.
+// Many readers open only types whose names they recognize, and read the members that MaxMind documents for these types.
 //
 // src  https://dev.maxmind.com/geoip/docs/databases; "names" by language
 
@@ -14,7 +15,7 @@ import type { AnswerRanges, ExportSource } from "./source.ts";
 interface DatabaseType {
   readonly lookup: IpTable;
   rangesOf(source: ExportSource): Generator<undefined, AnswerRanges>;
-  /** A record. @param answer one of the texts of the ranges, parsed */
+  /** Creates a record. @param answer one of the texts of the ranges, parsed */
   toValue(answer: Answer): MmdbValue;
 }
 
@@ -24,7 +25,7 @@ const city: DatabaseType = {
   toValue: cityRecord,
 };
 
-/** Without the members of a city: neighbours with the same country are one network. */
+/** Records without the members of a city. Neighbours with the same country become one network. */
 const country: DatabaseType = {
   lookup: "geolocate",
   *rangesOf(source) {
@@ -51,7 +52,7 @@ const network: DatabaseType = {
   toValue: ({ asn, ...rest }: Answer): MmdbValue => ({ asn: systemNumber(asn), ...rest }),
 };
 
-/** Neighbours of the same system are one network. */
+/** Neighbours with the same system become one network. */
 const asn: DatabaseType = {
   lookup: "network",
   *rangesOf(source) {
@@ -83,7 +84,7 @@ export const DEFAULT_TYPES: Readonly<Record<IpTable, string>> = {
 
 const systemNumber = (asn: number | undefined) => (asn === undefined ? undefined : new Unsigned(32, asn));
 
-/** @returns "" if no system announces it */
+/** @returns "" if no system announces the network */
 function systemText(text: string): string {
   const { asn, organization } = JSON.parse(text);
   return asn === undefined ? "" : JSON.stringify({ asn, organization });
@@ -104,7 +105,7 @@ function countryText(text: string): string {
   return Object.values(kept).every((member) => Object.keys(member).length === 0) ? "" : JSON.stringify(kept);
 }
 
-/** Label of evidence -> member. No feed labels residential proxies: theirs is never set. */
+/** Maps labels of evidence to members. No feed labels residential proxies, so their member is never set. */
 const MEMBER_OF_LABEL: Readonly<Record<string, string>> = {
   vpn: "is_anonymous_vpn",
   public_proxy: "is_public_proxy",
@@ -112,8 +113,8 @@ const MEMBER_OF_LABEL: Readonly<Record<string, string>> = {
 };
 
 /**
- * A record of GeoIP2 Anonymous IP, which has only members that are true. An override sets a flag without a label: the
- * address is anonymous then, and how is unknown.
+ * Returns a record of GeoIP2 Anonymous IP, which has only members that are true. An override sets a flag without a
+ * label, so the address is anonymous, but the kind of proxy is unknown.
  * @returns "" if there is nothing to write
  */
 function anonymousText(answer: Answer): string {
@@ -124,7 +125,7 @@ function anonymousText(answer: Answer): string {
   for (const { label, effect } of evidence) {
     const member = MEMBER_OF_LABEL[label];
     if (member === undefined) continue;
-    // Hosting is no verdict; a list below the quorum proves no VPN.
+    // "Hosting" is not a verdict. A list below the quorum does not prove a VPN.
     if (label === "hosting" || (is_proxy && effect === "sets")) record[member] = true;
   }
   return Object.keys(record).length === 0 ? "" : JSON.stringify(record);

@@ -1,4 +1,4 @@
-// What is written is read by our own strict reader, which reads MaxMind's conformance files.
+// Reads the exported files with Inkling's own strict reader, which also passes MaxMind's conformance files.
 
 import { describe, expect, test } from "bun:test";
 import { parseIp, RangeColumns } from "@inkling/engine";
@@ -11,11 +11,11 @@ import { MmdbData, type MmdbValue, Unsigned } from "./mmdb-data.ts";
 import { MmdbTree, recordBitsFor } from "./mmdb-tree.ts";
 import type { ExportSource } from "./source.ts";
 
-/** A file of these ranges. */
+/** Writes a file with these ranges. */
 function file(v4: RangeColumns, v6: RangeColumns, answers: readonly string[], lookup = "reputation"): Mmdb {
   const source = {
     *ranges() {
-      yield; // as one that takes long does
+      yield; // pauses like a source that takes long
       return { v4, v6, answers };
     },
   } as unknown as ExportSource;
@@ -211,7 +211,7 @@ describe("the tree", () => {
     const bytes = Buffer.concat([...tree.bytes(bits, [offset])]);
     expect(bytes.length).toBe((tree.nodeCount * bits) / 4);
     const text = (tree.nodeCount + 16 + offset).toString(16).padStart(bits / 4, "0");
-    // 28 bits: the highest four stand apart from the other 24
+    // With 28 bits, the highest four bits are stored apart from the other 24.
     expect(bytes.toString("hex")).toContain(bits === 28 ? text.slice(1) : text);
   });
 });
@@ -256,5 +256,5 @@ test("values come back, however long, and twice", () => {
     JSON.parse(JSON.stringify(db.decode(at), (_, v) => (typeof v === "bigint" ? Number(v) : v)));
   expect(read(first)).toEqual(plain);
   expect(read(second)).toEqual(plain);
-  expect(data.length).toBeLessThan(160_000); // the long texts stand there once
+  expect(data.length).toBeLessThan(160_000); // the long texts are stored only once
 });

@@ -1,8 +1,8 @@
-// mmdb.ts: a MaxMind DB file that any reader of GeoIP2 City opens, and that answers as we do.
+// mmdb.ts: exports a MaxMind DB file that any GeoIP2 City reader can open, with the same answers as the API.
 //
 // src  MaxMind DB File Format Specification 2.0; names of members as in GeoIP2 City ("names" by language)
-// note IPv4 stands under ::/96; ::ffff:0:0/96, 2002::/16 and 64:ff9b::/96 answer as the IPv4 address inside.
-//      The API also reads the address inside Teredo, inverted: a tree cannot.
+// note IPv4 is stored under ::/96. Lookups in ::ffff:0:0/96, 2002::/16 and 64:ff9b::/96 return the record of the IPv4
+//      address inside. The API also reads the inverted address inside Teredo, which a tree cannot do
 
 import type { IpTable } from "../members.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
@@ -59,8 +59,8 @@ function* mmdbPieces(request: Request): Generator<Piece> {
 }
 
 /**
- * A pause: the writer reports progress and checks the signal. JavaScriptCore collects late on machines with much memory: parsed
- * answers alone came to 2 GB.
+ * Collects garbage and pauses, so that the writer can report progress and check the signal. JavaScriptCore collects
+ * late on machines with a lot of memory: the parsed answers took up 2 GB.
  */
 function collectGarbage(): Piece {
   Bun.gc(true);

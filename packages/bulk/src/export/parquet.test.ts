@@ -1,4 +1,4 @@
-// What is written is read by hyparquet.
+// Reads the exported files with hyparquet.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -18,13 +18,13 @@ type Row = Record<string, Value>;
 const anyAnswer = fc.record(
   Object.fromEntries(MEMBERS.map(({ name, any }) => [name, fc.option(any, { nil: undefined })])),
 ) as fc.Arbitrary<Row>;
-/** Answers and how often each comes in a row: runs are written in another way than single values. */
+/** Answers, and how often each repeats. Runs are encoded differently from single values. */
 const anyRuns = fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 40 })), {
   minLength: 1,
   maxLength: 40,
 });
 
-/** The bytes of a file with these groups of rows; `key` is the text of each row. */
+/** Writes a file with these groups of rows. `key` is the text of each row. */
 function fileOf(answers: readonly Row[], groups: readonly (readonly number[])[]): ArrayBuffer {
   const file = new ParquetRows([{ name: "key", type: "text" }, ...MEMBERS], "from X");
   const pieces: Uint8Array[] = [];

@@ -1,11 +1,12 @@
-// parquet.ts: a column for each member, compressed, in row groups: for DuckDB, Spark and pandas.
+// parquet.ts: exports Parquet files with a compressed column for each member, in row groups, for DuckDB, Spark and
+// pandas.
 //
-// Beside its text a network has `first` and `last`: its first and last address as 32 hexadecimal digits, IPv4 as
-// ::ffff:a.b.c.d, so that any engine finds the network of an address by comparing text, in both families. `first_ipv4` and
-// `last_ipv4` are the same as numbers, unknown for IPv6.
+// In addition to its text, each network has `first` and `last`: its first and last address as 32 hexadecimal digits,
+// with IPv4 as ::ffff:a.b.c.d. So any engine can find the network of an address in both families by comparing text.
+// `first_ipv4` and `last_ipv4` hold the same addresses as numbers, and are unknown for IPv6.
 //
-// note hyparquet-writer hashes and compares each value: exporting 15 million networks takes 3.6 times the CPU time that
-//      our own encoders took (82 s for 23 s). Exports are rare, and those encoders were 400 lines of the format.
+// note hyparquet-writer hashes and compares each value, so exporting 15 million networks takes 3.6 times the CPU time
+//      of custom encoders (82 s instead of 23 s). Exports are rare, and the custom encoders took 400 lines
 
 import type { IpAddress } from "@inkling/engine";
 import type { SchemaElement } from "hyparquet";
@@ -31,9 +32,9 @@ export const parquet: ExportFormat = {
     request.lookup === "email" ? domainPieces(request) : networkPieces(request, request.lookup),
 };
 
-/** The writer reports progress and checks the signal. */
+/** Lets the writer report progress and check the signal. */
 const PAUSE: Piece = { file: "", data: "" };
-/** Answers, or rows, between two pauses. */
+/** Number of answers or rows between two pauses. */
 const ROWS_BETWEEN_PAUSES = 20_000;
 const ROWS_PER_GROUP = 100_000;
 
@@ -80,7 +81,7 @@ const TYPES = {
   text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
   number: { type: "DOUBLE" },
   integer: { type: "INT32" },
-  uint32: { type: "INT64" }, // some readers take an unsigned number of 32 bits for a negative one
+  uint32: { type: "INT64" }, // some readers treat an unsigned 32-bit number as negative
   boolean: { type: "BOOLEAN" },
 } as const satisfies Record<Member["type"], object>;
 
@@ -89,10 +90,10 @@ export class ParquetRows {
   private readonly columns: readonly Described[];
   private readonly writer = new ByteWriter();
   private readonly file: ParquetWriter;
-  /** The values of the group that is not full, by column. */
+  /** The values of the current group, by column. */
   private data: (Value | bigint)[][];
 
-  /** @param release what the metadata of the file has as `inkling` */
+  /** @param release the value of `inkling` in the file's metadata */
   constructor(columns: readonly Described[], release: string) {
     this.columns = columns;
     this.data = columns.map(() => []);
@@ -102,17 +103,18 @@ export class ParquetRows {
     this.file = new ParquetWriter({
       writer: this.writer,
       schema: [{ name: "root", num_children: columns.length }, ...elements],
-      codec: "ZSTD", // smaller than Snappy, and every engine reads it
+      codec: "ZSTD", // smaller than Snappy, and every engine can read it
       compressors: { ZSTD: (bytes) => Bun.zstdCompressSync(bytes, { level: 1 }) },
       createdBy: "Inkling",
-      statisticsTruncateLength: 64, // by default 16, which many IPv4 networks share as `first` and `last`
+      // The default of 16 would cut `first` and `last` to a text that many IPv4 networks share.
+      statisticsTruncateLength: 64,
       kvMetadata: [{ key: "inkling", value: release }],
     });
   }
 
   /**
-   * @param values one for each column; undefined is unknown
-   * @returns whether this row ended a group: then there is something to take
+   * @param values one value per column; undefined means unknown
+   * @returns whether this row completed a group, so that there are bytes to take
    */
   addRow(values: readonly Value[]): boolean {
     for (const [i, value] of values.entries())
@@ -124,21 +126,21 @@ export class ParquetRows {
     return true;
   }
 
-  /** The bytes that were written since the last call. */
+  /** Returns the bytes written since the last call. */
   take(): Piece {
     const data = new Uint8Array(this.writer.getBuffer());
     this.writer.index = 0;
     return { file: "", data };
   }
 
-  /** The last bytes of the file. */
+  /** Returns the last bytes of the file. */
   end(): Piece {
     this.endGroup();
     this.file.finish();
     return this.take();
   }
 
-  /** Without rows it writes nothing. */
+  /** Writes the current group. Writes nothing if it has no rows. */
   endGroup(): void {
     const columnData = this.columns.map(({ name }, i) => ({ name, data: this.data[i]! }));
     this.data = this.columns.map(() => []);
@@ -147,8 +149,8 @@ export class ParquetRows {
 }
 
 /**
- * Parses every answer once, and keeps each value of a member once.
- * @returns for each member a function from the index of an answer to its value
+ * Parses every answer once, and stores each distinct value of a member once.
+ * @returns a function for each member that maps the index of an answer to its value
  */
 function* memberValues(
   answers: readonly string[],
@@ -175,7 +177,7 @@ function* memberValues(
 const hexWord = (word: number) => (word >>> 0).toString(16).padStart(8, "0");
 const V4_START = "00000000000000000000ffff";
 
-/** The address in hexadecimal, with the bits after the prefix copied from `fill`. */
+/** Returns the address in hexadecimal, with the bits after the prefix copied from `fill`. */
 function edge({ family, words }: IpAddress, bits: number, fill: number): string {
   let digits = family === 4 ? V4_START : "";
   for (let k = 0; k < (family === 4 ? 1 : 4); k++)
@@ -183,11 +185,11 @@ function edge({ family, words }: IpAddress, bits: number, fill: number): string 
   return digits;
 }
 
-/** The same as a number; undefined for IPv6. */
+/** Returns the same address as a number, or undefined for IPv6. */
 const ipv4Edge = ({ family, words }: IpAddress, bits: number, fill: number): Value =>
   family === 4 ? edgeWord(words[0]!, bits, fill) >>> 0 : undefined;
 
-/** @param bits of the prefix, from the start of this word */
+/** @param bits prefix length, counted from the start of this word */
 function edgeWord(word: number, bits: number, fill: number): number {
   const prefixBits = Math.min(32, Math.max(0, bits));
   const hostMask = prefixBits === 32 ? 0 : 0xffffffff >>> prefixBits;

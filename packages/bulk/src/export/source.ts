@@ -1,11 +1,11 @@
-// source.ts: a release's answers as tables for other programs: networks, or domains, and their answers.
+// source.ts: a release's answers as tables for other programs: networks or domains, and their answers.
 //
-// in   an open release, the active overrides, the time
+// in   an open release, the active overrides, and the current time
 // out  AnswerRanges: ranges whose value is an index into the distinct answers; listed domains
-// err  BulkError when the release has no data for a lookup
-// note Omitted are networks without an answer (special-use), and IPv6 that is answered as the IPv4 address inside
-//      (mapped, 6to4, Teredo, NAT64).
-// cost geolocation: 8 bytes a range for IPv4, 20 for IPv6, and the text of each distinct answer
+// err  BulkError if the release has no data for a lookup
+// note networks without an answer (special-use) are left out, and so are IPv6 networks that get the answer of the IPv4
+//      address inside (mapped, 6to4, Teredo, NAT64)
+// cost geolocation: 8 bytes per range for IPv4, 20 for IPv6, and the text of each distinct answer
 
 import {
   Answerer,
@@ -27,15 +27,15 @@ import {
 import { BulkError } from "../errors.ts";
 import type { Answer, IpTable } from "../members.ts";
 
-/** Both families; the value 0 is no answer, others are indices of `answers`. */
+/** The ranges of both families. The value 0 means no answer; other values are indices into `answers`. */
 export interface AnswerRanges {
   readonly v4: RangeColumns;
   readonly v6: RangeColumns;
-  /** The distinct answers as JSON text; the first is empty: no answer. */
+  /** The distinct answers as JSON text. The first is empty and means no answer. */
   readonly answers: readonly string[];
 }
 
-/** A disposable domain; so is everything under it that is not listed itself. */
+/** A disposable domain. Every name below it is also disposable, unless it is listed itself. */
 interface ListedDomain {
   readonly domain: string;
   readonly providers: readonly string[];
@@ -49,7 +49,7 @@ export class ExportSource {
   private readonly source: AnswerSource;
   private readonly answerer = new Answerer();
 
-  /** @param now epoch ms; decides which overrides have expired */
+  /** @param now milliseconds since 1970; decides which overrides have expired */
   constructor(release: LoadedRelease, overrides: Overrides, now: number) {
     this.release = release;
     this.overrides = overrides.compiledWith(release);
@@ -57,8 +57,9 @@ export class ExportSource {
   }
 
   /**
-   * Takes seconds, so it pauses often, for progress and signals.
-   * @param explained the text to keep of the reputation with its evidence, "" for none; without it the answer itself
+   * Computes the ranges. This takes seconds, so it pauses often, for progress and signals.
+   * @param explained returns the text to keep for a reputation with its evidence, or "" for none. By default, the
+   * answer itself is kept
    * @throws BulkError
    */
   *ranges(table: IpTable, explained?: (answer: Answer) => string): Generator<undefined, AnswerRanges> {
@@ -87,7 +88,7 @@ export class ExportSource {
     };
   }
 
-  /** Sorted by name. @throws BulkError */
+  /** Returns the listed domains, sorted by name. @throws BulkError */
   domains(): ListedDomain[] {
     const { email } = this.release;
     if (email === undefined) throw noData("email");
@@ -104,7 +105,7 @@ export class ExportSource {
       .sort((a, b) => (a.domain < b.domain ? -1 : 1));
   }
 
-  /** The value for an address with an override. */
+  /** Returns the value for an address that an override changes. */
   private overridden(address: UnwrappedAddress, answers: DistinctAnswers): number | undefined {
     if (!this.overrides.covers(address)) return undefined;
     const answer = this.answerer.answerAddress("reputation", address, this.source);
@@ -112,7 +113,10 @@ export class ExportSource {
     return isChanged ? answers.valueOf(decoder.decode(answer.body)) : undefined;
   }
 
-  /** The reputation of an address with its evidence: there is one, as `ranges` found the segment. */
+  /**
+   * Returns the reputation of an address with its evidence. There is always an answer, because `ranges` has checked the
+   * segment.
+   */
   private explain(address: UnwrappedAddress): Answer {
     const answer = this.answerer.answerAddress(
       "reputation",
@@ -131,7 +135,7 @@ export class ExportSource {
   }
 }
 
-/** Numbers the distinct answers of a segment; a flag without data is in them only where it is set. */
+/** Numbers the distinct answers of a segment. A flag without data is included only if it is set. */
 class DistinctAnswers {
   readonly texts: string[] = [""];
   private readonly segment: IpSegment;
@@ -168,7 +172,7 @@ class DistinctAnswers {
     return value;
   }
 
-  /** Without the "false" of flags without data. */
+  /** Returns the answer without the "false" of flags that have no data. */
   private known(text: string): string {
     if (this.missing.length === 0) return text;
     const isKnown = (name: string, value: unknown) => value !== false || !this.missing.includes(name);
@@ -178,17 +182,18 @@ class DistinctAnswers {
   }
 }
 
-/** Networks between two pauses: about 30 ms. */
+/** Number of networks between two pauses. Visiting them takes about 30 ms. */
 const WALK = 1 << 16;
 
-/** Walks one family, network by network, cut so small that each has one answer. */
+/** Visits one family network by network. Each network is small enough to have a single answer. */
 function* familyRanges(
   family: 4 | 6,
   bitsAt: (address: UnwrappedAddress) => number,
   valueAt: (address: UnwrappedAddress) => number,
 ): Generator<undefined, RangeColumns> {
   const ranges = new RangeColumns(family, 1 << 16);
-  const address = new IpAddress() as UnwrappedAddress; // networks of embedded IPv4 are left out
+  // Embedded IPv4 networks are left out, so every address counts as unwrapped.
+  const address = new IpAddress() as UnwrappedAddress;
   address.family = family;
   const { words } = address;
   for (let isOpen = true, walked = 1; isOpen; walked++) {

@@ -1,6 +1,7 @@
-// admin-tokens.ts: `inkling admin-tokens create | list | revoke`: named tokens of the admin API and the console.
+// admin-tokens.ts: `inkling admin-tokens create | list | revoke`: named tokens for the admin API and the console.
 //
-// The database is written directly, as `inkling keys` does: running servers read it with each admin request.
+// The command writes directly to the database, as `inkling keys` does. Running servers read the database for each admin
+// request.
 
 import { ADMIN_SCOPES } from "@inkling/contract";
 import { type AdminToken, adminTokenJson, parseNewAdminToken } from "@inkling/server";
@@ -37,7 +38,7 @@ function addCreate(tokens: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-The audit trail names the token as the author of each change. Give each person and each program a token of its own.
+The audit trail names the token as the author of each change. Give each person and each program a separate token.
 
 Examples:
   inkling admin-tokens create ada --scope write
@@ -47,8 +48,9 @@ Examples:
     const now = Date.now();
     const asked = { name, scope: flags.scope, expires_at: expiryOf(flags.expires, now) };
     const wanted = checkedInput(
-      "no admin token can be made like that:",
+      "Cannot create this admin token:",
       "admin-tokens create",
+      flags,
       () => parseNewAdminToken(asked, now),
       "name",
     );
@@ -56,7 +58,7 @@ Examples:
     const { adminToken, token } = await withStore(settings, (store) =>
       store.adminToken.add(wanted, cliActor()),
     );
-    const remark = `Created the admin token ${name} with the scope ${wanted.scope}. It is shown this once: only its hash is kept.`;
+    const remark = `Created the admin token ${name} with the scope ${wanted.scope}. It is shown only once: Inkling keeps only its hash.`;
     if (!flags.json) context.terminal.err(`${remark}\n`);
     return { json: { ...adminTokenJson(adminToken, now), token }, text: token };
   });
@@ -65,7 +67,7 @@ Examples:
 function addList(tokens: Command, context: Context): void {
   const command = tokens
     .command("list")
-    .description("list named admin tokens, oldest first, without their text")
+    .description("list named admin tokens, oldest first, without the tokens themselves")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling admin-tokens list");
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
@@ -73,7 +75,7 @@ function addList(tokens: Command, context: Context): void {
     const all = await withExistingStore(settings, (store) => store.adminToken.list());
     if (all.length === 0 && !flags.json) {
       return context.terminal.err(
-        "There are no named admin tokens yet; `npx @inkling/cli admin-tokens create` makes one.\n",
+        "There are no named admin tokens yet; `npx @inkling/cli admin-tokens create` creates one.\n",
       );
     }
     return { json: all.map((token) => adminTokenJson(token, now)), text: () => listText(all, now) };
@@ -94,7 +96,7 @@ function listText(all: readonly AdminToken[], now: number): string {
 function addRevoke(tokens: Command, context: Context): void {
   const command = tokens
     .command("revoke <name>")
-    .description("revoke a named admin token for good, at once on every server, and end its console sessions")
+    .description("permanently revoke a named admin token on every server, and end its console sessions")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling admin-tokens revoke ada");
   addAction(command, context, SETTINGS, async ({ settings }, name: string) => {
@@ -102,7 +104,7 @@ function addRevoke(tokens: Command, context: Context): void {
     if (token === undefined) {
       throw new CliError(
         `there is no admin token ${JSON.stringify(name.slice(0, 63))}`,
-        "`npx @inkling/cli admin-tokens list` shows the names of all",
+        "`npx @inkling/cli admin-tokens list` lists all names",
       );
     }
     return {

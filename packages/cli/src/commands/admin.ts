@@ -1,4 +1,4 @@
-// admin.ts: `inkling admin token rotate`: the root token of the admin API. Named tokens: admin-tokens.ts.
+// admin.ts: `inkling admin token rotate`: the admin API's root token. For named tokens, see admin-tokens.ts.
 
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
@@ -10,12 +10,12 @@ export function addAdmin(program: Command, context: Context): void {
   const token = admin.command("token").description("manage the root token of the admin API");
   const command = token
     .command("rotate")
-    .description("create and print a new admin token; the previous one expires at once")
+    .description("create and print a new root token; the previous root token stops working immediately")
     .addHelpText(
       "after",
       `
-\`inkling up\` makes the first one and shows it; for \`inkling serve\` this makes it. Only its hash is kept.
-Named tokens remain valid: \`inkling admin-tokens revoke\` ends them.
+\`inkling up\` creates and shows the first admin token; before \`inkling serve\`, create it with this command. Inkling keeps
+only its hash. Named tokens remain valid until \`inkling admin-tokens revoke\` revokes them.
 
 Examples:
   TOKEN=$(inkling admin token rotate)
@@ -24,7 +24,7 @@ Examples:
   addAction(command, context, ["dataDir"], async ({ settings }) => {
     warnOfNewDatabase(settings, context.terminal);
     const made = await withStore(settings, (store) => store.adminToken.rotate(cliActor()));
-    context.terminal.err("Created a new admin token. It is shown this once: only its hash is kept.\n");
+    context.terminal.err("Created a new admin token. It is shown only once: Inkling keeps only its hash.\n");
     context.terminal.out(made);
   });
 }

@@ -1,4 +1,5 @@
-// assess.ts: `inkling assess`: would this visitor be let in, and why? No server, no key; nothing is stored.
+// assess.ts: `inkling assess`: would this visitor be let in, and why? The command needs neither a server nor a key, and
+// it stores nothing.
 
 import { type Action, type AssessmentAnswer, REASON_ROWS, type ReasonCode } from "@inkling/contract";
 import { Answerer, type AnswerSource } from "@inkling/engine";
@@ -14,7 +15,7 @@ import {
 } from "@inkling/engine/assess";
 import { problemOf } from "@inkling/server/failures";
 import type { Command } from "commander";
-import { openAnswerData, Refused } from "../runtime/answer.ts";
+import { openAnswerData, Refused, reserved } from "../runtime/answer.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { usage } from "../runtime/put-overrides.ts";
 import { newestRuleset, parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
@@ -24,7 +25,7 @@ import { printable, printSources, type Style, table, warn } from "../terminal/te
 import { ATTRIBUTION } from "./values.ts";
 
 const SETTINGS = ["dataDir"] as const;
-/** The id of an assessment that nobody stores. */
+/** Placeholder id: this assessment is not stored. */
 const NO_ID = `asm_${"0".repeat(16)}`;
 const BAR_WIDTH = 30;
 
@@ -33,16 +34,16 @@ const decoder = new TextDecoder();
 export function addAssess(program: Command, context: Context): void {
   const command = program
     .command("assess")
-    .description("decide about a visitor as POST /v1/assess would, and store nothing")
+    .description("assess a visitor as POST /v1/assess would, and store nothing")
     .option("--event <name>", "what the visitor does", "sign_up")
     .option("--ip <address>", "the visitor's address")
     .option("--email <address>", "the email address that the visitor entered")
     .option("--user-agent <text>", "the User-Agent of the visitor's request")
-    .option("--expected-country <code>", "where you expect the visitor: ISO 3166-1 alpha-2")
-    .option("--fact <name=value>", "a fact of your own, as the ruleset declares it; repeatable", collect, [])
-    .option("--rules <file>", "decide by this file, instead of the newest published ruleset")
+    .option("--expected-country <code>", "the country where you expect the visitor, as ISO 3166-1 alpha-2")
+    .option("--fact <name=value>", "a custom fact that the ruleset declares; repeatable", collect, [])
+    .option("--rules <file>", "use this ruleset file instead of the newest published ruleset")
     .option("--evidence", "also print the evidence of the lookups")
-    .option("--json", "print the API's answer with facts and evidence, and what would change it")
+    .option("--json", "print the API's answer with facts, evidence, and what would change the decision")
     .option(...ATTRIBUTION)
     .addHelpText(
       "after",
@@ -64,7 +65,7 @@ Examples:
     if (failure !== undefined)
       throw new Refused(
         `--ip: ${JSON.stringify(input.ip)} is not an IP address`,
-        "one address, without port, prefix, zone, brackets or leading zeros",
+        "give one address without port, prefix, zone, brackets or leading zeros",
         problemOf(failure),
       );
     const now = Date.now();
@@ -73,7 +74,10 @@ Examples:
     const answers = lookUpVisitor(answerer, subject, source, true, (body) =>
       JSON.parse(decoder.decode(body)),
     );
-    if ("reason" in answers) throw refused(problemOf(answers));
+    if ("reason" in answers)
+      throw answers.reason === "reserved"
+        ? reserved(input.ip!, answerer.address, answers.use) // only a reserved address has a special use
+        : refused(problemOf(answers));
     const facts = visitorFacts(input, answers, ruleset.schema, now);
     const decision = assess(facts, ruleset, answers.degraded);
     const shown = { facts: { values: facts, ruleset }, evidence: answers };
@@ -122,7 +126,7 @@ async function rulesetFor(
   return { ruleset: parsedRuleset(value.text, `ruleset ${value.number}`, value.number), warnings };
 }
 
-/** The flags as the API's input. */
+/** The command's flags as input for the API. */
 function inputOf({ event, ip, email, userAgent, expectedCountry, fact }: Flags, ruleset: Ruleset) {
   const facts = Object.fromEntries(
     (fact as readonly string[]).map((text) => {
@@ -146,14 +150,14 @@ function inputOf({ event, ip, email, userAgent, expectedCountry, fact }: Flags, 
   };
 }
 
-/** A flag's text as the type that the ruleset declares. */
+/** Converts the text of a flag to the type that the ruleset declares. */
 function factValue(text: string, type: string | undefined): unknown {
   if (type === "number") return Number.isNaN(Number(text)) ? text : Number(text);
   if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
   return type === "list" ? text.split(",").map((item) => item.trim()) : text;
 }
 
-/** Members of the input, as flags. */
+/** Replaces the API's member names in problems with the names of flags. */
 const FLAGS: readonly (readonly [RegExp, string])[] = [
   [/^the body: ip or email is required/, "--ip or --email is missing"],
   [/^user_agent:/, "--user-agent:"],
@@ -180,7 +184,7 @@ const COLORS = { allow: "green", challenge: "yellow", deny: "red" } as const sat
   keyof Style
 >;
 
-/** The decision, a bar of its reasons, and what would change it. */
+/** Shows the decision, its reasons with bars, and what would change it. */
 export function assessmentText(
   answer: AssessmentAnswer,
   changes: readonly Alternative[],
@@ -196,14 +200,14 @@ export function assessmentText(
     return [`  ${code}`, weight.toFixed(2), meaningOf(code), effect];
   });
   const lines = [
-    `${style.bold(style[COLORS[action]](action))}${review ? ", and a person should look" : ""}: ${by}`,
+    `${style.bold(style[COLORS[action]](action))}${review ? ", and a person should review it" : ""}: ${by}`,
     `score ${score.toFixed(2)} ${bar}`,
     ...(reasonRows.length > 0 ? [table(reasonRows, [1])] : ["  no reason to doubt the visitor"]),
     ...shadow.map(({ rule: name, action: wanted }) => `  rule ${name} in shadow: ${wanted}`),
   ];
   if (degraded.length > 0) {
     lines.push(
-      style.yellow(`  no data for ${degraded.join(", ")}: the visitor may look more innocent than it is`),
+      style.yellow(`  no data for ${degraded.join(", ")}: the visitor may look safer than they are`),
     );
   }
   return printable(lines.join("\n"));

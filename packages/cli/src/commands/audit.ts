@@ -1,4 +1,5 @@
-// audit.ts: `inkling audit`: who changed what, when, and by which way; and `inkling override audit`, its older name.
+// audit.ts: `inkling audit`: who changed what, when, and through which interface. `inkling override audit` is its older
+// name.
 
 import { AUDIT_ACTIONS } from "@inkling/contract";
 import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/server";
@@ -11,7 +12,7 @@ import { parseDuration } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
-/** @param parent the program, or `override`, which had the command first */
+/** @param parent the program, or `override`, to which the command originally belonged */
 export function addAudit(parent: Command, context: Context): void {
   const command = parent
     .command("audit")
@@ -20,19 +21,19 @@ export function addAudit(parent: Command, context: Context): void {
     .addOption(
       new Option(
         "--way <way>",
-        "only changes over the admin API, the console, the command line or settings",
+        "only changes made in this way: through the admin API, the console, the command line or settings",
       ).choices(WAYS),
     )
     .option("--actor <name>", "only changes by this person or program")
-    .option("--subject <id>", "only changes of this key, override or feed")
+    .option("--subject <id>", "only changes to this key, override or feed")
     .option("--since <time>", "only changes since 7d ago, 2027-01-31 or 2027-01-31T12:00:00Z")
     .option("--limit <number>", "how many entries", "50")
-    .option("--json", "print JSON, with before and after")
+    .option("--json", "print JSON with the values before and after")
     .addHelpText(
       "after",
       `
-WAY is api, console, cli (this command line) or file (settings that a server read at a start or SIGHUP), and - in
-entries of versions that did not record it.
+WAY is api, console, cli (this command line) or file (settings that a server read at startup or on SIGHUP).
+Entries from older versions, which did not record the way, have -.
 
 Examples:
   inkling audit
@@ -53,7 +54,7 @@ Examples:
     });
     if (items.length === 0 && !flags.json) {
       const isFiltered = Object.values(filter).some((value) => value !== undefined);
-      return context.terminal.err(`${isFiltered ? "No change matches." : "Nothing was changed yet."}\n`);
+      return context.terminal.err(`${isFiltered ? "No change matches." : "Nothing has changed yet."}\n`);
     }
     const head = ["WHEN", "WHO", "WAY", "WHAT", "ID", "ABOUT"];
     return { json: items.map(auditJson), text: table([head, ...items.map(rowOf)]) };
@@ -69,7 +70,10 @@ const rowOf = ({ at, actor, way, action, subject, before, after }: AuditEntry) =
   aboutText(after ?? before),
 ];
 
-/** The time that a flag names. A duration counts back from now. @param flag with its dashes */
+/**
+ * Returns the time that a flag names. A duration counts back from now.
+ * @param flag the flag's name with its dashes
+ */
 export function pastTime(text: string | undefined, flag: string, now: number): number | undefined {
   if (text === undefined) return undefined;
   const duration = parseDuration(text);
@@ -80,7 +84,7 @@ export function pastTime(text: string | undefined, flag: string, now: number): n
   throw usage(problem, `for example ${flag} 7d, or ${flag} 2027-01-31`);
 }
 
-/** Versions before this one had overrides that muted a feed: their entries have `mute` and no flag. */
+/** Earlier versions had overrides that muted a feed. Their entries contain `mute` instead of a flag. */
 type AuditedOverride = Pick<OverrideJson, "kind" | "value"> & {
   readonly flag: string | null;
   readonly verdict: boolean | null;
@@ -90,7 +94,10 @@ type AuditedOverride = Pick<OverrideJson, "kind" | "value"> & {
 const shortEffect = ({ kind, value, flag, verdict, mute }: AuditedOverride) =>
   `${shortValue({ kind, value })} ${flag === null ? `mute ${mute}` : `${flag}=${verdict}`}`;
 
-/** What people call the subject: an override's value, a key's name, the release in use; otherwise what is so now. */
+/**
+ * The name that people use for the subject: an override's value, a key's name or the release in use. If there is none,
+ * the members of its state.
+ */
 function aboutText(about: unknown): string {
   if (typeof about !== "object" || about === null) return "";
   if ("value" in about) return shortEffect(about as AuditedOverride);
@@ -102,6 +109,6 @@ function aboutText(about: unknown): string {
     .join(" ");
 }
 
-/** A hash has 64 characters: the first 12 identify it. */
+/** A hash has 64 characters. The first 12 are enough to identify it. */
 export const shortValue = ({ kind, value }: Pick<OverrideJson, "kind" | "value">) =>
   kind === "email_hash" ? `email ${value.slice(0, 12)}…` : value;

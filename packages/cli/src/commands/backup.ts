@@ -1,4 +1,4 @@
-// backup.ts: `inkling backup` and `inkling restore`: keys, usage, overrides, audit trail and the files that say what to do.
+// backup.ts: `inkling backup` and `inkling restore`: keys, usage, overrides, audit trail and configuration files.
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -17,31 +17,33 @@ import {
 } from "../runtime/backup-file.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
-import { withExistingStore, withStore } from "../runtime/store.ts";
+import { withExistingStore, withNewStore } from "../runtime/store.ts";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
 import { formatBytes, formatCount, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
-/** Of the data folder. All else there is made again, or belongs to this host. */
+/**
+ * Files of the data folder that go into a backup. All other files can be created again, or belong only to this host.
+ */
 const DATA_FILES = [DATA_FOLDER.feedChoice, DATA_FOLDER.channel] as const;
-/** The name of the settings file in an archive. */
+/** The settings file's name in an archive. */
 const SETTINGS_FILE = "inkling.toml";
 const OWNER_ONLY = 0o600;
 const TRAIL = "inkling_audit";
-/** A backup or restore is one transaction. */
+/** Milliseconds for a backup or restore, which is a single transaction. */
 const TIMEOUT_MS = 600_000;
 
 export function addBackup(program: Command, context: Context): void {
   const command = program
     .command("backup")
     .description("write keys, usage, overrides, rulesets, webhooks, audit trail and settings to one file")
-    .argument("<file>", "where it is written, for this user alone")
+    .argument("<file>", "file to write; only this user can read it")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-A running server goes on. The file has hashes of keys, not the keys; it has the secrets of webhooks, and the settings file
-with the secrets in it. Releases are not in it: \`inkling data update\` makes them.
+The server can keep running. The file contains key hashes, not keys. It does contain webhook secrets, and the settings
+file with its secrets. Releases are not included: \`inkling data update\` builds them again.
 
 Examples:
   inkling backup inkling.backup
@@ -49,7 +51,7 @@ Examples:
     );
   addAction(command, context, SETTINGS, async (call, file: string) => {
     const path = resolve(context.cwd, file);
-    if (existsSync(path)) throw new CliError(`${path} exists already`, "name another file");
+    if (existsSync(path)) throw new CliError(`${path} already exists`, "name another file");
     const backup = await withExistingStore(call.settings, () => makeBackup(path, call, context.version));
     return {
       json: { file: path, ...summary(backup) },
@@ -61,22 +63,20 @@ Examples:
 export function addRestore(program: Command, context: Context): void {
   const command = program
     .command("restore")
-    .description("replace keys, usage, overrides, rulesets, webhooks and audit trail by those of a backup")
-    .argument("<file>", "what `inkling backup` wrote")
+    .description("restore keys, usage, overrides, rulesets, webhooks and audit trail from a backup")
+    .argument("<file>", "a file that `inkling backup` wrote")
     .option(
       "--force",
-      "also where keys, usage or overrides are there; they are kept in FILE.before in the data folder",
+      "replace existing keys, usage and overrides; the old data is kept as FILE.before in the data folder",
     )
-    .option(
-      "--settings <file>",
-      "write the settings file of the backup to this file, which must not be there",
-    )
+    .option("--settings <file>", "write the backup's settings file to this file, which must not exist yet")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-The whole file is checked first; the database changes in one transaction. A running server takes the keys and overrides
-within a second, and stores usage after it. A backup of SQLite can be restored to PostgreSQL, and the reverse.
+The whole file is checked first, and the database changes in one transaction. A running server uses the restored keys
+and overrides within a second, and adds new usage to the restored usage. A backup of SQLite can be restored to
+PostgreSQL, and vice versa.
 
 Examples:
   inkling restore inkling.backup
@@ -89,11 +89,12 @@ Examples:
     const { files, ignored } = await checkFiles(path, backup.files);
     const toml = settingsTarget(context, flags.settings, files);
     const { target, left } = filesToWrite(settings, files);
-    ensureWritable(settings.dataDir); // before the database changes
-    const kept = await withStore(settings, async (store) => {
+    ensureWritable(settings.dataDir); // done before the database changes
+    const kept = await withNewStore(settings, async (store) => {
       const filled = await store.dump.filled();
       const isThere = target.some((file) => file.isThere);
-      // An audit trail only, as `data update` leaves it, needs no --force, but is kept.
+      // A database that contains only an audit trail, as after `data update`, can be replaced without --force, but it
+      // is backed up first.
       if ((isThere || filled.some((table) => table !== TRAIL)) && flags.force !== true) {
         const before = freeName(join(settings.dataDir, `${basename(path)}.before`));
         throw new CliError(
@@ -118,7 +119,7 @@ Examples:
     for (const { name, why } of ignored)
       warn(
         context.terminal,
-        `${visible(name)} of the backup is not restored: ${why}. What this host has of it stays in use`,
+        `${visible(name)} was not restored from the backup: ${why}. This host keeps its current file`,
       );
     const isSettingsLeft = toml === undefined && files.some(({ name }) => name === SETTINGS_FILE);
     const restored = {
@@ -134,13 +135,15 @@ Examples:
         settings_file: toml?.path ?? null,
       },
       text: [
-        `Restored ${path} of ${backup.madeAt}: ${listing(restored)}.`,
-        kept === undefined ? "" : `What was there is in ${kept}.`,
-        left.length === 0 ? "" : `This host's ${left.join(", ")} was left: a channel's version only rises.`,
-        isSettingsLeft ? "Its settings file was left: `--settings FILE` writes it." : "",
-        "Keys that were revoked since then are valid again: `npx @inkling/cli keys list`, `keys revoke ID`.",
-        "Servers keep those of the last day revoked until `npx @inkling/cli database confirm`.",
-        "Releases are not part of a backup: `npx @inkling/cli data update` makes one.",
+        `Restored ${path}, written at ${backup.madeAt}: ${listing(restored)}.`,
+        kept === undefined ? "" : `The old data is kept in ${kept}.`,
+        left.length === 0
+          ? ""
+          : `This host's ${left.join(", ")} was not replaced: a channel's version can only rise.`,
+        isSettingsLeft ? "The settings file was not restored: `--settings FILE` writes it." : "",
+        "Keys revoked after the backup are valid again. Check `npx @inkling/cli keys list` and revoke them with `keys revoke ID`.",
+        "Servers still refuse keys revoked in the last day, and warn, until you run `npx @inkling/cli database confirm`.",
+        "A backup contains no releases: `npx @inkling/cli data update` builds one.",
       ]
         .filter((line) => line !== "")
         .join("\n"),
@@ -157,14 +160,14 @@ const withLongStore = async <T>(settings: Settings, work: (store: Store) => Prom
   }
 };
 
-/** @throws CliError where the file is no longer what was checked, StoreError: nothing is changed */
+/** @throws CliError if the file has changed since the check, or StoreError; in both cases, nothing is changed */
 async function replaceFrom(path: string, store: Store, about: unknown): Promise<void> {
   let fault: unknown;
   const rows = async function* () {
     try {
       yield* readBackup(path);
     } catch (error) {
-      fault = error; // the database would treat it as a database error
+      fault = error; // the database would report this as its own error
       throw error;
     }
   };
@@ -173,7 +176,7 @@ async function replaceFrom(path: string, store: Store, about: unknown): Promise<
   });
 }
 
-/** After the database was found to answer: this one may take its time. */
+/** The database was checked before, so this transaction may take a long time. */
 function makeBackup(path: string, { settings, file }: LoadedSettings, version: string): Promise<Backup> {
   const files = DATA_FILES.map((name) => ({ name: name as string, path: join(settings.dataDir, name) }));
   if (file !== undefined) files.push({ name: SETTINGS_FILE, path: file });
@@ -185,7 +188,7 @@ function makeBackup(path: string, { settings, file }: LoadedSettings, version: s
 
 interface Target extends BackupFile {
   readonly path: string;
-  /** Another content, which would be lost. */
+  /** Does the file exist with different content, which would be lost? */
   readonly isThere: boolean;
 }
 
@@ -194,7 +197,10 @@ interface Ignored {
   readonly why: string;
 }
 
-/** What each file has to be; of the settings that they can be read: which there are is for the version that reads them. */
+/**
+ * A check for each file. The settings only have to parse, because the version that reads them decides which settings
+ * exist.
+ */
 const CHECKS: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
   [DATA_FOLDER.feedChoice]: async (text) =>
     (await import("@inkling/compiler/feed-choice")).parseFeedChoice(text, "it"),
@@ -203,7 +209,10 @@ const CHECKS: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
   [SETTINGS_FILE]: async (text) => (await import("smol-toml")).parse(text),
 };
 
-/** Those that can be put in place, and the others: a file that is broken must not keep the keys from being restored. */
+/**
+ * Separates files that can be restored from files that cannot. A broken file must not prevent the keys from being
+ * restored.
+ */
 async function checkFiles(
   path: string,
   all: readonly BackupFile[],
@@ -219,7 +228,7 @@ async function checkFiles(
       );
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
     if (check === undefined) {
-      ignored.push({ name, why: "this version of Inkling does not know it" });
+      ignored.push({ name, why: "this version of Inkling does not support it" });
       continue;
     }
     try {
@@ -232,14 +241,17 @@ async function checkFiles(
   return { files, ignored };
 }
 
-/** A name that somebody else has chosen, as one short word: its control characters as codes. */
+/** Shows a name, which somebody else has chosen, as one short word with its control characters as codes. */
 const visible = (name: string) =>
   JSON.stringify(name.slice(0, 80)).replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
     (char) => `\\u${char.codePointAt(0)!.toString(16).padStart(4, "0")}`,
   );
 
-/** The files of the data folder. A channel's version only rises: that of a host that follows one remains. */
+/**
+ * The data-folder files to restore. A channel's version must only increase, so a host that follows a channel keeps its
+ * own channel file.
+ */
 function filesToWrite({ dataDir }: Settings, files: readonly BackupFile[]) {
   const target: Target[] = [];
   const left: string[] = [];
@@ -247,7 +259,7 @@ function filesToWrite({ dataDir }: Settings, files: readonly BackupFile[]) {
     if (!DATA_FILES.some((one) => one === name)) continue;
     const path = join(dataDir, name);
     const isThere = existsSync(path);
-    if (isThere && read(path) === text) continue; // restored already
+    if (isThere && read(path) === text) continue; // already restored
     if (isThere && name === DATA_FOLDER.channel) left.push(name);
     else target.push({ name, text, path, isThere });
   }
@@ -259,8 +271,8 @@ function settingsTarget(context: Context, flag: unknown, files: readonly BackupF
   const path = resolve(context.cwd, flag);
   const text = files.find(({ name }) => name === SETTINGS_FILE)?.text;
   if (text === undefined)
-    throw new CliError("the backup has no settings file that can be read", "leave out --settings");
-  if (existsSync(path)) throw new CliError(`${path} exists already`, "name another file");
+    throw new CliError("the backup has no readable settings file", "leave out --settings");
+  if (existsSync(path)) throw new CliError(`${path} already exists`, "name another file");
   return { path, text };
 }
 

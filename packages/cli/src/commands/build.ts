@@ -1,4 +1,5 @@
-// build.ts: `inkling build`: the builder of a group: builds as feeds change, without serving, and publishes to a channel.
+// build.ts: `inkling build`: builds releases for a group of servers. It builds when feeds change and publishes to a
+// channel, but serves no requests.
 
 import { settingsReadBy } from "@inkling/contract";
 import { currentName, messageOf, Poller, ReleaseError } from "@inkling/release-store";
@@ -14,21 +15,22 @@ import { percentOf } from "../runtime/rollout.ts";
 import { auditedBy } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 
-/** Finding that there is nothing to publish reads the statement. */
+/** Milliseconds between two checks for something to publish. A check that finds nothing reads only the statement. */
 const PUBLISH_MS = 10_000;
 
 export function addBuild(program: Command, context: Context): void {
   const command = program
     .command("build")
     .description("build releases as feeds change, without serving")
-    .option("--publish", "publish each release to the channel, and renew it once a day")
+    .option("--publish", "publish each release to the channel, and renew the channel once a day")
     .addOption(
       new Option("--percent <percent>", "share of the servers that take a new release").default("100", "100"),
     )
     .addHelpText(
       "after",
       `
-For the one host that builds for others. JSON logs on standard error. \`inkling data update\` builds once.
+Run this on the one host that builds releases for others. It writes JSON logs to standard error.
+To build only once, run \`inkling data update\`.
 
 Examples:
   inkling build --publish --channel s3://inkling-releases/prod
@@ -41,7 +43,7 @@ Examples:
   });
 }
 
-/** @param percent share of the servers that take a new release; nothing is published without */
+/** @param percent percentage of servers that take a new release; if undefined, nothing is published */
 async function keepBuilding(
   live: LiveSettings,
   context: Context,
@@ -52,7 +54,7 @@ async function keepBuilding(
   const { dataDir } = settings;
   if (percent !== undefined) {
     channelOf(settings);
-    signingKey(settings); // missing settings end the command now, not after the first build
+    signingKey(settings); // missing settings end the command now rather than after the first build
   }
   ensureWritable(dataDir);
   const line = (level: string, event: string, fields: object = {}) =>
@@ -72,7 +74,7 @@ async function keepBuilding(
   void recordStart(settings, live.role, trail);
   let unread: string | undefined;
   const onUnread = (reason: string) => {
-    if (reason !== unread) log.error("channel-warning", { reason }); // looked for every 10 s
+    if (reason !== unread) log.error("channel-warning", { reason }); // checked every 10 s, but logged once
     unread = reason;
   };
   const publish = async () => {
@@ -90,11 +92,11 @@ async function keepBuilding(
       log.info("channel-published", { channel, version, release: release.name, percent: done.percent });
     } catch (error) {
       if (error instanceof PublishStopped) return;
-      // Tried again; a build that failed must not hide it, nor the other way round.
+      // The next check retries. A failed build must not hide this fault, nor may this fault hide a failed build.
       if (!stopper.signal.aborted) log.error("channel-not-published", describeFault(error));
     }
   };
-  // Publishing checks by itself: builds that fail for days must not let the channel expire.
+  // Publishing has its own checks, because the channel must not expire even if builds fail for days.
   const publishing = new Poller({ check: publish, waitMs: () => PUBLISH_MS });
   await Promise.all([
     keepFresh(live, log, stopper.signal, { firstMs: 0 }),
@@ -102,7 +104,7 @@ async function keepBuilding(
   ]);
 }
 
-/** For the log: one that was not expected with its stack. */
+/** Describes a fault for the log. An unexpected error includes its stack. */
 function describeFault(error: unknown): object {
   if (error instanceof ChannelError || error instanceof ReleaseError || error instanceof CliError) {
     return { reason: error.message, hint: error.hint };

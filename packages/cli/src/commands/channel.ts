@@ -49,13 +49,13 @@ export function addChannel(program: Command, context: Context): void {
 function addInit(channel: Command, context: Context): void {
   const command = channel
     .command("init")
-    .description("create the key pair of a channel, and print the public key for the servers")
-    .argument("[file]", "where the private key is written", "channel-key.pem")
+    .description("create a channel's key pair, and print the public key for the servers")
+    .argument("[file]", "file to write the private key to", "channel-key.pem")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-The private key stays on the host that publishes; whoever has it decides what all servers answer.
+Keep the private key on the host that publishes. Whoever has it controls the answers of every server.
 
 Examples:
   inkling channel init /etc/inkling/channel-key.pem`,
@@ -63,7 +63,7 @@ Examples:
   addAction(command, context, [], (_, file = "channel-key.pem") => {
     const path = resolve(context.cwd, file);
     if (existsSync(path)) {
-      throw new CliError(`${path} exists already`, `name another file${publicKeyIn(path)}`);
+      throw new CliError(`${path} already exists`, `name another file${publicKeyIn(path)}`);
     }
     const { privatePem, publicKey } = makeKeyPair();
     try {
@@ -74,7 +74,7 @@ Examples:
     return {
       json: { private_key_file: path, public_key: publicKey, key_id: keyId(publicKey) },
       text: [
-        `Wrote the private key to ${path}, for this user alone. Keep a copy where you keep secrets.`,
+        `Wrote the private key to ${path}. Only this user can read it. Keep a copy where you keep secrets.`,
         "",
         "On the host that publishes:",
         `  ${variableName("channelSigningKey")}=${path}`,
@@ -89,24 +89,24 @@ function addPublish(channel: Command, context: Context): void {
   const command = channel
     .command("publish")
     .description("publish the release in use, or another kept release, to the channel")
-    .argument("[release]", "its name, as `data status` lists them (default: the one in use)")
+    .argument("[release]", "release name from `data status` (default: the release in use)")
     .addOption(
       new Option(
         "--percent <percent>",
-        "share of the servers that take it; the others keep the one before",
+        "share of servers that take the release; the other servers keep the previous one",
       ).default("100", "100"),
     )
-    .option("--again", "send the objects of what the channel names now once more: they were damaged there")
-    .option("--force", "publish also a release that the channel went back from")
+    .option("--again", "upload the current release's objects again, because they were damaged in the channel")
+    .option("--force", "publish a release even if it was rolled back before")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Only segments that are not there yet are sent. Publishing the same release again renews it: servers refuse a channel
-that nobody has renewed for seven days.
+The command uploads only segments that the channel does not have yet. Publishing the same release again renews the
+channel: servers refuse a channel that has not been renewed for seven days.
 
-A release that the channel went back from needs --force: publishing it would undo the rollback on every server.
---again leaves the channel as it is: the same version, release and share of the servers.
+Publishing a release that was rolled back needs --force, because it undoes the rollback on every server. With --again,
+the channel keeps its version, release and share of servers.
 
 Examples:
   inkling channel publish --channel s3://inkling-releases/prod
@@ -119,8 +119,8 @@ Examples:
     if (flags.again === true) {
       if (release !== undefined || command.getOptionValueSource("percent") === "cli") {
         throw new CliError(
-          "--again sends what the channel names now: it takes no release and no --percent",
-          "leave them out; `npx @inkling/cli channel status` shows what the channel names",
+          "--again cannot be combined with a release or --percent: it uploads the channel's current release",
+          "leave them out; `npx @inkling/cli channel status` shows the current release",
           EXIT.usage,
         );
       }
@@ -135,7 +135,9 @@ Examples:
     const names = releaseNames(dataDir);
     if (!names.includes(name)) {
       const hint =
-        names.length === 0 ? "`npx @inkling/cli data update` makes one" : `kept are ${names.join(", ")}`;
+        names.length === 0
+          ? "`npx @inkling/cli data update` builds one"
+          : `the kept releases are ${names.join(", ")}`;
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
     const statement = await changed("nothing was published", () =>
@@ -144,7 +146,7 @@ Examples:
     if (statement.percent !== percent) {
       warn(
         context.terminal,
-        `${statement.percent} % of the servers have it already: \`promote\` changes that`,
+        `${statement.percent} % of the servers already have this release: \`promote\` changes the share`,
       );
     }
     return done(statement);
@@ -155,29 +157,26 @@ function addPromote(channel: Command, context: Context): void {
   const command = channel
     .command("promote")
     .description("give the channel's release to more servers")
-    .argument("[name]", "of the channel (default: that of the setting)")
+    .argument("[name]", "channel name (default: the name in the `channel` setting)")
     .addOption(
       new Option(
         "--percent <percent>",
-        "share of the servers; the others go on with the release before",
+        "share of servers that take the release; the other servers keep the previous one",
       ).default("100", "100"),
     )
     .option(
       "--watch [seconds]",
-      `wait for reports before and after (${WATCH_SECONDS} s each); go back if too few are ready then`,
+      `wait for reports before and after (${WATCH_SECONDS} s each); restore the previous share if too few servers are ready afterwards`,
     )
-    .option(
-      "--force",
-      "go on although too few servers report the release ready; also lowers the share unasked",
-    )
-    .option("--yes", "lower the share without a question")
+    .option("--force", "continue even if too few servers are ready, and lower the share without asking")
+    .option("--yes", "lower the share without asking")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Servers report in PostgreSQL, or in the folder or bucket of the channel where they may write there. Where fewer than
-nine of ten that should have the release report it ready, the share stays as it is, and the exit code is 1. Where none
-reports, nothing is checked. A share below the one of now takes the release from servers that have it, so it asks first.
+Servers report through PostgreSQL, or through the channel's folder or bucket if they may write there. If fewer than 90 %
+of the servers that should have the release report it ready, the share does not change, and the exit code is 1. Without
+reports, the check is skipped. Lowering the share takes the release away from some servers, so the command asks first.
 
 Examples:
   inkling channel promote --percent 50 --watch
@@ -200,7 +199,9 @@ async function promote(settings: Settings, context: Context, flags: Flags): Prom
     return [found, await publishing.promote(percent)];
   });
   if (before !== undefined && before.percent > percent)
-    context.terminal.err(`It was at ${before.percent} %: the servers in between go back.\n`);
+    context.terminal.err(
+      `The share was ${before.percent} %: servers outside the new share return to the previous release.\n`,
+    );
   if (seconds === undefined) return done(statement);
   const rollout = await watched(settings, context, statement, seconds);
   const remains = `${statement.release.name} is at ${statement.percent} %`;
@@ -209,18 +210,18 @@ async function promote(settings: Settings, context: Context, flags: Flags): Prom
   if (!isTooFew(rollout)) return { json: { ...statement, servers: rollout }, text };
   if (before?.previous === undefined || before.percent >= percent) {
     throw new CliError(
-      `too few are ready: ${rolloutText(rollout)}`,
-      "`npx @inkling/cli channel rollback` goes back",
+      `too few servers are ready: ${rolloutText(rollout)}`,
+      "`npx @inkling/cli channel rollback` returns all servers to the previous release",
     );
   }
   const { version } = await changed(remains, () => publishing.promote(before.percent));
   throw new CliError(
     `went back to ${before.percent} % (version ${version}): ${rolloutText(rollout)}`,
-    "`npx @inkling/cli channel rollback` takes the release from the others too",
+    "`npx @inkling/cli channel rollback` removes the release from the remaining servers",
   );
 }
 
-/** @throws CliError when servers would lose the release, and nobody agrees to that */
+/** @throws CliError if some servers would lose the release and the user does not confirm that */
 async function agreeToLess(
   { release, percent: before }: Statement,
   percent: number,
@@ -228,14 +229,17 @@ async function agreeToLess(
   { terminal }: Context,
 ): Promise<void> {
   if (percent >= before || flags.yes === true || flags.force === true) return;
-  const question = `${release.name} is at ${before} %: at ${percent} % the servers in between go back`;
+  const question = `${release.name} is at ${before} %: at ${percent} %, some servers return to the previous release`;
   const again = `\`npx @inkling/cli channel promote --percent ${percent} --yes\` lowers the share`;
   if (terminal.prompt === undefined) throw new CliError(question, again);
-  const answer = await terminal.prompt(`${question}. Lower it? [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`the share stays at ${before} %`, again);
+  const answer = await terminal.prompt(`${question}. Lower the share? [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`the share remains at ${before} %`, again);
 }
 
-/** Changes a channel. @param remains what a stop before that leaves */
+/**
+ * Changes a channel.
+ * @param remains says what remains in place if the change is stopped
+ */
 async function changed<T>(remains: string, act: () => Promise<T>): Promise<T> {
   try {
     return await withChannel(act);
@@ -258,7 +262,7 @@ function addRollback(channel: Command, context: Context): void {
   const command = channel
     .command("rollback")
     .description("give all servers the previous release, or another release that the channel keeps")
-    .argument("[release]", "its name, as `channel status` lists them")
+    .argument("[release]", "release name from `channel status`")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -289,7 +293,7 @@ function addStatus(channel: Command, context: Context): void {
     if (statement === undefined) {
       throw new CliError(
         `there is no channel ${name} in ${store.location}`,
-        "`npx @inkling/cli channel publish` makes it",
+        "`npx @inkling/cli channel publish` creates it",
       );
     }
     const { dataDir } = settings;
@@ -299,8 +303,8 @@ function addStatus(channel: Command, context: Context): void {
       report: readChannelReport(dataDir) ?? null,
     };
     const rollout = await readRollout(settings, context, statement).catch((error: Error) => {
-      warn(context.terminal, `reports of servers could not be read: ${error.message}`);
-      return null; // credentials of a server may not list them
+      warn(context.terminal, `cannot read the servers' reports: ${error.message}`);
+      return null; // a server's credentials may not allow listing the reports
     });
     const isExpired = Date.parse(statement.expires_at) <= Date.now();
     const fault = here.report?.fault;
@@ -310,11 +314,11 @@ function addStatus(channel: Command, context: Context): void {
         statementText(statement),
         rollout === null ? "" : `  ${rolloutText(rollout)}`,
         isExpired
-          ? `  expired at ${statement.expires_at}: servers refuse it until it is published again`
+          ? `  expired at ${statement.expires_at}: servers refuse the channel until it is published again`
           : "",
-        here.taken === null ? "" : `This host has taken version ${here.taken.version}: ${here.taken.release}`,
+        here.taken === null ? "" : `This host follows version ${here.taken.version}: ${here.taken.release}`,
         fault
-          ? `  and does not follow the channel since ${fault.since}: ${fault.reason} (${fault.kind})`
+          ? `  and has not followed the channel since ${fault.since}: ${fault.reason} (${fault.kind})`
           : "",
       ]
         .filter((line) => line !== "")
@@ -324,18 +328,18 @@ function addStatus(channel: Command, context: Context): void {
   });
 }
 
-/** For who has lost it. */
+/** Helps a reader who has lost the public key. */
 function publicKeyIn(path: string): string {
   try {
-    return `; the public key of this one is ${publicKeyOf(readPrivateKey(readFileSync(path, "utf8")))}`;
+    return `; the public key for this file is ${publicKeyOf(readPrivateKey(readFileSync(path, "utf8")))}`;
   } catch {
-    return ""; // another file
+    return ""; // not a private key
   }
 }
 
 /**
- * @param isForced whatever servers report
- * @param seconds how long to wait for their reports before the share is raised
+ * @param isForced true to ignore the servers' reports
+ * @param seconds how many seconds to wait for the servers' reports before the percentage is raised
  */
 function publisher(
   settings: Settings,
@@ -347,14 +351,14 @@ function publisher(
   const { terminal } = context;
   const onRaise = async (before: Statement) => {
     const rollout = await watched(settings, context, before, seconds).catch(async (error) => {
-      const { StoreError } = await import("@inkling/server"); // of publishers alone
+      const { StoreError } = await import("@inkling/server"); // only publishers need this
       if (!(error instanceof StoreError) && !(error instanceof ChannelError)) throw error;
       throw new CliError(
-        `no reports of servers: ${error.message}`,
-        `${error instanceof StoreError ? "bring the database back" : "see that the reports beside the channel can be read"}, or promote without looking at reports: \`npx @inkling/cli channel promote --force\``,
+        `cannot read the servers' reports: ${error.message}`,
+        `${error instanceof StoreError ? "make the database reachable" : "make the reports beside the channel readable"}, or promote without checking reports: \`npx @inkling/cli channel promote --force\``,
       );
     });
-    if (rollout === undefined) return; // the publisher stops as well
+    if (rollout === undefined) return; // the publisher then stops as well
     requireReady(before, rollout);
     terminal.err(`At ${before.percent} %: ${rolloutText(rollout)}.\n`);
   };
@@ -369,7 +373,7 @@ function publisher(
   });
 }
 
-/** For the audit trail. */
+/** Describes a statement for the audit trail. */
 const rolledOut = ({ version, release, percent }: Statement) => ({ version, release: release.name, percent });
 
 function named(settings: Settings, name: string | undefined): Settings {
@@ -382,12 +386,12 @@ const done = (statement: Statement) => ({ json: statement, text: statementText(s
 function statementText(statement: Statement): string {
   const { channel, version, release, percent, previous, kept, published_at, expires_at, ruleset } = statement;
   const age = formatAge(Date.now() - Date.parse(published_at));
-  const others = percent < 100 && previous !== undefined ? `; the others have ${previous.name}` : "";
+  const others = percent < 100 && previous !== undefined ? `; the other servers have ${previous.name}` : "";
   const left = [...rolledBack(statement)];
   return [
     `Channel ${channel}, version ${version}, published ${published_at} (age: ${age}): ${release.name} for ${percent} % of the servers${others}`,
     `  kept for a rollback: ${kept.map(({ name }) => name).join(", ")}`,
-    ...(left.length === 0 ? [] : [`  went back from: ${left.join(", ")}`]),
+    ...(left.length === 0 ? [] : [`  rolled back: ${left.join(", ")}`]),
     ...(ruleset === undefined ? [] : [`  ruleset ${ruleset.number}, for @inkling/local`]),
     `  valid until ${expires_at}`,
   ].join("\n");

@@ -17,7 +17,7 @@ const context = {
 };
 const program = await makeProgram(context);
 
-/** What bash offers for the last word. */
+/** Returns what bash offers for the last word. */
 function offered(...words: string[]): string[] {
   const script = `${completion(program, "bash")}
 inkling() { [[ "$1 $3" == "completion --ids" ]] && echo "$4-1"; }

@@ -1,7 +1,7 @@
-// completion.ts: `inkling completion bash | zsh | fish`: a script with which a shell completes the tree of commands.
+// completion.ts: `inkling completion bash | zsh | fish`: a script with which a shell completes the command line.
 //
-// out  subcommands, flags, the values of flags that have a fixed set, and the ids of feeds, keys, overrides and admin tokens, for which the
-//      script calls the command again; files everywhere else
+// out  subcommands, flags, and the values of flags that have a fixed set; ids of feeds, keys, overrides and
+//      admin tokens, for which the script calls the command again; files everywhere else
 
 import { Argument, type Command, Option } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
@@ -10,13 +10,13 @@ import { IDS, type IdSource } from "../runtime/ids.ts";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** Commands whose argument is an id. */
+/** Commands that take an id as their argument. */
 const ID_ARGUMENTS: Readonly<Record<string, IdSource>> = {
   " admin-tokens revoke": "admin-tokens",
   " feeds check": "feeds",
   " feeds disable": "feeds",
   " feeds enable": "feeds",
-  " feeds remove": "feeds",
+  " feeds remove": "added-feeds",
   " keys revoke": "keys",
   " keys rotate": "keys",
   " keys trace": "keys",
@@ -28,14 +28,18 @@ export function addCompletion(program: Command, context: Context): void {
   const { terminal } = context;
   const command = program
     .command("completion")
-    .description("print a script with which your shell completes commands and flags")
+    .description("print a script that lets your shell complete commands and flags")
     .addArgument(new Argument("<shell>").choices([...SHELLS]))
-    .addOption(new Option("--ids <of>", "print these ids, one a line").choices(Object.keys(IDS)).hideHelp())
+    .addOption(new Option("--ids <of>", "print these ids, one per line").choices(Object.keys(IDS)).hideHelp())
     .addHelpText(
       "after",
       `
+The script completes the command \`inkling\`, not \`npx @inkling/cli\`. In a clone, add \`inkling\` to your PATH first:
+  export PATH=$PWD/node_modules/.bin:$PATH
+
 Examples:
-  eval "$(inkling completion bash)"                                     in ~/.bashrc; likewise zsh in ~/.zshrc
+  eval "$(inkling completion bash)"                                     in ~/.bashrc
+  eval "$(inkling completion zsh)"                                      in ~/.zshrc
   inkling completion fish > ~/.config/fish/completions/inkling.fish`,
     );
   addAction(command, context, ["dataDir"], async ({ settings, flags }, shell: string) => {
@@ -44,12 +48,12 @@ Examples:
   });
 }
 
-/** What may follow a command. */
+/** The words that may follow a command's name. */
 interface Node {
-  /** " data update": each word of the path after a space. */
+  /** The command's path, with a space before each word: " data update". */
   readonly path: string;
   readonly words: readonly (readonly [word: string, what: string])[];
-  /** Flag -> its values. */
+  /** Each flag with its possible values. */
   readonly choices: readonly (readonly [flag: string, values: readonly string[]])[];
   readonly ids: IdSource | undefined;
 }
@@ -68,7 +72,7 @@ function nodes(command: Command, path = ""): Node[] {
   return [{ path, words, choices, ids: ID_ARGUMENTS[path] }, ...inner];
 }
 
-/** How to use the script, and the script. */
+/** The script, after comments that show how to use it. */
 export function completion(program: Command, shell: Shell): string {
   const all = nodes(program);
   return shell === "fish" ? fish(all) : bash(all, shell);
@@ -106,7 +110,7 @@ complete -o default -F _inkling inkling
 `;
 }
 
-/** Not where a flag is typed: the command takes a quarter of a second. */
+/** Skipped while a flag is being typed, because the command takes a quarter of a second. */
 const bashIds = ({ ids }: Node) =>
   ids === undefined
     ? ""

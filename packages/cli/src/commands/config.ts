@@ -1,4 +1,4 @@
-// config.ts: `inkling config`: the active settings and where each came from.
+// config.ts: `inkling config`: the active settings and where each value comes from.
 
 import { SETTING_NAMES, type SettingName, settingRow, tomlKey } from "@inkling/contract";
 import type { Command } from "commander";
@@ -9,13 +9,13 @@ import { table } from "../terminal/terminal.ts";
 export function addConfig(program: Command, context: Context): void {
   const command = program
     .command("config")
-    .description("print the settings that apply, and where each comes from")
+    .description("print the active settings, and where each comes from")
     .option("--json", "print JSON")
     .option("--example", "print a commented inkling.toml with every setting")
     .addHelpText(
       "after",
       `
-Flags go before INKLING_* variables, those before inkling.toml, those before defaults.
+Flags override INKLING_* variables, variables override inkling.toml, and inkling.toml overrides defaults.
 
 Examples:
   inkling config
@@ -38,10 +38,10 @@ function configJson(loaded: LoadedSettings) {
   return { file: loaded.file ?? null, settings: Object.fromEntries(settings) };
 }
 
-/** The variable that a setting may stand in. */
+/** A setting's environment variable, or null if only the file may set it. */
 const placeOf = (name: SettingName) => (settingRow(name).fileOnly ? null : variableText(name));
 
-/** As it would stand in a variable; of a feed its id. */
+/** A value in the form that an environment variable would have; for a feed, its id. */
 function cell(value: unknown): string {
   if (value === null || (Array.isArray(value) && value.length === 0)) return "-";
   if (Array.isArray(value)) return value.map((each) => each.id ?? each).join();

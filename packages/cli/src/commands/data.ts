@@ -1,10 +1,12 @@
-// data.ts: `inkling data update | status | verify | rollback`.
+// data.ts: `inkling data update | status | verify | rollback | unpin`.
 
 import { ACCEPT_RELEASE } from "@inkling/compiler/events";
 import { type Settings, settingsReadBy } from "@inkling/contract";
-import type { HeldRelease, Release } from "@inkling/engine";
+import type { FeedReport, HeldRelease, Release, SegmentKind } from "@inkling/engine";
 import {
+  changedSegments,
   currentName,
+  damageHint,
   describeBroken,
   feedsOf,
   findRollback,
@@ -50,7 +52,7 @@ const READ_SETTINGS = ["dataDir"] as const;
 const UNPIN = "`npx @inkling/cli data unpin`";
 
 export function addData(program: Command, context: Context): void {
-  const data = program.command("data").description("build, inspect, verify and switch releases of the data");
+  const data = program.command("data").description("build, inspect, verify and switch data releases");
   addUpdate(data, context);
   addStatus(data, context);
   addVerify(data, context);
@@ -61,31 +63,32 @@ export function addData(program: Command, context: Context): void {
 function addUpdate(data: Command, context: Context): void {
   const command = data
     .command("update")
-    .description("build a release from the newest copies of all feeds, and make it current")
+    .description("build a release from the newest copies of all feeds, and switch to it")
     .option(
       "--accept <feed...>",
-      'accept the pending copies of these feeds, which changed too much; "release": the release that flags too much or too little',
+      'accept the waiting copies of these feeds, which changed too much; "release": accept the waiting release, which flags too much or too little',
     )
     .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
       `
-A running server picks up the new release by itself. Feeds that cannot be used or reached, or that are missing, are
-reported. Their last good copies stay in use, the release is published all the same, and the exit code is 3; \`inkling
-feeds disable ID\` does without a feed for good. A proxy is taken from HTTPS_PROXY and NO_PROXY.
+A running server picks up the new release by itself. The command reports feeds that are refused, unreachable, expired or
+missing. It ignores expired copies, uses the last good copies of the other feeds, and still publishes the release. The
+exit code is then 3, as it is if the release waits for your approval. To build without a feed permanently, run
+\`inkling feeds disable ID\`. HTTPS_PROXY and NO_PROXY set a proxy.
 
 Examples:
   inkling data update
   inkling data update --mirror /srv/feeds     one file per feed, for machines without internet
   inkling data update --accept ipsum-3
-  inkling data update --accept release        publishes the release that waits, as it was built
+  inkling data update --accept release        publishes the pending release as it was built
   inkling data update --offline --json`,
     );
   addAction(command, context, settingsReadBy("builder"), async ({ settings, flags }) => {
     if (settings.channel !== undefined && settings.channelSigningKey === undefined) {
       throw new CliError(
-        "the releases of this host come from a channel, which would replace what is built here",
-        "build on the host that publishes, or unset INKLING_CHANNEL",
+        "this host takes its releases from a channel, which would replace a release built here",
+        "build on the publishing host, or unset INKLING_CHANNEL",
         EXIT.usage,
       );
     }
@@ -94,21 +97,22 @@ Examples:
     );
     const { done, conflicts } = await update(settings, context, accept);
     const { type: _, ...rest } = done;
-    // An older release with the same content has the feed states of its build.
+    // If the build found an older release with the same content, the report contains that release's feed states.
     const feeds = feedsOf(settings.dataDir, { name: done.name, manifest: done.release });
     return {
       json: {
         ...rest,
+        ...troubledFeeds(done, feeds),
         release: { ...done.release, feeds },
         conflicts: conflicts.map(({ type: _, ...conflict }) => conflict),
       },
-      text: updateText(done, context.terminal.style),
+      text: updateText(done, feeds, context.terminal.style),
       exitCode: failedFeeds(done).length > 0 || done.held ? EXIT.withoutSome : EXIT.ok,
     };
   });
 }
 
-/** An update is one change, or one for each feed or release that is accepted. */
+/** A plain update writes one audit entry. With --accept, each accepted feed or release gets its own entry. */
 function update(settings: Settings, context: Context, accept: readonly string[]): Promise<BuildResult> {
   const { dataDir } = settings;
   const { terminal, stopper } = context;
@@ -128,26 +132,62 @@ function update(settings: Settings, context: Context, accept: readonly string[])
   }, work)();
 }
 
-function updateText(done: BuildDone, style: Style): string {
-  const { name, pinned, unreached, refused, missing, held } = done;
-  const same = held ? "stays in use" : "has the same content already: nothing to publish";
+/**
+ * Puts the id of each feed with a problem into one list only: a feed whose copy waits or has expired is not also refused,
+ * unreachable or missing.
+ * @param feeds the current reports of the feeds
+ */
+export function troubledFeeds(
+  { refused, unreached, missing }: Pick<BuildDone, "refused" | "unreached" | "missing">,
+  feeds: readonly FeedReport[],
+): Record<"refused" | "unreached" | "waiting" | "expired" | "missing", readonly string[]> {
+  const waiting = pendingIds(feeds);
+  const expired = feeds.flatMap(({ id, state }) =>
+    state === "expired" && !waiting.includes(id) ? [id] : [],
+  );
+  const others = (ids: readonly string[]) =>
+    ids.filter((id) => !waiting.includes(id) && !expired.includes(id));
+  return {
+    refused: others(refused),
+    unreached: others(unreached),
+    waiting,
+    expired,
+    missing: others(missing),
+  };
+}
+
+/** @param feeds the current reports of the feeds */
+export function updateText(done: BuildDone, feeds: readonly FeedReport[], style: Style): string {
+  const { name, pinned, held } = done;
+  const { refused, waiting, expired, missing } = troubledFeeds(done, feeds);
+  const same = held ? "remains in use" : "already has the same content: nothing to publish";
   return [
     ...(held ? [heldText(held)] : []),
     `Release ${name} ${done.published ? "published" : same} (${done.seconds.toFixed(1)} s, ${formatBytes(done.peakBytes)} of memory).`,
-    ...(pinned === undefined ? [] : [`  ${pinned} is pinned and stays in use: ${UNPIN} goes forward`]),
+    ...(pinned === undefined
+      ? []
+      : [`  ${pinned} is pinned and remains in use: ${UNPIN} switches to the newest release`]),
     ...dataGaps(done.release, style).map((gap) => `  ${gap}`),
-    ...(unreached.length > 0 ? [`Not reached, see above: ${feedCount(unreached.length)}`] : []),
+    ...(done.unreached.length > 0 ? [`Not reached, see above: ${feedCount(done.unreached.length)}`] : []),
     ...(refused.length > 0 ? [`Refused, see above: ${refused.join(", ")}`] : []),
+    ...(waiting.length > 0 ? [acceptHint(waiting)] : []),
+    ...(expired.length > 0 ? [`Expired: ${expired.join(", ")}. ${MISSING_HINT}`] : []),
     ...(missing.length > 0 ? [`Missing: ${missing.join(", ")}. ${MISSING_HINT}`] : []),
   ].join("\n");
 }
 
-const MISSING_HINT =
-  "`npx @inkling/cli data status` shows why; `npx @inkling/cli feeds disable ID` does without a feed";
+const pendingIds = (feeds: readonly FeedReport[]) =>
+  feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
 
-/** What waits, why, and how to accept it. */
+const acceptHint = (pending: readonly string[]) =>
+  `Needs your approval: \`npx @inkling/cli data update --accept ${pending.join(" ")}\` accepts these large changes.`;
+
+const MISSING_HINT =
+  "`npx @inkling/cli data status` shows why; `npx @inkling/cli feeds disable ID` builds without a feed";
+
+/** Says what waits, why, and how to accept it. */
 const heldText = ({ at, why }: HeldRelease) =>
-  `Waiting for you: the release built ${at} is not published. ${why}.\n${HELD_HINT}.`;
+  `Needs your approval: the release built ${at} is not published. ${why}.\n${HELD_HINT}.`;
 
 function addStatus(data: Command, context: Context): void {
   const command = data
@@ -158,7 +198,7 @@ function addStatus(data: Command, context: Context): void {
   addAction(command, context, READ_SETTINGS, ({ settings: { dataDir } }) => {
     const { held = null } = readFeedsReport(dataDir) ?? {};
     if (held !== null && currentName(dataDir) === undefined) {
-      const text = `there is no release in ${dataDir}: the first one, built ${held.at}, waits for you: ${held.why}`;
+      const text = `there is no release in ${dataDir}: the first release, built ${held.at}, needs your approval: ${held.why}`;
       throw new CliError(text, HELD_HINT);
     }
     const current = requireCurrent(dataDir);
@@ -167,6 +207,7 @@ function addStatus(data: Command, context: Context): void {
     const status = {
       name: current.name,
       problem,
+      changed: changedSegments(dataDir, current),
       pinned: pinnedName(dataDir) ?? null,
       held,
       release: { ...current.manifest, feeds: [...feedsOf(dataDir, current)] },
@@ -179,18 +220,22 @@ function addStatus(data: Command, context: Context): void {
 
 interface Status {
   readonly name: string;
-  /** Why it cannot be served, according to a quick check of its files. */
+  /** Why the release cannot be served, according to a quick check of its files. */
   readonly problem: string | null;
+  /** The segments whose files were changed or replaced after they were verified. */
+  readonly changed: readonly SegmentKind[];
   readonly pinned: string | null;
   readonly held: HeldRelease | null;
   readonly release: Release;
-  /** The newest first. */
+  /** Newest first. */
   readonly releases: readonly string[];
   readonly conflicts: LastBuild["conflicts"];
 }
 
+const CHANGED = "the file was changed or replaced after it was verified; run `npx @inkling/cli data verify`";
+
 function statusText(
-  { name, problem, pinned, held, release, releases, conflicts }: Status,
+  { name, problem, changed, pinned, held, release, releases, conflicts }: Status,
   now: Date,
   terminal: Terminal,
 ) {
@@ -200,21 +245,20 @@ function statusText(
     const remarks = [...(each === name ? ["current"] : []), ...(each === pinned ? ["pinned"] : [])];
     return remarks.length === 0 ? each : `${each} (${remarks.join(", ")})`;
   });
-  const pending = release.feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
+  const pending = pendingIds(release.feeds);
   const parts = [
     `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
     problem === null
       ? ""
-      : `${terminal.style.red("damaged")}  ${problem}: \`npx @inkling/cli data update\` makes a new one.`,
+      : `${terminal.style.red("damaged")}  ${problem}: \`npx @inkling/cli data update\` builds a new one.`,
+    changed.map((kind) => `${terminal.style.red("changed")}  ${kind} segment: ${CHANGED}`).join("\n"),
     age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
     feedTable(release.feeds, now, terminal.width),
     dataGaps(release, terminal.style).join("\n"),
     conflictsText(conflicts, terminal.width),
-    pinned === null ? "" : `${pinned} is pinned: newer releases wait until ${UNPIN}.`,
-    pending.length === 0
-      ? ""
-      : `Waiting for you: \`npx @inkling/cli data update --accept ${pending.join(" ")}\` accepts these large changes.`,
+    pinned === null ? "" : `${pinned} is pinned: newer releases are not used until you run ${UNPIN}.`,
+    pending.length === 0 ? "" : acceptHint(pending),
     held === null ? "" : heldText(held),
     `Releases kept: ${kept.join(", ")}`,
   ];
@@ -226,7 +270,7 @@ function addVerify(data: Command, context: Context): void {
     .command("verify")
     .description("verify every byte of the release in use: checksums, order, pointers")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nThe exit code is 1 when anything is wrong.\n\nExamples:\n  inkling data verify");
+    .addHelpText("after", "\nThe exit code is 1 if anything is wrong.\n\nExamples:\n  inkling data verify");
   addAction(command, context, READ_SETTINGS, ({ settings, flags }) => {
     const { name, manifest } = requireCurrent(settings.dataDir);
     const segments = verifySegments(settings.dataDir, manifest);
@@ -237,7 +281,10 @@ function addVerify(data: Command, context: Context): void {
       .join("\n");
     if (ok || flags.json) return { json: { name, ok, segments }, text, exitCode: ok ? EXIT.ok : EXIT.error };
     context.terminal.out(text);
-    throw new CliError(describeBroken(name, broken), hintFor(broken));
+    throw new CliError(
+      describeBroken(name, broken),
+      hintFor(broken, () => damageHint(settings.dataDir, name, broken)),
+    );
   });
 }
 
@@ -245,23 +292,27 @@ function addRollback(data: Command, context: Context): void {
   const command = data
     .command("rollback")
     .description("switch to the previous release, or to another kept release, and pin it")
-    .argument("[release]", "its name, as `data status` lists them (default: the one before the one in use)")
+    .argument(
+      "[release]",
+      "id or name of a kept release, from `data status` (default: the release before the one in use)",
+    )
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-A running server verifies the release, which takes some seconds, then switches to it by itself. Newer builds are
-kept, but not used, until \`npx @inkling/cli data unpin\`.
+A running server verifies the release, which takes a few seconds, and then switches to it. Newer builds are kept but not
+used until you run \`npx @inkling/cli data unpin\`. To pin the release in use, name it.
 
 Examples:
   inkling data rollback
+  inkling data rollback 0123456789ab
   inkling data rollback 20260601T043000000Z-0123456789ab`,
     );
   addAction(command, context, READ_SETTINGS, async ({ settings }, release?: string) => {
     const { from, to, passedOver } = await findRollback(settings.dataDir, release, verifyRelease);
-    // Verifying is synchronous: a signal that came meanwhile is delivered now.
+    // Verifying is synchronous. This pause delivers any signal that arrived in the meantime.
     await new Promise((resolve) => setImmediate(resolve));
-    if (context.stopper.signal.aborted) throw new Stopped(`${from} stays in use`);
+    if (context.stopper.signal.aborted) throw new Stopped(`${from} remains in use`);
     for (const problem of passedOver) warn(context.terminal, `passed over: ${problem}`);
     await switchTo(settings, context, to === from ? "release-pinned" : "release-rolled-back", to, to, () =>
       pin(settings.dataDir, to),
@@ -270,13 +321,13 @@ Examples:
       json: { from, to, pinned: true },
       text:
         to === from
-          ? `Release ${to} is in use, and stays so until ${UNPIN}.`
-          : `Release ${to} is in use again (it was ${from}), and stays so until ${UNPIN}. A running server follows within seconds.`,
+          ? `Release ${to} is in use, and remains in use until you run ${UNPIN}.`
+          : `Release ${to} is in use again (before: ${from}), and remains in use until you run ${UNPIN}. A running server switches within seconds.`,
     };
   });
 }
 
-/** Nothing is switched, and recorded, if all is so already. */
+/** Does nothing, and records nothing, if the switch would have no effect. */
 async function switchTo(
   settings: Settings,
   { terminal }: Context,
@@ -300,7 +351,7 @@ function addUnpin(data: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText(
       "after",
-      "\nA running server verifies the release, which takes some seconds, then switches to it by itself.\n\nExamples:\n  inkling data unpin",
+      "\nA running server verifies the release, which takes a few seconds, and then switches to it.\n\nExamples:\n  inkling data unpin",
     );
   addAction(command, context, READ_SETTINGS, async ({ settings }) => {
     const { dataDir } = settings;
@@ -313,7 +364,7 @@ function addUnpin(data: Command, context: Context): void {
       });
     }
     const unpinned =
-      to === from ? `${from} is no longer pinned.` : `Release ${to} is in use (it was ${from}).`;
+      to === from ? `${from} is no longer pinned.` : `Release ${to} is in use (before: ${from}).`;
     return {
       json: { from, to, unpinned: wasPinned },
       text: wasPinned ? unpinned : `No release is pinned; ${from} is in use.`,

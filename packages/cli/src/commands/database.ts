@@ -1,20 +1,34 @@
-// database.ts: `inkling database status | adopt | confirm`: after the database was lost, or replaced by an older one.
+// database.ts: `inkling database status | adopt | confirm`: what to do after the database was lost or
+// replaced by an older one.
 
 import { resolve } from "node:path";
 import type { Settings } from "@inkling/contract";
 import { adoptCopies, type Copies, onlyInCopies, readCopyFiles, type Store } from "@inkling/server";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
-import { addAction, type Context } from "../runtime/command.ts";
-import { counts, databaseState, databaseTroubles, withExistingStore, withStore } from "../runtime/store.ts";
+import { addAction, type Context, printResult } from "../runtime/command.ts";
+import {
+  counts,
+  databaseState,
+  databaseTroubles,
+  lostDatabase,
+  lostDatabaseState,
+  withExistingStore,
+  withNewStore,
+} from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
+/** What an adopted database lacks. A backup does not hold decisions either (server/src/store/dump.ts). */
+const ONLY_IN_BACKUPS = `The copies hold only keys and overrides. Only a backup restores admin tokens, usage, the audit trail, rulesets and
+webhooks. Stored decisions are in neither. Without a backup, create admin tokens with \`inkling admin-tokens create\`. Until
+you publish a ruleset, servers apply the newest one from ruleset.json, if that file exists.`;
+
 export function addDatabase(program: Command, context: Context): void {
   const database = program
     .command("database")
-    .description("find and repair a database that was lost or went back to an earlier state");
+    .description("check for a database that was lost or reverted to an earlier state, and repair it");
   addStatus(database, context);
   addAdopt(database, context);
   addConfirm(database, context);
@@ -26,15 +40,20 @@ function addStatus(database: Command, context: Context): void {
     .description("compare the database with the data folder's copies")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling database status\n  inkling database status --json");
-  addAction(command, context, SETTINGS, async ({ settings }) => {
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const lost = lostDatabase(settings);
+    if (lost !== undefined) {
+      const state = lostDatabaseState(settings);
+      const lines = databaseTroubles(state).join("\n");
+      printResult(context, flags, { json: state, text: lines });
+      throw lost;
+    }
     const state = await withExistingStore(settings, (store) => databaseState(store, settings));
     const troubles = databaseTroubles(state);
     return {
       json: state,
       text:
-        troubles.length === 0
-          ? `${state.database} is as the servers of this data folder know it.`
-          : troubles.join("\n"),
+        troubles.length === 0 ? `${state.database} matches the data folder's copies.` : troubles.join("\n"),
     };
   });
 }
@@ -47,9 +66,11 @@ function addAdopt(database: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-For a database that was lost. Without FILES it takes keys.json and overrides.json of the data folder, if the database
-is empty. FILES are copies that were moved aside, such as keys.before.json. Keys keep their ids, limits and tokens.
-What the database holds stays as it is, and keys that were revoked are not taken. Each change is in the audit trail.
+Use this after a database was lost. Without FILES, it reads keys.json and overrides.json in the data folder, and the
+database must be empty. FILES are copies that were moved aside, such as keys.before.json. Keys keep their ids, limits
+and tokens. Existing rows do not change, and revoked keys are skipped. The audit trail records each change.
+
+${ONLY_IN_BACKUPS}
 
 Examples:
   inkling database adopt
@@ -57,12 +78,12 @@ Examples:
     );
   addAction(command, context, SETTINGS, async ({ settings }, ...args) => {
     const files = args.flat().map((file) => resolve(context.cwd, file ?? ""));
-    const adopted = await withStore(settings, async (store) =>
+    const adopted = await withNewStore(settings, async (store) =>
       adoptCopies(store, await copiesOf(store, settings, files), cliActor()),
     );
     return {
       json: adopted,
-      text: `Wrote ${counts(adopted.keys, adopted.overrides)} into the database. Running servers use it within a second.`,
+      text: `Wrote ${counts(adopted.keys, adopted.overrides)} into the database. Running servers use them within a second.\n\n${ONLY_IN_BACKUPS}`,
     };
   });
 }
@@ -77,22 +98,22 @@ async function copiesOf(store: Store, { dataDir }: Settings, files: readonly str
   if (copies.tokens.length + copies.overrides.length > 0) return copies;
   throw new CliError(
     files.length > 0
-      ? "these copies hold no key and no override that can be adopted"
+      ? "these copies have no keys or overrides to adopt"
       : `${store.label} is not empty, or ${dataDir} has no copies: there is nothing to adopt`,
-    "`inkling database status` shows the state; `inkling database adopt FILE` takes a copy that was moved aside",
+    "`inkling database status` shows the state; `inkling database adopt FILE` reads a copy that was moved aside",
   );
 }
 
 function addConfirm(database: Command, context: Context): void {
   const command = database
     .command("confirm")
-    .description("accept the database as it is, so that servers drop keys and overrides that it lacks")
+    .description("accept the database as it is; servers drop keys and overrides that it does not have")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-After an older backup was restored on purpose, or a lost database is to begin empty. Keys that the database holds work
-again, also those that were revoked since. Look at \`inkling database status\` first.
+Use this after you restored an older backup on purpose, or to start with an empty database. All keys in the database
+work again, including keys revoked after the backup. Run \`inkling database status\` first.
 
 Examples:
   inkling database confirm`,

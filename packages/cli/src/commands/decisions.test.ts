@@ -1,4 +1,4 @@
-// `inkling decisions …` and `inkling rules replay` as users meet them.
+// `inkling decisions …` and `inkling rules replay` as users run them.
 
 import { beforeEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -38,16 +38,27 @@ test("decisions are listed, shown, labelled and deleted", async () => {
   expect((await inkling("decisions", "list")).err).toContain("there is no database yet");
   await store([]);
   expect((await inkling("decisions", "list")).err).toContain("No decision is stored. A server with INKLING_");
-  await store([decisionRow(1, NOW), decisionRow(2, NOW - 9 * DAY_MS, { ...TOR, ref: "user-81" })]);
+  const shadow = '[{"rule":"no-proxy","action":"deny"}]';
+  await store([
+    decisionRow(1, NOW, { shadow }),
+    decisionRow(2, NOW - 9 * DAY_MS, { ...TOR, ref: "user-81" }),
+  ]);
   expect((await inkling("decisions", "list")).out.split("\n").map((line) => line.slice(26, 46))).toEqual([
     "ID                  ",
     decisionId(1),
     decisionId(2),
     "",
   ]);
+  expect((await inkling("decisions", "list", "--rule", "no-proxy")).out).toMatch(
+    /OUTCOME\n.* proxy +no-proxy=deny +-\n$/,
+  );
   const recent = await inkling("decisions", "list", "--since", "7d", "--json");
   expect(JSON.parse(recent.out).map(({ id }: { id: string }) => id)).toEqual([decisionId(1)]);
   expect((await inkling("decisions", "list", "--since", "long ago")).code).toBe(2);
+  expect((await inkling("decisions", "list", "--network", "81.2.69.142")).err).toBe("No decision matches.\n");
+  expect((await inkling("decisions", "list", "--network", "81.0.0.0/8")).err).toMatch(
+    /^inkling: --network must be an address, or a \/24 .*: it is "81\.0\.0\.0\/8"\nhint: decisions store no wider network/,
+  );
   expect((await inkling("decisions", "list", "--outcome", "abuse")).err).toBe("No decision matches.\n");
   expect((await inkling("decisions", "outcome", decisionId(2), "abuse")).out).toBe(
     `${decisionId(2)} is labelled abuse.\n`,
@@ -120,7 +131,7 @@ test("domains of today, and visitors of a file, are looked up in the release in 
   expect([then.changed, then.data]).toEqual([0, "stored"]);
   const today = await inkling("rules", "replay", rules, "--data", "today", "--json");
   expect(JSON.parse(today.out)).toMatchObject({ changed: 1, data: "today" });
-  expect(today.err).toContain("domains were looked up again");
+  expect(today.err).toContain("domains were looked up in today's data");
   const visitors = [
     { event: "sign_up", email: `jane@${smallDomain(1)}`, facts: { plan: "free" }, ref: "user-82" },
     { event: "sign_up", ip: address, facts: { plan: "paid" } },
@@ -130,9 +141,9 @@ test("domains of today, and visitors of a file, are looked up in the release in 
   const replayed = JSON.parse((await inkling("rules", "replay", rules, "--input", input, "--json")).out);
   expect([replayed.decisions, replayed.skipped, replayed.rules[0].matches]).toEqual([2, 1, 1]);
   for (const [line, message] of [
-    ["{", /visitors.ndjson: line 1 is no JSON object\nhint: a line is a decision/],
+    ["{", /visitors.ndjson: line 1 is not a JSON object\nhint: each line must be a decision/],
     ['{"event":"sign_up"}', /line 1:\n {2}the body: ip or email is required/],
-    ['{"action":"block","facts":{}}', /line 1 is no stored decision/],
+    ['{"action":"block","facts":{}}', /line 1 is not a stored decision/],
   ] as const)
     expect((await inkling("rules", "replay", rules, "--input", file("visitors.ndjson", line))).err).toMatch(
       message,

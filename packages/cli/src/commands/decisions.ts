@@ -1,12 +1,14 @@
-// decisions.ts: `inkling decisions list | show | outcome | delete | export`: what a server stored about its assessments.
+// decisions.ts: `inkling decisions list | show | outcome | delete | export`: what a server stored about its
+// assessments.
 //
-// The database is read and written directly: no server needs to run. The admin API does the same over HTTP.
+// The command reads and writes the database directly, so no server needs to run. The admin API does the same over HTTP.
 
 import { ACTIONS, OUTCOMES, REASON_CODES } from "@inkling/contract";
 import {
   type DecisionFilter,
   type DecisionJson,
   type Deletion,
+  decidedNetwork,
   decisionJson,
   MAX_PAGE,
 } from "@inkling/server";
@@ -37,11 +39,15 @@ function addList(decisions: Command, context: Context): void {
     .description("list stored decisions, newest first")
     .addOption(new Option("--action <action>", "only this action").choices(ACTIONS))
     .option("--event <name>", "only this event")
-    .option("--rule <name>", "only decisions of this rule")
+    .option("--rule <name>", "only decisions that this rule made, or would have made if it were live")
     .addOption(new Option("--reason <code>", "only with this reason").choices(REASON_CODES))
     .addOption(new Option("--outcome <outcome>", "only with this outcome").choices([...OUTCOMES, "none"]))
-    .option("--ref <ref>", "only about this ref")
-    .option("--domain <domain>", "only about email addresses of this domain")
+    .option("--ref <ref>", "only decisions about this ref")
+    .option(
+      "--network <network>",
+      "only decisions about this /24 (IPv4) or /48 (IPv6), or about the network of this address",
+    )
+    .option("--domain <domain>", "only decisions about email addresses at this domain")
     .option("--limit <number>", "how many decisions", "50")
     .option("--json", "print JSON, with facts")
     .addHelpText(
@@ -49,7 +55,9 @@ function addList(decisions: Command, context: Context): void {
       `
 Examples:
   inkling decisions list --action deny --since 7d
+  inkling decisions list --rule no-hosting-sign-ups
   inkling decisions list --reason proxy --outcome legitimate
+  inkling decisions list --network 81.2.69.142 --since 1d
   inkling decisions list --ref user-81 --json`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
@@ -57,7 +65,8 @@ Examples:
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE)
       throw usage(`--limit must be a whole number from 1 to ${MAX_PAGE}`, "for example --limit 100");
     const { action, event, rule, reason, outcome, ref, domain } = flags;
-    const filter = { action, event, rule, reason, outcome, ref, domain, ...timesOf(flags) };
+    const network = networkOf(flags);
+    const filter = { action, event, rule, reason, outcome, ref, network, domain, ...timesOf(flags) };
     const { items } = await withExistingStore(settings, (store) => store.decisions.list({ limit }, filter));
     const found = items.map(decisionJson);
     if (found.length === 0 && !flags.json) {
@@ -65,15 +74,25 @@ Examples:
       return context.terminal.err(
         isFiltered
           ? "No decision matches.\n"
-          : "No decision is stored. A server with INKLING_DECISIONS=1 stores what POST /v1/assess decides.\n",
+          : "No decision is stored. A server with INKLING_DECISIONS=1 stores the decisions of POST /v1/assess.\n",
       );
     }
-    const head = ["WHEN", "ID", "EVENT", "REF", "ACTION", "SCORE", "BY", "OUTCOME"];
+    const head = ["WHEN", "ID", "EVENT", "REF", "ACTION", "SCORE", "BY", "SHADOW", "OUTCOME"];
     return { json: found, text: () => printable(table([head, ...found.map(rowOf)], [5])) };
   });
 }
 
-const rowOf = ({ at, id, event, ref, action, score, rule, reasons, outcome }: DecisionJson) => [
+function networkOf({ network }: Flags): string | undefined {
+  if (network === undefined) return undefined;
+  const decided = decidedNetwork(network);
+  if (decided !== undefined) return decided;
+  throw usage(
+    `--network must be an address, or a /24 (IPv4) or /48 (IPv6): it is ${JSON.stringify(String(network).slice(0, 60))}`,
+    "decisions store no wider network, so use --domain, --ref or several calls",
+  );
+}
+
+const rowOf = ({ at, id, event, ref, action, score, rule, reasons, shadow, outcome }: DecisionJson) => [
   at,
   id,
   event,
@@ -81,13 +100,14 @@ const rowOf = ({ at, id, event, ref, action, score, rule, reasons, outcome }: De
   action,
   score.toFixed(2),
   rule ?? (reasons.map(({ code }) => code).join(" ") || "-"),
+  shadow.map(({ rule, action }) => `${rule}=${action}`).join(" ") || "-",
   outcome ?? "-",
 ];
 
 function withTimes(command: Command): Command {
   return command
-    .option("--since <time>", "not older than 7d, 2027-01-31 or a time")
-    .option("--until <time>", "older than 1d, 2027-01-31 or a time");
+    .option("--since <time>", "only decisions since 7d ago, 2027-01-31 or a time")
+    .option("--until <time>", "only decisions before 1d ago, 2027-01-31 or a time");
 }
 
 function timesOf({ since, until }: Flags): Pick<DecisionFilter, "since" | "until"> {
@@ -119,13 +139,15 @@ function addShow(decisions: Command, context: Context): void {
 const notFound = (id: string) =>
   new CliError(
     `there is no decision ${JSON.stringify(id.slice(0, 60))}`,
-    "`npx @inkling/cli decisions list` shows those that are stored; they expire",
+    "`npx @inkling/cli decisions list` lists stored decisions; decisions expire",
   );
 
 function addOutcome(decisions: Command, context: Context): void {
   const command = decisions
     .command("outcome <id> <outcome>")
-    .description(`record what became of a visitor: ${OUTCOMES.join(" or ")}; the last outcome counts`)
+    .description(
+      `record how a visitor turned out: ${OUTCOMES.join(" or ")}; a new outcome replaces the old one`,
+    )
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling decisions outcome asm_4Qw8ZbN2rT6yKd1M abuse");
   addAction(command, context, SETTINGS, async ({ settings }, id: string, text: string) => {
@@ -145,8 +167,8 @@ function addDelete(decisions: Command, context: Context): void {
   const command = decisions
     .command("delete")
     .description("delete stored decisions and their outcomes")
-    .option("--ref <ref>", "all about this ref")
-    .option("--before <time>", "all that are older than 7d, 2027-01-31 or a time")
+    .option("--ref <ref>", "all decisions about this ref")
+    .option("--before <time>", "all decisions before 7d ago, 2027-01-31 or a time")
     .option(...AUTHOR)
     .option("--json", "print JSON")
     .addHelpText(

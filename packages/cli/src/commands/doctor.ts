@@ -1,4 +1,4 @@
-// doctor.ts: `inkling doctor`: what is wrong with this installation, and what to do about it.
+// doctor.ts: `inkling doctor`: finds out what is wrong with this installation, and says what to do about it.
 
 import { SETTING_NAMES } from "@inkling/contract";
 import type { Command } from "commander";
@@ -30,12 +30,13 @@ interface Named extends Finding {
 export function addDoctor(program: Command, context: Context): void {
   const command = program
     .command("doctor")
-    .description("check this installation, and print a remedy for each problem")
+    .description("check this installation, and print a fix for each problem")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-The exit code is 1 when there is a problem; what \`inkling up\` fixes by itself is a note. Nothing is changed.
+The exit code is 1 if there is a problem. Problems that \`inkling up\` fixes automatically are only notes. The command
+changes nothing.
 
 Examples:
   inkling doctor
@@ -53,12 +54,13 @@ Examples:
   withSettings(command, SETTING_NAMES);
 }
 
-/** Settings come first: every other check needs them. */
+/** Checks the settings first, because every other check needs them. */
 async function examine(context: Context, flags: Record<string, unknown>): Promise<Named[]> {
   let checkup: Checkup;
   try {
-    const { settings } = settingsFor(context, flags, SETTING_NAMES);
-    checkup = { settings, now: new Date(), version: context.version };
+    const { settings, origins } = settingsFor(context, flags, SETTING_NAMES);
+    const isFolderNamed = origins.dataDir !== "default";
+    checkup = { settings, isFolderNamed, now: new Date(), version: context.version };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     return [
@@ -66,11 +68,11 @@ async function examine(context: Context, flags: Record<string, unknown>): Promis
         check: "settings",
         state: "problem",
         found: error.problems.join("; "),
-        fix: "correct these, then run `npx @inkling/cli doctor` again for the rest",
+        fix: "fix these settings, then run `npx @inkling/cli doctor` again for the other checks",
       },
     ];
   }
-  const findings: Named[] = [{ check: "settings", state: "ok", found: "all can be used" }];
+  const findings: Named[] = [{ check: "settings", state: "ok", found: "all are valid" }];
   for (const [check, look] of CHECKS) findings.push({ check, ...(await look(checkup)) });
   return findings;
 }

@@ -40,37 +40,40 @@ export function addEnrich(program: Command, context: Context): void {
     .command("enrich <file>")
     .description("add lookups of each row's IP address and email address to a file; - reads standard input")
     .addOption(
-      new Option("--format <format>", "default: detected; log: one of the logs").choices([...FORMAT_NAMES]),
+      new Option("--format <format>", "default: detected; log: any log format").choices([...FORMAT_NAMES]),
     )
-    .option("--out <file>", "where to write; - is standard output (default: -)")
+    .option("--out <file>", "file to write; - is standard output (default: -)")
     .option(
       "--ip-field, --ip-column <name>",
-      "column, member or field of IP addresses, by name or number from 1 (default: detected); again for more columns",
+      "column, member or field with IP addresses, by name or number from 1 (default: detected); repeat the option for more columns",
       (name: string, before: readonly string[] = []) => [...before, name],
     )
-    .option("--email-column <name>", "column of email addresses, likewise")
+    .option(
+      "--email-column <name>",
+      "column with email addresses, by name or number from 1 (default: detected)",
+    )
     .option(
       "--add <members>",
       `what to add, by name or pattern ('country_*'), or all: ${memberNames()}`,
       commas,
     )
-    .option("--network", `also add whose network each address is: ${namesOf("network")}`)
-    .option("--prefix <text>", "put this before the name of all that is added")
+    .option("--network", `also add the owner of each address's network: ${namesOf("network")}`)
+    .option("--prefix <text>", "prefix for the names of added columns")
     .option("--summary", "print a summary of the result; without --out nothing else is printed")
-    .option("--json", "the summary as JSON")
+    .option("--json", "print the summary as JSON")
     .option("--strict", "fail, without writing --out, if a line cannot be parsed")
     .addHelpText(
       "after",
       `
-Rows keep their order and their text; values are added at the end of each. A row without an address gets empty values, a
-row that cannot be read stays as it is, and is counted. Of a list of addresses in a cell the first public one counts.
-gzip, zstd and UTF-16 are recognized; --out is compressed if its name ends in .gz or .zst. A row may have up to 64 MiB.
-Your overrides apply. All cores are used, at constant memory. If you name several columns of IP addresses (csv, tsv,
-ndjson), the name of each column stands before the names of what is added: src_ip_country_iso_code.
+Rows keep their order and text; the command adds values at the end of each row. A row without an address gets empty
+values. An unreadable row is copied unchanged and counted. If a cell has a list of addresses, the command looks up the
+first public address. gzip, zstd and UTF-16 are recognized; --out is compressed if its name ends in .gz or .zst. A row may
+be up to 64 MiB long. Your overrides apply. The command uses all cores and constant memory. If you name several columns
+with IP addresses (csv, tsv, ndjson), the names of added columns start with the column's name: src_ip_country_iso_code.
 
 Formats: csv, tsv, ndjson (Caddy and other JSON logs), common, combined (nginx, Apache), alb (AWS Application Load
-Balancer), haproxy, w3c (CloudFront, IIS). Fields that a request can set, such as X-Forwarded-For, are only read by name.
-For any other text, \`inkling grep\` finds the addresses in it.
+Balancer), haproxy, w3c (CloudFront, IIS). Fields that a request can set, such as X-Forwarded-For, are only read if you
+name them. For any other text, use \`inkling grep\`.
 
 Examples:
   inkling enrich visits.csv --out visits-with-places.csv
@@ -112,10 +115,10 @@ async function enrichFile(
   checkTarget(input, file, target, flags.summary === true);
   const plan = planFor(input.head, file, flags);
   const withSummary = flags.summary === true;
-  if (flags.json && !withSummary)
-    throw new CliError("--json goes with --summary", "add --summary", EXIT.usage);
+  if (flags.json && !withSummary) throw new CliError("--json needs --summary", "add --summary", EXIT.usage);
   const recognized = [...input.encodings, plan.title].join(", ");
   terminal.err(`${terminal.style.dim(`read as ${printable(recognized)}`)}\n`);
+  if (plan.leftOutTitle !== undefined) warn(terminal, printable(plan.leftOutTitle));
   const source = await openSource(settings, plan, withSummary);
   for (const text of source.warnings) warn(terminal, printable(text));
   const isAccepted = (tally: Tally) => flags.strict !== true || unparsable(tally).lines === 0;
@@ -126,8 +129,21 @@ async function enrichFile(
   if (!isAccepted(tally)) throw notStrict(tally, target);
 }
 
-/** Both would be lost: the input is read while the output is written. */
+/** Formats that a file name may promise, but that this command does not write. */
+const OTHER_FORMAT = /\.(?:parquet|mmdb|xlsx?|avro|orc|feather)$/i;
+
+/**
+ * Refuses to write a format other than the input's. Also refuses to write to the input file, because its rows would be
+ * lost: the input is read while the output is written.
+ */
 function checkTarget(input: Input, file: string, target: string | undefined, withSummary: boolean): void {
+  const [ending] = OTHER_FORMAT.exec(target ?? "") ?? [];
+  if (ending !== undefined)
+    throw new CliError(
+      `--out ${target}: \`enrich\` writes the format of its input, not ${ending}`,
+      "end the name in the same way as the input's name, such as .csv, and convert the file afterwards",
+      EXIT.usage,
+    );
   const isSame = target === undefined ? !withSummary && input.isSameAs(STDOUT) : input.isSameAs(target);
   if (!isSame) return;
   const shown = target === undefined ? "standard output" : `--out ${target}`;
@@ -139,7 +155,7 @@ function checkTarget(input: Input, file: string, target: string | undefined, wit
   );
 }
 
-/** The number of its descriptor. */
+/** The file descriptor of standard output. */
 const STDOUT = 1;
 
 function notStrict(tally: Tally, target: string | undefined): CliError {
@@ -151,15 +167,15 @@ function notStrict(tally: Tally, target: string | undefined): CliError {
   );
 }
 
-/** Where answers come from. */
+/** Where the answers come from. */
 interface Source {
-  /** @param size of the file in bytes, if it is known */
+  /** @param size the file's size in bytes, if it is known */
   readonly pool: (size: number | undefined) => Pool;
   readonly warnings: readonly string[];
   readonly attributions: readonly string[];
 }
 
-/** Whose feeds are attributed; undefined = all. */
+/** Lookups whose feeds are attributed; undefined means all lookups. */
 const attributedLookups = (plan: Plan) => (plan.ip === undefined ? (["email"] as const) : undefined);
 
 const networkWarning = ({ added }: Plan, isKnown: boolean) =>
@@ -230,7 +246,7 @@ async function run(
 
 function remains(target: string | undefined, withSummary: boolean): string {
   if (target !== undefined) return notWritten(target);
-  return withSummary ? "there is no summary" : "rows are missing at the end of standard output";
+  return withSummary ? "the summary was not written" : "rows are missing at the end of standard output";
 }
 
 function openTarget(target: string, pool: Pool): PartialFile {

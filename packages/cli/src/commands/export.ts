@@ -1,4 +1,4 @@
-// export.ts: `inkling export FORM --out PATH`: the release in use, in forms that other programs read.
+// export.ts: `inkling export FORM --out PATH`: writes the release in use in formats that other programs read.
 
 import {
   type ExportFormat,
@@ -17,7 +17,7 @@ import { type Command, Option } from "commander";
 import { openAnswerData } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { CliError, EXIT, explainTargetError } from "../terminal/errors.ts";
-import { LiveLine } from "../terminal/progress.ts";
+import { LiveLine, PLAIN_EVERY_MS } from "../terminal/progress.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { formatBytes, printAttributions, standardOutput, warn } from "../terminal/terminal.ts";
 
@@ -26,7 +26,7 @@ const SETTINGS = ["dataDir"] as const;
 export function addExport(program: Command, context: Context): void {
   const exports = program
     .command("export")
-    .description("write the release in use, with overrides, in a format for other programs");
+    .description("export the release in use, with overrides, in a format for other programs");
   for (const format of FORMATS) addForm(exports, format, context);
 }
 
@@ -38,17 +38,19 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
     .option(
       isFolder ? "--out <folder>" : "--out <file>",
       isFolder
-        ? "folder to write to (required); files of the same names are replaced"
+        ? "folder to write to (required); files with the same names are replaced"
         : "file to write (required); - is standard output",
     );
   if (!isFolder && lookups.length > 1) {
     command.addOption(
-      new Option("--lookup <lookup>", `whose answers (default: ${lookups[0]})`).choices([...lookups]),
+      new Option("--lookup <lookup>", `lookup whose answers to export (default: ${lookups[0]})`).choices([
+        ...lookups,
+      ]),
     );
   }
   if (databaseTypes !== undefined) {
     const what =
-      "name of the type in the file, for readers that open only types they know; it decides the lookup";
+      "database type in the file, for readers that accept only certain types; it selects the lookup";
     command.addOption(new Option("--database-type <type>", what).choices(Object.keys(databaseTypes)));
   }
   command.addHelpText("after", `\nExample:\n  inkling export ${name} --out ${exampleOf(format)}`);
@@ -66,8 +68,8 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
 
 function otherLookup(databaseType: string, lookup: Table): CliError {
   return new CliError(
-    `--database-type ${databaseType} holds ${lookup}`,
-    `leave out --lookup, or --lookup ${lookup}`,
+    `--database-type ${databaseType} is only for the lookup ${lookup}`,
+    `leave out --lookup, or use --lookup ${lookup}`,
     EXIT.usage,
   );
 }
@@ -101,7 +103,7 @@ async function requestFor(
   const { release, overrides, missing, warnings } = await openAnswerData(
     settings,
     lookups,
-    lookups.length > 0, // networks have none
+    lookups.length > 0, // lookups do not apply to networks
   );
   for (const text of warnings) warn(terminal, text);
   return {
@@ -116,7 +118,7 @@ async function requestFor(
 
 async function toStandardOutput(format: ExportFormat, request: Request, signal: AbortSignal): Promise<void> {
   if (format.isFolder)
-    throw new CliError(`${format.name} has several files`, "name a folder: --out FOLDER", EXIT.usage);
+    throw new CliError(`${format.name} writes several files`, "name a folder: --out FOLDER", EXIT.usage);
   const write = standardOutput();
   const stopped = () => new Interrupted("the end is missing on standard output");
   try {
@@ -137,11 +139,17 @@ async function toFiles(
   const { terminal, stopper } = context;
   const started = performance.now();
   const progress = new LiveLine(terminal);
+  let mentioned = started;
   const written = await writeExport(format, request, target, {
     signal: stopper.signal,
     onProgress: (bytes) => {
-      const seconds = ((performance.now() - started) / 1000).toFixed(1);
-      progress.show(`  ${format.name} ${terminal.style.dim(`${formatBytes(bytes)} ${seconds} s`)}`);
+      const now = performance.now();
+      const seconds = ((now - started) / 1000).toFixed(1);
+      const line = `  ${format.name} ${terminal.style.dim(`${formatBytes(bytes)} ${seconds} s`)}`;
+      progress.show(line);
+      if (terminal.live || now - mentioned < PLAIN_EVERY_MS) return;
+      mentioned = now;
+      terminal.err(`${line}\n`);
     },
   })
     .catch((error) => {

@@ -1,4 +1,5 @@
-// `inkling feeds`, `data rollback` and `data unpin` as an operator meets them: in this process, on folders of their own.
+// `inkling feeds`, `data rollback` and `data unpin` as an operator uses them: in this process, each test with
+// its own folder.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -37,7 +38,7 @@ const folder = () => {
 interface RunOptions {
   readonly signal?: AbortSignal;
   readonly env?: Record<string, string>;
-  /** What the operator types; without, there is no terminal. */
+  /** What the operator types. If undefined, there is no terminal. */
   readonly typed?: string;
 }
 
@@ -98,13 +99,13 @@ describe("enable", () => {
       undefined,
     ],
     ["agreed at the terminal", "greensnow", { typed: "y" }, 0, /states no licence/, ["greensnow"]],
-    ["not agreed", "greensnow", { typed: "" }, 1, /inkling: greensnow stays off\n/, undefined],
+    ["not agreed", "greensnow", { typed: "" }, 1, /inkling: greensnow remains off\n/, undefined],
     [
       "without the account that it asks for",
       "geolite2-city",
       {},
       1,
-      /^inkling: geolite2-city needs INKLING_MAXMIND_ACCOUNT_ID and INKLING_MAXMIND_LICENSE_KEY\nhint: set what its publisher gave you/,
+      /^inkling: geolite2-city needs INKLING_MAXMIND_ACCOUNT_ID and INKLING_MAXMIND_LICENSE_KEY\nhint: set the credentials from its publisher/,
       undefined,
     ],
     [
@@ -112,7 +113,7 @@ describe("enable", () => {
       "geolite2-city",
       { env: MAXMIND },
       0,
-      /to be shown with its data: .*GeoLite Data/,
+      /show this with its data: .*GeoLite Data/,
       ["geolite2-city"],
     ],
     [
@@ -120,7 +121,7 @@ describe("enable", () => {
       "geolite2-city",
       { env: { INKLING_MIRROR: temp } },
       0,
-      /GeoLite/,
+      /^warning: INKLING_MAXMIND_ACCOUNT_ID and INKLING_MAXMIND_LICENSE_KEY are not set: builds can read geolite2-city only from the mirror\n.*GeoLite/,
       ["geolite2-city"],
     ],
     [
@@ -147,12 +148,12 @@ describe("enable", () => {
     expect(ran.code).toBe(code);
     expect(choiceIn(dataDir)?.enabled).toEqual(enabled);
     expect(ran.out + ran.err).not.toContain("abcdef_secret");
-    if (options.typed !== undefined) expect(ran.questions).toEqual(["Do you use it on these terms? [y/N] "]);
+    if (options.typed !== undefined) expect(ran.questions).toEqual(["Do you agree to these terms? [y/N] "]);
   });
 
   test("on and off again, each reported once", async () => {
     const dataDir = folder();
-    expect((await inkling(dataDir, "feeds enable ipsum-3")).out).toBe("ipsum-3 is on already.");
+    expect((await inkling(dataDir, "feeds enable ipsum-3")).out).toBe("ipsum-3 is already on.");
     expect((await inkling(dataDir, "feeds disable ipsum-3")).out).toStartWith("ipsum-3 is off. ");
     expect((await inkling(dataDir, "feeds disable ipsum-3 --json")).out).toContain('"changed": false');
     expect(choiceIn(dataDir)).toEqual({ enabled: [], disabled: ["ipsum-3"] });
@@ -164,7 +165,7 @@ describe("enable", () => {
     const dataDir = folder();
     writeFileSync(join(dataDir, "feeds.json"), "{");
     const { err, code } = await inkling(dataDir, "feeds disable ipsum-3");
-    expect(err).toMatch(/^inkling: .*feeds\.json is not JSON\nhint: correct it/);
+    expect(err).toMatch(/^inkling: .*feeds\.json is not JSON\nhint: fix the file/);
     expect(code).toBe(1);
     expect(readFileSync(join(dataDir, "feeds.json"), "utf8")).toBe("{");
   });
@@ -199,9 +200,17 @@ describe("list", () => {
 describe("a feed that waits for the operator", () => {
   const why = "has 90 % of other entries";
   const rows: [name: string, error: string | undefined, remark: string][] = [
-    ["for a copy of this round: the reason once", `publisher: ${why}`, `waits for you: publisher: ${why}`],
-    ["and no response since", "publisher: answered 500", `waits for you: ${why}; publisher: answered 500`],
-    ["and nothing is wrong since", undefined, `waits for you: ${why}`],
+    [
+      "for a copy of this round: the reason once",
+      `publisher: ${why}`,
+      `needs your approval: publisher: ${why}`,
+    ],
+    [
+      "and no response since",
+      "publisher: answered 500",
+      `needs your approval: ${why}; publisher: answered 500`,
+    ],
+    ["and nothing is wrong since", undefined, `needs your approval: ${why}`],
   ];
   test.each(rows)("%s", async (_name, error, remark) => {
     const dataDir = folder();
@@ -265,7 +274,10 @@ describe("tables in a terminal", () => {
   );
 });
 
-/** The table with the sizes of samples, and without the seeds of geolocation: they are 15 million networks. */
+/**
+ * The feed table with entry limits that fit the samples, and without the seeds of geolocation, which have 15
+ * million networks.
+ */
 const TABLE: readonly Feed[] = FEEDS.filter(({ optIn }) => optIn === undefined).map(
   ({ seed: _, ...feed }) => ({
     ...feed,
@@ -276,12 +288,15 @@ const TABLE: readonly Feed[] = FEEDS.filter(({ optIn }) => optIn === undefined).
 function sampleMirror(): string {
   const mirror = folder();
   cpSync(FIXTURES, mirror, { recursive: true });
-  // Both forms of one feed are among the samples: one stays, once the first and once the second.
+  // The samples include two formats of one feed. Only one is kept, sometimes the first and sometimes the second.
   for (const name of ["fakefilter.txt", "disposable-domains-mx.json"]) rmSync(join(mirror, name));
   return mirror;
 }
 
-/** Builds with the little table. @param second of a day, so that releases have names of their own */
+/**
+ * Builds with the small table.
+ * @param second the second of the day, so that each release has its own name
+ */
 const buildFrom = (dataDir: string, mirror: string | undefined, second: number) =>
   build(
     {
@@ -381,7 +396,7 @@ describe("export-mirror", () => {
     writeFileSync(join(temp, "a-file"), "");
     const { err, code } = await inkling(folder(), `feeds export-mirror ${join(temp, "a-file")}`);
     expect(err).toMatch(
-      /^inkling: the folder .*a-file is not a folder\nhint: name a folder that this user can write/,
+      /^inkling: the folder .*a-file is not a folder\nhint: choose a folder that this user can write/,
     );
     expect(err).not.toContain("--data-dir");
     expect(code).toBe(1);
@@ -399,7 +414,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
 
   const back = await inkling(dataDir, "data rollback");
   expect(back.out).toBe(
-    `Release ${first} is in use again (it was ${second}), and stays so until \`npx @inkling/cli data unpin\`. A running server follows within seconds.`,
+    `Release ${first} is in use again (before: ${second}), and remains in use until you run \`npx @inkling/cli data unpin\`. A running server switches within seconds.`,
   );
   writeFileSync(join(mirror, "ipsum-3.txt"), "81.2.69.3\n");
   const third = await buildFrom(dataDir, mirror, 2);
@@ -408,7 +423,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
 
   const status = await inkling(dataDir, "data status");
   expect(status.out).toContain(
-    `${first} is pinned: newer releases wait until \`npx @inkling/cli data unpin\`.`,
+    `${first} is pinned: newer releases are not used until you run \`npx @inkling/cli data unpin\`.`,
   );
   expect(status.out).toContain(`${first} (current, pinned)`);
   expect(JSON.parse((await inkling(dataDir, "data status --json")).out)).toMatchObject({
@@ -420,22 +435,24 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
   const chosen = await inkling(dataDir, `data rollback ${second} --json`);
   expect(JSON.parse(chosen.out)).toEqual({ from: first, to: second, pinned: true });
   expect([current(), readFileSync(join(dataDir, "pinned"), "utf8").trim()]).toEqual([second, second]);
-  const stays = await inkling(dataDir, `data rollback ${second}`);
-  expect(stays.out).toBe(`Release ${second} is in use, and stays so until \`npx @inkling/cli data unpin\`.`);
+  const stays = await inkling(dataDir, `data rollback ${second.split("-")[1]}`);
+  expect(stays.out).toBe(
+    `Release ${second} is in use, and remains in use until you run \`npx @inkling/cli data unpin\`.`,
+  );
   const none = await inkling(dataDir, "data rollback 20200101T000000000Z-0123456789ab");
   expect(none.err).toMatch(
-    /^inkling: there is no release 20200101T000000000Z-0123456789ab in .*\nhint: kept are .*$/m,
+    /^inkling: there is no release 20200101T000000000Z-0123456789ab in .*\nhint: the kept releases are .*$/m,
   );
   expect([none.code, current()]).toEqual([1, second]);
   const stopped = await inkling(dataDir, `data rollback ${first}`, { signal: AbortSignal.abort() });
   expect([stopped.err, stopped.code, current()]).toEqual([
-    `inkling: stopped: ${second} stays in use\n`,
+    `inkling: stopped: ${second} remains in use\n`,
     130,
     second,
   ]);
 
   expect((await inkling(dataDir, "data unpin")).out).toBe(
-    `Release ${third.name} is in use (it was ${second}).`,
+    `Release ${third.name} is in use (before: ${second}).`,
   );
   expect([current(), existsSync(join(dataDir, "pinned"))]).toEqual([third.name, false]);
   expect(readdirSync(dataDir).filter((name) => name.startsWith("."))).toEqual([]);
@@ -479,7 +496,7 @@ test("whom licences prompt to be named stands below each answer for people, and 
   expect((await inkling(dataDir, "lookup email a@drop.example --json")).err).toBe("");
   const refused = await inkling(dataDir, "lookup reputation 10.0.0.1 --json");
   expect(JSON.parse(refused.out)).toMatchObject({ status: 400, code: "IP_ADDRESS_RESERVED" });
-  expect([refused.err, refused.code]).toEqual(["", 2]);
+  expect([refused.err, refused.code]).toEqual(["", 1]);
   const wrong = await inkling(dataDir, "lookup reputation 10.0.0.1.2 --json");
-  expect([JSON.parse(wrong.out).code, wrong.code]).toEqual(["IP_ADDRESS_INVALID", 2]);
+  expect([JSON.parse(wrong.out).code, wrong.code]).toEqual(["IP_ADDRESS_INVALID", 1]);
 });

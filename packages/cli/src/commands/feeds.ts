@@ -1,7 +1,7 @@
-// feeds.ts: `inkling feeds list | enable | disable | export-mirror`: which feeds are used, on which terms; own-feeds.ts has
-// those of the operator's own.
+// feeds.ts: `inkling feeds list | enable | disable | export-mirror`: which feeds are used, and on which
+// terms. own-feeds.ts handles the operator's feeds.
 //
-// The choice stands in <dataDir>/feeds.json; builds read it, so a running server follows with its next one.
+// The choice is stored in <dataDir>/feeds.json. Builds read it, so a running server applies it with its next build.
 
 import { resolve } from "node:path";
 import type { Feed } from "@inkling/compiler/feed";
@@ -18,7 +18,7 @@ import { allFeeds, choiceOf, credentialsOf, feedOf } from "../runtime/feeds.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 import { feedAge, stateWord } from "../terminal/release-tables.ts";
-import { type ErrorOutput, formatBytes, roomyTable, table } from "../terminal/terminal.ts";
+import { type ErrorOutput, formatBytes, roomyTable, table, warn } from "../terminal/terminal.ts";
 import { addOwnFeeds, NEXT_ROUND } from "./own-feeds.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
@@ -37,9 +37,9 @@ export function addFeeds(program: Command, context: Context): void {
 interface FeedLine {
   readonly feed: Feed;
   readonly on: boolean;
-  /** In the release in use; absent before a build has read it. */
+  /** From the release in use; undefined if no build has read the feed yet. */
   readonly report: FeedReport | undefined;
-  /** Credentials that its publisher requires, and which of them are not set. */
+  /** The credentials that the feed's publisher requires, and which of them are not set. */
   readonly needs: readonly string[];
   readonly lacking: readonly string[];
 }
@@ -48,7 +48,8 @@ function linesOf(settings: Settings): FeedLine[] {
   const choice = choiceOf(settings.dataDir);
   const current = openCurrent(settings.dataDir);
   const { dataDir } = settings;
-  // Without a release the first one may wait for the operator, who looks here for the lists at fault.
+  // The first release may wait for the operator's approval. In that case, the operator looks here for the lists at
+  // fault.
   const reports = current === undefined ? (readFeedsReport(dataDir)?.feeds ?? []) : feedsOf(dataDir, current);
   const credentials = credentialsOf(settings);
   return allFeeds(settings).map((feed) => {
@@ -102,11 +103,11 @@ function row({ feed, report, lacking }: FeedLine, now: number): string[] {
   return [feed.id, feed.sets, state, feedAge(report, new Date(now)), feed.licence, remarks.join("; ")];
 }
 
-/** What is wrong with a copy; the reason for a pending one may be part of its error already. */
+/** What is wrong with a copy. The error of a pending copy may already contain the reason. */
 function troubles({ pending, error }: FeedReport): string[] {
   if (pending === undefined) return error === undefined ? [] : [error];
-  if (error?.includes(pending.why)) return [`waits for you: ${error}`];
-  return [`waits for you: ${pending.why}`, ...(error === undefined ? [] : [error])];
+  if (error?.includes(pending.why)) return [`needs your approval: ${error}`];
+  return [`needs your approval: ${pending.why}`, ...(error === undefined ? [] : [error])];
 }
 
 function lineJson({ feed, on, report, needs, lacking }: FeedLine) {
@@ -134,13 +135,13 @@ function addEnable(feeds: Command, context: Context): void {
   const command = feeds
     .command("enable <feed>")
     .description("enable a feed after showing its licence and terms")
-    .option("--yes", "you have read the terms and agree: no question")
+    .option("--yes", "agree to the terms without a prompt")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Feeds without a clear licence, and those for non-commercial use alone, need your agreement.
-Credentials are settings, never flags: docs/configuration.md.
+Feeds without a clear licence, and feeds for non-commercial use only, need your agreement.
+Credentials are settings, not flags: see docs/configuration.md.
 
 Examples:
   inkling feeds enable geolite2-city
@@ -148,8 +149,8 @@ Examples:
     );
   addAction(command, context, ENABLE_SETTINGS, async ({ settings, flags }, id: string) => {
     const feed = feedOf(settings, id);
-    const line = linesOf(settings).find((one) => one.feed.id === id)!; // a line for each feed of the table
-    requireCredentials(line, settings);
+    const line = linesOf(settings).find((one) => one.feed.id === id)!; // every feed in the table has a line
+    checkCredentials(line, settings, context.terminal);
     if (!line.on) {
       for (const text of termsOf(feed)) context.terminal.err(`${text}\n`);
       await agree(feed, context, flags.yes === true);
@@ -157,17 +158,26 @@ Examples:
     }
     return {
       json: { id: feed.id, on: true, changed: !line.on },
-      text: line.on ? `${feed.id} is on already.` : `${feed.id} is on. ${NEXT_ROUND}`,
+      text: line.on ? `${feed.id} is already on.` : `${feed.id} is on. ${NEXT_ROUND}`,
     };
   });
 }
 
-/** @throws CliError when a setting that the publisher requires is missing, and no mirror has the file instead */
-function requireCredentials({ feed, lacking }: FeedLine, { mirror }: Settings): void {
-  if (lacking.length === 0 || mirror !== undefined) return;
+/**
+ * With a mirror, the credentials may be unnecessary, because the mirror may have the file.
+ * @throws CliError if there is no mirror and a setting that the publisher requires is missing
+ */
+function checkCredentials({ feed, lacking }: FeedLine, { mirror }: Settings, terminal: ErrorOutput): void {
+  if (lacking.length === 0) return;
+  const names = lacking.map(variableName).join(" and ");
+  if (mirror !== undefined) {
+    const count = lacking.length === 1 ? "is" : "are";
+    warn(terminal, `${names} ${count} not set: builds can read ${feed.id} only from the mirror`);
+    return;
+  }
   throw new CliError(
-    `${feed.id} needs ${lacking.map(variableName).join(" and ")}`,
-    `set what its publisher gave you (${feed.homepage}), or put the file into a mirror: docs/configuration.md`,
+    `${feed.id} needs ${names}`,
+    `set the credentials from its publisher (${feed.homepage}), or put the file into a mirror: docs/configuration.md`,
   );
 }
 
@@ -176,18 +186,18 @@ function termsOf({ title, licence, attribution, optIn }: Feed): string[] {
     title,
     `  licence: ${licence}`,
     ...(optIn === undefined ? [] : [`  terms: ${optIn.terms}`]),
-    ...(attribution === undefined ? [] : [`  to be shown with its data: ${attribution}`]),
+    ...(attribution === undefined ? [] : [`  show this with its data: ${attribution}`]),
   ];
 }
 
-/** @throws CliError when the operator has to agree, and does not */
+/** @throws CliError if the operator must agree to the terms and has not done so */
 async function agree(feed: Feed, { terminal }: Context, yes: boolean): Promise<void> {
   if (yes || !asksForAgreement(feed)) return;
   const { id } = feed;
   const again = `\`npx @inkling/cli feeds enable ${id} --yes\` agrees to its terms`;
   if (terminal.prompt === undefined) throw new CliError(`${id} needs your agreement`, again);
-  const answer = await terminal.prompt("Do you use it on these terms? [y/N] ");
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`${id} stays off`, again);
+  const answer = await terminal.prompt("Do you agree to these terms? [y/N] ");
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`${id} remains off`, again);
 }
 
 function addDisable(feeds: Command, context: Context): void {
@@ -202,7 +212,7 @@ function addDisable(feeds: Command, context: Context): void {
     if (changed) await save(settings, context.terminal, feed, false);
     return {
       json: { id: feed.id, on: false, changed },
-      text: changed ? `${feed.id} is off. ${NEXT_ROUND}` : `${feed.id} is off already.`,
+      text: changed ? `${feed.id} is off. ${NEXT_ROUND}` : `${feed.id} is already off.`,
     };
   });
 }
@@ -210,13 +220,13 @@ function addDisable(feeds: Command, context: Context): void {
 function addExportMirror(feeds: Command, context: Context): void {
   const command = feeds
     .command("export-mirror <folder>")
-    .description("write the last good copy of every enabled feed to a folder, for machines without internet")
+    .description("copy the last good copy of every enabled feed to a folder, for machines without internet")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-The folder works as INKLING_MIRROR: one file per feed, as old as the copy is. What comes with Inkling is left out.
-Licences apply there, too: some do not allow redistribution.
+Use the folder as INKLING_MIRROR. It has one file per feed, with the copy's timestamp. Feeds that come with Inkling are
+left out. The feeds' licences also apply on the other machine: some do not allow redistribution.
 
 Examples:
   inkling feeds export-mirror /media/usb/feeds
@@ -225,14 +235,14 @@ Examples:
   addAction(command, context, READ_SETTINGS, async ({ settings }, folder: string) => {
     const chosen = linesOf(settings).flatMap(({ feed, on }) => (on ? [feed] : []));
     const path = resolve(context.cwd, folder);
-    // Loaded here alone: it imports network and archive code, which no other command needs.
+    // Imported only here, because it loads network and archive code that no other command needs.
     const { exportMirror } = await import("@inkling/compiler/export-mirror");
     const result = await exportMirror(chosen, settings.dataDir, path, new Date()).catch((error) => {
       const explained = explainFileError(error, `the folder ${path}`);
       if (!(explained instanceof CliError)) throw explained;
       throw new CliError(
         explained.message,
-        "name a folder that this user can write to, with room for all feeds",
+        "choose a folder that this user can write to, with room for all feeds",
       );
     });
     const { exported, leftOut } = result;

@@ -1,4 +1,5 @@
-// grep.ts: `inkling grep [FILE]`: the IP addresses and email addresses in any text, each once, with their answers.
+// grep.ts: `inkling grep [FILE]`: finds the IP addresses and email addresses in any text, and prints each of them once
+// with its answers.
 
 import { valuesIn } from "@inkling/bulk/values";
 import type { Command } from "commander";
@@ -6,21 +7,21 @@ import { addAction, type Context } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
 import { ATTRIBUTION, answerValues } from "./values.ts";
 
-/** Beyond so many values some may be printed again: they are not all kept. */
+/** Maximum number of values that the command remembers. Beyond that, it may print a value again. */
 const MAX_KEPT = 1_000_000;
 
 export function addGrep(program: Command, context: Context): void {
   const command = program
     .command("grep [file]")
-    .description("look up the IP addresses and email addresses in a text; without a file, in standard input")
-    .option("--field <names>", "print only these members of the answers, or value, with tabs between them")
-    .option("--json", "a JSON object a line")
+    .description("look up the IP addresses and email addresses in a text file or standard input")
+    .option("--field <names>", "print only these members of the answers, or value, separated by tabs")
+    .option("--json", "print one JSON object per line")
     .option(...ATTRIBUTION)
     .addHelpText(
       "after",
       `
-Each value is printed once, where it is found first. Public addresses alone count; a version such as Chrome/120.0.0.0
-does not. For logs \`inkling enrich\` reads the client's field.
+The command prints each value once, at its first occurrence. It looks up only public addresses, and ignores versions such
+as Chrome/120.0.0.0. For logs, use \`inkling enrich\`, which reads the client field.
 
 Examples:
   inkling grep mail.eml

@@ -3,7 +3,10 @@ import { runHere } from "../program.testing.ts";
 
 const cwd = import.meta.dir;
 
-/** What a server that answers so is said to be. @param hostname that it listens on */
+/**
+ * Runs the command against a server that gives this answer.
+ * @param hostname the server's listening address
+ */
 async function healthOf(status: number, answer: object, hostname = "127.0.0.1") {
   using server = Bun.serve({ hostname, port: 0, fetch: () => Response.json(answer, { status }) });
   return await runHere(["health", "--host", hostname, "--port", String(server.port)], { cwd });
@@ -17,14 +20,21 @@ test("not ready: its reasons", async () => {
   const { out, err, code } = await healthOf(503, { status: "not ready", reasons: ["no release"] });
   expect([out, code]).toEqual(["", 1]);
   expect(err).toBe(
-    "inkling: the server is not ready: no release\nhint: `npx @inkling/cli doctor` names what to do\n",
+    "inkling: the server is not ready: no release\nhint: `npx @inkling/cli doctor` shows what to do\n",
   );
 });
 
 test("something else answers there", async () => {
   expect(await healthOf(404, { code: "x" })).toMatchObject({
-    err: expect.stringContaining("answers with 404"),
+    err: expect.stringContaining("returned status 404"),
     code: 1,
+  });
+});
+
+test("the admin listener has no readiness: the message names the setting that counts", async () => {
+  expect(await runHere(["health", "--admin-port", "9001"], { cwd })).toMatchObject({
+    err: expect.stringMatching(/--port or INKLING_PORT\n$/),
+    code: 2,
   });
 });
 

@@ -1,27 +1,36 @@
-// health.ts: `inkling health`: is the server of this machine ready? For health checks that have no HTTP client.
+// health.ts: `inkling health`: is this machine's server ready? For health checks that have no HTTP client.
 
 import { get } from "node:http";
 import { text } from "node:stream/consumers";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { localUrl } from "../config/settings.ts";
 import { addAction, type Context } from "../runtime/command.ts";
-import { CliError } from "../terminal/errors.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
 
 const WAIT_MS = 4_000;
 
-const OTHER = "INKLING_HOST and INKLING_PORT must be the server's; its log says why it does not run";
+const OTHER =
+  "INKLING_HOST and INKLING_PORT must match the server's settings; the server's log shows why it is not running";
 
 export function addHealth(program: Command, context: Context): void {
   const command = program
     .command("health")
     .description("check whether the server on this machine is ready, for container health checks")
+    .addOption(new Option("--admin-port <port>").hideHelp())
     .addHelpText("after", "\nExit codes: 0 ready, 1 not ready or no answer.\n\nExamples:\n  inkling health");
-  addAction(command, context, ["host", "port"], async ({ settings }) => {
+  addAction(command, context, ["host", "port"], async ({ settings, flags }) => {
+    if (flags.adminPort !== undefined) {
+      throw new CliError(
+        "`health` checks the API, because the admin listener has no /readyz",
+        "leave out --admin-port, and name the API with --port or INKLING_PORT",
+        EXIT.usage,
+      );
+    }
     const url = `${localUrl(settings.host, settings.port)}/readyz`;
     const { status, body } = await request(url);
-    const doctor = "`npx @inkling/cli doctor` names what to do";
+    const doctor = "`npx @inkling/cli doctor` shows what to do";
     if (status === 503) throw new CliError(`the server is not ready: ${reasonsIn(body)}`, doctor);
-    if (status !== 200) throw new CliError(`what listens at ${url} answers with ${status}`, OTHER);
+    if (status !== 200) throw new CliError(`${url} returned status ${status}, not 200 or 503`, OTHER);
     context.terminal.out("ready");
   });
 }
@@ -34,7 +43,7 @@ function reasonsIn(body: string): string {
   }
 }
 
-/** Not by `fetch`, which would ask a proxy of HTTP_PROXY. */
+/** This does not use `fetch`, which would send the request to the proxy in HTTP_PROXY. */
 function request(url: string): Promise<{ status: number | undefined; body: string }> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>

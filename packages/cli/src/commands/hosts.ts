@@ -1,4 +1,5 @@
-// hosts.ts: `inkling hosts`: the hosts that share a PostgreSQL: release, load, readiness, last contact.
+// hosts.ts: `inkling hosts`: the hosts that share a PostgreSQL database, with their release, load, readiness and last
+// contact.
 
 import { hostJson, type ListedHost, listHosts } from "@inkling/server";
 import { isSharedDatabase } from "@inkling/server/store";
@@ -11,13 +12,13 @@ import { formatAge, formatCount, table } from "../terminal/terminal.ts";
 export function addHosts(program: Command, context: Context): void {
   const command = program
     .command("hosts")
-    .description("list the hosts that share a PostgreSQL: release, load, readiness, last contact")
+    .description("list the hosts that share a PostgreSQL database: release, load, readiness, last contact")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-A host that was stopped in order leaves at once, one that is gone after ten minutes. LEASES are the keys of which a host
-holds a share; CLOCK is how far its clock is off the database's.
+A host that stops cleanly leaves the list immediately. A host that disappears leaves it after ten minutes.
+LEASES counts the keys for which a host holds a share. CLOCK is the host's clock minus the database's.
 
 Examples:
   INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling hosts
@@ -25,8 +26,9 @@ Examples:
     );
   addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
     if (!isSharedDatabase(settings.databaseUrl)) {
-      const hint = "a group of hosts shares a PostgreSQL: set INKLING_DATABASE_URL, see docs/cluster.md";
-      throw new CliError("the database is SQLite, which one host uses", hint);
+      const hint =
+        "a group of hosts needs a shared PostgreSQL database: set INKLING_DATABASE_URL, see docs/cluster.md";
+      throw new CliError("the database is SQLite, which only one host can use", hint);
     }
     const { label, hosts } = await withExistingStore(settings, async (store) => ({
       label: store.label,
@@ -34,7 +36,7 @@ Examples:
     }));
     if (hosts.length === 0 && !flags.json) {
       return context.terminal.err(
-        `No host uses ${label} now: \`npx @inkling/cli serve\` with this database makes one.\n`,
+        `No host uses ${label} now: start one with \`npx @inkling/cli serve\` and this database.\n`,
       );
     }
     return { json: hosts.map(hostJson), text: () => hostsText(hosts) };

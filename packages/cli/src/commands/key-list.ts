@@ -32,7 +32,7 @@ export function addKeyList(keys: Command, context: Context): void {
     });
     if (copied.size > 0) warn(context.terminal, ONLY_IN_COPIES);
     if (all.length === 0 && !flags.json) {
-      return context.terminal.err("There are no keys yet; `npx @inkling/cli keys create` makes one.\n");
+      return context.terminal.err("There are no keys yet; `npx @inkling/cli keys create` creates one.\n");
     }
     const rows = all.map((entry) => listRow(entry, now));
     return {
@@ -64,7 +64,7 @@ const LIST_HEAD = [
 interface KeyUsage {
   readonly key: Key;
   readonly today: Readonly<Record<Scope, number>>;
-  /** UTC, as "2026-06-01". */
+  /** The UTC day, such as "2026-06-01". */
   readonly lastDay: string | undefined;
 }
 
@@ -91,7 +91,7 @@ function rateOf({ rate }: Key): string {
   return rate === 0 ? "none" : `${formatCount(rate)}/s`;
 }
 
-/** All keys, each with its lookups of this UTC day. */
+/** Lists all keys, each with the number of its lookups today (UTC). */
 async function keysWithUsage(store: Store, copied: readonly Key[], now: number): Promise<KeyUsage[]> {
   const [keys, usage, lastDays] = await Promise.all([
     store.listKeys(),

@@ -17,11 +17,12 @@ import { addAction, type Context, type Flags, type Result } from "../runtime/com
 import { revokeKey } from "../runtime/keys.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
+import { formatCount } from "../terminal/terminal.ts";
 import { addKeyList } from "./key-list.ts";
 
 const SETTINGS = ["dataDir"] as const;
-const SHOWN_ONCE = "It is shown this once: only its hash is kept.";
-const IN_FORCE = "A running server accepts it within a second.";
+const SHOWN_ONCE = "It is shown only once: Inkling keeps only its hash.";
+const IN_FORCE = "A running server accepts it within a second, and returns 401 until then.";
 
 export function addKeys(program: Command, context: Context): void {
   const keys = program.command("keys").description("create, list, update, trace, rotate and revoke API keys");
@@ -44,9 +45,9 @@ function addCreate(keys: Command, context: Context): void {
     .option("--scopes <list>", `what it may do: ${SCOPES.join(", ")} (default: all)`, collect)
     .option("--networks <list>", "networks that its callers must come from (default: any)", collect)
     .option("--rate <number>", "lookups per second; 0 = no limit (default: the server's)")
-    .option("--burst <number>", "lookups at once (default: twice the rate, or the server's)")
+    .option("--burst <number>", "burst size in lookups (default: twice the rate, or the server's)")
     .option("--quota <number>", "lookups per UTC day (default: no limit)")
-    .option("--expires <time>", "when it ends: 90d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
+    .option("--expires <time>", "when it expires: 90d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -67,7 +68,7 @@ Examples:
 
 function parseKey(flags: Flags) {
   const now = Date.now();
-  return checkedInput("no key can be made like that:", "keys create", () =>
+  return checkedInput("Cannot create this key:", "keys create", flags, () =>
     parseNewKey(
       {
         name: flags.name,
@@ -85,19 +86,31 @@ function parseKey(flags: Flags) {
 }
 
 /**
- * What `parse` returns.
+ * Returns the result of `parse`, and explains its errors in terms of flags.
+ * @param flags the flags as they were given
  * @param argument the member that is an argument of the command; all others are flags
  * @throws CliError with every problem, by flag
  */
-export function checkedInput<T>(title: string, command: string, parse: () => T, argument?: string): T {
+export function checkedInput<T>(
+  title: string,
+  command: string,
+  flags: Flags,
+  parse: () => T,
+  argument?: string,
+): T {
   try {
     return parse();
   } catch (error) {
     if (!(error instanceof KeyInputError)) throw error;
     const problems = error.problems.map((problem) => {
-      if (argument !== undefined && problem.startsWith(`${argument}:`)) return `  ${problem}`;
-      const named = problem.replace(/^expires_at/, "expires").replace(/^traced_until/, "for");
-      return `  --${named.replace("must be a time such as", "must be 90d or the like, a time such as")}`;
+      const plain = problem
+        .replaceAll("`", "")
+        .replace("must be a time such as", "must be a duration such as 90d, or a time such as");
+      if (argument !== undefined && problem.startsWith(`${argument}:`)) return `  ${plain}`;
+      const named = plain.replace(/^expires_at/, "expires").replace(/^traced_until/, "for");
+      const given = /[`"]/.test(problem) ? undefined : flags[/^\w+/.exec(named)?.[0] ?? ""];
+      const shown = given === undefined ? "" : ` ${JSON.stringify(String(given).slice(0, 60))}`;
+      return `  --${named.replace(":", `${shown}:`)}`;
     });
     throw new CliError(
       [title, ...problems].join("\n"),
@@ -107,17 +120,20 @@ export function checkedInput<T>(title: string, command: string, parse: () => T, 
   }
 }
 
-/** A duration from now as a time; anything else is left to the schema. */
+/** Converts a duration from now to a time. Leaves any other text to the schema. */
 export function expiryOf(value: unknown, now: number): unknown {
   const duration = typeof value === "string" ? parseDuration(value) : undefined;
   return duration === undefined ? value : new Date(now + duration).toISOString();
 }
 
-/** Text that is no number remains text, so that the schema refuses it. */
+/** Leaves text that is not a number as text, so that the schema refuses it. */
 const numberOf = (value: unknown) =>
   typeof value === "string" && /^[0-9]+(\.[0-9]+)?$/.test(value) ? Number(value) : value;
 
-/** What can be changed, by flag: the member of the admin API, the word that removes the setting, what it is then. */
+/**
+ * The flags that change a key. For each flag: the member in the admin API, the word that removes the setting, and the
+ * value that is sent for this word.
+ */
 const CHANGES: Readonly<Record<string, readonly [member: string, word?: string, removed?: unknown]>> = {
   name: ["name"],
   scopes: ["scopes", "all", SCOPES],
@@ -136,14 +152,14 @@ function addUpdate(keys: Command, context: Context): void {
     .option("--scopes <list>", `what it may do: ${SCOPES.join(", ")}, or all`, collect)
     .option("--networks <list>", "networks that its callers must come from, or any", collect)
     .option("--rate <number>", "lookups per second; 0 = no limit; default = the server's")
-    .option("--burst <number>", "lookups at once; default = twice the rate, or the server's")
+    .option("--burst <number>", "burst size in lookups; default = twice the rate, or the server's")
     .option("--quota <number>", "lookups per UTC day, or none")
-    .option("--expires <time>", "when it ends: 90d, 2027-01-31 or 2027-01-31T12:00:00Z, or never")
+    .option("--expires <time>", "when it expires: 90d, 2027-01-31 or 2027-01-31T12:00:00Z, or never")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Settings that are not named stay as they are.
+Settings that you do not name do not change.
 
 Examples:
   inkling keys update key_3fK9mB2xQ7vR1tYz --rate 50 --burst 100
@@ -158,18 +174,25 @@ Examples:
       throw new CliError("nothing to update", `name at least one of ${all.join(", ")}`, EXIT.usage);
     }
     const body = Object.fromEntries(given.map((flag) => changeOf(flag, flags[flag], now)));
-    const change = checkedInput("the key cannot be changed like that:", "keys update", () =>
+    const change = checkedInput("Cannot change the key:", "keys update", flags, () =>
       parseKeyChange(body, now),
     );
     const key = await changed(settings, id, (store) => store.changeKey(id, change, cliActor()));
     return {
       json: keyJson(key, now),
-      text: `Updated ${describe(key)}. A running server applies it within a second.`,
+      text: `Updated ${describe(key)}. A running server applies it within a second.${burstNote(key, flags)}`,
     };
   });
 }
 
-/** A member of the admin API's body. */
+/** Says that the burst size does not change, if it is above the default of twice the new rate. */
+function burstNote({ rate, burst }: Key, flags: Flags): string {
+  if (flags.rate === undefined || flags.burst !== undefined) return "";
+  if (!rate || burst === undefined || burst <= 2 * rate) return "";
+  return `\nIts burst size is still ${formatCount(burst)}; \`--burst default\` makes it twice the rate.`;
+}
+
+/** A flag as a member of the admin API's request body. */
 function changeOf(flag: string, value: unknown, now: number): readonly [member: string, value: unknown] {
   const [member, word, removed] = CHANGES[flag]!;
   if (word !== undefined && String(value) === word) return [member, removed];
@@ -181,14 +204,14 @@ function addTrace(keys: Command, context: Context): void {
   const command = keys
     .command("trace <id>")
     .description("log the networks that use a key, to investigate a leak")
-    .option("--for <duration>", "how long, at most 7d: 30m, 24h (default: 24h)")
-    .option("--off", "end it now")
+    .option("--for <duration>", "how long, such as 30m or 24h, at most 7d (default: 24h)")
+    .option("--off", "stop tracing now")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Each worker logs a line "key-traced" for each network in each minute: the /24 of an IPv4 address, the /48 of an IPv6
-address, never the address. It ends by itself, and the audit trail says who asked for it.
+Once a minute, each worker logs a "key-traced" line for each network: the /24 of an IPv4 address or the /48 of an IPv6
+address, never the address itself. Tracing ends automatically, and the audit trail records who started it.
 
 Examples:
   inkling keys trace key_3fK9mB2xQ7vR1tYz
@@ -197,17 +220,17 @@ Examples:
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
     if (flags.off && flags.for !== undefined)
-      throw new CliError("--off and --for exclude each other", "give one of them", EXIT.usage);
+      throw new CliError("--off and --for cannot be combined", "use only one of them", EXIT.usage);
     const now = Date.now();
     const until = flags.off ? null : expiryOf(flags.for ?? "24h", now);
-    const change = checkedInput("the key cannot be traced like that:", "keys trace", () =>
+    const change = checkedInput("Cannot trace the key:", "keys trace", flags, () =>
       parseKeyChange({ traced_until: until }, now),
     );
     const key = await changed(settings, id, (store) => store.changeKey(id, change, cliActor()));
     const text =
       key.tracedUntil === undefined
-        ? `Not traced any more: ${describe(key)}.`
-        : `Traced until ${new Date(key.tracedUntil).toISOString()}: ${describe(key)}. Each server logs "key-traced" with the network, from within a second.`;
+        ? `No longer traced: ${describe(key)}.`
+        : `Traced until ${new Date(key.tracedUntil).toISOString()}: ${describe(key)}. Within a second, each server starts to log "key-traced" with the network.`;
     return { json: keyJson(key, now), text };
   });
 }
@@ -215,14 +238,18 @@ Examples:
 function addRevoke(keys: Command, context: Context): void {
   const command = keys
     .command("revoke <id>")
-    .description("revoke a key for good, within a second on every server")
+    .description("permanently revoke a key on every server within a second")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz");
   addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
     const { key, state, why } = await revokeKey(settings, id, cliActor(), (store) => noSuchKey(store, id));
     return {
-      json: { ...keyJson(key, Date.now()), stored: state === "stored", applied: state !== "noted" },
-      text: `${REVOKED[state](describe(key))}${why === undefined ? "" : ` Reason: ${why}.`}`,
+      json: {
+        ...keyJson(key, Date.now()),
+        stored: state === "stored" || state === "already",
+        applied: state !== "noted",
+      },
+      text: `${REVOKED[state](describe(key), key)}${why === undefined ? "" : ` Reason: ${why}.`}`,
       ...(state === "noted" && { exitCode: EXIT.error }),
     };
   });
@@ -230,15 +257,17 @@ function addRevoke(keys: Command, context: Context): void {
 
 const REVOKED = {
   stored: (key: string) => `Revoked ${key}; stored.`,
+  already: (key: string, { revokedAt = 0 }: Pick<Key, "revokedAt">) =>
+    `Already revoked at ${new Date(revokedAt).toISOString()}: ${key}.`,
   applied: (key: string) =>
-    `Revoked ${key} on the running server; not stored yet. The server stores it, and tells other hosts, once the database can be written. A restart keeps it.`,
+    `Revoked ${key} on the running server, but not in the database yet. When the database accepts writes again, the server stores the revocation and informs other hosts. It survives a restart.`,
   noted: (key: string) =>
-    `No running server of this data folder has taken the revocation of ${key}. It is noted there, and applies when one starts.`,
+    `The revocation of ${key} is in the data folder, but no server has confirmed it yet. A running server applies it within seconds, and a stopped server when it starts. To check, run \`npx @inkling/cli database status\`.`,
 } as const;
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** "24h" as milliseconds; undefined if it is no duration. */
+/** Converts a duration such as "24h" to milliseconds. Returns undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const parts = /^([0-9]{1,6})(s|m|h|d)$/.exec(text);
   return parts ? Number(parts[1]) * UNITS_MS[parts[2]!]! : undefined;
@@ -248,14 +277,14 @@ function addRotate(keys: Command, context: Context): void {
   const command = keys
     .command("rotate <id>")
     .description("give a key a new token; the old token remains valid for a while")
-    .option("--overlap <duration>", "how long the old text stays valid: 0s, 30m, 24h, 7d", "24h")
+    .option("--overlap <duration>", "how long the old token remains valid: 0s, 30m, 24h, 7d", "24h")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
 Examples:
   inkling keys rotate key_3fK9mB2xQ7vR1tYz
-  inkling keys rotate key_3fK9mB2xQ7vR1tYz --overlap 0s      it leaked: end the old text now`,
+  inkling keys rotate key_3fK9mB2xQ7vR1tYz --overlap 0s      the token leaked: it expires now`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
     const overlap = parseDuration(flags.overlap);
@@ -265,17 +294,17 @@ Examples:
     }
     const until = Date.now() + overlap;
     const issued = await changed(settings, id, (store) => store.rotateKey(id, until, cliActor()));
-    const end = `The old one ends ${overlap === 0 ? "now" : `at ${new Date(until).toISOString()}`}.`;
+    const end = `The old token expires ${overlap === 0 ? "now" : `at ${new Date(until).toISOString()}`}.`;
     return issuedResult(
       context,
       flags,
       issued,
-      `New text for ${describe(issued.key)}. ${SHOWN_ONCE} ${IN_FORCE} ${end}`,
+      `New token for ${describe(issued.key)}. ${SHOWN_ONCE} ${IN_FORCE} ${end}`,
     );
   });
 }
 
-/** The key alone goes to standard output, so that a shell can assign it. */
+/** Prints only the token to standard output, so that a shell can assign it. `--json` adds the key's members. */
 function issuedResult(
   { terminal }: Context,
   flags: Flags,
@@ -286,7 +315,10 @@ function issuedResult(
   return { json: { ...keyJson(key, Date.now()), token }, text: token };
 }
 
-/** What `change` returns. @throws CliError when there is no such key */
+/**
+ * Returns what `change` returns.
+ * @throws CliError if there is no such key
+ */
 function changed<T>(
   settings: Settings,
   id: string,
@@ -295,16 +327,16 @@ function changed<T>(
   return withExistingStore(settings, async (store) => (await change(store)) ?? (await noSuchKey(store, id)));
 }
 
-/** @throws CliError always: names are not unique; the message has the ids */
+/** @throws CliError always. If the id is the name of a key, the message lists the ids, because names are not unique. */
 async function noSuchKey(store: Store, id: string): Promise<never> {
   const named = (await store.listKeys()).filter(
     ({ name, revokedAt }) => name === id && revokedAt === undefined,
   );
   throw new CliError(
-    `there is no key ${id} that is in force`,
+    `there is no active key ${id}`,
     named.length > 0
-      ? `give its id: ${named.map((key) => `${key.id} is named ${id}`).join(", ")}`
-      : "`npx @inkling/cli keys list` shows the ids of all keys",
+      ? `use the id: ${named.map((key) => `${key.id} is named ${id}`).join(", ")}`
+      : "`npx @inkling/cli keys list` shows all key ids",
   );
 }
 

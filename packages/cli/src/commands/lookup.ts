@@ -1,16 +1,18 @@
-// lookup.ts: `inkling lookup VALUE…`, or geolocate | reputation | email VALUE: the API's answers without a server.
+// lookup.ts: `inkling lookup VALUE…`, or geolocate | reputation | email VALUE: the API's answers, without a server.
 
 import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
+import { notAValue } from "@inkling/server/value-texts";
 import type { Command } from "commander";
 import { answer, openAnswerData, Refused } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
 import { subjectOf } from "../runtime/subjects.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
 import { lookupText } from "../terminal/lookup-text.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { printSources, warn } from "../terminal/terminal.ts";
-import { ATTRIBUTION, answerValues, notAValue } from "./values.ts";
+import { ATTRIBUTION, answerValues } from "./values.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
@@ -39,24 +41,24 @@ const ROWS: Readonly<Record<Lookup, Row>> = {
 };
 
 const OVERRIDES_HELP = `
-Your overrides apply when the database can be read (INKLING_DATABASE_URL), otherwise those of the data folder's copy.
+Overrides come from the database (INKLING_DATABASE_URL) or, if it cannot be read, from the data folder's copy.
 `;
 
 export function addLookup(program: Command, context: Context): Command {
   const lookups = program
     .command("lookup")
-    .description("look up values without a server or a key; overrides apply")
+    .description("look up values without a server or key; overrides apply")
     .argument(
       "[values...]",
-      "IP addresses, networks, AS numbers, domains and email addresses; - reads them from standard input, one a line",
+      "IP addresses, networks, AS numbers, domains and email addresses; - reads them from standard input, one per line",
     )
     .option(
       "--field <names>",
-      "print only these members of the answers, or value, with tabs between them; also patterns: 'network_*'",
+      "print only these members of the answers, or value, separated by tabs; patterns such as 'network_*' work as well",
     )
     .option(
       "--json",
-      "a JSON object a line: the value, and the API's answer of each lookup; one value: with its evidence",
+      "print one JSON object per line: the value and the API's answer for each lookup; for one value, with evidence",
     )
     .option("--evidence", "also print the evidence: feed, claim, network or domain, and time")
     .option(...ATTRIBUTION)
@@ -75,19 +77,25 @@ Examples:
     );
   for (const lookup of LOOKUPS) addScope(lookups, lookup, context);
   addAction(lookups, context, SETTINGS, async ({ settings, flags }, values) => {
-    const given = (values ?? []) as unknown as readonly string[]; // commander: a list where "..." is declared
+    const given = (values ?? []) as unknown as readonly string[]; // commander passes a list if "..." is declared
     if (given.length === 0) lookups.help({ error: true });
-    const wrong = given.find((value) => value !== STDIN_OR_OUT && subjectOf(value) === undefined);
-    if (wrong !== undefined) throw notAValue(wrong, hintFor(wrong));
-    const isOne = given.length === 1 && given[0] !== STDIN_OR_OUT;
+    const [first = ""] = given;
+    const isOne = given.length === 1 && first !== STDIN_OR_OUT;
+    if (first !== STDIN_OR_OUT && subjectOf(first) === undefined) checkFirst(first, isOne);
     await answerValues(expanded(given, context), isOne, settings, flags, context);
   });
   return lookups;
 }
 
-function hintFor(value: string): string {
-  const near = nearest(value, LOOKUPS);
-  return `${near === undefined ? "" : `did you mean ${near}? `}\`npx @inkling/cli lookup --help\` shows what there is`;
+/**
+ * @throws CliError for a mistyped subcommand such as `lookup emial`, and for a single value that cannot be
+ * looked up
+ */
+function checkFirst(first: string, isOne: boolean): void {
+  const near = nearest(first, LOOKUPS);
+  const help = "`npx @inkling/cli lookup --help` lists the lookups";
+  if (near !== undefined) throw new CliError(notAValue(first), `did you mean ${near}? ${help}`, EXIT.usage);
+  if (isOne) throw new CliError(notAValue(first), help);
 }
 
 async function* expanded(values: readonly string[], { stopper }: Context): AsyncGenerator<string> {
@@ -117,8 +125,11 @@ Examples:
     );
   if (lookup !== "email")
     command
-      .option("--network", "with --json: whose network it is, as include=network of the API")
-      .option("--subject", "with --json: the address and its prefix, as include=subject of the API");
+      .option("--network", "with --json: also print the network's owner, like include=network in the API")
+      .option(
+        "--subject",
+        "with --json: also print the address and its prefix, like include=subject in the API",
+      );
   addAction(command, context, SETTINGS, async ({ settings, flags }, value: string) => {
     const { release, overrides, missing, warnings } = await openAnswerData(settings, [lookup], hasOverrides);
     const now = Date.now();
@@ -134,11 +145,11 @@ Examples:
   });
 }
 
-/** What the flags add to the answer, as `include` of the API. */
+/** The flags that add members to the answer, as the API's `include`. */
 const includeOf = (flags: Readonly<Record<string, unknown>>): number =>
   keysOf(INCLUDE).reduce((bits, name) => (flags[name] === true ? bits | INCLUDE[name] : bits), 0);
 
-/** The answer, or the API's problem document with its exit code. */
+/** Returns the answer, or the API's problem document with its exit code. */
 function orDocument(answerNow: () => string, { ending }: Context): string {
   try {
     return answerNow();

@@ -32,14 +32,14 @@ export function addExport(overrides: Command, context: Context): void {
 export function addImport(overrides: Command, context: Context): void {
   const command = overrides
     .command("import <file>")
-    .description("import all overrides of an exported file, or none")
+    .description("import all overrides from an exported file; on an error, import none")
     .option(...AUTHOR)
-    .option("--force", "also networks and domains that are too wide otherwise")
+    .option("--force", "accept networks and domains that are normally too wide")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Overrides that are in force already are left alone, so a file can be imported again. Nothing is removed.
+If an override is already active, the import updates its note and expiry. Nothing is removed.
 
 Examples:
   inkling override import overrides.json`,
@@ -69,7 +69,7 @@ function jsonOf(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const hint = "`npx @inkling/cli override export` writes such a file";
+    const hint = "`npx @inkling/cli override export` writes a valid file";
     throw usage(`${file} is not JSON: ${(error as Error).message}`, hint);
   }
 }
@@ -82,13 +82,13 @@ function fileWork<T>(file: string, work: () => T): T {
   }
 }
 
-/** By rename, so that a file that is there remains whole until the new one is. */
+/** Writes a temporary file and renames it, so that an existing file remains whole until the new file is complete. */
 function writeExport(file: string, text: string): void {
   const known = statSync(file, { throwIfNoEntry: false });
   if (known?.isFile() === false) {
-    writeFileSync(file, text); // a pipe or device; a folder is refused
+    writeFileSync(file, text); // a pipe or a device; folders are refused
     return;
   }
-  const target = known === undefined ? file : realpathSync(file); // a link remains one
+  const target = known === undefined ? file : realpathSync(file); // this keeps a symbolic link
   replaceFile(target, [text], { mode: 0o600 });
 }

@@ -1,4 +1,4 @@
-// `inkling override …` and `inkling admin token rotate` as users meet them: two streams and an exit code.
+// `inkling override …` and `inkling admin token rotate` as users run them: two streams and an exit code.
 
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ test("add, list, remove, audit", async () => {
   const added = await add(...OFF, "--expires", "30d", "--author", "ada");
   expect(added).toMatchObject({
     code: 0,
-    err: expect.stringMatching(/^warning: there was no database yet, .*data\/inkling\.db is made: .*\n$/),
+    err: expect.stringMatching(/^warning: creating a new database at .*data\/inkling\.db; .*\n$/),
   });
   expect(added.out).toMatch(/^Added ovr_\w{16}: 81\.2\.69\.142 is_tor_exit=false, until 20.*Z\.\n$/);
   const [{ id, ...listed }] = JSON.parse((await inkling("override", "list", "--json")).out);
@@ -52,6 +52,25 @@ test("adding it again changes its note, and reports that", async () => {
   const id = /ovr_\w{16}/.exec(first.out)![0];
   expect((await add(...OFF)).out).toStartWith(`There already: ${id}`);
   expect((await add(...OFF.slice(0, 3), "--note", "new")).out).toStartWith(`Changed ${id}`);
+});
+
+test("an override is removed by its value, unless several overrides have the value", async () => {
+  await add(...OFF);
+  await add("81.2.69.142", "--flag", "is_proxy=true", "--note", "x");
+  const refused = await inkling("override", "remove", "81.2.69.142");
+  expect(refused.err).toMatch(
+    /^inkling: 2 overrides have this value\nhint: remove one by its id: ovr_\w{16} \(is_\w+=\w+\), ovr_\w{16} /,
+  );
+  const id = /(ovr_\w{16}) \(is_proxy=true\)/.exec(refused.err)![1]!;
+  expect((await inkling("override", "remove", id)).code).toBe(0);
+  expect((await inkling("override", "remove", "::ffff:81.2.69.142")).out).toMatch(
+    /^Removed ovr_\w{16}: 81\.2\.69\.142 is_tor_exit=false\.\n$/,
+  );
+  expect((await inkling("override", "remove", "81.2.69.142")).err).toStartWith(
+    "inkling: there is no override 81.2.69.142\n",
+  );
+  await add("Jane.Doe@gmail.com", "--flag", "disposable=true", "--note", "x");
+  expect((await inkling("override", "remove", "jane.doe+a@gmail.com")).code).toBe(0);
 });
 
 test("an email address is hashed here, and in no file", async () => {
@@ -112,7 +131,7 @@ test("export replaces a file as a whole, for this user only, and leaves nothing 
   expect((await inkling("override", "export", link)).code).toBe(0);
   expect(JSON.parse(readFileSync(file, "utf8")).overrides).toHaveLength(1);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(statSync(file).ino).not.toBe(before); // a new file in its place, not the old one written over
+  expect(statSync(file).ino).not.toBe(before); // the file was replaced, not overwritten
   expect(readdirSync(cwd).sort()).toEqual(["data", "keep.json", "link.json"]);
 });
 
@@ -124,7 +143,7 @@ test("lookup applies them; while the database is unreachable, those of the data 
     return { abuser: JSON.parse(out).is_abuser, err, code };
   };
   expect(await flagOf()).toEqual({ abuser: true, err: "", code: 0 });
-  expect(existsSync(join(cwd, "data/inkling.db"))).toBe(false); // looking makes no database
+  expect(existsSync(join(cwd, "data/inkling.db"))).toBe(false); // reading creates no database
   await add("81.2.69.0/24", "--flag", "is_abuser=false", "--note", "x");
   await add("disposable-0.com", "--flag", "disposable=false", "--note", "x");
   expect(await flagOf()).toEqual({ abuser: false, err: "", code: 0 });
@@ -143,7 +162,7 @@ test("lookup applies them; while the database is unreachable, those of the data 
   writeFileSync(join(cwd, "data/overrides.json"), JSON.stringify(copy));
   const withCopy = await flagOf(away);
   expect(withCopy).toMatchObject({ abuser: false, code: 0 });
-  expect(withCopy.err).toContain("overrides are those of overrides.json");
+  expect(withCopy.err).toContain("overrides come from overrides.json");
 });
 
 test("the author is this user, or a number where the name is not known", async () => {
@@ -156,9 +175,9 @@ test("the author is this user, or a number where the name is not known", async (
 });
 
 const NUMBER = `user ${userInfo().uid}`;
-/** Node reads the account database itself, and throws where it has no entry. */
+/** Node reads the account database itself, and throws if the user has no entry. */
 const nodeName = Bun.spawnSync(["node", "-p", "os.userInfo().username"], { stderr: "ignore" });
-/** What `id` does for a number that has no entry. */
+/** What `id` does for a user number without an entry. */
 writeFileSync(join(temp, "id"), "#!/bin/sh\necho 7\nexit 1\n", { mode: 0o755 });
 test.each([
   ["the account database has", [], nodeName.success ? nodeName.stdout.toString().trim() : NUMBER],
@@ -189,27 +208,32 @@ const refused: [name: string, args: string[], code: number, err: RegExp][] = [
     "no value",
     ["1.1.1", "--flag", "is_proxy=true", "--note", "x"],
     2,
-    /\n {2}VALUE: is no address or network/,
+    /\n {2}VALUE: is not an address or network/,
   ],
   ["no flag", ["1.1.1.1", "--note", "x"], 2, /--flag is missing.*\nhint: for example --flag/],
-  ["an end in the past", [...OFF, "--expires", "2001-01-01"], 2, /\n {2}--expires: is in the past\n/],
+  [
+    "an end in the past",
+    [...OFF, "--expires", "2001-01-01"],
+    2,
+    /\n {2}--expires "2001-01-01": is in the past\n/,
+  ],
   ...["soon", "-1d", "30x"].map((end): [string, string[], number, RegExp] => [
     `an end that is none: ${end}`,
     [...OFF, "--expires", end],
     2,
-    /\n {2}--expires: must be a duration such as 30d, a time such as 2\S+Z or a date\n/,
+    /\n {2}--expires "\S+": must be a duration such as 30d, a time such as 2\S+Z or a date\n/,
   ]),
   [
     "too wide",
     ["81.0.0.0/8", ...OFF.slice(1)],
     2,
-    /VALUE: is wider than \/16.*\nhint: --force, if this is meant\n$/,
+    /VALUE: is broader than \/16.*\nhint: use --force if this is intended\n$/,
   ],
   [
     "the opposite",
     ["81.2.69.142", "--flag", "is_tor_exit=true", "--note", "x"],
     1,
-    /^inkling: .*contradicts.*our office.*\nhint: remove the other one first: /,
+    /^inkling: .*contradicts.*our office.*\nhint: remove the other override first: /,
   ],
 ];
 test.each(refused)("refused with a reason and a hint: %s", async (_, args, code, err) => {
@@ -228,13 +252,17 @@ test("import refuses a mute, and names --force where a row is too wide", async (
   await add(...OFF);
   write(row({ value: "81.2.69.0/24", mute: "ipsum-3" }));
   const muted = await inkling("override", "import", file);
-  expect(muted.err).toMatch(/\n {2}overrides\.0\.override: `mute` was removed/);
+  expect(muted.err).toMatch(/\n {2}overrides\.0\.override: mute was removed/);
   expect(muted.code).toBe(2);
   const wide = row({ value: "81.0.0.0/8", flag: "is_proxy", verdict: false });
   write(wide, row({ value: "x y", flag: "disposable", verdict: true }));
-  expect((await inkling("override", "import", file)).err).toMatch(/\nhint: --force takes what is too wide/);
+  expect((await inkling("override", "import", file)).err).toMatch(
+    /\nhint: --force accepts values that are too wide/,
+  );
   write(wide);
-  expect((await inkling("override", "import", file)).err).toMatch(/\nhint: --force, if this is meant\n$/);
+  expect((await inkling("override", "import", file)).err).toMatch(
+    /\nhint: use --force if this is intended\n$/,
+  );
   expect((await inkling("override", "import", file, "--force")).out).toContain("1 added");
   write(
     row({ value: "81.2.0.1", flag: "is_proxy", verdict: false }),
@@ -242,7 +270,7 @@ test("import refuses a mute, and names --force where a row is too wide", async (
   );
   const opposites = await inkling("override", "import", file);
   expect(opposites.err).toMatch(
-    /\n {2}overrides\.1\.override: .* of overrides\.0\nhint: leave one of the two rows out\n$/,
+    /\n {2}overrides\.1\.override: .* of overrides\.0\nhint: remove one of the two rows\n$/,
   );
 });
 
@@ -253,6 +281,9 @@ test("remove and import: what is not there, and what is no such file", async () 
   await add(...OFF);
   expect((await inkling("override", "remove", "ovr_x")).err).toMatch(
     /^inkling: there is no override ovr_x\nhint: /,
+  );
+  expect((await inkling("override", "remove", "192.0.2.0/33")).err).toStartWith(
+    "inkling: there is no override 192.",
   );
   for (const what of ["import", "export"]) {
     const ran = await inkling("override", what, temp);
@@ -278,7 +309,7 @@ test("admin token rotate: the token alone on standard output, each time another"
   ];
   expect([first, second].map(({ out }) => isAdminToken(out.trim()))).toEqual([true, true]);
   expect(first.out).not.toBe(second.out);
-  expect(first.err).toContain("shown this once");
+  expect(first.err).toContain("shown only once");
   await inkling("keys", "create", "--name", "the shop");
   const audit = (await inkling("override", "audit")).out;
   expect(audit).toMatch(/admin-token-made +admin token/);

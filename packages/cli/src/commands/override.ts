@@ -1,7 +1,7 @@
 // override.ts: `inkling override add | list | remove | export | import | audit`: the operator's own verdicts.
 //
-// The database is written directly, as `inkling keys` does: no server needs to run, and those that do know within a
-// second. The admin API does the same over HTTP (docs/overrides.md).
+// The command writes directly to the database, as `inkling keys` does. No server needs to run, and running
+// servers apply the change within a second. The admin API does the same over HTTP (docs/overrides.md).
 
 import { isInForce, OVERRIDE_FLAGS, type Override } from "@inkling/engine";
 import {
@@ -9,6 +9,7 @@ import {
   MAX_PAGE,
   onlyInCopies,
   overrideJson,
+  overrideTarget,
   parseNewOverride,
   type Store,
 } from "@inkling/server";
@@ -28,7 +29,7 @@ const SETTINGS = ["dataDir"] as const;
 export function addOverride(program: Command, context: Context): void {
   const overrides = program
     .command("override")
-    .description("override the verdict on an address, network, domain or email address at once");
+    .description("override the verdict on an address, network, domain or email address");
   addAdd(overrides, context);
   addList(overrides, context);
   addRemove(overrides, context);
@@ -43,19 +44,19 @@ const FLAGS = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(OVERR
 function addAdd(overrides: Command, context: Context): void {
   const command = overrides
     .command("add <value>")
-    .description("add an override, which sets a flag whatever the feeds say")
+    .description("add an override, which sets a flag regardless of the feeds")
     .option("--flag <flag=verdict>", `${FLAGS}, =true or =false`)
     .option("--note <text>", "why (required); at most 500 characters")
-    .option("--expires <time>", "when it ends: 30d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
+    .option("--expires <time>", "when it expires: 30d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
     .option(...AUTHOR)
-    .option("--force", "also a network wider than /16 (IPv6: /32), or a public suffix such as co.uk")
+    .option("--force", "accept a network wider than /16 (IPv6: /32), or a public suffix such as co.uk")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-VALUE is an address, a network, a domain (with all below it), or an email address, of which only a SHA-256 is kept.
-The closest override wins: the longest prefix, the email address before its domain. Servers apply it within a second.
-Adding it again changes its note and expiry. docs/overrides.md has more.
+VALUE is an address, a network, a domain (including its subdomains), or an email address, which is stored only as a
+SHA-256 hash. The most specific override wins: the longest prefix, or the email address before its domain. Servers apply
+it within a second. Adding it again changes its note and expiry. See docs/overrides.md.
 
 Examples:
   inkling override add 81.2.69.142 --flag is_tor_exit=false --note "our office" --expires 30d
@@ -65,18 +66,16 @@ Examples:
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, value: string) => {
     if (flags.note === undefined) {
-      throw usage(
-        "--note is missing: an override is kept with the reason for it",
-        'for example --note "our office"',
-      );
+      throw usage("--note is missing: every override needs a reason", 'for example --note "our office"');
     }
-    const wanted = checked("no override can be made like that", () => {
+    const read = () => {
       const about = contextOf(flags.author);
       return parseNewOverride(inputOf(value, flags, about.now), about);
-    });
+    };
+    const wanted = checked("Cannot create this override", read, flags.expires);
     warnOfNewDatabase(settings, context.terminal);
     const [write] = await put(settings, [wanted]);
-    const { override, outcome } = write!; // one for each that is put
+    const { override, outcome } = write!; // one result for each override
     return {
       json: { ...overrideJson(override), outcome },
       text: `${OUTCOMES[outcome]} ${override.id}: ${describeOverride(override)}, ${endOf(override)}.`,
@@ -89,10 +88,10 @@ const OUTCOMES = { added: "Added", changed: "Changed", unchanged: "There already
 const endOf = ({ expiresAt }: Override) =>
   expiresAt === undefined ? "for good" : `until ${new Date(expiresAt).toISOString()}`;
 
-/** The flags as the admin API's input. */
+/** The flags as input for the admin API. */
 function inputOf(value: string, flags: Flags, now: number): Record<string, unknown> {
   if (typeof flags.flag !== "string")
-    throw usage("--flag is missing: an override forces a flag", "for example --flag is_tor_exit=false");
+    throw usage("--flag is missing: every override sets a flag", "for example --flag is_tor_exit=false");
   const [flag, verdict, ...rest] = flags.flag.split("=");
   if (rest.length > 0 || (verdict !== "true" && verdict !== "false")) {
     const given = JSON.stringify(flags.flag.slice(0, 60));
@@ -115,7 +114,7 @@ function addList(overrides: Command, context: Context): void {
   const command = overrides
     .command("list")
     .description("list active overrides")
-    .option("--all", "with those that were removed or have expired")
+    .option("--all", "include removed and expired overrides")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling override list\n  inkling override list --all --json");
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
@@ -126,7 +125,7 @@ function addList(overrides: Command, context: Context): void {
     if (copied.length > 0) warn(context.terminal, ONLY_IN_COPIES);
     const originOf = (override: Override) => (copied.includes(override) ? "copy" : "database");
     if (all.length === 0 && !flags.json) {
-      return context.terminal.err("There are no overrides; `npx @inkling/cli override add` makes one.\n");
+      return context.terminal.err("There are no overrides; `npx @inkling/cli override add` creates one.\n");
     }
     return {
       json: all.map((one) => ({ ...overrideJson(one), origin: originOf(one) })),
@@ -161,18 +160,49 @@ function stateOf(override: Override, now: number): string {
 
 function addRemove(overrides: Command, context: Context): void {
   const command = overrides
-    .command("remove <id>")
-    .description("remove an override, within a second on every server")
+    .command("remove <override>")
+    .description("remove an override on every server within a second")
     .option(...AUTHOR)
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling override remove ovr_3fK9mB2xQ7vR1tYz");
-  addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
+    .addHelpText(
+      "after",
+      `
+OVERRIDE is the id of an override, or its value if no other override has that value.
+
+Examples:
+  inkling override remove ovr_3fK9mB2xQ7vR1tYz
+  inkling override remove 81.2.69.142`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, idOrValue: string) => {
     const by = cliActor(authorOf(flags.author));
-    const override = await withExistingStore(settings, (store) => store.overrides.remove(id, by));
+    const override = await withExistingStore(settings, async (store) =>
+      store.overrides.remove(await idOf(store, idOrValue), by),
+    );
     if (override === undefined) {
-      const hint = "`npx @inkling/cli override list` shows the ids of all overrides";
-      throw new CliError(`there is no override ${id}`, hint);
+      const hint = "`npx @inkling/cli override list` shows all overrides";
+      throw new CliError(`there is no override ${idOrValue}`, hint);
     }
     return { json: overrideJson(override), text: `Removed ${override.id}: ${describeOverride(override)}.` };
   });
+}
+
+/**
+ * Returns the id of the only active override with this value. If no active override has this value, returns the text
+ * unchanged.
+ * @throws CliError if several overrides have the value
+ */
+async function idOf(store: Store, idOrValue: string): Promise<string> {
+  const target = overrideTarget(idOrValue);
+  if (target === undefined) return idOrValue;
+  const found = (await everyOverride(store, false)).filter(
+    ({ kind, value }) => kind === target.kind && value === target.value,
+  );
+  if (found.length > 1) {
+    const ids = found.map((override) => `${override.id} (${override.flag}=${override.verdict})`);
+    throw new CliError(
+      `${found.length} overrides have this value`,
+      `remove one by its id: ${ids.join(", ")}`,
+    );
+  }
+  return found[0]?.id ?? idOrValue;
 }

@@ -1,4 +1,4 @@
-// `inkling feeds add | check | remove`, and from a command over a build to an answer.
+// `inkling feeds add | check | remove`, and the way from a command through a build to an answer.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
@@ -32,7 +32,7 @@ beforeAll(() => {
 afterAll(() => server.stop(true));
 
 let folders = 0;
-/** A host whose built-in feeds are off, but our own lists: nothing but the feeds of a test is fetched. */
+/** A host on which all built-in feeds except Inkling's own lists are off, so a test fetches only its own feeds. */
 function host(toml = "") {
   const cwd = join(temp, String(folders++));
   const dataDir = join(cwd, "data");
@@ -62,7 +62,7 @@ test("a feed of the command line and one of inkling.toml: added, built, looked u
   const url = `http://127.0.0.1:${server.port}/list?token=in-the-query`;
   const line = `feeds add acme --url ${url} --form networks --claims attacker --header X-Key --max-age-days 9`;
   expect(await inkling(line, env)).toMatchObject({
-    out: "acme: 2 networks\nacme is added. A running server follows by itself; without one, `npx @inkling/cli data update` does.\n",
+    out: "acme: 2 networks\nacme is added. A running server applies this automatically; otherwise run `npx @inkling/cli data update`.\n",
     code: 0,
   });
   expect(choice().added).toEqual([
@@ -85,7 +85,7 @@ test("a feed of the command line and one of inkling.toml: added, built, looked u
   expect((await inkling("feeds list")).out).toMatch(/^on +acme .*your own; needs INKLING_FEED_SECRET_ACME$/m);
   expect((await inkling("config")).out).toMatch(/^feed \(inkling\.toml\) +office /m);
 
-  // Off and on, and a copy that is refused by name, as for built-in feeds.
+  // As with built-in feeds: disabling and enabling a feed, and a refused copy that is reported by name.
   expect((await inkling("feeds disable office")).code).toBe(0);
   body = "<html>";
   const refused = await inkling("data update --json", env);
@@ -110,19 +110,19 @@ describe("what is refused, and changes nothing", () => {
       "every flag at fault",
       "add acme --form list --weight heavy --file x",
       2,
-      /^inkling: Cannot add it:\n {2}feed "acme": form must be one of networks, .*: it is "list"\n {2}feed "acme": claims must be one of [^\n]*\n {2}feed "acme": weight must be a whole number from 1 to 8: it is "heavy"\nhint: /,
+      /^inkling: Cannot add this feed:\n {2}feed "acme": form must be one of networks, .*: it is "list"\n {2}feed "acme": claims must be one of [^\n]*\n {2}feed "acme": weight must be a whole number from 1 to 8: it is "heavy"\nhint: /,
     ],
     [
       "the id of a built-in feed",
       `add ipsum-3 ${network} --file x`,
       2,
-      /feed "ipsum-3": id must be one that no other feed has/,
+      /feed "ipsum-3": id must not be the id of another feed/,
     ],
     [
       "a copied feed that there is none of",
       `add acme ${network} --file x --copies ipsum-4`,
       2,
-      /feed "acme": copies must be ids of other feeds: "ipsum-4" is none; did you mean ipsum-3\?/,
+      /feed "acme": copies must be ids of other feeds: there is no other feed "ipsum-4"; did you mean ipsum-3\?/,
     ],
     [
       "a file that is not there",
@@ -134,7 +134,7 @@ describe("what is refused, and changes nothing", () => {
       "a file with a wrong line",
       `add acme ${network} --file wrong.txt`,
       1,
-      /acme cannot be used: file: 1 of 2 lines cannot be used; the first is line 2: is not an address or a network/,
+      /acme cannot be used: file: 1 of 2 entries are unusable; the first is line 2: is not an address or a network/,
     ],
     [
       "to remove what is built in",
@@ -146,13 +146,13 @@ describe("what is refused, and changes nothing", () => {
       "to remove what is in inkling.toml",
       "remove mine",
       1,
-      /mine stands in .*inkling\.toml\nhint: remove its \[\[feed\]\] there/,
+      /mine is configured in .*inkling\.toml\nhint: remove its \[\[feed\]\] there/,
     ],
     [
       "to read what has a budget",
       "check abuseipdb",
       1,
-      /abuseipdb is not read beside builds: .* 5 downloads a day/,
+      /abuseipdb cannot be checked outside a build: .* 5 downloads a day/,
     ],
     ["to remove what is not there", "remove nonsense", 2, /there is no feed "nonsense"/],
   ])("%s", async (_name, line, code, err) => {
@@ -169,11 +169,11 @@ describe("what is refused, and changes nothing", () => {
 });
 
 test.each([
-  ["ipsum-3", "", /^ {2}line 2 of .*inkling\.toml: feed "ipsum-3": id must be one that no other feed has$/m],
+  ["ipsum-3", "", /^ {2}line 2 of .*inkling\.toml: feed "ipsum-3": id must not be the id of another feed$/m],
   [
     "mine",
     'copies = ["ipsum-3", "nope"]\n',
-    /^ {2}line 6 of .*: feed "mine": copies must be .*: "nope" is none$/m,
+    /^ {2}line 6 of .*: feed "mine": copies must be .*: there is no other feed "nope"$/m,
   ],
 ])("a [[feed]] %s that does not fit the other feeds: the line, with each command", async (id, more, err) => {
   const { inkling } = host(`[[feed]]\nid = "${id}"\nform = "networks"\nclaims = "vpn"\nfile = "x"\n${more}`);

@@ -1,7 +1,7 @@
-// own-feeds.ts: `inkling feeds add | remove | check`: feeds of the operator's own on the command line.
+// own-feeds.ts: `inkling feeds add | remove | check`: the operator's own feeds on the command line.
 //
-// What is added stands in <dataDir>/feeds.json, beside the choice of feeds: a program that rewrote inkling.toml would lose
-// its comments. Both hold the same rows, read by the same code.
+// Added feeds are stored in <dataDir>/feeds.json, next to the choice of feeds. They are not in inkling.toml, because
+// rewriting that file would lose its comments. Rows have the same form in both files, and the same code reads them.
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ import { formatCount } from "../terminal/terminal.ts";
 
 const READ_SETTINGS = ["dataDir", "mirror", "offline"] as const;
 export const NEXT_ROUND =
-  "A running server follows by itself; without one, `npx @inkling/cli data update` does.";
+  "A running server applies this automatically; otherwise run `npx @inkling/cli data update`.";
 
 export function addOwnFeeds(feeds: Command, context: Context): void {
   addAdd(feeds, context);
@@ -35,38 +35,45 @@ export function addOwnFeeds(feeds: Command, context: Context): void {
 function addAdd(feeds: Command, context: Context): void {
   const command = feeds
     .command("add <id>")
-    .description("add a feed of your own: a file or URL, its format and its claim")
+    .description("add your own feed: a file or URL, its format and its claim")
     .option("--form <form>", FEED_FORMS.join(", "))
     .option("--claims <claim>", FEED_CLAIMS.join(", "))
     .option("--file <path>", "a file on this machine, read with each build")
-    .option("--url <URL>", "where it is fetched from")
-    .option("--path <path>", "where a JSON document has its entries, such as $.prefixes[*].ip_prefix")
-    .option("--header <name>", "a header of each request; its value is INKLING_FEED_SECRET_<ID>")
-    .option("--secret <name>", "that value is INKLING_FEED_SECRET_<NAME> instead")
-    .option("--operator <name>", "who runs the networks")
-    .option("--weight <number>", "1 to 8; 1: needs another list that confirms it")
-    .option("--copies <ids...>", "feeds that it takes entries from: an entry of both counts once")
+    .option("--url <URL>", "URL to fetch it from")
+    .option("--path <path>", "path to the entries in a JSON document, such as $.prefixes[*].ip_prefix")
+    .option(
+      "--header <name>",
+      "a header to send with each request; its value comes from INKLING_FEED_SECRET_<ID>",
+    )
+    .option("--secret <name>", "take the header's value from INKLING_FEED_SECRET_<NAME> instead")
+    .option("--operator <name>", "operator of the networks")
+    .option("--weight <number>", "1 to 8; an entry with weight 1 needs confirmation from another list")
+    .option(
+      "--copies <ids...>",
+      "feeds that this feed copies entries from; an entry in both feeds counts once",
+    )
     .option("--every-hours <hours>", "how often the URL is checked (default: 24)")
     .option("--max-age-days <days>", "older copies are ignored")
-    .option("--title <text>", "one line for people")
+    .option("--title <text>", "one line that describes the feed")
     .option("--licence <text>", "the licence of the data")
-    .option("--no-check", "add it without reading it first")
+    .option("--no-check", "add the feed without reading it first")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-The feed is read first, and added if it can be used. A [[feed]] in inkling.toml has the same members: docs/own-feeds.md.
+The command reads the feed first, and adds it only if it is usable. A [[feed]] in inkling.toml has the same members:
+see docs/own-feeds.md.
 
 Examples:
   inkling feeds add office-vpn --file /etc/inkling/vpn.txt --form networks --claims vpn
   inkling feeds add acme --url https://lists.example/bad.json --form json --path '$.items[*].ip' \\
-    --claims attacker --header Authorization          INKLING_FEED_SECRET_ACME has its value
+    --claims attacker --header Authorization          INKLING_FEED_SECRET_ACME has the header's value
   inkling feeds add my-isp --url https://isp.example/geofeed.csv --form geofeed --claims place`,
     );
   addAction(command, context, READ_SETTINGS, async ({ settings, flags }, id: string) => {
     const row = rowOf(id, flags, context.cwd);
     const { added = [], ...choice } = choiceOf(settings.dataDir);
-    const feed = tableWith([...settings.feed, ...added, row]).at(-1)!; // what was added stands last
+    const feed = tableWith([...settings.feed, ...added, row]).at(-1)!; // the added feed is the last row
     const report = flags.check === false ? undefined : await checked(feed, settings);
     const { dataDir } = settings;
     ensureWritable(dataDir);
@@ -86,7 +93,7 @@ Examples:
 const NUMBERS = ["weight", "every_hours", "max_age_days"] as const;
 const TEXTS = ["form", "claims", "file", "url", "path", "header", "secret", "operator", "title", "licence"];
 
-/** @throws CliError naming every flag at fault */
+/** @throws CliError, which names every invalid flag */
 function rowOf(id: string, flags: Flags, cwd: string): OwnFeed {
   const numbers = NUMBERS.map((name) => {
     const given = flags[name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
@@ -104,19 +111,19 @@ function rowOf(id: string, flags: Flags, cwd: string): OwnFeed {
   if (parsed.success) return withAbsoluteFile(parsed.data[0]!, cwd);
   const problems = ownFeedProblems(rows, parsed.error).map(({ text }) => `  ${text}`);
   throw new CliError(
-    `Cannot add it:\n${problems.join("\n")}`,
+    `Cannot add this feed:\n${problems.join("\n")}`,
     "`npx @inkling/cli feeds add --help` shows examples; docs/own-feeds.md has every form and claim",
     EXIT.usage,
   );
 }
 
-/** @throws CliError for an id that there is already, or a copied feed that there is not */
+/** @throws CliError if an id already exists, or if a copied feed does not exist */
 function tableWith(rows: readonly OwnFeed[]): readonly Feed[] {
   try {
     return feedTable(rows);
   } catch (error) {
     if (!(error instanceof OwnFeedError)) throw error;
-    const hint = "`npx @inkling/cli feeds list` shows all feeds; `feeds remove ID` makes room for a new one";
+    const hint = "`npx @inkling/cli feeds list` shows all feeds; `feeds remove ID` removes a feed";
     throw new CliError(error.message, hint, EXIT.usage);
   }
 }
@@ -151,8 +158,11 @@ function addRemove(feeds: Command, context: Context): void {
 
 function notAdded(settings: Settings, id: string, file: string | undefined): CliError {
   if (settings.feed.some((one) => one.id === id))
-    return new CliError(`${id} stands in ${file}`, "remove its [[feed]] there, then reload or restart");
-  feedOf(settings, id); // throws where there is none
+    return new CliError(
+      `${id} is configured in ${file}`,
+      "remove its [[feed]] there, then reload or restart",
+    );
+  feedOf(settings, id); // throws if there is no such feed
   return new CliError(`${id} comes with Inkling`, `\`npx @inkling/cli feeds disable ${id}\` turns it off`);
 }
 
@@ -166,24 +176,25 @@ function addCheck(feeds: Command, context: Context): void {
     const feed = feedOf(settings, id);
     if (feed.budgetPerDay !== undefined)
       throw new CliError(
-        `${id} is not read beside builds: its publisher allows ${feed.budgetPerDay} downloads a day`,
-        "`npx @inkling/cli data update` reads it, and counts the download",
+        `${id} cannot be checked outside a build: its publisher allows only ${feed.budgetPerDay} downloads a day`,
+        "`npx @inkling/cli data update` reads it and counts the download",
       );
     const report = await checked(feed, settings);
     return { json: report, text: () => reportText(report) };
   });
 }
 
-/** @throws CliError when no copy of it can be used */
+/** @throws CliError if no copy of the feed can be used */
 async function checked(feed: Feed, settings: Settings): Promise<FeedReport> {
-  // Loaded here alone: it imports network and archive code, which no other command of feeds needs.
+  // Imported only here, because it loads network and archive code that no other `feeds` command needs.
   const { checkFeed } = await import("@inkling/compiler/check-feed");
   const { mirror } = settings;
   const fetch = mayFetch(settings);
   const report = await checkFeed(feed, { mirror, fetch, credentials: credentialsOf(settings) });
   if (report.state === "loaded" && report.error === undefined) return report;
-  const why = report.error ?? (fetch ? "there is no copy" : "nothing is fetched: see --offline and --mirror");
-  const hint = "correct the feed or its file; `feeds add --no-check` adds a feed without reading it";
+  const why =
+    report.error ?? (fetch ? "there is no copy" : "fetching is turned off: see --offline and --mirror");
+  const hint = "fix the feed or its file; `feeds add --no-check` adds a feed without reading it";
   throw new CliError(`${feed.id} cannot be used: ${why}`, hint);
 }
 

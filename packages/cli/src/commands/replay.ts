@@ -1,6 +1,6 @@
-// replay.ts: `inkling rules replay`: what a ruleset would have changed about past decisions.
+// replay.ts: `inkling rules replay`: shows how a ruleset would have changed past decisions.
 //
-// cost one page of decisions and the report in memory, however many decisions there are
+// cost memory for the report and one page of decisions, regardless of the number of decisions
 
 import { type PastDecision, Replay } from "@inkling/engine/assess";
 import { type Command, Option } from "commander";
@@ -21,7 +21,7 @@ export function addReplay(rules: Command, context: Context): void {
     .description("show what a ruleset would have decided about past visitors, and change nothing")
     .option("--since <time>", `decisions since 7d ago, 2027-01-31 or a time (default: ${DEFAULT_SINCE})`)
     .addOption(
-      new Option("--data <which>", "today: look the domains of email addresses up again")
+      new Option("--data <which>", "today: look up the domains of email addresses again")
         .choices(["stored", "today"])
         .default("stored"),
     )
@@ -33,8 +33,8 @@ export function addReplay(rules: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-Facts are those of the day of each decision. With --data today, domains are those of the release in use, so the result
-also shows what the data has learned since. Precision and recall need outcomes.
+The replay uses the facts stored with each decision. With --data today, it looks up domains in the release in use, so
+the result also reflects changes in the data. Precision and recall need outcomes.
 
 Examples:
   inkling rules replay rules.toml
@@ -45,7 +45,10 @@ Examples:
     const ruleset = parsedRuleset(await rulesetText(file), file);
     const { input, data } = flags;
     if (input !== undefined && flags.since !== undefined)
-      throw usage("--since is for decisions of the database", "filter the file, or leave --since out");
+      throw usage(
+        "--since works only for decisions in the database",
+        "filter the file, or leave out --since",
+      );
     const replay = new Replay(ruleset);
     const today = data === "today" ? await domainsToday(settings) : undefined;
     const add = (decision: PastDecision) => replay.add(today?.refresh(decision) ?? decision);
@@ -57,12 +60,12 @@ Examples:
     if (today !== undefined)
       warn(
         context.terminal,
-        "domains were looked up again: the result differs from what the ruleset would have decided on that day",
+        "domains were looked up in today's data: the ruleset may have decided differently on the day of the decision",
       );
     if (skipped > 0)
       warn(
         context.terminal,
-        `${formatCount(skipped)} visitors were left out: nobody comes from their address`,
+        `${formatCount(skipped)} visitors were skipped: their addresses are reserved, so no visitor can have them`,
       );
     const { report } = replay;
     return {

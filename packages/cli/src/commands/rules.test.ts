@@ -1,4 +1,4 @@
-// `inkling rules …` and `inkling assess` as users meet them: two streams and an exit code.
+// `inkling rules …` and `inkling assess` as users run them: two streams and an exit code.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ let cwd: string;
 beforeEach(() => {
   cwd = temporaryFolder();
 });
-/** Files are named by their path, which output does not show. */
+/** Passes a file by its full path, and removes that path from the output. */
 async function inkling(...args: string[]) {
   const file = join(cwd, "rules.toml");
   const { code, ...ran } = await runHere(
@@ -44,7 +44,7 @@ describe("a ruleset", () => {
     const published = await inkling("rules", "publish", "rules.toml", "--note", "to begin with");
     expect(published.out).toBe("Published ruleset 1: 0 live rules, 4 in shadow.\n");
     expect((await inkling("rules", "publish", "rules.toml")).out).toBe(
-      "Ruleset 1 has this text already; nothing changed.\n",
+      "Ruleset 1 already has this text; nothing changed.\n",
     );
     write(DENY_TOR);
     const diff = (await inkling("rules", "diff", "1", "rules.toml")).out;
@@ -101,7 +101,7 @@ describe("a ruleset", () => {
       /^inkling: there is no ruleset 9\nhint: .*rules list/,
     );
     expect((await inkling("rules", "show", "x")).code).toBe(2);
-    expect((await inkling("rules", "rollback")).err).toMatch(/ruleset 1 is the first one/);
+    expect((await inkling("rules", "rollback")).err).toMatch(/ruleset 1 is the first ruleset/);
   });
 });
 
@@ -144,7 +144,7 @@ describe("inkling assess", () => {
     });
     expect(await assess("--fact", "seats=many")).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/--fact seats: must be of the type number/),
+      err: expect.stringMatching(/--fact seats: must have the type number/),
     });
     expect(await assess("--fact", "other=1")).toMatchObject({
       code: 2,
@@ -178,7 +178,7 @@ describe("inkling assess", () => {
     writeFileSync(join(cwd, "data/inkling.db"), "no database at all, but a file");
     const { out, err } = await inkling("assess", "--ip", "81.2.69.142");
     expect(out).toStartWith("deny: rule no-tor of ruleset 1 decided");
-    expect(err).toContain("the ruleset is that of ruleset.json");
+    expect(err).toContain("the ruleset comes from ruleset.json");
     expect(readFileSync(join(cwd, "data/ruleset.json"), "utf8")).toContain("no-tor");
   });
 });

@@ -1,7 +1,9 @@
-// rules.ts: `inkling rules init | check | publish | list | show | diff | rollback`, and `replay` (replay.ts): what decides about visitors.
+// rules.ts: `inkling rules init | check | publish | list | show | diff | rollback`, and `replay` (replay.ts):
+// the rules that decide about visitors.
 //
-// The database is written directly, as `inkling override` does: no server needs to run, and those that do apply the new
-// ruleset within a second. The admin API does the same over HTTP (docs/rulesets.md).
+// The command writes directly to the database, as `inkling override` does. No server needs to run, and
+// running servers apply the new ruleset within a second. The admin API does the same over HTTP
+// (docs/rulesets.md).
 
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -23,12 +25,15 @@ import { addReplay } from "./replay.ts";
 const SETTINGS = ["dataDir"] as const;
 const MAX_NOTE = 500;
 const DEFAULT_FILE = "rules.toml";
-const NOTE = ["--note <text>", "what changed and why, for the history; at most 500 characters"] as const;
+const NOTE = [
+  "--note <text>",
+  "what changed and why, for the ruleset history; at most 500 characters",
+] as const;
 
 export function addRules(program: Command, context: Context): void {
   const rules = program
     .command("rules")
-    .description("check, publish, compare and roll back rulesets of POST /v1/assess");
+    .description("check, publish, compare and roll back rulesets for POST /v1/assess");
   addInit(rules, context);
   addCheck(rules, context);
   addPublish(rules, context);
@@ -47,7 +52,8 @@ function addInit(rules: Command, context: Context): void {
   addAction(command, context, [], (_, file = DEFAULT_FILE) => {
     if (file === STDIN_OR_OUT) return context.terminal.out(STARTER_RULESET.trimEnd());
     const path = resolve(context.cwd, file);
-    if (existsSync(path)) throw new CliError(`${file} exists`, "name another file, or move this one away");
+    if (existsSync(path))
+      throw new CliError(`${file} exists`, "name another file, or move the existing file");
     try {
       writeFileSync(path, STARTER_RULESET, { flag: "wx" });
     } catch (error) {
@@ -60,12 +66,12 @@ function addInit(rules: Command, context: Context): void {
 function addCheck(rules: Command, context: Context): void {
   const command = rules
     .command("check <file>")
-    .description("list every mistake in a ruleset with line and column, and run its examples")
+    .description("check a ruleset: list each mistake with line and column, and run its examples")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Exit code 1 if there is a mistake, or if an example does not come out as expected.
+The exit code is 1 if there is a mistake or an example fails.
 
 Examples:
   inkling rules check rules.toml
@@ -105,18 +111,18 @@ function exampleLine({ name, passed, expected, action, rules }: ExampleResult, s
 function addPublish(rules: Command, context: Context): void {
   const command = rules
     .command("publish <file>")
-    .description("publish a ruleset under the next number; every server applies it within a second")
+    .description("publish a ruleset under the next number; all servers apply it within a second")
     .option(...NOTE)
     .option(
       "--current <number>",
-      "publish only if this is the newest ruleset, so that no other change is lost",
+      "publish only if this is still the newest ruleset, so that no other change is lost",
     )
     .option(...AUTHOR)
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-A ruleset with a mistake, or with an example that does not come out as expected, is refused, and nothing changes.
+If the ruleset has a mistake, or one of its examples fails, nothing is published.
 
 Examples:
   inkling rules publish rules.toml --note "deny hosting sign-ups"
@@ -137,7 +143,7 @@ Examples:
       json: rulesetJson(published),
       text:
         published.number === before.number
-          ? `Ruleset ${published.number} has this text already; nothing changed.`
+          ? `Ruleset ${published.number} already has this text; nothing changed.`
           : `Published ruleset ${published.number}: ${rulesText(countsOf(ruleset))}.`,
     };
   });
@@ -148,39 +154,39 @@ function requireExamples(ruleset: Ruleset, file: string, style: Style): void {
   if (failed.length === 0) return;
   const lines = failed.map((example) => `  ${exampleLine(example, style)}`);
   throw new CliError(
-    [`${file} has examples that do not come out as expected; nothing was changed`, ...lines].join("\n"),
-    "correct the rule or the example, then publish again",
+    [`${file} has failing examples; nothing was changed`, ...lines].join("\n"),
+    "fix the rule or the example, then publish again",
   );
 }
 
 function noteOf({ note = "" }: Flags): string {
   if (note.length > MAX_NOTE) {
-    throw usage(`--note has ${note.length} characters; ${MAX_NOTE} are the maximum`, "shorten the note");
+    throw usage(`--note has ${note.length} characters; the maximum is ${MAX_NOTE}`, "shorten the note");
   }
   return note;
 }
 
-/** @param mayBeZero 0 is the number before the first ruleset */
+/** @param mayBeZero allows 0, the number before the first ruleset */
 function numberOf(text: string, name: string, mayBeZero = false): number {
   const number = Number(text);
   if (/^\d{1,9}$/.test(text) && (number > 0 || mayBeZero)) return number;
   throw usage(
     `${name} must be the number of a ruleset: it is ${JSON.stringify(text.slice(0, 40))}`,
-    "`npx @inkling/cli rules list` shows the numbers of all rulesets",
+    "`npx @inkling/cli rules list` shows all ruleset numbers",
   );
 }
 
 function addList(rules: Command, context: Context): void {
   const command = rules
     .command("list")
-    .description("list published rulesets, newest first; the first one decides")
+    .description("list published rulesets, newest first; the newest is active")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling rules list");
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const { items } = await withExistingStore(settings, (store) => store.rulesets.list({ limit: MAX_PAGE }));
     if (items.length === 0 && !flags.json) {
       return context.terminal.err(
-        "No ruleset was published yet: the score decides. `npx @inkling/cli rules init` writes one to begin with.\n",
+        "No ruleset has been published yet: the score decides. `npx @inkling/cli rules init` writes a starter ruleset.\n",
       );
     }
     return { json: items.map(rulesetJson), text: () => listText(items, Date.now()) };
@@ -219,8 +225,8 @@ async function rulesetOf(
   const newest = await withExistingStore(settings, (store) => store.rulesets.newest());
   if (newest.number > 0) return newest;
   throw new CliError(
-    "no ruleset was published yet",
-    "`npx @inkling/cli rules init` writes one to begin with",
+    "no ruleset has been published yet",
+    "`npx @inkling/cli rules init` writes a starter ruleset",
   );
 }
 
@@ -228,7 +234,7 @@ function addDiff(rules: Command, context: Context): void {
   const command = rules
     .command("diff [from] [to]")
     .description(
-      "compare two rulesets, each a number or a file (default: the one before the newest, the newest)",
+      "compare two rulesets, each a number or a file (default: the previous and the newest ruleset)",
     )
     .addHelpText(
       "after",
@@ -269,7 +275,7 @@ function colored(line: string, style: Style): string {
 function addRollback(rules: Command, context: Context): void {
   const command = rules
     .command("rollback [number]")
-    .description("publish an older ruleset again under the next number (default: the one before the newest)")
+    .description("publish an older ruleset again under the next number (default: the previous ruleset)")
     .option(...NOTE)
     .option(...AUTHOR)
     .option("--json", "print JSON")
@@ -281,7 +287,7 @@ function addRollback(rules: Command, context: Context): void {
     const newest = await rulesetOf(settings, undefined);
     if (number === undefined && newest.number === 1) {
       throw new CliError(
-        "ruleset 1 is the first one: there is none to roll back to",
+        "ruleset 1 is the first ruleset: there is no earlier one to roll back to",
         "publish a file without rules to let the score decide",
       );
     }
@@ -289,7 +295,7 @@ function addRollback(rules: Command, context: Context): void {
       settings,
       number === undefined ? newest.number - 1 : numberOf(number, "NUMBER"),
     );
-    parsedRuleset(target.text, `ruleset ${target.number}`); // an older version may have published it
+    parsedRuleset(target.text, `ruleset ${target.number}`); // an earlier version may have published it
     const wanted = {
       text: target.text,
       note: noteOf(flags),
@@ -303,7 +309,7 @@ function addRollback(rules: Command, context: Context): void {
       json: rulesetJson(published),
       text:
         published.number === newest.number
-          ? `Ruleset ${newest.number} has the text of ruleset ${target.number} already; nothing changed.`
+          ? `Ruleset ${newest.number} already has the text of ruleset ${target.number}; nothing changed.`
           : `Published ruleset ${published.number}, with the text of ruleset ${target.number}.`,
     };
   });

@@ -1,4 +1,4 @@
-// serve.ts: `inkling serve`: the production server. JSON logs on standard error, and nothing else.
+// serve.ts: `inkling serve`: the production server, which writes JSON logs to standard error.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -15,25 +15,29 @@ import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { formatBytes } from "../terminal/terminal.ts";
 
-/** Shortest wait before the first update; chance doubles it, so that servers started together do not fetch together. */
+/**
+ * Minimum wait before the first update, in milliseconds, if there is a release to serve. A random wait of up to the
+ * same length is added, so that servers that start together do not fetch together.
+ */
 const FIRST_UPDATE_MS = 60_000;
 
 export function addServe(program: Command, context: Context): void {
   const command = program
     .command("serve")
-    .description("serve the API in production: missing data returns 503")
+    .description("serve the API in production; lookups without data return 503")
     .addHelpText(
       "after",
       `
-Feeds are fetched in the background, each at its own pace; INKLING_OFFLINE=1 turns that off, INKLING_MIRROR names a folder instead.
-SIGTERM and SIGINT let requests under way finish, then the exit code is 0. With --drain-seconds the server first stays
-reachable for that long while /readyz returns 503. A second signal stops it at once. SIGHUP reads the settings again.
+The server fetches each feed in the background on its own schedule. INKLING_OFFLINE=1 turns that off; INKLING_MIRROR
+reads feeds from a folder instead. On SIGTERM or SIGINT, the server finishes open requests and exits with code 0. With
+--drain-seconds, it first accepts requests for that long while /readyz returns 503. A second signal stops it immediately.
+SIGHUP reloads the settings.
 
 Examples:
   inkling data update && inkling serve
   inkling serve --host 0.0.0.0 --trusted-proxies 10.0.0.0/8
   INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling serve
-  inkling serve --channel https://releases.example/inkling      releases of another host: nothing is built`,
+  inkling serve --channel https://releases.example/inkling      follows another host's releases and builds nothing`,
     );
   addAction(command, context, settingsReadBy("primary", "worker", "builder", "follower"), (call) => {
     const live = new LiveSettings(call, call.read);
@@ -41,37 +45,38 @@ Examples:
   });
 }
 
-/** What the first answer does not need is loaded after the start, or with its first use. */
+/** Code that the first answer does not need is loaded after startup or on first use. */
 async function serve(live: LiveSettings, context: Context): Promise<void> {
   const { stopper } = context;
   const settings = live.current;
   const { dataDir } = settings;
   const readOnly = whyReadOnly(settings);
   probeListeners(settings);
-  if (readOnly === undefined) forgetChannelReport(dataDir); // otherwise it is of those who put releases there
+  if (readOnly === undefined) forgetChannelReport(dataDir); // otherwise, whatever puts releases there owns the report
   const upkeep = loadOnce(async () => {
     const { dataActions, keepFresh, Updates } = await import("../runtime/keep-fresh.ts");
     const updates = new Updates();
     return { updates, actions: dataActions(updates, live), keepFresh };
   });
   const actions = async () => (await upkeep()).actions;
-  await serveUntilStopped({ mode: "serve", live, actions }, context, async ({ hasRelease, log }) => {
-    if (!hasRelease) {
+  await serveUntilStopped({ mode: "serve", live, actions }, context, async (running) => {
+    const { log } = running;
+    if (!running.hasRelease) {
       const hint = "`npx @inkling/cli data status` shows why; `npx @inkling/cli data update` builds one";
-      log.error("no-release", { data_dir: dataDir, effect: "lookups answer 503", hint });
+      log.error("no-release", { data_dir: dataDir, effect: "lookups return 503", hint });
     }
     if (readOnly !== undefined) {
-      const effect = "this server updates no data, and follows releases that others put there";
+      const effect = "this server does not update data; it follows releases that others put into the folder";
       log.info("data-folder-read-only", { reason: readOnly, effect });
       return;
     }
     const { updates, keepFresh } = await upkeep();
-    const firstMs = hasRelease ? FIRST_UPDATE_MS * (1 + Math.random()) : 0;
-    await keepFresh(live, log, stopper.signal, { firstMs, updates });
+    const firstMs = FIRST_UPDATE_MS * (1 + Math.random());
+    await keepFresh(live, log, stopper.signal, { firstMs, updates, isLost: () => !running.hasRelease });
   });
 }
 
-/** Releases come from the channel: nothing is built, and no feed is fetched. */
+/** Releases come from the channel, so the server builds nothing and fetches no feed. */
 async function serveChannel(live: LiveSettings, context: Context): Promise<void> {
   const { stopper, terminal, env } = context;
   const settings = live.current;
@@ -107,7 +112,7 @@ async function serveChannel(live: LiveSettings, context: Context): Promise<void>
 
 const REDRAW_MS = 100;
 
-/** Shows what has arrived of the first release; later ones are in the log. */
+/** Shows the progress of the first release's download. Later downloads are in the log. */
 class Download {
   private readonly line: LiveLine;
   private shownAt = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,5 @@
-// up.ts: `inkling up`: everything in one command: data if there is none, keys on the first run, the server.
+// up.ts: `inkling up`: everything in one command: builds data if there is none, creates keys on the first
+// run, and runs the server.
 
 import { type Settings, settingsReadBy } from "@inkling/contract";
 import type { LoadedRelease } from "@inkling/engine";
@@ -15,7 +16,7 @@ import { dataActions, keepFresh, SHORTEST_PAUSE_MS, Updates } from "../runtime/k
 import { countKeys, type KeysOf, makeFirstKeys, saveSecrets, secretLines } from "../runtime/keys.ts";
 import { LiveSettings } from "../runtime/live-settings.ts";
 import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
-import { withStore } from "../runtime/store.ts";
+import { withNewStore } from "../runtime/store.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
 
@@ -26,16 +27,16 @@ export function addUp(program: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-The first run takes a quarter to half a minute and creates two keys and an admin token. A terminal shows them once;
-otherwise they are in first-keys.txt in the data folder. Later runs start within a second.
+The first run takes 15 to 30 seconds and creates two keys and an admin token. In a terminal, they are shown once;
+otherwise they are saved in first-keys.txt in the data folder. Later runs start within a second.
 
 Examples:
   inkling up
   inkling up --port 9000 --data-dir /var/lib/inkling
-  INKLING_MIRROR=/srv/feeds inkling up      lists from a folder: no internet needed`,
+  INKLING_MIRROR=/srv/feeds inkling up      reads feeds from a folder, without internet`,
     );
   const { live, prompt } = context.terminal;
-  const isWatched = live || prompt !== undefined; // the banner shows what is well
+  const isWatched = live || prompt !== undefined; // the user sees the banner, so only errors are logged
   addAction(
     command,
     context,
@@ -50,8 +51,8 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
   const settings = live.current;
   if (settings.channel !== undefined) {
     throw new CliError(
-      "`inkling up` builds its own data, and a channel is set",
-      "`npx @inkling/cli serve` follows the channel",
+      "`inkling up` builds its own data, but a channel is set",
+      "use `npx @inkling/cli serve` to follow the channel",
       EXIT.usage,
     );
   }
@@ -61,7 +62,7 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
   const found = usableRelease(settings, terminal);
   const isEnough = found !== undefined && !mirrorMayFill(found, settings);
   const current = isEnough ? found : await buildFirst(settings, context);
-  // What was just built from all there is cannot be improved.
+  // A build that has just used every source cannot be improved yet.
   const updates = isEnough || mayFetch(settings);
   const keys = await keysOf(settings);
   const keysFile = terminal.width === undefined ? saveSecrets(keys, settings.dataDir) : undefined;
@@ -69,28 +70,30 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
   try {
     const requests = new Updates();
     const actions = async () => dataActions(requests, live);
-    await serveUntilStopped({ mode: "up", live, actions }, context, async ({ log }) => {
+    await serveUntilStopped({ mode: "up", live, actions }, context, async (running) => {
       served = true;
       const { version } = context;
       const { style } = terminal;
       const updating = updates && mayFindNewer(settings);
       terminal.out(banner({ settings, current, keys, keysFile, version, updates: updating, style }));
       const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
-      await keepFresh(live, log, stopper.signal, { firstMs, updates: requests });
+      const isLost = () => !running.hasRelease;
+      await keepFresh(live, running.log, stopper.signal, { firstMs, updates: requests, isLost });
     });
   } finally {
-    // They cannot be shown a second time.
+    // The keys cannot be shown a second time, so they are shown even after a failure.
     const secrets = secretLines(keys);
     if (!served && secrets.length > 0) {
-      const where = keysFile === undefined ? `:\n${secrets.join("\n")}` : ` are in ${keysFile}`;
-      terminal.err(`The keys created before this failed${where}\n`);
+      const where = keysFile === undefined ? `:\n${secrets.join("\n")}` : `; they are in ${keysFile}`;
+      terminal.err(`These keys were created before the failure${where}\n`);
     }
   }
 }
 
 async function keysOf(settings: Settings): Promise<KeysOf> {
-  return withStore(settings, async (store) => {
-    // Operators with their own key need none of Inkling's, and no secret in what may be a container's log.
+  return withNewStore(settings, async (store) => {
+    // An operator who sets a key does not need one from Inkling. Also, the output may be a container's log, which
+    // should not contain secrets.
     const isTrial = settings.apiKey === undefined;
     const made = isTrial ? await makeFirstKeys(store, settings.dataDir) : undefined;
     const adminToken = isTrial ? await store.adminToken.create(cliActor("inkling up")) : undefined;
@@ -98,25 +101,28 @@ async function keysOf(settings: Settings): Promise<KeysOf> {
   });
 }
 
-/** A release that opens, or undefined; a warning shows what is wrong with one that does not. */
+/** Returns a release that can be opened, or undefined. If a release cannot be opened, a warning says why. */
 function usableRelease(settings: Settings, terminal: Terminal): LoadedRelease | undefined {
   const { release, problem } = findUsable(settings.dataDir);
   if (problem !== undefined) {
-    warn(terminal, `${problem}; a new release is built`);
+    warn(terminal, `${problem}; building a new release`);
   }
   return release && openRelease(settings.dataDir, release.name);
 }
 
-/** Does the release lack what the mirror may have? Seeds have no lists of proxies and abusers. */
+/** Does the release lack data that the mirror may have? Seeds do not include lists of proxies and abusers. */
 function mirrorMayFill({ manifest }: LoadedRelease, { mirror }: Settings): boolean {
   return mirror !== undefined && manifest.missing.length > 0;
 }
 
-/** With seeds publishers are called later, in the background: the first answer does not wait for the internet. */
+/**
+ * If there are seeds, publishers are contacted later, in the background, so that the first answer does not wait for the
+ * internet.
+ */
 async function buildFirst(settings: Settings, { terminal, stopper }: Context): Promise<LoadedRelease> {
   terminal.err(`Building data in ${settings.dataDir} ${sourceText(settings)}.\n`);
   await build(settings, terminal, stopper.signal, { fetch: !HAS_SEEDS });
-  if (stopper.signal.aborted) throw new Stopped("the release is built, `npx @inkling/cli up` serves it");
+  if (stopper.signal.aborted) throw new Stopped("the release was built; `npx @inkling/cli up` serves it");
   return openServable(settings.dataDir);
 }
 

@@ -1,4 +1,4 @@
-// Values on the command line, over a small release: 81.2.69.0/24 is a proxy in City 1, disposable-1.com is listed.
+// Values on the command line, with a small release: 81.2.69.0/24 is a proxy in City 1, and disposable-1.com is listed.
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -42,6 +42,34 @@ describe("values", () => {
     expect(reserved.err).not.toContain("X-Forwarded-For");
   });
 
+  test.each(["10.0.0.1", "8.8.8.8:443"])(
+    "%s has no answer: exit code 1, however it is asked for",
+    async (value) => {
+      const ways = [[value], [value, "--json"], [value, "-f", "value"], [IP, value], [IP, value, "--json"]];
+      for (const args of ways) expect([args, (await inkling(...args)).code]).toEqual([args, 1]);
+    },
+  );
+
+  test("what cannot be looked up does not stop the others", async () => {
+    const { out, err, code } = await inkling("8.8.8.8:443", EMAIL, "lokup.", "1.2.3.4/33");
+    expect([out, code]).toEqual([`${EMAIL}: valid, disposable\n`, 1]);
+    expect(err.trim().split("\n")).toEqual([
+      '"8.8.8.8:443" cannot be looked up: leave out the port',
+      '"lokup." is not an IP address, network, AS number, domain or email address',
+      '"1.2.3.4/33" cannot be looked up: the prefix length of an IPv4 network is at most /32',
+    ]);
+  });
+
+  test("as JSON, there is an object for each value", async () => {
+    const { out, err, code } = await inkling("lokup.", EMAIL, "10.0.0.1", "--json");
+    const lines = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect([err, code, lines.map(({ value }) => value)]).toEqual(["", 1, ["lokup.", EMAIL, "10.0.0.1"]]);
+    expect(lines[0].error).toContain("is not an IP address, network, AS number, domain or email address");
+  });
+
   test("networks, AS numbers and domains: shares, feeds, owners", async () => {
     const from = ["--data-dir", withNetworks];
     const network = await inkling("81.2.69.0/24", ...from);
@@ -66,7 +94,7 @@ describe("values", () => {
       "10.1.0.0/16 is a private network (IP_ADDRESS_RESERVED)\nno network of AS1 is known\n",
     );
     expect((await inkling("disposable-1.com")).out).toMatch(/^disposable-1\.com: valid, disposable\n/);
-    expect((await inkling("81.2.69.0/24", "-f", "value", ...from)).code).toBe(2);
+    expect((await inkling("81.2.69.0/24", "-f", "value", ...from)).code).toBe(1);
   });
 
   test("as JSON: the API's answers, or its problems", async () => {
@@ -156,7 +184,7 @@ describe("values", () => {
   test("a field or pattern that means nothing: the error lists the names", async () => {
     const { err, code } = await inkling(IP, "--field", "netwrk_*,city_name");
     expect(err).toStartWith('inkling: --field: there is no "netwrk_*"\nhint: ');
-    expect(err).toMatch(/there are: value, .*network_prefix.*providers; \* stands for any characters/);
+    expect(err).toMatch(/available: value, .*network_prefix.*providers; \* matches any characters/);
     expect(code).toBe(2);
   });
 
@@ -195,7 +223,10 @@ test("standard input, among other values", async () => {
   );
   const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   expect(out).toBe(`${EMAIL}\t\ttrue\n${IP}\ttrue\t\n8.8.8.8\tfalse\t\n`);
-  expect([err, code]).toEqual(['"lokup" is no IP address, network, AS number, domain or email address\n', 1]);
+  expect([err, code]).toEqual([
+    '"lokup" is not an IP address, network, AS number, domain or email address\n',
+    1,
+  ]);
 });
 
 test.each(["export csv --lookup reputation --out -", "enrich - --ip-column 1", "grep"])(

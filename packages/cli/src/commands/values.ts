@@ -1,13 +1,14 @@
-// values.ts: many values (addresses, networks, AS numbers, domains, email addresses), answered one after the other; each as
-// a line, or as JSON.
+// values.ts: answers many values (addresses, networks, AS numbers, domains, email addresses) one after the
+// other, each as a line or as JSON.
 //
-// in   values in any order; each is looked up in all that there is for its kind
-// out  a line for each, in their order; a value that cannot be read, or has no answer, goes to standard error, and the next
-//      one follows
+// in   values in any order; each value gets every lookup that exists for its kind
+// out  a line for each value, in the order of the input; a value that cannot be read, or has no answer, is reported on
+//      standard error, and the command continues
 
 import { MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
 import type { Settings } from "@inkling/contract";
 import { INCLUDE, type Lookup, nearest } from "@inkling/engine";
+import { notAValue } from "@inkling/server/value-texts";
 import { type AnswerData, answer, openAnswerData, Refused } from "../runtime/answer.ts";
 import type { Context, Flags } from "../runtime/command.ts";
 import { reportOfNetwork, reportOfSystem } from "../runtime/networks.ts";
@@ -23,15 +24,18 @@ const LOOKUPS_OF = {
   email: ["email"],
   domain: ["email"],
 } as const satisfies Record<string, readonly Lookup[]>;
-/** A mailbox that no override is about, for what is known of its domain. */
+/** A mailbox that no override covers, for lookups of a domain. */
 const ANY_MAILBOX = "any-mailbox-of-this-domain";
 const ALL = ["geolocate", "reputation", "email"] as const;
 const VALUE = "value";
 const FIELDS = [VALUE, ...TABLES.flatMap((table) => MEMBERS[table].map(({ name }) => name))];
 
-export const ATTRIBUTION = ["--attribution", "print the attributions of all sources, whole"] as const;
+export const ATTRIBUTION = ["--attribution", "print the full attributions of all sources"] as const;
 
-/** The members that `--field` names, by name or by a pattern such as `network_*`. @throws CliError */
+/**
+ * Returns the members that `--field` selects, either by name or by a pattern such as `network_*`.
+ * @throws CliError
+ */
 function readFields(text: string): readonly string[] {
   const found = text.split(",").map((given) => {
     const name = given.trim();
@@ -41,12 +45,12 @@ function readFields(text: string): readonly string[] {
   if (unknown.length === 0) return found.flatMap(({ fields }) => fields);
   throw new CliError(
     `--field: there is no ${unknown.map((name) => JSON.stringify(name)).join(", ")}`,
-    `${didYouMean(unknown[0]!)}there are: ${FIELDS.join(", ")}; * stands for any characters, as in 'network_*'`,
+    `${didYouMean(unknown[0]!)}available: ${FIELDS.join(", ")}; * matches any characters, as in 'network_*'`,
     EXIT.usage,
   );
 }
 
-/** The nearest member, or the first one of the nearest part of the answer: contry, country. */
+/** Returns the nearest member, or the first member of the nearest part of the answer: "contry" gives "country". */
 function didYouMean(word: string): string {
   const partOf = (name: string) => name.split("_")[0]!;
   const part = nearest(word, FIELDS.map(partOf));
@@ -54,7 +58,10 @@ function didYouMean(word: string): string {
   return near === undefined ? "" : `did you mean ${near}? `;
 }
 
-/** @param isOne the one value of a command line: its answer may be long, and that there is none is the command's error */
+/**
+ * @param isOne true for a single value on the command line: the answer may be long, and the command fails if there is
+ *   no answer
+ */
 export async function answerValues(
   values: AsyncIterable<string> | Iterable<string>,
   isOne: boolean,
@@ -91,14 +98,14 @@ type Write = (value: string) => string;
 type Entry = readonly [lookup: Lookup, outcome: string | Refused];
 type Mailbox = Exclude<Subject, { readonly kind: "network" | "as" }>;
 
-/** @throws CliError for what is no value */
+/** @throws CliError if the value is not of a known kind */
 function readSubject(value: string): Subject {
   const subject = subjectOf(value);
-  if (subject === undefined) throw notAValue(value);
+  if (subject === undefined) throw new CliError(notAValue(value));
   return subject;
 }
 
-/** The API's answer, or its refusal, of each lookup of a value. */
+/** The API's answer or refusal for each lookup of a value. */
 function outcomesOf(
   value: string,
   subject: Mailbox,
@@ -117,7 +124,10 @@ function outcomesOf(
   });
 }
 
-/** The answers alone: an address may have a reputation and no location. @throws Refused where there is none at all */
+/**
+ * Returns only the answers, because an address may have a reputation and no location.
+ * @throws Refused if there is no answer at all
+ */
 function answersTo(...question: Parameters<typeof outcomesOf>): [lookup: Lookup, body: string][] {
   const outcomes = outcomesOf(...question);
   const answers = outcomes.flatMap(([lookup, outcome]): [Lookup, string][] =>
@@ -128,17 +138,9 @@ function answersTo(...question: Parameters<typeof outcomesOf>): [lookup: Lookup,
   return answers;
 }
 
-/** @param hint of the command line that it stands in */
-export function notAValue(value: string, hint?: string): CliError {
-  const shown = JSON.stringify(value.slice(0, 60));
-  return new CliError(
-    `${shown} is no IP address, network, AS number, domain or email address`,
-    hint,
-    EXIT.usage,
-  );
-}
-
-/** As in a batch, a problem document may replace an answer. Holds all that the text shows. */
+/**
+ * As in a batch, a problem document may take the place of an answer. The JSON contains everything that the text shows.
+ */
 function jsonOf(isOne: boolean, flags: Flags, data: AnswerData, { ending }: Context): Write {
   const include = INCLUDE.network | (isOne || flags.evidence === true ? INCLUDE.evidence : 0);
   const missing = data.missing.length === 0 ? "" : `,"missing":${JSON.stringify(data.missing)}`;
@@ -154,8 +156,21 @@ function jsonOf(isOne: boolean, flags: Flags, data: AnswerData, { ending }: Cont
         return outcomesOf(value, subject, data, now, include);
     }
   };
+  /** An unreadable value among several becomes an object with an error, so that there is one object for each value. */
+  const readable = (value: string): ReturnType<typeof answersOf> | CliError => {
+    try {
+      return answersOf(value);
+    } catch (error) {
+      if (isOne || !(error instanceof CliError)) throw error;
+      return error;
+    }
+  };
   return (value) => {
-    const answers = answersOf(value);
+    const answers = readable(value);
+    if (answers instanceof CliError) {
+      ending.exitCode = EXIT.error;
+      return `{"value":${JSON.stringify(value)},"error":${JSON.stringify(answers.message)}}`;
+    }
     const members = answers.map(
       ([name, answer]) => `,"${name}":${typeof answer === "string" ? answer : answer.document}`,
     );
@@ -173,14 +188,14 @@ function orRefused(answerNow: () => string): string | Refused {
   }
 }
 
-/** Fields with tabs between them; what is unknown is empty. */
+/** Fields separated by tabs. An unknown value is empty. */
 function fieldsOf(fields: readonly string[], data: AnswerData): Write {
   const include = MEMBERS.network.some(({ name }) => fields.includes(name)) ? INCLUDE.network : 0;
   return (value) => {
     const known = new Map<string, unknown>([[VALUE, value]]);
     const subject = readSubject(value);
     if (subject.kind === "network" || subject.kind === "as")
-      throw new CliError(`${value} has no fields`, "print it as JSON: --json", EXIT.usage);
+      throw new CliError(`${value} has no fields`, "print it as JSON: --json");
     for (const [lookup, body] of answersTo(value, subject, data, Date.now(), include)) {
       const answer = JSON.parse(body);
       for (const { name, of } of MEMBERS[lookup]) {

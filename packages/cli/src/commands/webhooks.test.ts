@@ -1,4 +1,4 @@
-// `inkling webhooks`: the secret alone is on standard output; wrong command lines; what a test message prints.
+// `inkling webhooks`: only the secret is on standard output; wrong command lines; what a test message prints.
 
 import { expect, test } from "bun:test";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
@@ -17,7 +17,7 @@ test("add, list, test, rotate, deliveries, remove", async () => {
     const added = await inkling("add", receiver.url, "--events", "all", "--allow-inner", "--author", "ada");
     const secret = added.out.trim();
     expect([added.code, /^whsec_[\w+/]{43}=$/.test(secret)]).toEqual([0, true]);
-    const id = /Added (whk_\w{16})\. The secret is shown this once\./.exec(added.err)![1]!;
+    const id = /Added (whk_\w{16})\. The secret is shown only once\./.exec(added.err)![1]!;
     expect((await inkling("list")).out).toMatch(
       new RegExp(`${id} +active, inner allowed +${receiver.url} .*key\\.quota_reached +ada `),
     );
@@ -52,14 +52,14 @@ test.each([
   [
     ["add", HTTPS, "--events", "rumour"],
     2,
-    /there is no event "rumour"\nhint: there are assessment\.changed, /,
+    /there is no event "rumour"\nhint: the events are assessment\.changed, /,
   ],
   [
     ["add", "http://example.com/", "--events", "all"],
     2,
-    /address of a webhook: it must begin with https:\/\//,
+    /Cannot use this webhook URL: it must begin with https:\/\//,
   ],
-  [["add", "https://10.0.0.1/", "--events", "all"], 2, /of a webhook: its address is private and not public/],
+  [["add", "https://10.0.0.1/", "--events", "all"], 2, /webhook URL: its address is private and not public/],
   [["rotate", "whk_0123456789abcdef", "--overlap", "31d"], 2, /at most 30d/],
 ] as const)("%j ends with %d", async (args, code, message) => {
   expect(await inFolder()(...args)).toMatchObject({ code, out: "", err: expect.stringMatching(message) });

@@ -1,7 +1,8 @@
-// webhooks.ts: `inkling webhooks add | list | test | rotate | enable | remove | deliveries`: alerts to the operator's own services.
+// webhooks.ts: `inkling webhooks add | list | test | rotate | enable | remove | deliveries`: alerts to the
+// operator's own services.
 //
-// The database is written directly, as `inkling keys` does: running servers send what happens from then on. A test message
-// is sent by the command itself, so that it needs no server.
+// The command writes directly to the database, as `inkling keys` does. Running servers then send the
+// events. The command itself sends a test message, so it needs no server.
 
 import { WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
 import {
@@ -26,7 +27,7 @@ import { formatAgo, printable, table } from "../terminal/terminal.ts";
 import { parseDuration } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
-const SHOWN_ONCE = "The secret is shown this once.";
+const SHOWN_ONCE = "The secret is shown only once.";
 const MAX_OVERLAP_MS = 30 * 86_400_000;
 
 export function addWebhooks(program: Command, context: Context): void {
@@ -46,14 +47,14 @@ function addAdd(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("add <url>")
     .description("add a webhook; standard output has only its secret")
-    .requiredOption("--events <list>", `what it is told: ${WEBHOOK_EVENT_NAMES.join(", ")}, or all`)
-    .option("--allow-inner", "also plain http, and addresses that are not on the public internet")
+    .requiredOption("--events <list>", `events to send: ${WEBHOOK_EVENT_NAMES.join(", ")}, or all`)
+    .option("--allow-inner", "accept plain http, and addresses that are not on the public internet")
     .option(...AUTHOR)
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Running servers send what happens from then on. The receiver verifies each message with the secret (docs/webhooks.md).
+Running servers send events from now on. The receiver verifies each message with the secret (see docs/webhooks.md).
 
 Examples:
   inkling webhooks add https://example.com/hooks/inkling --events assessment.changed,data.stale
@@ -64,10 +65,10 @@ Examples:
     const read = readWebhookUrl(url, allowInner);
     if ("problem" in read) {
       throw usage(
-        `this cannot be the address of a webhook: it ${read.problem}`.replace("it its", "its"),
+        `Cannot use this webhook URL: it ${read.problem}`.replace("it its", "its"),
         allowInner
           ? "`npx @inkling/cli webhooks add --help` shows examples"
-          : "a receiver in your own network, or without TLS, needs --allow-inner",
+          : "a receiver in your own network or without TLS needs --allow-inner",
       );
     }
     const wanted = { url: read.url, events: eventsOf(flags.events), allowInner };
@@ -88,11 +89,11 @@ function eventsOf(text: string): WebhookEvent[] {
     return WEBHOOK_EVENT_NAMES.filter((event) => named.includes(event));
   throw usage(
     `--events: there is no event ${JSON.stringify((wrong ?? "").slice(0, 40))}`,
-    `there are ${WEBHOOK_EVENT_NAMES.join(", ")}, and all`,
+    `the events are ${WEBHOOK_EVENT_NAMES.join(", ")}; all selects every event`,
   );
 }
 
-/** The secret alone goes to standard output, so that a shell can assign it. */
+/** Prints only the secret to standard output, so that a shell can assign it. */
 function issuedResult(
   { terminal }: Context,
   flags: Flags,
@@ -144,7 +145,8 @@ function addTest(webhooks: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-Exit code 1 if the receiver does not accept it. It is sent once, and \`webhooks deliveries\` lists it.
+The exit code is 1 if the receiver does not accept the message. The command sends it only once, and
+\`webhooks deliveries\` lists it.
 
 Examples:
   inkling webhooks test whk_3fK9mB2xQ7vR1tYz`,
@@ -164,8 +166,8 @@ Examples:
 function addRotate(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("rotate <id>")
-    .description("give a webhook a new secret; the old secret also signs for a while")
-    .option("--overlap <duration>", "how long the old secret signs as well: 0s, 30m, 24h, 30d", "24h")
+    .description("give a webhook a new secret; the old secret also signs messages for a while")
+    .option("--overlap <duration>", "how long the old secret also signs: 0s, 30m, 24h, 30d", "24h")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling webhooks rotate whk_3fK9mB2xQ7vR1tYz --overlap 7d");
   addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
@@ -186,7 +188,7 @@ function addRotate(webhooks: Command, context: Context): void {
       context,
       flags,
       issued,
-      `New secret for ${id}. ${SHOWN_ONCE} The old one stops signing ${end}.`,
+      `New secret for ${id}. ${SHOWN_ONCE} The old secret stops signing ${end}.`,
     );
   });
 }
@@ -199,7 +201,7 @@ function addEnable(webhooks: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-Deliveries that ended are not sent again. \`webhooks test\` shows whether the receiver accepts messages.
+Failed deliveries are not sent again. To check whether the receiver accepts messages, run \`webhooks test\`.
 
 Examples:
   inkling webhooks enable whk_3fK9mB2xQ7vR1tYz`,
@@ -216,7 +218,7 @@ Examples:
 function addRemove(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("remove <id>")
-    .description("remove a webhook with its secrets and deliveries")
+    .description("remove a webhook, its secrets and its deliveries")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling webhooks remove whk_3fK9mB2xQ7vR1tYz");
   addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
@@ -226,7 +228,7 @@ function addRemove(webhooks: Command, context: Context): void {
     );
     return {
       json: webhookJson(removed),
-      text: `Removed ${id}: ${printable(removed.url)} gets nothing more.`,
+      text: `Removed ${id}: Inkling sends nothing more to ${printable(removed.url)}.`,
     };
   });
 }
@@ -234,7 +236,7 @@ function addRemove(webhooks: Command, context: Context): void {
 function addDeliveries(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("deliveries <id>")
-    .description("list deliveries of the last 7 days, newest first, with the result of the last attempts")
+    .description("list deliveries of the last 7 days, newest first, with the results of recent attempts")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling webhooks deliveries whk_3fK9mB2xQ7vR1tYz");
   addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
@@ -265,11 +267,11 @@ function deliveriesText(items: readonly Delivery[], now: number): string {
 
 const outcomeText = ({ status, reason }: Attempt) => reason ?? `returned ${status}`;
 
-/** @throws CliError where there is no such webhook */
+/** @throws CliError if the webhook does not exist */
 function existing<T>(id: string, found: T | undefined): T {
   if (found !== undefined) return found;
   throw new CliError(
     `there is no webhook ${JSON.stringify(id.slice(0, 40))}`,
-    "`npx @inkling/cli webhooks list` shows the ids of all webhooks",
+    "`npx @inkling/cli webhooks list` shows all webhook ids",
   );
 }

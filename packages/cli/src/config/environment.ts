@@ -1,18 +1,18 @@
-// environment.ts: the environment of the process. The only file that reads it.
+// environment.ts: the environment of this process. No other file reads it.
 
 import type { NotifyOptions } from "../terminal/service-manager.ts";
 
-/** The environment as the project uses it; read nowhere else. */
+/** The environment variables that the project uses. Only this file reads them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Set by bin/inkling and bin/launch.mjs; not a setting. */
+/** Set by bin/inkling and bin/launch.mjs. It is not a setting. */
 export const LAUNCHER_VARIABLE = "INKLING_LAUNCHER_PID";
 
-/** What of the environment is not a setting of Inkling but a custom of terminals and launchers. */
+/** Environment variables that are not Inkling settings but conventions of terminals and launchers. */
 export interface Surroundings extends NotifyOptions {
-  /** https://no-color.org: set and not empty. */
+  /** True if NO_COLOR is set and not empty (https://no-color.org). */
   readonly noColor: boolean;
-  /** Process id of our parent where it is npm or the launcher; when it is gone, so is the user. */
+  /** The process id of our parent, if the parent is npm or the launcher. When that process is gone, so is the user. */
   readonly launcherPid: number | undefined;
 }
 
@@ -28,23 +28,27 @@ export function surroundings(env: Environment): Surroundings {
 
 export const processEnvironment: Environment = process.env;
 
-/** What Bun itself and the system's libraries read. */
+/** Variables that Bun and the system's libraries read. */
 const RUNTIME =
   /^(PATH|HOME|USER|TZ|LANG|LC_\w+|TMPDIR|TEMP|TMP|SystemRoot|(LD|DYLD|BUN|MALLOC|MIMALLOC)_\w+)$/;
-/** What Bun reads for requests to publishers. */
+/** Variables that Bun reads for requests to publishers. */
 const NETWORK = /^((https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|NODE_USE_SYSTEM_CA)$/i;
 
-/** For processes that answer or read releases: nothing of the settings, so none of their credentials, nor of other programs'. */
+/**
+ * The environment for processes that answer or read releases. It contains no settings, and therefore no credentials of
+ * Inkling. Nor does it contain credentials of other programs.
+ */
 export const workerEnvironment = (env: Environment) => pick(env, (name) => RUNTIME.test(name));
-/** For builds, which get their settings through a pipe. */
+/** The environment for builds, which receive their settings through a pipe. */
 export const buildEnvironment = (env: Environment) => ({
   ...FRUGAL,
   ...pick(env, (name) => RUNTIME.test(name) || NETWORK.test(name)),
 });
 
 /**
- * Memory that JavaScriptCore believes the machine to have. With what it has the heap doubles between collections, and the
- * 180 MB of mapped databases count as heap: the same build peaked at 1.31 GB instead of 1.08, and was no faster.
+ * The memory, in bytes, that JavaScriptCore assumes the machine has. With the real size, the heap doubles between
+ * collections, and the 180 MB of mapped databases count as heap. The same build then peaked at 1.31 GB instead of 1.08
+ * GB, and it was not faster.
  */
 const FRUGAL = { BUN_JSC_forceRAMSize: "250000000" };
 

@@ -1,4 +1,4 @@
-// [[feed]] in inkling.toml: what is wrong, with its line and what is allowed; secrets; what is shown.
+// [[feed]] in inkling.toml: each mistake with its line and what is allowed; secrets; what is shown.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -75,7 +75,7 @@ describe("a wrong row names the line and what is allowed", () => {
       "a member that there is none of",
       change('file = "lists', 'weigth = 2\nfile = "lists'),
       [
-        /^line 6 of inkling\.toml: feed "office": weigth is not allowed; allowed are id, form, claims, file, url, /,
+        /^line 6 of inkling\.toml: feed "office": weigth is not allowed; the allowed members are id, form, claims, file, url, /,
       ],
     ],
     [
@@ -89,12 +89,12 @@ describe("a wrong row names the line and what is allowed", () => {
     [
       "a file and a URL",
       change('path = "$', 'file = "x"\npath = "$'),
-      ['line 13 of inkling.toml: feed "acme": file and url exclude each other: it is "x"'],
+      ['line 13 of inkling.toml: feed "acme": file and url cannot be combined: it is "x"'],
     ],
     [
       "neither",
       change('file = "lists/office.txt"', ""),
-      ['line 2 of inkling.toml: feed "office": file or url is needed'],
+      ['line 2 of inkling.toml: feed "office": file or url is required'],
     ],
     [
       "a path that is none",
@@ -111,12 +111,12 @@ describe("a wrong row names the line and what is allowed", () => {
     [
       "a password in a URL",
       change("https://lists", "https://me:hush@lists"),
-      [/^line 12 of inkling\.toml: feed "acme": url must not have a user or a password/],
+      [/^line 12 of inkling\.toml: feed "acme": url must not have a user or password/],
     ],
     [
       "the same id twice",
       change('id = "acme"', 'id = "office"'),
-      ['line 9 of inkling.toml: feed "office": id stands twice: it is "office"'],
+      ['line 9 of inkling.toml: feed "office": id is used twice: it is "office"'],
     ],
     ["no table", 'feed = "x"\n', ["line 1 of inkling.toml: feeds must be [[feed]] tables"]],
   ])("%s", (_name, toml, want) => {

@@ -1,4 +1,5 @@
-// feed-rows.ts: the operator's own feeds as they stand in inkling.toml: lines of what is wrong, and their files' paths.
+// feed-rows.ts: reads the operator's own feeds from inkling.toml, with line numbers for mistakes and absolute file
+// paths.
 
 import { resolve } from "node:path";
 import { ownFeedProblems } from "@inkling/compiler/own-feed";
@@ -6,7 +7,7 @@ import type { OwnFeed } from "@inkling/contract";
 import { z } from "zod";
 import type { SettingsFile } from "./sources.ts";
 
-/** With the line of the member, or of its [[feed]]. */
+/** Problems, each with the line of the member or of its [[feed]]. */
 export function feedProblems(
   issues: readonly z.core.$ZodIssue[],
   rows: unknown,
@@ -18,7 +19,7 @@ export function feedProblems(
   );
 }
 
-/** The line of a member of the table [[feed]] that is the `index`th; of the table where it has none. */
+/** The line of a member of the `index`th [[feed]] table, or of the table itself if the member has no line. */
 export function lineOf(text: string, index: number | undefined, member: string | undefined): number {
   const lines = text.split("\n");
   const tables = lines.flatMap((line, at) => (/^\s*\[\[\s*"?feed"?\s*\]\]/.test(line) ? at : []));
@@ -33,6 +34,6 @@ export function lineOf(text: string, index: number | undefined, member: string |
   return (isInside ? found : start) + 1;
 }
 
-/** Its file's path, which starts at the folder of what names it. */
+/** Makes the feed's file path absolute. A relative path is resolved against the folder of the file that contains it. */
 export const withAbsoluteFile = (feed: OwnFeed, base: string): OwnFeed =>
   feed.file === undefined ? feed : { ...feed, file: resolve(base, feed.file) };

@@ -1,4 +1,5 @@
-// setting-types.ts: the types of settings: what a flag, a variable or a file may hold -> the value, or a problem.
+// setting-types.ts: the types of settings. Each type turns the text from a flag, a variable or a file into a value or a
+// problem.
 
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { ownFeeds } from "@inkling/compiler/own-feed";
@@ -46,20 +47,20 @@ const mirror = z
     "must be a folder, or start with http:// or https://",
   )
   .refine(
-    // A file name is added at the end of the URL; a token after ? would be shown and logged.
+    // A file name is appended to the URL. A token after "?" would therefore be misplaced, shown and logged.
     (text) => !isMirrorUrl(text) || !/[?#]/.test(text),
     "must be a base URL without ? and # (write %3F and %23 in a user name or password); file names are added to it",
   )
   .refine(
     (text) => !isMirrorUrl(text) || /[?#]/.test(text) || URL.canParse(text),
-    "must be a URL that can be read, such as https://mirror.example/feeds",
+    "must be a valid URL, such as https://mirror.example/feeds",
   );
 
 const channel = z
   .string("must be text")
   .refine(
     (text) => parseChannel(text) !== undefined,
-    "must be a folder, http(s)://host/path or s3://bucket/prefix, with #name for another channel than stable",
+    "must be a folder, http(s)://host/path or s3://bucket/prefix, with #name for a channel other than stable",
   );
 
 const channelKeys = listOf(
@@ -73,43 +74,52 @@ const databaseUrl = z
   .regex(/^(sqlite|postgres|postgresql):\/\/./, "must start with sqlite:// or postgres://")
   .refine(
     (text) => text !== "sqlite://:memory:",
-    "must name a file: a database in memory would end with each process",
+    "must name a file: an in-memory database is lost when the process exits",
   );
 
 const apiKey = z
   .string("must be text")
   .refine(
     isWellFormedToken,
-    "must be ink_live_ or ink_test_, 32 base62 characters, _ and their checksum; `npx @inkling/cli keys create` makes one",
+    "must be ink_live_ or ink_test_, 32 base62 characters, _ and a checksum; `npx @inkling/cli keys create` creates one",
   );
 
 const accountId = z
   .union([z.string(), z.number()], "must be a number")
   .transform(String)
-  .refine((text) => /^[0-9]{1,12}$/.test(text), "must be the number of your account");
+  .refine((text) => /^[0-9]{1,12}$/.test(text), "must be your account number");
 
 const publisherKey = z
   .string("must be text")
-  .regex(/^[!-~]{8,200}$/, "must be as the publisher gave it to you, 8 characters at least, without spaces");
+  .regex(
+    /^[!-~]{8,200}$/,
+    "must be exactly what the publisher gave you: at least 8 characters, without spaces",
+  );
 
-/** As Supabase shows it, `v1,whsec_<base64>`, or several separated by "|". What is wrong is not shown. */
+/**
+ * Secrets as Supabase shows them: `v1,whsec_<base64>`, or several separated by "|". A problem never shows the
+ * value.
+ */
 const webhookSecrets = z
   .union([z.string(), z.array(z.string())], "must be text")
   .transform((value) => (typeof value === "string" ? value.split("|") : value))
   .transform((texts) => texts.map((one) => one.trim().replace(/^(?:v1,)?whsec_/, "")).filter(Boolean))
   .refine(
     (secrets) => secrets.every((secret) => /^[A-Za-z0-9+/]{32,}={0,2}$/.test(secret)),
-    "must be v1,whsec_ and a secret of at least 24 bytes in base64; two are separated by |",
+    "must be v1,whsec_ and a secret of at least 24 bytes in base64; separate two secrets with |",
   );
 
-/** As an HTTP header may have them (RFC 9110 5.5), without characters that are not ASCII. */
+/** Values that an HTTP header may have (RFC 9110 5.5), limited to ASCII. */
 const secrets = z.record(
   z.string().regex(/^[a-z0-9_]{1,60}$/, "must have names of lower-case letters, digits and _"),
   z.string("must be text").regex(/^[!-~]([ -~]{0,4000}[!-~])?$/, "must be one line of ASCII text"),
   "must be a table of names with their values",
 );
 
-/** Texts, or one text of them separated by commas. @param form what each must be */
+/**
+ * A list of texts, or a single text with commas.
+ * @param form what each item must be
+ */
 function listOf<T>(what: string, form: string, parse: (text: string) => T | undefined) {
   return z
     .union([z.string(), z.array(z.string())], `must be a list of ${what}`)
@@ -121,10 +131,10 @@ function listOf<T>(what: string, form: string, parse: (text: string) => T | unde
       const fault = (text: string) => {
         const meant = withoutHostBits(text);
         return meant === undefined
-          ? `${JSON.stringify(text)} is none`
-          : `\`${text}\` has host bits set, use \`${meant}\``;
+          ? `${JSON.stringify(text)} is invalid`
+          : `${text} has host bits set; use ${meant}`;
       };
-      // Of one text the caller says what it is.
+      // For a single value, the caller's message already contains the value.
       const faults = texts.length === 1 && withoutHostBits(texts[0]!) === undefined ? [] : wrong.map(fault);
       context.addIssue({
         code: "custom",
@@ -152,7 +162,7 @@ const dnsServers = listOf(
 
 interface TypeOf<Value> {
   readonly schema: z.ZodType<Value>;
-  /** Shown after the flag in --help; a flag without it takes no value. */
+  /** Shown after the flag in --help. A flag without a placeholder takes no value. */
   readonly placeholder?: string;
 }
 

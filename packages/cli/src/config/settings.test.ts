@@ -13,7 +13,7 @@ import type { SettingsInput } from "./sources.ts";
 
 const temp = temporaryFolder();
 
-/** A folder with an inkling.toml, or an empty one. */
+/** Creates a folder with an inkling.toml, or an empty folder. */
 function folder(toml?: string): string {
   const path = temporaryFolder();
   if (toml !== undefined) writeFileSync(join(path, "inkling.toml"), toml);
@@ -105,7 +105,7 @@ describe("credentials", () => {
   test("an empty file is not set, a folder is none", () => {
     expect(load({ env: database("\n") }).origins.databaseUrl).toBe("default");
     expect(load({ env: { CREDENTIALS_DIRECTORY: "/nowhere" } }).origins.databaseUrl).toBe("default");
-    // The other half of the account may be among those that are hidden.
+    // The other half of the account may be among the hidden credentials.
     const half = folder("maxmind_account_id = 123456");
     expect(load({ env: { CREDENTIALS_DIRECTORY: "/nowhere" }, cwd: half }).origins.maxmindAccountId).toBe(
       "file",
@@ -133,7 +133,7 @@ describe("credentials", () => {
     process.seteuid!(65534);
     try {
       expect(() => loadSettings({ flags: {}, env: {}, cwd })).toThrow(
-        `Cannot start:\n  ${cwd}/credentials and its files must be readable for this user; run commands as the service's user`,
+        `Cannot start:\n  ${cwd}/credentials and its files must be readable by this user; run commands as the service's user`,
       );
     } finally {
       process.seteuid!(0);
@@ -197,7 +197,7 @@ describe("values that are taken", () => {
     expect(byVariable.settings.dnsServers).toEqual(want);
     expect(byFile.settings.dnsServers).toEqual(want);
     expect(problemsOf({ env: { INKLING_DNS_SERVERS: "192.0.2.53,dns.example" } })).toEqual([
-      'INKLING_DNS_SERVERS must be addresses of DNS servers such as 192.0.2.53 or [2001:db8::53]:5353: "dns.example" is none: it is "192.0.2.53,dns.example"',
+      'INKLING_DNS_SERVERS must be addresses of DNS servers such as 192.0.2.53 or [2001:db8::53]:5353: "dns.example" is invalid: it is "192.0.2.53,dns.example"',
     ]);
   });
 
@@ -208,7 +208,7 @@ describe("values that are taken", () => {
       expect(settings.dnsExclude).toEqual(["corp.example.com", "xn--bcher-kva.example"]);
     }
     expect(problemsOf({ env: { INKLING_DNS_EXCLUDE: "a.example,*.b.example" } })).toEqual([
-      'INKLING_DNS_EXCLUDE must be domains such as corp.example.com: "*.b.example" is none: it is "a.example,*.b.example"',
+      'INKLING_DNS_EXCLUDE must be domains such as corp.example.com: "*.b.example" is invalid: it is "a.example,*.b.example"',
     ]);
   });
 
@@ -277,7 +277,7 @@ describe("values that are refused", () => {
     [
       "a database in memory",
       { env: { INKLING_DATABASE_URL: "sqlite://:memory:" } },
-      'INKLING_DATABASE_URL must name a file: a database in memory would end with each process: it is "sqlite://:memory:"',
+      'INKLING_DATABASE_URL must name a file: an in-memory database is lost when the process exits: it is "sqlite://:memory:"',
     ],
     [
       "another database, with the password in its query",
@@ -297,7 +297,7 @@ describe("values that are refused", () => {
     [
       "a token with a space in it, which is not shown",
       { env: { INKLING_IPINFO_TOKEN: "secret token" } },
-      /^INKLING_IPINFO_TOKEN must be as the publisher gave it to you, .* without spaces$/,
+      /^INKLING_IPINFO_TOKEN must be exactly what the publisher gave you: .* without spaces$/,
     ],
     [
       "a secret of a hook that is short, which is not shown",
@@ -322,7 +322,7 @@ describe("values that are refused", () => {
     [
       "a mirror that is no URL, without its password",
       { env: { INKLING_MIRROR: "https://bob:secret@no host/" } },
-      'INKLING_MIRROR must be a URL that can be read, such as https://mirror.example/feeds: it is "https://bob:***@no host/"',
+      'INKLING_MIRROR must be a valid URL, such as https://mirror.example/feeds: it is "https://bob:***@no host/"',
     ],
     [
       "a key that is none",
@@ -332,7 +332,7 @@ describe("values that are refused", () => {
     [
       "proxies with host bits",
       { env: { INKLING_TRUSTED_PROXIES: "10.0.0.1/8" } },
-      /^INKLING_TRUSTED_PROXIES must be addresses or networks .*`10\.0\.0\.1\/8` has host bits set, use `10\.0\.0\.0\/8`/,
+      /^INKLING_TRUSTED_PROXIES must be addresses or networks .*10\.0\.0\.1\/8 has host bits set; use 10\.0\.0\.0\/8/,
     ],
     [
       "log level",
@@ -350,7 +350,7 @@ describe("values that are refused", () => {
       /^Configuration file not found: .*nowhere\.toml\. Check `--config`\.$/,
     ],
     ["a file that is no TOML", { cwd: folder("port = \n") }, /inkling\.toml cannot be read: line 1: /],
-    ["an unknown key", { cwd: folder("prot = 1") }, /^prot in .* is no setting; did you mean port\?$/],
+    ["an unknown key", { cwd: folder("prot = 1") }, /^prot in .* is not a setting; did you mean port\?$/],
   ];
   test.each(rows)("%s", (_, input, problem) => {
     const problems = problemsOf(input);
@@ -376,8 +376,8 @@ describe("values that are refused", () => {
 test("an unknown variable is pointed out, with the nearest name; it may belong to somebody else", () => {
   const env = { INKLING_PROT: "1", INKLING_WHATEVER_ELSE: "1", INKLING_PORT: "9000" };
   expect(load({ env }).warnings).toEqual([
-    "INKLING_PROT is no setting; did you mean INKLING_PORT?",
-    "INKLING_WHATEVER_ELSE is no setting",
+    "INKLING_PROT is not a setting; did you mean INKLING_PORT?",
+    "INKLING_WHATEVER_ELSE is not a setting",
   ]);
 });
 

@@ -1,12 +1,13 @@
 // settings.ts: reads the settings.
 //
-// in   flags over environment (INKLING_*) over credentials over inkling.toml over defaults
-// out  Settings, where each came from, and warnings about unknown INKLING_* variables
-// err  SettingsError with every problem together
+// in   in this order: flags, environment (INKLING_*), credentials, inkling.toml, defaults
+// out  the Settings, the source of each setting, and warnings about unknown INKLING_* variables
+// err  SettingsError with every problem at once
 //
-// An empty value counts as not set. Relative paths start at the folder of whatever names them.
-// Credentials are files: a service has those that its manager shows to it alone (https://systemd.io/CREDENTIALS), a command
-// those in `credentials/` beside the settings file. Both are of one folder, so that both use one database.
+// An empty value counts as not set. A relative path is resolved against the folder of the file that contains it.
+// Credentials are files. A service reads the credentials that the service manager shows only to that service
+// (https://systemd.io/CREDENTIALS). A command reads `credentials/` next to the settings file. The two folders should
+// contain the same files, so that the service and its commands use one database.
 
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -43,10 +44,13 @@ import {
 
 const DEFAULT_FILE = "inkling.toml";
 const FILE_VARIABLE = "INKLING_CONFIG";
-/** Used by the project's tests; not settings. */
+/**
+ * Variables that are not settings: the path of the settings file, and variables of the launcher and the project's
+ * tests.
+ */
 const KNOWN_OTHERS = [FILE_VARIABLE, LAUNCHER_VARIABLE, "INKLING_VECTORS", "INKLING_TEST_FULL"];
 
-/** Before what is computed has a value. */
+/** The settings before computed values are filled in. */
 type Parsed = Omit<Settings, "databaseUrl" | "workers"> & {
   readonly databaseUrl: string | undefined;
   readonly workers: number | undefined;
@@ -60,21 +64,21 @@ const settingsSchema = z.object(
       return [name, standard === undefined ? schema.optional() : schema];
     }),
   ),
-) as unknown as z.ZodType<Parsed>; // the types of rows and of their schemas are the same (setting-types.ts)
+) as unknown as z.ZodType<Parsed>; // the types of the rows match their schemas (setting-types.ts)
 
 export interface LoadedSettings {
   readonly settings: Settings;
   readonly origins: Readonly<Record<SettingName, Origin>>;
-  /** The file that was read, absolute. */
+  /** Absolute path of the settings file that was read. */
   readonly file: string | undefined;
-  /** Every file that holds something: the settings file and credentials. */
+  /** Every file that has content: the settings file and the credential files. */
   readonly filled: ReadonlySet<string>;
   readonly warnings: readonly string[];
 }
 
 /**
  * Reads and checks all settings.
- * @throws SettingsError naming every problem at once
+ * @throws SettingsError, which names every problem at once
  */
 export function loadSettings(input: SettingsInput): LoadedSettings {
   const problems: string[] = [];
@@ -119,25 +123,25 @@ function problemsOf(
   ];
 }
 
-/** URLs that may hold a password. */
+/** Types of settings whose values are URLs that may contain a password. */
 const MASKED: readonly SettingType[] = ["database url", "mirror", "channel"];
 
 function shownValue(name: SettingName, value: unknown): string {
   const { secret, type } = settingRow(name);
   if (secret && !MASKED.includes(type)) return "";
-  // A token stands after these, or a password around them: no mask fits both.
+  // A token may follow these characters, or a password may surround them. No mask fits both, so nothing is shown.
   if (type === "mirror" && /[?#]/.test(String(value))) return "";
   const shown = MASKED.includes(type) ? maskUrl(String(value)) : value;
   return `: it is ${(JSON.stringify(shown) ?? "nothing").slice(0, 200)}`;
 }
 
-/** systemd keeps them from ExecReload=: what is not there may be among them. */
+/** systemd hides credentials from ExecReload=, so a missing setting may be one of them. */
 function areCredentialsHidden(env: Environment): boolean {
   const folder = env[CREDENTIALS_VARIABLE];
   return folder !== undefined && !existsSync(folder);
 }
 
-/** Rules that two settings break together. */
+/** Rules about combinations of settings. */
 function conflicts(settings: Parsed, raw: Record<SettingName, Raw>, hasHidden: boolean): string[] {
   if (settings.port === settings.adminPort && settings.host === settings.adminHost) {
     return [`${raw.adminPort.label} must differ from ${raw.port.label}: both are ${settings.port}`];
@@ -153,11 +157,11 @@ function conflicts(settings: Parsed, raw: Record<SettingName, Raw>, hasHidden: b
   return [];
 }
 
-/** Makes paths absolute, and computes what is not set. */
+/** Makes paths absolute, and computes values that are not set. */
 function settle(settings: Parsed, raw: Record<SettingName, Raw>): Settings {
   const absolute = Object.fromEntries(
     SETTING_NAMES.map((name) => [name, absoluteValue(settingRow(name).type, settings[name], raw[name].base)]),
-  ) as unknown as Parsed; // the same settings, with other texts
+  ) as unknown as Parsed; // the same settings, with absolute paths
   const {
     databaseUrl = `${SQLITE}${resolve(absolute.dataDir, DATA_FOLDER.database)}`,
     workers = defaultWorkers(process.platform, availableParallelism()),
@@ -165,7 +169,9 @@ function settle(settings: Parsed, raw: Record<SettingName, Raw>): Settings {
   return { ...absolute, databaseUrl, workers };
 }
 
-/** A relative path starts at the folder of what named it. */
+/**
+ * A relative path is resolved against the folder of the file that contains it, or otherwise against the current folder.
+ */
 function absoluteValue(type: SettingType, value: unknown, base: string): unknown {
   if (type === "feeds") return (value as readonly OwnFeed[]).map((feed) => withAbsoluteFile(feed, base));
   if (typeof value !== "string") return value;
@@ -188,14 +194,14 @@ function absoluteValue(type: SettingType, value: unknown, base: string): unknown
 const isUrl = (text: string) => /^[a-z0-9]+:\/\//i.test(text);
 
 const SQLITE = "sqlite://";
-/** The file of an SQLite database; undefined of another. */
+/** The path of the SQLite database file; undefined for other databases. */
 export function databaseFile({ databaseUrl }: Pick<Settings, "databaseUrl">): string | undefined {
   return databaseUrl.startsWith(SQLITE) ? databaseUrl.slice(SQLITE.length) : undefined;
 }
 
 const MAX_WORKERS_BY_DEFAULT = 8;
 
-/** Only Linux spreads the connections to one port over the processes that listen there. */
+/** Only Linux distributes connections to one port across all processes that listen on it. */
 export function defaultWorkers(platform: string, cores: number): number {
   return platform === "linux" ? Math.max(1, Math.min(cores, MAX_WORKERS_BY_DEFAULT)) : 1;
 }
@@ -254,12 +260,14 @@ function readSettingsFile(
   }
   const keys = SETTING_NAMES.map(tomlKey);
   for (const key of Object.keys(values)) {
-    if (!keys.includes(key)) problems.push(`${key} in ${path} is no setting${didYouMean(key, keys)}`);
+    if (!keys.includes(key)) problems.push(`${key} in ${path} is not a setting${didYouMean(key, keys)}`);
   }
   return { path, text, values };
 }
 
-/** Misspelt variables would otherwise change nothing, silently. Others may own a prefix, so this only warns. */
+/**
+ * A misspelt variable would silently have no effect. The prefix may also belong to another program, so this only warns.
+ */
 function unknownVariables(env: Environment): string[] {
   const names = SETTING_NAMES.filter((name) => !settingRow(name).fileOnly);
   const known = names.filter((name) => !settingRow(name).named).map(variableName);
@@ -273,7 +281,7 @@ function unknownVariables(env: Environment): string[] {
         !known.includes(name) &&
         !KNOWN_OTHERS.includes(name),
     )
-    .map((name) => `${name} is no setting${didYouMean(name, known)}`);
+    .map((name) => `${name} is not a setting${didYouMean(name, known)}`);
 }
 
 function didYouMean(name: string, known: readonly string[]): string {
@@ -282,9 +290,9 @@ function didYouMean(name: string, known: readonly string[]): string {
 }
 
 /**
- * A URL without its password, and be it as long as to the last "@", or to the end where that is behind a "?": better too
- * much is hidden than too little. A user alone is a token where HTTP is spoken, and a name where a database is, whose
- * password may also be in the query.
+ * Masks the password in a URL. The mask extends to the last "@", even after a "?", because hiding too much is better
+ * than hiding too little. A user name without a password is a token in an HTTP URL, but a plain name in a database URL.
+ * A database URL may also have the password in its query.
  */
 export function maskUrl(url: string): string {
   return url
@@ -298,7 +306,7 @@ export function maskUrl(url: string): string {
 
 const maskQuery = (query: string) => query.replace(/([?&])(?!sslmode=|sslrootcert=)[^&]+/g, "$1***");
 
-/** A value as people and logs may have it; null for none. */
+/** A value as it may be shown to people and logged; null if there is none. */
 export function shown(name: SettingName, settings: Settings): unknown {
   const value = settings[name];
   if (value === undefined) return null;
@@ -311,7 +319,7 @@ export function shown(name: SettingName, settings: Settings): unknown {
   return value;
 }
 
-/** A commented inkling.toml with every setting at its default. */
+/** A commented inkling.toml that contains every setting with its default. */
 export function exampleFile(): string {
   const entries = SETTING_NAMES.map((name) => {
     const { help, default: standard = "", unset, named, fileOnly } = settingRow(name);
@@ -319,17 +327,20 @@ export function exampleFile(): string {
     const otherwise = fileOnly ? "only here" : `flag ${flagOrNone(name)}, variable ${variableText(name)}`;
     return `# ${help}${unset === undefined ? "" : ` (default: ${unset})`}\n#   ${otherwise}\n# ${tomlKey(name)} = ${value}\n`;
   });
-  return `# inkling.toml: settings of Inkling. Flags and INKLING_* variables go before this file.\n# Lines that start with # show the defaults: remove the # to change one.\n\n${entries.join("\n")}`;
+  return `# inkling.toml: Inkling settings. Flags and INKLING_* variables override this file.\n# Lines that start with # show the defaults: remove the # to change one.\n\n${entries.join("\n")}`;
 }
 
-/** `INKLING_FEED_SECRET_NAME` of a setting that has a value for each name. */
+/** The variable's name: `INKLING_FEED_SECRET_NAME` for a setting that has a value for each name. */
 export const variableText = (name: SettingName) =>
   settingRow(name).named ? `${variableName(name)}_NAME` : variableName(name);
 
 const flagOrNone = (name: SettingName) =>
   settingRow(name).secret ? "none (it is a secret)" : flagName(name);
 
-/** Where this machine reaches a listener. @param host that it listens on: any address of this machine is best tried at the loopback one */
+/**
+ * The URL at which this machine reaches a listener.
+ * @param host the listening address; if the server listens on all addresses, the URL has the loopback address
+ */
 export function localUrl(host: string, port: number): string {
   const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${urlHost(reached)}:${port}`;

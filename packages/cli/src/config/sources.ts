@@ -1,8 +1,8 @@
-// sources.ts: where the value of a setting comes from, and values of settings that have one for each name.
+// sources.ts: where a setting's value comes from, including settings that have a value for each name.
 //
 // in   environment, credentials, the settings file
-// out  Raw: the value as it was given, and how a problem names it
-// err  problems are added to a list
+// out  Raw: the value as it was given, and the name of its source for problems
+// err  none thrown: problems are added to a list
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,26 +10,26 @@ import { type SettingName, type Settings, tomlKey, variableName } from "@inkling
 import type { Environment } from "./environment.ts";
 
 export const CREDENTIALS_VARIABLE = "CREDENTIALS_DIRECTORY";
-/** `LoadCredential=inkling:FOLDER` puts this before each file's name. */
+/** `LoadCredential=inkling:FOLDER` adds this prefix to each file's name. */
 const CREDENTIAL_PREFIX = "inkling_";
-/** Beside the settings file. */
+/** The `credentials` folder next to the settings file. */
 const CREDENTIALS_FOLDER = "credentials";
 export type Origin = "default" | "file" | "credential" | "environment" | "flag";
 
 export interface SettingsInput {
-  /** From the command line, by setting name; `config` is the path of a settings file. */
+  /** Values from the command line, by setting name. `config` is the settings file's path. */
   readonly flags: Readonly<Partial<Record<SettingName | "config", unknown>>>;
-  /** What a command has instead of a row's default. */
+  /** Defaults that a command uses instead of the defaults in the rows. */
   readonly defaults?: Partial<Settings> | undefined;
   readonly env: Environment;
-  /** Where relative paths of flags and variables start, and where inkling.toml is looked for. */
+  /** Base of relative paths in flags and variables, and the folder in which inkling.toml is looked for. */
   readonly cwd: string;
 }
 
 export interface Raw {
   readonly value: unknown;
   readonly origin: Origin;
-  /** How a problem names it: `INKLING_PORT`, `--port`, `port in inkling.toml`. */
+  /** How a problem refers to the value: `INKLING_PORT`, `--port`, `port in inkling.toml`. */
   readonly label: string;
   readonly base: string;
 }
@@ -40,7 +40,7 @@ export interface SettingsFile {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** A value for each name. Variables replace credentials, and credentials replace the table. */
+/** Reads a value for each name. A variable replaces a credential, and a credential replaces the value in the table. */
 export function pickNamed(
   name: SettingName,
   { env, cwd }: SettingsInput,
@@ -76,7 +76,9 @@ export function pickNamed(
   return { value: isNothing ? undefined : value, origin, label: label!, base: cwd };
 }
 
-/** None where it cannot be read: a secret that is lacking is reported where it is needed. */
+/**
+ * Returns an empty result if the folder cannot be read. The code that needs a secret then reports that it is missing.
+ */
 function filesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
@@ -91,7 +93,10 @@ function credentialsFolder(env: Environment, file: SettingsFile | undefined) {
   return file && { folder: join(dirname(file.path), CREDENTIALS_FOLDER), prefix: "" };
 }
 
-/** Trailing line breaks are what editors leave. @param key as in inkling.toml */
+/**
+ * Reads a credential without trailing line breaks, which editors add.
+ * @param key the setting's name in inkling.toml
+ */
 export function readCredential(
   key: string,
   env: Environment,
@@ -110,10 +115,10 @@ export function readCredential(
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    // Without a right to the folder there is one problem, not one for each secret.
+    // If the folder cannot be read, this reports one problem instead of one for each secret.
     const problem =
       code === "EACCES"
-        ? `${folder} and its files must be readable for this user; run commands as the service's user`
+        ? `${folder} and its files must be readable by this user; run commands as the service's user`
         : `${path} cannot be read: ${message}`;
     if (!problems.includes(problem)) problems.push(problem);
     return undefined;

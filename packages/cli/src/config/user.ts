@@ -1,17 +1,20 @@
-// user.ts: who runs the command, for the audit trail.
+// user.ts: the name of the user who runs the command, for the audit trail.
 //
-// cost a process, if the environment has no name
+// cost one extra process if the environment does not contain the name
 
 import { userInfo } from "node:os";
 import type { Actor } from "@inkling/server";
 
-/** Bun knows the name from the environment only, where containers and services often have none. */
+/** What Bun returns if the environment contains no user name, as in many containers and services. */
 const NOBODY_KNOWN = "unknown";
 
-/** For the audit trail. @param author the name instead of the user's */
+/**
+ * The actor for the audit trail.
+ * @param author a name to use instead of the user's
+ */
 export const cliActor = (author = userName()): Actor => ({ actor: author, way: "cli" });
 
-/** The user's name, or number where the name is not known. */
+/** Returns the user's name, or the numeric user id if the name is unknown. */
 export function userName(
   { username, uid }: { username: string; uid: number } = userInfo(),
   accountName = nameFromAccounts,
@@ -19,13 +22,13 @@ export function userName(
   return username !== NOBODY_KNOWN || uid < 0 ? username : (accountName() ?? `user ${uid}`);
 }
 
-/** What the account data base calls this user; POSIX has the command, which asks LDAP and others, too. */
+/** Looks up the user's name in the account database. The POSIX command `id` also asks LDAP and other sources. */
 function nameFromAccounts(): string | undefined {
   try {
     const { success, stdout } = Bun.spawnSync(["id", "-un"], { stderr: "ignore" });
-    // Without an entry it fails, and prints the number all the same.
+    // If the user has no entry, `id` fails but still prints the numeric id.
     return success ? stdout.toString().trim() || undefined : undefined;
   } catch {
-    return undefined; // a container without the command
+    return undefined; // a container without `id`
   }
 }

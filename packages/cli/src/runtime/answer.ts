@@ -1,9 +1,11 @@
-// answer.ts: lookups without a server, with the release in use and the active overrides; no HTTP, no key.
+// answer.ts: lookups without a server, from the release in use and the active overrides. They need neither HTTP nor a
+// key.
 //
-// out  the body that the API would answer with. Overrides are those of the database; where it cannot be read, those of the
-//      data folder's copy, with a warning
-// err  of the release; Refused for whatever the API would refuse or not find, with its code and document. Without any
-//      overrides there is a warning only: a lookup without them is better than none
+// out  the body of the API's answer. Overrides come from the database; if it cannot be read, they come from
+//      the data folder's copy, with a warning
+// err  errors about the release; Refused, with the API's code and document, if the API would refuse the value or have
+//      no answer. If overrides cannot be read at all, there is only a warning, because a lookup without them is better
+//      than no lookup
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,35 +14,33 @@ import {
   Answerer,
   type AnswerSource,
   bodyOf,
-  formatPrefix,
   type IpAddress,
   type LoadedRelease,
   type Lookup,
   Overrides,
   parseUnwrapped,
   RESERVED,
-  specialUse,
 } from "@inkling/engine";
 import { DATA_FOLDER, messageOf, openServable } from "@inkling/release-store";
 import { problemOf } from "@inkling/server/failures";
 import { type Problem, problemBody } from "@inkling/server/problems";
 import type { Store } from "@inkling/server/store";
+import { reservedText } from "@inkling/server/value-texts";
 import { databaseFile } from "../config/settings.ts";
-import { CliError, EXIT } from "../terminal/errors.ts";
-import { reservedText } from "../terminal/reserved-text.ts";
+import { CliError } from "../terminal/errors.ts";
 
-/** A lookup should not wait long for a database that is unreachable. */
+/** Milliseconds that a lookup waits for an unreachable database. */
 const TIMEOUT_MS = 2_000;
 
 export interface AnswerData {
   readonly release: LoadedRelease;
   readonly overrides: Overrides;
-  /** Flags without data, for these lookups. */
+  /** Flags without data, for the requested lookups. */
   readonly missing: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** @param withOverrides false where none can apply: the database is not opened then */
+/** @param withOverrides false if no override can apply; in that case, the database is not opened */
 export async function openAnswerData(
   settings: Settings,
   lookups: readonly Lookup[],
@@ -54,29 +54,29 @@ export async function openAnswerData(
   return { release, overrides, missing, warnings: [...warnings, ...missing.map(missingText)] };
 }
 
-export const missingText = (flag: string) => `${flag} is unknown: no feed with it is loaded`;
+export const missingText = (flag: string) => `${flag} is unknown: no feed that provides it is loaded`;
 
-/** What a command reads of the database, or of a copy of it in the data folder. */
+/** What a command reads from the database or, if that fails, from the data folder's copy. */
 export interface StoreReading<T> {
-  /** Before there is a database. */
+  /** The value if there is no database yet, or if neither the database nor the copy can be read. */
   readonly none: T;
   readonly read: (store: Store) => Promise<T>;
   /** Throws if there is no copy, or if it is damaged. */
   readonly copy: () => Promise<T>;
-  /** Completes the warning that the database cannot be read. */
+  /** The end of the warning that the database cannot be read. */
   readonly fromCopy: string;
   readonly withoutCopy: string;
 }
 
-/** @returns a warning if the database could not be read */
+/** @returns the value, and a warning if the database could not be read */
 export async function readStore<T>(
   settings: Settings,
   { none, read, copy, fromCopy, withoutCopy }: StoreReading<T>,
 ): Promise<{ readonly value: T; readonly warnings: readonly string[] }> {
   const file = databaseFile(settings);
-  if (file !== undefined && !existsSync(file)) return { value: none, warnings: [] }; // opening would make it
+  if (file !== undefined && !existsSync(file)) return { value: none, warnings: [] }; // opening it would create it
   try {
-    // Loaded where there is something to read: this takes longer than a lookup.
+    // Loaded only if there is a database, because loading takes longer than a lookup.
     const { openStore } = await import("@inkling/server/store");
     const store = await openStore(settings.databaseUrl, { timeoutMs: TIMEOUT_MS });
     try {
@@ -107,7 +107,7 @@ function loadOverrides(settings: Settings) {
       const text = readFileSync(join(settings.dataDir, DATA_FOLDER.overrides), "utf8");
       return overridesOf(readSnapshot(text).overrides);
     },
-    fromCopy: `overrides are those of ${DATA_FOLDER.overrides}`,
+    fromCopy: `overrides come from ${DATA_FOLDER.overrides}`,
     withoutCopy: "answered without overrides",
   });
 }
@@ -115,9 +115,9 @@ function loadOverrides(settings: Settings) {
 const decoder = new TextDecoder();
 
 /**
- * The body for `value`, from the data that there is: the caller reports what is missing.
+ * Returns the body for `value` from the available data. The caller reports what is missing.
  * @param include bits of INCLUDE
- * @throws Refused for whatever the API would not answer with 200
+ * @throws Refused if the API would not return 200
  */
 export function answer(
   release: LoadedRelease,
@@ -143,18 +143,20 @@ export function answer(
   throw new Refused(line!.replace(/[.:]$/, ""), more.length > 0 ? more.join(" ") : undefined, problem);
 }
 
-/** @param value as it was given @param address it, or the first one of a network */
+/**
+ * @param value the value as it was given
+ * @param address the address itself, or the first address of a network
+ */
 export function reserved(value: string, address: IpAddress, use: string): Refused {
-  const network = formatPrefix(specialUse(address)!.prefix);
-  return new Refused(...reservedText(value, use, network), problemOf(RESERVED.get(use)!));
+  return new Refused(...reservedText(value, address, use), problemOf(RESERVED.get(use)!));
 }
 
-/** The API would not answer with 200. */
+/** The API would not return 200 for this value. */
 export class Refused extends CliError {
   /** The API's problem document: docs/errors.md. */
   readonly document: string;
   constructor(message: string, hint: string | undefined, problem: Problem) {
-    super(`${message} (${problem.code})`, hint, problem.status === 400 ? EXIT.usage : EXIT.error);
+    super(`${message} (${problem.code})`, hint);
     this.document = problemBody(problem);
   }
 }

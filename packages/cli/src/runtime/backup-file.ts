@@ -1,14 +1,15 @@
-// backup-file.ts: the archive of `inkling backup`: gzip of JSON lines, from either database and for either.
+// backup-file.ts: the archive of `inkling backup`: JSON lines, compressed with gzip. An archive from SQLite can be
+// restored to PostgreSQL, and vice versa.
 //
 // in   the store and files of the data folder; or an archive
-// out  the archive, whole under its name or not at all, for its owner only; or what it holds
-// err  CliError: not a backup, of a newer version, damaged, cut short
+// out  the complete archive under its name, readable only by its owner, or no file at all; or an archive's content
+// err  CliError if the file is not a backup, is from a newer version, is damaged, or was cut short
 // cost a page of rows in memory
 //
 //   {"format":"inkling-backup","version":1,"made_at":…,"program":…,"tables":{"inkling_keys":["id",…],…}}
-//   {"table":"inkling_keys","rows":[[…],…]}      one line for each row
+//   {"table":"inkling_keys","rows":[[…],…]}      one line for each page of rows
 //   {"file":"feeds.json","text":"…"}
-//   {"end":{"rows":{"inkling_keys":3,…},"sha256":…}}      of all bytes before this line
+//   {"end":{"rows":{"inkling_keys":3,…},"sha256":…}}      hash of all bytes before this line
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -22,9 +23,9 @@ import { linesIn } from "./lines.ts";
 const FORMAT = "inkling-backup";
 const VERSION = 1;
 const OWNER_ONLY = 0o600;
-/** Bytes that are compressed together. */
+/** Number of bytes that are compressed together. */
 const PART_BYTES = 1 << 20;
-/** A page of rows with the longest notes is far below. */
+/** Maximum length of a line, far more than a page of rows with the longest notes needs. */
 const MAX_LINE = 1 << 26;
 
 const header = z.object({
@@ -46,24 +47,27 @@ export interface BackupFile {
   readonly text: string;
 }
 
-/** What an archive holds. */
+/** The contents of an archive. */
 export interface Backup {
   readonly madeAt: string;
   readonly program: string;
-  /** By table. */
+  /** The number of rows in each table. */
   readonly rows: Readonly<Record<string, number>>;
   readonly files: readonly BackupFile[];
   readonly sha256: string;
 }
 
-/** Writes an archive. @throws CliError, StoreError: a file that was there is as before */
+/**
+ * Writes an archive.
+ * @throws CliError, StoreError; in both cases, an existing file remains unchanged
+ */
 export async function writeBackup(
   path: string,
   store: Store,
   files: readonly BackupFile[],
   program: string,
 ): Promise<Backup> {
-  // The database takes what is thrown here for its own error.
+  // The database would treat an error thrown here as its own.
   const made = await store.dump.read(async (pages) => {
     const madeAt = new Date().toISOString();
     let archive: ArchiveWriter | undefined;
@@ -107,7 +111,7 @@ class ArchiveWriter {
     this.hold(bytes);
   }
 
-  /** @returns the hash */
+  /** @returns the SHA-256 hash */
   end(rows: Readonly<Record<string, number>>): string {
     const sha256 = this.hash.digest("hex");
     this.hold(Buffer.from(`${JSON.stringify({ end: { rows, sha256 } })}\n`));
@@ -134,7 +138,10 @@ class ArchiveWriter {
   }
 }
 
-/** Reads a whole archive, and checks every line of it. @throws CliError */
+/**
+ * Reads a whole archive and checks every line.
+ * @throws CliError
+ */
 export async function checkBackup(path: string): Promise<Backup> {
   const files: BackupFile[] = [];
   const reader = readBackup(path, (found) => files.push(found));
@@ -144,7 +151,10 @@ export async function checkBackup(path: string): Promise<Backup> {
   }
 }
 
-/** The rows of an archive. It is checked again: an error after the last row is one of all. @throws CliError */
+/**
+ * Yields the rows of an archive while checking it again. An error after the last row means that the whole archive is
+ * invalid.
+ */
 export async function* readBackup(
   path: string,
   onFile: (file: BackupFile) => void = () => {},
@@ -158,12 +168,12 @@ export async function* readBackup(
     const value = jsonOf(line);
     if (first === undefined) first = await readHeader(path, value, lines);
     else {
-      if (result !== undefined) throw damaged(path, "something follows its end");
+      if (result !== undefined) throw damaged(path, "there is data after its end");
       const last = end.safeParse(value).data?.end;
       if (last !== undefined) {
         const sha256 = hash.digest("hex");
         if (last.sha256 !== sha256 || !Bun.deepEquals(last.rows, rows))
-          throw damaged(path, "its content is not what was written");
+          throw damaged(path, "its content has changed since it was written");
         result = { madeAt: first.made_at, program: first.program, rows, sha256 };
         continue;
       }
@@ -173,7 +183,7 @@ export async function* readBackup(
       else if (some !== undefined) {
         rows[some.table] = (rows[some.table] ?? 0) + some.rows.length;
         yield { table: some.table, rows: checkedRows(path, first.tables, some) };
-      } else throw damaged(path, "a line of it is unknown");
+      } else throw damaged(path, "it has an unknown line");
     }
     hash.update(`${line}\n`);
   }
@@ -181,7 +191,10 @@ export async function* readBackup(
   return result;
 }
 
-/** @param rest read before another version is reported: a damaged file is no other version's, whatever its columns are called */
+/**
+ * @param rest the other lines. They are read before a version mismatch is reported, so that a damaged file is not
+ *   mistaken for one from another version
+ */
 async function readHeader(
   path: string,
   value: unknown,
@@ -195,7 +208,7 @@ async function readHeader(
   if (data.version === VERSION && isKnown) return data;
   while (!(await rest.next()).done);
   throw new CliError(
-    `${path} was made by another version of Inkling (${data.program}), which keeps what this one does not know`,
+    `${path} was created by another version of Inkling (${data.program}), and has data that this version does not support`,
     "restore it with that version",
   );
 }
@@ -210,7 +223,7 @@ function checkedRows(
   if (names === undefined || kinds === undefined) throw damaged(path, "it has rows of an unknown table");
   return rows.map((values) => {
     if (values.length !== names.length || !names.every((name, i) => fits(kinds[name]!, values[i])))
-      throw damaged(path, `a row of ${table} is not as it should be`);
+      throw damaged(path, `a row of ${table} is invalid`);
     return Object.fromEntries(names.map((name, i) => [name, values[i]!]));
   });
 }
@@ -236,7 +249,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** No gzip file at all. */
+/** True if the file is not a gzip file at all. */
 const isForeign = (error: unknown) => (error as Error).message.includes("incorrect header");
 
 function jsonOf(line: string): unknown {
@@ -248,9 +261,6 @@ function jsonOf(line: string): unknown {
 }
 
 const foreign = (path: string) =>
-  new CliError(`${path} is no backup of Inkling`, "`npx @inkling/cli backup FILE` makes one");
+  new CliError(`${path} is not an Inkling backup`, "`npx @inkling/cli backup FILE` creates one");
 const damaged = (path: string, why: string) =>
-  new CliError(
-    `${path} is damaged: ${why}`,
-    "nothing was restored; take another copy of it, or an older backup",
-  );
+  new CliError(`${path} is damaged: ${why}`, "nothing was restored; use another copy or an older backup");

@@ -43,5 +43,5 @@ test("otherwise they are in a file for the owner alone, which is named", () => {
 test("without new ones there is no file", () => {
   const keys = { made: undefined, live: 2, sandbox: 1, adminToken: undefined };
   expect(saveSecrets(keys, temporaryFolder())).toBeUndefined();
-  expect(shown(keys, undefined)).toContain("Keys in force: 2 live, 1 sandbox");
+  expect(shown(keys, undefined)).toContain("Active keys: 2 live, 1 sandbox");
 });

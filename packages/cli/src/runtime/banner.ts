@@ -13,10 +13,10 @@ interface BannerInput {
   readonly settings: Settings;
   readonly current: LoadedRelease;
   readonly keys: KeysOf;
-  /** Where new keys are: then they are not shown. */
+  /** The file that contains the new keys. If set, the banner does not show them. */
   readonly keysFile: string | undefined;
   readonly version: string;
-  /** Is newer data looked for while this is read? */
+  /** Are updates running while the user reads this? */
   readonly updates: boolean;
   readonly style: Style;
 }
@@ -61,12 +61,12 @@ function gapsPart(current: LoadedRelease, updates: boolean, style: Style): strin
   const gaps = dataGaps(current.manifest, style);
   if (gaps.length === 0) return [];
   return [
-    "This data is not complete:",
+    "This data is incomplete:",
     ...gaps.map((gap) => `  ${gap}`),
     style.dim(
       updates
-        ? "  newer data is being looked for; `npx @inkling/cli data status` shows every feed"
-        : "  `npx @inkling/cli data status` shows every feed, and why it is missing",
+        ? "  checking for newer data; `npx @inkling/cli data status` shows every feed"
+        : "  `npx @inkling/cli data status` shows every feed and why data is missing",
     ),
   ];
 }
@@ -74,12 +74,12 @@ function gapsPart(current: LoadedRelease, updates: boolean, style: Style): strin
 function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
   if (made === undefined) {
     return [
-      `Keys in force: ${live} live, ${sandbox} sandbox. Put yours into the shell: export KEY=ink_live_…`,
-      style.dim("  lost it? `npx @inkling/cli keys create` makes another"),
+      `Active keys: ${live} live, ${sandbox} sandbox. Set yours in the shell: export KEY=ink_live_…`,
+      style.dim("  lost it? `npx @inkling/cli keys create` creates another"),
     ];
   }
   return [
-    `Your keys, ${style.bold("shown this once")}:`,
+    `Your keys, ${style.bold("shown only once")}:`,
     `  live     ${made.live}`,
     `  sandbox  ${made.sandbox}  ${style.dim("fixed answers, for tests")}`,
   ];
@@ -89,14 +89,14 @@ function filePart({ made }: KeysOf, path: string): string[] {
   const what = made === undefined ? "Your admin token is" : "Your keys and your admin token are";
   return [
     `${what} in ${path}, which only this user can read: this output is not a terminal.`,
-    "  Store them elsewhere, then delete the file. Put the live key into the shell: export KEY=ink_live_…",
+    "  Store them elsewhere, then delete the file. Set the live key in the shell: export KEY=ink_live_…",
   ];
 }
 
 function adminPart({ adminToken }: KeysOf, style: Style): string[] {
   if (adminToken === undefined) return [];
   return [
-    `Your admin token, ${style.bold("shown this once")}; the console and the admin API require it:`,
+    `Your admin token, ${style.bold("shown only once")}; the console and the admin API require it:`,
     `  ${adminToken}`,
   ];
 }
@@ -107,7 +107,7 @@ interface Example {
   readonly shows: string | undefined;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, whose shape each row knows
+// biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, whose shape depends on the row
 type Body = any;
 
 interface Candidates {
@@ -131,7 +131,8 @@ const CANDIDATES: readonly Candidates[] = [
   {
     lookup: "reputation",
     path: (ip) => `/v1/ip-intel/reputation/${ip}`,
-    // In networks that Tor exit operators declare as theirs; the first that this release flags is taken.
+    // Addresses in networks that Tor exit operators declare as their own. The banner uses the first one that this
+    // release flags.
     values: ["185.220.101.1", "185.220.100.240", "171.25.193.77", "192.42.116.16", "23.129.64.130"],
     shows: (body) => {
       const flags = Object.keys(body).filter((flag) => body[flag] === true);
@@ -146,7 +147,10 @@ const CANDIDATES: readonly Candidates[] = [
   },
 ];
 
-/** For each lookup the first candidate whose answer shows something; without data, the first of all. */
+/**
+ * Returns, for each lookup, the first candidate whose answer shows something. If there is none, it returns the first
+ * candidate.
+ */
 export function examples(current: LoadedRelease): Example[] {
   return CANDIDATES.map(({ lookup, path, values, shows }) => {
     for (const value of values) {
@@ -166,6 +170,6 @@ function bodyOf(
   try {
     return shows(JSON.parse(answer(current, lookup, value)));
   } catch {
-    return undefined; // no data for it: the banner reports it in its own lines
+    return undefined; // there is no data for this value, which the banner reports on separate lines
   }
 }

@@ -1,4 +1,4 @@
-// A build order follows from the settings; what a build process says becomes its result, or an error.
+// How the settings become a build order, and how a build process's output becomes its result or an error.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -101,7 +101,7 @@ describe("what could not be reached comes with what to do", () => {
       ["last-good", "own"],
       /`--offline` .*`--mirror FOLDER`.*HTTPS_PROXY=/,
     ],
-    ["one of several", {}, ["ipsum-3"], ["last-good", "fetched"], /^others were reached: /],
+    ["one of several", {}, ["ipsum-3"], ["last-good", "fetched"], /^other feeds were reached: /],
     [
       "a mirror, whose password is masked",
       { INKLING_MIRROR: "http://me:secret@mirror.example" },
@@ -146,7 +146,7 @@ const printing = (...events: object[]) =>
   events.map((event) => `console.log(${JSON.stringify(JSON.stringify(event))});`).join("");
 
 let scripts = 0;
-/** Runs `script` as if it were the compiler. */
+/** Runs `script` instead of the compiler. */
 function runScript(script: string, signal = new AbortController().signal) {
   const path = join(temp, `${scripts++}.js`);
   writeFileSync(path, script);
@@ -185,7 +185,7 @@ test("a build has no credential in its environment", async () => {
 });
 
 test("a build's heap does not grow with the memory of the machine", async () => {
-  // Bun ends with an error where it does not know the name of the option.
+  // If Bun did not support the option, it would exit with an error.
   const script = "throw new Error(process.env.BUN_JSC_forceRAMSize);";
   expect((await errorOf(runScript(script).result)).hint).toContain("error: 250000000");
 });
@@ -269,8 +269,8 @@ describe("how a build ends", () => {
     const error = await errorOf(runBuild({ dataDir, fetch: false }, { signal, onEvent: () => {} }));
     release();
     expect(error).toBeInstanceOf(BuildBusy);
-    expect(error.message).toStartWith(`another build is at work in ${dataDir} (process ${process.pid}; `);
-    expect(error.hint).toMatch(/^wait for it to end, then try again\nNothing was published/);
+    expect(error.message).toStartWith(`another build is running in ${dataDir} (process ${process.pid}; `);
+    expect(error.hint).toMatch(/^wait for that build to finish, then try again\nNothing was published/);
   });
 
   test("stopped: the child is gone, and nothing was published", async () => {
@@ -281,7 +281,7 @@ describe("how a build ends", () => {
     controller.abort();
     const error = await errorOf(result);
     expect([error.message, error.hint, error.exitCode]).toEqual([
-      "stopped: nothing was published; what was there before is untouched",
+      "stopped: nothing was published; the current release is unchanged",
       undefined,
       130,
     ]);

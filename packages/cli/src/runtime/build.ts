@@ -1,10 +1,10 @@
-// build.ts: a build as a command runs it: checks, the compiler as its own process, progress on the terminal, hints.
+// build.ts: runs a build for a command: checks, the compiler in its own process, progress on the terminal, hints.
 //
 // in   a BuildOrder, written to the compiler's standard input
-// out  how it ended, and the domains that lists disagree on
-// err  CliError: it reported a failure, it died, or it was interrupted; nothing was published then
+// out  the result, and the domains about which lists disagree
+// err  CliError if the build reported a failure, died, or was interrupted, in which case nothing was published
 //
-// A build that runs out of memory takes only itself down.
+// A build that runs out of memory ends only its own process.
 
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -41,12 +41,12 @@ interface BuiltFeed extends FeedReport {
 
 export interface BuildResult {
   readonly done: BuildDone;
-  /** The feeds of this build; `done.release` may be an older release, found equal. */
+  /** The states of the feeds in this build. `done.release` may be an older release with the same content. */
   readonly feeds: readonly BuiltFeed[];
   readonly conflicts: readonly BuildConflict[];
 }
 
-/** Feeds that brought no new copy although they should have, whatever is in use instead. */
+/** Feeds that should have delivered a new copy but did not, regardless of what is used instead. */
 export const failedFeeds = ({
   refused,
   unreached,
@@ -56,20 +56,20 @@ export const failedFeeds = ({
 export interface SpawnOptions {
   readonly onEvent: (event: BuildEvent) => void;
   readonly onStart?: (pid: number) => void;
-  /** Aborting stops the build; what was published before remains. */
+  /** Aborting it stops the build. A release that was published before remains. */
   readonly signal: AbortSignal;
-  /** What to run, for tests. */
+  /** The command to run instead of the compiler, for tests. */
   readonly command?: readonly string[];
 }
 
-/** What to do about a release that waits for the operator. */
+/** Says what to do about a release that waits for the operator. */
 export const HELD_HINT =
-  "`npx @inkling/cli data update --accept release` publishes it; `npx @inkling/cli feeds disable ID` leaves a list out";
+  "`npx @inkling/cli data update --accept release` publishes it; `npx @inkling/cli feeds disable ID` leaves out a list";
 
-/** A stopped build has this long to clean up before it is killed. */
+/** Milliseconds that a stopped build has for cleaning up before it is killed. */
 const GRACE_MS = 2_000;
 const MAX_LAST_LINES = 12;
-const NOTHING_PUBLISHED = "Nothing was published; what was there before is untouched.";
+const NOTHING_PUBLISHED = "Nothing was published; the current release is unchanged.";
 
 export async function runBuild(order: BuildOrder, options: SpawnOptions): Promise<BuildResult> {
   const child = Bun.spawn([...(options.command ?? processCommand("compiler"))], {
@@ -88,7 +88,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   let last: BuildEvent | undefined;
   let published: string | undefined;
   const conflicts: BuildConflict[] = [];
-  const feeds = new Map<string, BuiltFeed>(); // a feed that is late is reported twice
+  const feeds = new Map<string, BuiltFeed>(); // a feed that misses the deadline is reported twice
   const lastLines: string[] = [];
   const keepLast = (line: string) => {
     if (line.trim() !== "") lastLines.push(line);
@@ -127,21 +127,27 @@ export class BuildInterrupted extends Stopped {
   }
 }
 
-/** Another build holds the data folder: this one did nothing. */
+/** Another build has locked the data folder, so this build did nothing. */
 export class BuildBusy extends CliError {}
 
-/** Of the runtime: its link and paths help nobody here, and the text may go to a log. */
+/**
+ * True for text from a crash of the runtime. Such text contains a link and paths that do not help the operator, and it
+ * may end up in a log.
+ */
 const isCrash = (lines: readonly string[]) => lines.some((line) => line.startsWith("panic"));
 
 function parseEvent(line: string): BuildEvent | undefined {
   try {
     return buildEvent.parse(JSON.parse(line));
   } catch {
-    return undefined; // not an event: shown if it dies
+    return undefined; // this line is not an event; it is shown if the process dies
   }
 }
 
-/** SIGKILL that we did not send is nearly always the kernel's, short of memory. */
+/**
+ * Describes how the build process died. A SIGKILL that we did not send nearly always comes from the kernel, because
+ * memory ran out.
+ */
 function died(
   code: number | null,
   signal: string | null,
@@ -151,7 +157,7 @@ function died(
   const how = signal === null ? `exit code ${code}` : signal;
   const memory =
     signal === "SIGKILL"
-      ? "the system or container may be short of memory: a build takes 1 GB, more with GeoLite2 City beside DB-IP\n"
+      ? "the system or container may be short of memory: a build takes 1 GB, and more if it uses both GeoLite2 City and DB-IP\n"
       : "";
   const last = lines.length > 0 ? `its last lines:\n${lines.map((line) => `  ${line}`).join("\n")}\n` : "";
   return new CliError(`the build died (${how})`, `${memory}${last}${standing}`);
@@ -161,19 +167,22 @@ async function eachLine(stream: ReadableStream<Uint8Array>, use: (line: string) 
   for await (const lines of linesIn(stream)) lines.forEach(use);
 }
 
-/** What is kept of a build beyond its release; the release itself has only what its content follows from. */
+/** Facts about a build that its release does not contain. A release contains only facts that determine its content. */
 export interface LastBuild {
   readonly finished_at: string;
   readonly release: string;
   readonly published: boolean;
   readonly seconds: number;
   readonly peak_bytes: number;
-  /** Of the segment that the conflicts were found in: a build that takes it over as it is finds none itself. */
+  /**
+   * Hash of the email segment in which the conflicts were found. A build that reuses this segment finds no
+   * conflicts itself.
+   */
   readonly email_sha256?: string | undefined;
   readonly conflicts: readonly Omit<BuildConflict, "type">[];
 }
 
-/** The result of the last build, or undefined if it was not recorded. */
+/** Returns the result of the last build, or undefined if it was not recorded. */
 export function findLastBuild(dataDir: string): LastBuild | undefined {
   try {
     return JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8"));
@@ -182,7 +191,7 @@ export function findLastBuild(dataDir: string): LastBuild | undefined {
   }
 }
 
-/** Writes `last-build.json`, whole or not at all. */
+/** Writes `last-build.json` completely or not at all. */
 export function writeLastBuild(dataDir: string, result: BuildResult, now: Date): void {
   const { done } = result;
   const path = join(dataDir, DATA_FOLDER.lastBuild);
@@ -205,18 +214,18 @@ export function writeLastBuild(dataDir: string, result: BuildResult, now: Date):
 
 const REDRAW_MS = 100;
 
-/** A network file system may never answer. */
+/** Milliseconds to wait for a mirror. A network file system may never respond. */
 const MIRROR_MS = 20_000;
 
 /**
- * @returns the files of a mirror that is a folder
- * @throws CliError when a mirror is set that cannot be a source of feeds
+ * @returns the names of the files in the mirror, if the mirror is a folder
+ * @throws CliError if the configured mirror cannot be a source of feeds
  */
 export async function checkMirror(mirror: string | undefined): Promise<readonly string[]> {
   if (mirror === undefined || isMirrorUrl(mirror)) return [];
   const silent = new CliError(
-    `the mirror ${mirror} does not answer within ${MIRROR_MS / 1_000} s`,
-    "is it on a network file system whose server is away?",
+    `the mirror ${mirror} did not respond within ${MIRROR_MS / 1_000} s`,
+    "if it is on a network file system, check that its server is reachable",
   );
   try {
     const files = await within(MIRROR_MS, readdir(mirror), () => {
@@ -236,14 +245,14 @@ export async function checkMirror(mirror: string | undefined): Promise<readonly 
 }
 
 export interface BuildOptions {
-  /** May feeds be fetched from publishers? Never with the settings offline or mirror. */
+  /** May feeds be fetched from publishers? Never if `offline` or `mirror` is set. */
   readonly fetch: boolean;
   readonly onlyDue?: boolean;
-  /** Feeds of which a large change is accepted, this once. */
+  /** Feeds for which this build accepts a large change. */
   readonly accept?: readonly string[];
 }
 
-/** The compiler's input. It has credentials only where it may fetch from publishers. */
+/** The compiler's input. It contains credentials only if the build may fetch from publishers. */
 export function buildOrder(settings: Settings, options: BuildOptions): BuildOrder {
   const fetch = options.fetch && mayFetch(settings);
   const { onlyDue = false, accept = [] } = options;
@@ -263,14 +272,14 @@ export function mayFetch({ offline, mirror }: Settings): boolean {
   return !offline && mirror === undefined;
 }
 
-/** Can a build find newer copies than those that are here: at publishers, or in a mirror? */
+/** Can a build find newer copies than the stored ones, either from publishers or in a mirror? */
 export function mayFindNewer(settings: Settings): boolean {
   return settings.mirror !== undefined || mayFetch(settings);
 }
 
 /**
- * Builds a release with progress on standard error.
- * @throws CliError when nothing was published
+ * Builds a release and shows progress on standard error.
+ * @throws CliError if nothing was published
  */
 export async function build(
   settings: Settings,
@@ -312,15 +321,15 @@ export async function build(
   }
 }
 
-/** What to do about feeds that could not be reached, if there are any. */
+/** Says what to do about feeds that could not be reached; undefined if all were reached. */
 export function unreachedHint(
   settings: Settings,
   { done, feeds }: Pick<BuildResult, "feeds"> & { readonly done: Pick<BuildResult["done"], "unreached"> },
 ): string | undefined {
   if (done.unreached.length === 0) return undefined;
   if (feeds.some(({ source }) => source === "fetched" || source === "mirror"))
-    return "others were reached: `npx @inkling/cli data status` shows the addresses that were not; they are tried again";
+    return "other feeds were reached: `npx @inkling/cli data status` shows which addresses failed; Inkling retries them";
   if (settings.mirror !== undefined)
-    return `no response from the mirror ${shown("mirror", settings)}: check the address, and try it from this machine`;
-  return "without internet: `--offline` (INKLING_OFFLINE=1) fetches nothing, `--mirror FOLDER` takes the files from a folder; behind a proxy: set HTTPS_PROXY=http://HOST:PORT";
+    return `no response from the mirror ${shown("mirror", settings)}: check its address, and open it from this machine`;
+  return "without internet: `--offline` (INKLING_OFFLINE=1) fetches nothing, `--mirror FOLDER` reads the files from a folder; behind a proxy: set HTTPS_PROXY=http://HOST:PORT";
 }

@@ -1,4 +1,4 @@
-// channel.ts: the channel of the settings: its location, its keys, its publisher and its follower.
+// channel.ts: the channel that the settings name: its location, keys, publisher and follower.
 //
 // err  CliError with a hint
 
@@ -27,11 +27,11 @@ import { CliError, EXIT } from "../terminal/errors.ts";
 import type { Context } from "./command.ts";
 import { withStore } from "./store.ts";
 
-/** An expected failure of a channel for the terminal. */
+/** Turns an expected failure of a channel into an error for the terminal. */
 function fromChannel(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
   const hint =
-    error.hint ?? (error.fault === "absent" ? "`npx @inkling/cli channel publish` makes it" : undefined);
+    error.hint ?? (error.fault === "absent" ? "`npx @inkling/cli channel publish` creates it" : undefined);
   return new CliError(`${error.message} (${error.fault})`, hint);
 }
 
@@ -48,34 +48,40 @@ export function channelOf({ channel }: Settings): ChannelLocation {
     const hint = `set ${variableName("channel")} to a folder, http(s)://host/path or s3://bucket/prefix`;
     throw new CliError("no channel is set", hint, EXIT.usage);
   }
-  return parseChannel(channel)!; // the setting was checked
+  return parseChannel(channel)!; // the setting is already validated
 }
 
 export function signingKey({ channelSigningKey }: Settings) {
   const variable = variableName("channelSigningKey");
   if (channelSigningKey === undefined) {
-    const hint = `set ${variable} to the file that \`npx @inkling/cli channel init\` made`;
-    throw new CliError("publishing needs the private key of the channel", hint, EXIT.usage);
+    const hint = `set ${variable} to the file that \`npx @inkling/cli channel init\` wrote`;
+    throw new CliError("publishing needs the channel's private key", hint, EXIT.usage);
   }
   try {
     return readPrivateKey(readFileSync(channelSigningKey, "utf8"));
   } catch (error) {
-    const hint = "`npx @inkling/cli channel init` makes one";
-    throw new CliError(`${channelSigningKey} holds no private key: ${messageOf(error)}`, hint, EXIT.usage);
+    const hint = "`npx @inkling/cli channel init` creates one";
+    throw new CliError(
+      `${channelSigningKey} does not contain a private key: ${messageOf(error)}`,
+      hint,
+      EXIT.usage,
+    );
   }
 }
 
-/** The keys that this host trusts: the keys in the setting, and the public key of its private key. */
+/**
+ * The keys that this host trusts: those in the setting, or otherwise the public key that belongs to its private key.
+ */
 export function trustedKeys(settings: Settings): readonly string[] {
   if (settings.channelKey.length > 0) return settings.channelKey;
   if (settings.channelSigningKey === undefined) {
     const hint = `set ${variableName("channelKey")} to the public key that \`npx @inkling/cli channel init\` printed`;
-    throw new CliError("nothing of a channel can be trusted without its public key", hint, EXIT.usage);
+    throw new CliError("a channel cannot be verified without its public key", hint, EXIT.usage);
   }
   return [publicKeyOf(signingKey(settings))];
 }
 
-/** @param progress shown while an upload is under way */
+/** @param progress callbacks that report uploads and warnings */
 export function openPublisher(
   settings: Settings,
   { env, stopper }: Pick<Context, "env" | "stopper">,
@@ -86,7 +92,7 @@ export function openPublisher(
   if (store === undefined) {
     throw new CliError(
       `${maskUrl(base)} is read only`,
-      "publish to the folder or the bucket behind it",
+      "publish to its folder or bucket instead",
       EXIT.usage,
     );
   }
@@ -105,13 +111,13 @@ export function openPublisher(
   });
 }
 
-/** The lock of the store alone goes by clocks and by how fast the store is; that of a database does not. */
+/** A lock in the database. Unlike the lock in the store, it depends neither on clocks nor on the store's speed. */
 function databaseLock(
   { databaseUrl }: Settings,
   onWarning: PublisherOptions["onWarning"],
 ): NonNullable<PublisherOptions["exclusively"]> {
   return async (work) => {
-    const { openStore, StoreError } = await import("@inkling/server"); // of publishers alone
+    const { openStore, StoreError } = await import("@inkling/server"); // only publishers need this
     const store = await openStore(databaseUrl, { mayBeAway: true });
     let isBegun = false;
     try {
@@ -121,8 +127,8 @@ function databaseLock(
       });
     } catch (error) {
       if (isBegun || !(error instanceof StoreError)) throw error;
-      // A database that is away for days must not let the channel expire.
-      onWarning?.(`publishing without the lock of the database: ${error.message}`);
+      // Even if the database is unreachable for days, the channel must not expire.
+      onWarning?.(`publishing without the database lock: ${error.message}`);
       return await work(async () => true);
     } finally {
       await store.close();
@@ -130,14 +136,17 @@ function databaseLock(
   };
 }
 
-/** The newest ruleset, for the channel; undefined without a database or a ruleset, and while the database is unreachable. */
+/**
+ * The newest ruleset for the channel. Undefined if there is no database or no ruleset, or if the database is
+ * unreachable.
+ */
 export async function newestRuleset(
   settings: Settings,
   onWarning: PublisherOptions["onWarning"],
 ): Promise<ChannelRuleset | undefined> {
   const file = databaseFile(settings);
-  if (file !== undefined && !existsSync(file)) return undefined; // publishing makes none
-  const { StoreError } = await import("@inkling/server"); // of publishers alone
+  if (file !== undefined && !existsSync(file)) return undefined; // publishing must not create a database
+  const { StoreError } = await import("@inkling/server"); // only publishers need this
   try {
     const { number, text } = await withStore(settings, (store) => store.rulesets.newest());
     return number === 0 ? undefined : { number, text };
@@ -151,7 +160,7 @@ export async function newestRuleset(
 const RENEW_MS = 86_400_000;
 
 /**
- * Publishes a release or a ruleset that the channel does not name yet; renews the channel once a day.
+ * Publishes a release or a ruleset that the channel does not name yet, and renews the channel once a day.
  * @returns undefined if there was nothing to do
  */
 export async function renewIfDue(
@@ -164,7 +173,8 @@ export async function renewIfDue(
   const before = await publisher.read();
   const isSame = before?.release.name === name;
   const isOld = before !== undefined && Date.now() - Date.parse(before.published_at) >= RENEW_MS;
-  // After a rollback on the channel, the release that was rolled back from remains away until there is a newer one.
+  // After a rollback, the channel keeps the release that it was rolled back to. The rolled-back release is not
+  // published again, but the next newer release is.
   if (isSame || before?.kept.some((each) => each.name === name)) {
     const isOtherRuleset = ruleset !== undefined && ruleset.number !== before.ruleset?.number;
     return isOld || isOtherRuleset ? publisher.promote(before.percent) : undefined;
@@ -172,7 +182,7 @@ export async function renewIfDue(
   return publisher.publish(dataDir, name, before === undefined ? 100 : percent);
 }
 
-/** @param server the one that uses the data folder, once it runs: it verifies then */
+/** @param server returns the server on this data folder once it is running; that server then verifies releases */
 export function openFollower(
   settings: Settings,
   env: Context["env"],

@@ -1,4 +1,4 @@
-// command.ts: how a command runs: what it is given, its settings and their flags, and how its result is printed.
+// command.ts: how a command runs: its context, its settings and their flags, and how its result is printed.
 
 import { flagName, type SettingName, type Settings, settingRow } from "@inkling/contract";
 import { type Command, Option } from "commander";
@@ -15,11 +15,11 @@ export interface Context {
   readonly cwd: string;
   readonly version: string;
   readonly stopper: Stopper;
-  /** The exit code, unless an error has another. */
+  /** The exit code to use, unless an error has its own. */
   readonly ending: { exitCode: ExitCode };
 }
 
-/** The short form of a flag is the same in every command that has the flag. commander defines -h and -V. */
+/** Short forms of flags, which are the same in every command. commander itself defines -h and -V. */
 const SHORT_FLAGS: Readonly<Record<string, string>> = {
   "--attribution": "-a",
   "--config": "-c",
@@ -43,7 +43,7 @@ function addShortFlags(command: Command): void {
   }
 }
 
-/** Gives a command the flags of the settings it uses, --config, and the short flags of all it has by then. */
+/** Gives a command the flags for its settings, --config, and the short forms of all its flags so far. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const { type, help, default: standard = "", unset, secret, fileOnly } = settingRow(name);
@@ -51,20 +51,24 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
     const { placeholder } = typeOf(type);
     const value = placeholder === undefined ? "" : ` <${placeholder}>`;
     const option = new Option(`${flagName(name)}${value}`, help);
-    // Shown only: a default in commander would hide that the flag was not given.
+    // The default is only shown in the help. If commander filled in the default, a missing flag would look like a given
+    // one.
     const shown = unset ?? (standard === false ? "" : String(standard));
     if (shown !== "") option.description += ` (default: ${shown})`;
     command.addOption(option);
   }
-  command.option("--config <file>", "settings file (default: inkling.toml here, if there is one)");
+  command.option(
+    "--config <file>",
+    "settings file (default: inkling.toml in the current folder, if it exists)",
+  );
   addShortFlags(command);
   return command;
 }
 
 /**
- * Settings for a command that was called with `flags`; only those in `names` may come from there.
- * Warnings are shown at once.
- * @param defaults the command's own
+ * Returns the settings for a command that was called with `flags`. Only the settings in `names` may come from flags.
+ * Prints warnings immediately.
+ * @param defaults the command's own defaults
  * @throws SettingsError
  */
 export function settingsFor(
@@ -86,14 +90,17 @@ export type Flags = Record<string, any>;
 
 export interface Call extends LoadedSettings {
   readonly flags: Flags;
-  /** Reads the settings again. @throws SettingsError */
+  /**
+   * Reads the command's settings again.
+   * @throws SettingsError
+   */
   readonly read: () => LoadedSettings;
 }
 
 export interface Result {
-  /** Printed with --json. */
+  /** The result that is printed with --json. */
   readonly json: unknown;
-  /** Printed without. */
+  /** The text that is printed without --json. */
   readonly text: string | (() => string);
   readonly exitCode?: ExitCode;
 }
@@ -105,17 +112,21 @@ export function printResult({ terminal, ending }: Context, flags: Flags, result:
   if (result.exitCode !== undefined) ending.exitCode = result.exitCode;
 }
 
-/** Gives a command the flags of its settings, and its action. @param run returns nothing where it prints itself @param defaults its own */
+/**
+ * Gives a command its action and the flags of its settings.
+ * @param run returns nothing if it has already printed its result
+ * @param defaults the command's own defaults
+ */
 export function addAction<Args extends (string | undefined)[]>(
   command: Command,
   context: Context,
   names: readonly SettingName[],
-  // biome-ignore lint/suspicious/noConfusingVoidType: a run that prints itself ends without a return
+  // biome-ignore lint/suspicious/noConfusingVoidType: a run that prints its own result returns nothing
   run: (call: Call, ...args: Args) => Result | void | Promise<Result | void>,
   defaults?: Partial<Settings>,
 ): void {
   withSettings(command, names).action(async (...given: unknown[]) => {
-    const flags = given.at(-2) as Flags; // commander gives the arguments, the flags and the command
+    const flags = given.at(-2) as Flags; // commander passes the arguments, the flags and the command
     const read = () => settingsFor(context, flags, names, defaults);
     const loaded = read();
     if (loaded.settings.feed.length > 0) (await import("./feeds.ts")).checkOwnFeeds(loaded);

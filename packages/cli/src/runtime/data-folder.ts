@@ -1,7 +1,8 @@
-// data-folder.ts: may this user write to the data folder?
+// data-folder.ts: checks whether this user may write to the data folder.
 //
 // err  CliError with a hint
-// note A start loads this without the database, which loads while the first worker starts.
+// note At startup, the server loads this file without the database module, which is loaded while the first worker
+//      starts.
 
 import { accessSync, constants, realpathSync, rmSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
@@ -10,7 +11,10 @@ import { DATA_FOLDER, makeFolder } from "@inkling/release-store";
 import { databaseFile } from "../config/settings.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 
-/** Makes the data folder if needed. @throws CliError when this user cannot write to it */
+/**
+ * Creates the data folder if needed.
+ * @throws CliError if this user cannot write to it
+ */
 export function ensureWritable(dataDir: string): void {
   try {
     makeFolder(dataDir);
@@ -21,9 +25,10 @@ export function ensureWritable(dataDir: string): void {
 }
 
 /**
- * For a server with a release: it writes to the data folder only its database, unless that is elsewhere, and updates.
- * @returns why nothing can be written there, or undefined
- * @throws CliError when the database is in a folder that cannot be written to
+ * Checks the data folder of a server that already has a release. Such a server writes only updates and its database to
+ * the data folder, and the database may be elsewhere.
+ * @returns why nothing can be written to the folder, or undefined
+ * @throws CliError if the database is in a folder that cannot be written to
  */
 export function whyReadOnly(settings: Pick<Settings, "dataDir" | "databaseUrl">): string | undefined {
   const { dataDir } = settings;
@@ -38,7 +43,10 @@ export function whyReadOnly(settings: Pick<Settings, "dataDir" | "databaseUrl">)
   }
 }
 
-/** Before a start without a channel: what was reported of one that was followed before says nothing of this server. */
+/**
+ * Deletes the channel report before a start without a channel. A report about an earlier channel says nothing
+ * about this server.
+ */
 export function forgetChannelReport(dataDir: string): void {
   const path = join(dataDir, DATA_FOLDER.channelReport);
   try {
@@ -53,6 +61,6 @@ function isInside(folder: string, file: string | undefined): boolean {
   try {
     return `${realpathSync(dirname(file))}${sep}`.startsWith(`${realpathSync(folder)}${sep}`);
   } catch {
-    return false; // no such folder: opening the database reports it
+    return false; // the folder does not exist; opening the database reports that
   }
 }

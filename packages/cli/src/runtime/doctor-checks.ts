@@ -1,9 +1,9 @@
-// doctor-checks.ts: the checks of `inkling doctor` on this machine and its data, one row each; doctor-database.ts has those
-// on the database.
+// doctor-checks.ts: the checks of `inkling doctor` on this machine and its data, one row each.
+// doctor-database.ts has the database checks.
 //
-// in   the active settings and the time
-// out  a Finding: ok, a note (works, but know this), or a problem with what to do
-// err  a check that throws is a problem with its message
+// in   the active settings and the current time
+// out  a Finding: ok, a note (it works, but with a limitation), or a problem with a remedy
+// err  if a check throws, the finding is a problem with the error's message
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -11,9 +11,12 @@ import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
 import type { FeedReport } from "@inkling/engine";
 import {
+  damageHint,
   feedsOf,
+  findLock,
   hintFor,
   isBroken,
+  isOfOtherVersion,
   type NamedRelease,
   openCurrent,
   pinnedName,
@@ -35,6 +38,8 @@ import { allFeeds } from "./feeds.ts";
 
 export interface Checkup {
   readonly settings: Settings;
+  /** Did the user specify the data folder, so that it should exist? */
+  readonly isFolderNamed?: boolean;
   readonly now: Date;
   readonly version: string;
 }
@@ -53,18 +58,21 @@ export const ok = (found: string): Finding => ({ state: "ok", found });
 export const note = (found: string, fix: string): Finding => ({ state: "note", found, fix });
 export const problem = (found: string, fix: string): Finding => ({ state: "problem", found, fix });
 
-/** What is left free after a build of all feeds, with its temporary files. */
+/**
+ * Minimum free space in the data folder, in bytes: about what a build of all feeds needs, including temporary files.
+ */
 const MIN_FREE_BYTES = 1_000_000_000;
-/** Feeds change daily or more often; a week without an update is worth a note. */
+/** Age of a release, in milliseconds, above which the check returns a note. Feeds change daily or more often. */
 const OLD_RELEASE_MS = 7 * 86_400_000;
-/** When this was written: a clock before it is wrong. */
+/** When this check was written. If a clock shows an earlier time, the clock is wrong. */
 const WRITTEN = Date.parse("2026-08-01T00:00:00Z");
 const CLOCK_SLACK_MS = 3_600_000;
-/** The rights of other users than owner and group. */
+/** The permission bits for users other than the owner and the group. */
 const OTHERS = 0o007;
 const HTTP_TIMEOUT_MS = 3_000;
 
 const UPDATE = "run `npx @inkling/cli data update`";
+const WAIT = "wait until it is done; the server then uses its release";
 
 export const DATA_CHECKS: readonly Row[] = [
   ["runtime", runtime],
@@ -96,12 +104,10 @@ function runtime(): Finding {
 }
 
 function packages(): Finding {
-  if (FORM !== "clone") return ok(FORM === "binary" ? "in the program itself" : "as npm installed them");
+  if (FORM !== "clone") return ok(FORM === "binary" ? "built into the program" : "installed by npm");
   const root = resolve(import.meta.dir, "../../../..");
   const why = whyInstall(root, { dev: false });
-  return why === undefined
-    ? ok("as package-lock.json lists them")
-    : problem(why, `run \`npm install\` in ${root}`);
+  return why === undefined ? ok("match package-lock.json") : problem(why, `run \`npm install\` in ${root}`);
 }
 
 function clock({ settings, now }: Checkup): Finding {
@@ -111,8 +117,8 @@ function clock({ settings, now }: Checkup): Finding {
   const why =
     built !== undefined && Date.parse(built) > now.getTime() ? `; the release is from ${built}` : "";
   return problem(
-    `it is ${now.toISOString()}, which is in the past${why}`,
-    "set the clock, and let NTP keep it",
+    `the clock shows ${now.toISOString()}, which is in the past${why}`,
+    "set the clock, and keep it correct with NTP",
   );
 }
 
@@ -125,13 +131,13 @@ async function listener(what: Listener, host: string, port: number): Promise<Fin
   return problem(found.message, found.hint);
 }
 
-/** What only Inkling serves, on either listener. */
+/** Responses that only Inkling gives, one for each listener. */
 const SIGNS = [
   ["/healthz", '{"status":"alive"}'],
   ["/metrics", "inkling_"],
 ] as const;
 
-/** Does Inkling listen there? */
+/** Does Inkling listen on this port? */
 async function isInkling(host: string, port: number): Promise<boolean> {
   const base = localUrl(host, port);
   for (const [path, sign] of SIGNS) {
@@ -139,14 +145,20 @@ async function isInkling(host: string, port: number): Promise<boolean> {
       const answer = await fetch(base + path, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
       if (answer.ok && (await answer.text()).includes(sign)) return true;
     } catch {
-      return false; // no HTTP: the port is then reported as in use
+      return false; // this is not HTTP, so the port is reported as in use
     }
   }
   return false;
 }
 
-function dataFolder({ settings }: Checkup): Finding {
+function dataFolder({ settings, isFolderNamed }: Checkup): Finding {
   const { dataDir } = settings;
+  if (isFolderNamed && !existsSync(dataDir)) {
+    return problem(
+      `${dataDir} does not exist`,
+      `check --data-dir and INKLING_DATA_DIR; if the folder is right, ${UPDATE}, which creates it`,
+    );
+  }
   let existing = dataDir;
   while (!existsSync(existing)) existing = dirname(existing);
   try {
@@ -156,24 +168,36 @@ function dataFolder({ settings }: Checkup): Finding {
     const explained = explainFileError(error, existing) as Error & { hint?: string };
     return problem(explained.message, explained.hint ?? "choose another");
   }
-  const { bavail, bsize } = statfsSync(existing);
-  const free = bavail * bsize;
+  const free = freeBytes(existing);
   const found = `${dataDir} is writable, ${formatBytes(free)} free`;
   if (free < MIN_FREE_BYTES) {
     return problem(found, `a build needs about ${formatBytes(MIN_FREE_BYTES)}: free some space`);
   }
-  if (existing !== dataDir) return ok(`${found}; it is made when needed`);
+  if (existing !== dataDir) return ok(`${found}; Inkling creates it when needed`);
   const isOpen = (statSync(dataDir).mode & OTHERS) !== 0;
   return isOpen ? note(`${found}; other users may read it`, `\`chmod -R o-rwx ${dataDir}\``) : ok(found);
 }
 
-/** A release that others put there can be served, if the database is elsewhere. @throws CliError where it is not */
+/** The free space on the file system of this path. */
+export function freeBytes(path: string): number {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
+}
+
+/**
+ * If the database is elsewhere, the server can use a release that another program put into the folder.
+ * @throws CliError if the database is in the data folder
+ */
 function servedReadOnly(settings: Settings): Finding {
   return note(
     whyReadOnly(settings)!,
-    "`npx @inkling/cli serve` serves what is there; `npx @inkling/cli data update` where it can be written",
+    "`npx @inkling/cli serve` serves the existing release; run `npx @inkling/cli data update` where the folder is writable",
   );
 }
+
+/** Does this host take its releases from a channel? `data update` refuses to build there. */
+const followsChannel = ({ channel, channelSigningKey }: Settings) =>
+  channel !== undefined && channelSigningKey === undefined;
 
 function channel({ settings }: Checkup): Finding {
   if (settings.channel === undefined) return ok("none set: releases are built here");
@@ -185,15 +209,13 @@ function channel({ settings }: Checkup): Finding {
   if (fault === null) return ok(`version ${version}, followed ${followed_at}`);
   return problem(
     `not followed since ${fault.since}: ${fault.reason} (${fault.kind})`,
-    "docs/cluster-failures.md has what to do for each reason; the server keeps its release",
+    "docs/cluster-failures.md has a fix for each reason; the server keeps its release",
   );
 }
 
 async function mirror({ settings }: Checkup): Promise<Finding> {
   const { mirror } = settings;
-  if (settings.channel !== undefined && settings.channelSigningKey === undefined) {
-    return ok("not used: releases come from the channel");
-  }
+  if (followsChannel(settings)) return ok("not used: releases come from the channel");
   if (mirror === undefined) return ok("none set: feeds come from their publishers");
   if (isMirrorUrl(mirror)) {
     const answer = await fetch(mirror, {
@@ -210,28 +232,60 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
 
 const current = ({ dataDir }: Settings) => openCurrent(dataDir);
 
-/** Runs `check` on the release in use; without one the check `release` has reported that. */
+/** Runs `check` on the release in use. If there is none, the check `release` has already reported that. */
 function onRelease(check: (current: NamedRelease, checkup: Checkup) => Finding): Check {
   return (checkup) => {
     const found = current(checkup.settings);
-    return found === undefined ? note("unknown: there is no release", UPDATE) : check(found, checkup);
+    return found === undefined
+      ? note("unknown: there is no release", "see the check `release`")
+      : check(found, checkup);
   };
 }
 
-async function releaseOpens({ settings }: Checkup): Promise<Finding> {
+/** The build or download that is running in the data folder. */
+function findRunning(settings: Settings, now: Date): string | undefined {
+  const lock = findLock(settings.dataDir);
+  if (lock === undefined) return undefined;
+  const what = followsChannel(settings) ? "a download from the channel" : "a build";
+  const started = formatAgo(Math.max(0, now.getTime() - lock.since.getTime()));
+  return `${what} is running (process ${lock.pid}, started ${started})`;
+}
+
+async function releaseOpens({ settings, now }: Checkup): Promise<Finding> {
   const found = current(settings);
-  if (found === undefined) return noRelease(settings);
+  const running = findRunning(settings, now);
+  if (found === undefined) {
+    return running === undefined ? noRelease(settings) : note(`there is none yet; ${running}`, WAIT);
+  }
   const verdicts = verifySegments(settings.dataDir, found.manifest);
   const broken = verdicts.filter(isBroken);
   if (broken.length === 0) return ok(`${found.name}: every byte of ${verdicts.length} segments verified`);
-  return problem(broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "), hintFor(broken));
+  const damage = broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; ");
+  return running === undefined
+    ? problem(damage, repair(settings, found.name, broken))
+    : problem(`${damage}; ${running}`, WAIT);
 }
 
-/** A release that was never built is no problem: the first start builds it. */
-async function noRelease({ host, port }: Settings): Promise<Finding> {
-  if (await isInkling(host, port)) {
-    const found = "there is none, but Inkling is running: on another folder, or on what was deleted here";
-    return problem(found, `name its folder with --data-dir; if this is the one, ${UPDATE}`);
+function repair(settings: Settings, name: string, broken: ReturnType<typeof verifySegments>): string {
+  if (!followsChannel(settings)) return hintFor(broken, () => damageHint(settings.dataDir, name, broken));
+  if (isOfOtherVersion(broken))
+    return "run the same version of Inkling on this host and on the publishing host";
+  return hintFor(
+    broken,
+    () => "the server fetches it from the channel again; if none is running, start `npx @inkling/cli serve`",
+  );
+}
+
+/** A missing first release is not a problem, because the first start builds it. */
+async function noRelease(settings: Settings): Promise<Finding> {
+  if (await isInkling(settings.host, settings.port)) {
+    const found =
+      "there is none, but Inkling is running: it uses another folder, or its release was deleted here";
+    const fix = followsChannel(settings) ? "the server fetches it from the channel again" : UPDATE;
+    return problem(found, `name its folder with --data-dir; if this is its folder, ${fix}`);
+  }
+  if (followsChannel(settings)) {
+    return note("there is none yet", "`npx @inkling/cli serve` fetches one from the channel");
   }
   return note(
     "there is none yet",
@@ -255,7 +309,7 @@ function age(release: NamedRelease, { now, settings }: Checkup): Finding {
     return note(`${found}; it is pinned`, "`npx @inkling/cli data unpin` uses the newest release again");
   const staleHours = new Map(allFeeds(settings).map((feed) => [feed.id, feed.age.staleHours]));
   const overdue = overdueData(feeds, (id) => staleHours.get(id), now);
-  if (overdue.length > 0) return note(`${found}; older than it should be: ${overdue.join(", ")}`, UPDATE);
+  if (overdue.length > 0) return note(`${found}; overdue: ${overdue.join(", ")}`, UPDATE);
   return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);
 }
 
@@ -266,14 +320,14 @@ function feeds(release: NamedRelease, { settings }: Checkup): Finding {
   const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
   return note(
     `${troubled.length} of ${all.length} need attention: ${list}`,
-    "`npx @inkling/cli data status` shows why; `npx @inkling/cli data update` tries again; INKLING_MIRROR serves machines without internet",
+    "`npx @inkling/cli data status` shows why; `npx @inkling/cli data update` retries; for machines without internet, set INKLING_MIRROR",
   );
 }
 
-/** In the order of what matters most to the operator. */
+/** Returns the state that matters most to the operator. */
 function stateOf({ state, pending, stale, error }: FeedReport): string {
   if (state !== "loaded") return state;
-  if (pending !== undefined) return "waits for --accept";
+  if (pending !== undefined) return "waiting for --accept";
   if (stale === true) return "stale";
   return error === undefined ? "loaded" : "not updated";
 }
@@ -287,14 +341,20 @@ function answers(release: NamedRelease, { settings }: Checkup): Finding {
   if (gaps.length === 0) return ok("all have data");
   const found = gaps.join("; ");
   if (manifest.missing.length > 0 && willCome(release, settings)) {
-    const until = "until then `npx @inkling/cli serve` answers 503 for what is missing";
-    return note(found, `a server fetches these feeds within minutes of its start, or ${UPDATE}; ${until}`);
+    const until = "until then `npx @inkling/cli serve` returns 503 for missing data";
+    return note(found, `a server fetches these feeds within minutes after startup, or ${UPDATE}; ${until}`);
   }
-  const fix = "`npx @inkling/cli serve` answers 503 for what is missing; get the feeds named above";
-  return manifest.missing.length > 0 ? problem(found, fix) : note(found, fix);
+  if (manifest.missing.length === 0) {
+    const effect = "lookups return 200 with `Inkling-Data-State: partial`";
+    return note(found, `${effect}; \`npx @inkling/cli data status\` shows why, then ${UPDATE}`);
+  }
+  return problem(
+    found,
+    "`npx @inkling/cli serve` returns 503 for missing data; get the feeds that the check `feeds` lists",
+  );
 }
 
-/** Is there for each missing answer a feed that was never fetched, and that the next build fetches? */
+/** For each missing answer, is there a feed that was never fetched and that the next build will fetch? */
 function willCome(release: NamedRelease, settings: Settings): boolean {
   const unfetched = feedsOf(settings.dataDir, release).filter(
     ({ state, error }) => state === "missing" && error === undefined,

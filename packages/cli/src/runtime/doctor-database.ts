@@ -1,19 +1,25 @@
-// doctor-database.ts: the checks of `inkling doctor` on the database, one row each (doctor-checks.ts).
+// doctor-database.ts: the checks of `inkling doctor` on the database, one row each. doctor-checks.ts has the others.
 
 import { existsSync } from "node:fs";
-import { type ListedHost, listHosts } from "@inkling/server";
+import { dirname } from "node:path";
+import type { Settings } from "@inkling/contract";
+import { type ListedHost, listHosts, type StoreError } from "@inkling/server";
 import { isSharedDatabase } from "@inkling/server/store";
 import { processEnvironment } from "../config/environment.ts";
 import { databaseFile } from "../config/settings.ts";
-import { formatAge } from "../terminal/terminal.ts";
-import { type Checkup, type Finding, note, ok, problem, type Row } from "./doctor-checks.ts";
-import { countKeys, knowsKeys } from "./keys.ts";
-import { databaseState, databaseTroubles, withStore } from "./store.ts";
+import { formatAge, formatBytes } from "../terminal/terminal.ts";
+import { type Checkup, type Finding, freeBytes, note, ok, problem, type Row } from "./doctor-checks.ts";
+import { countKeys } from "./keys.ts";
+import { databaseState, databaseTroubles, knowsKeys, lostDatabase, withStore } from "./store.ts";
 
-/** The checks before this one take a while. */
+/**
+ * Seconds by which this machine's clock may differ from the database's. They include the time that earlier checks take.
+ */
 const MAX_CLOCK_SECONDS = 60;
+/** Minimum free space for a SQLite database, in bytes. Its write-ahead log normally has about 4 MB. */
+const MIN_FREE_BYTES = 10_000_000;
 const OWN_HOST = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-/** Hosts that a finding names. */
+/** Maximum number of hosts that a finding lists. */
 const MAX_HOSTS = 5;
 
 export const DATABASE_CHECKS: readonly Row[] = [
@@ -27,50 +33,91 @@ export const DATABASE_CHECKS: readonly Row[] = [
 ];
 
 async function database({ settings, now }: Checkup): Promise<Finding> {
-  // Opening would make the file.
+  // Opening a missing database would create the file.
   const file = databaseFile(settings);
+  const lost = lostDatabase(settings);
+  if (lost !== undefined) return problem(lost.message, lost.hint);
   if (file !== undefined && !existsSync(file)) {
-    return note(`${file} does not exist yet`, "`npx @inkling/cli keys create` makes it, and a key");
+    return note(`${file} does not exist yet`, "`npx @inkling/cli keys create` creates it, and a key");
   }
+  const full = fullDisk(settings);
+  if (full !== undefined) return full;
   return withStore(settings, async (store) => {
     const keys = await countKeys(store, now.getTime());
-    const found = `${store.label}: ${keys.live} live and ${keys.sandbox} sandbox keys in force`;
+    const found = `${store.label}: ${keys.live} active live and ${keys.sandbox} active sandbox keys`;
     if (keys.live + keys.sandbox === 0 && knowsKeys(settings.dataDir)) {
       const adopt = "if the database was lost, `npx @inkling/cli database adopt` writes them into it";
       return problem(
         found,
-        `keys.json has some: is INKLING_DATABASE_URL right, the volume mounted? ${adopt}`,
+        `keys.json has keys: check INKLING_DATABASE_URL and whether the volume is mounted; ${adopt}`,
       );
     }
+    try {
+      await store.checkWritable();
+    } catch (error) {
+      const { message, hint } = error as StoreError;
+      const holders = file === undefined ? "" : `; \`fuser -v ${file}\` lists the programs that have it open`;
+      return problem(`${found}; it is not writable: ${message}`, `${hint}${holders}`);
+    }
     if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
-    return problem(found, "make a key: `npx @inkling/cli keys create --name NAME`");
+    return problem(found, "create a key: `npx @inkling/cli keys create --name NAME`");
   });
 }
 
-/** Was the database lost, or replaced by an older one? */
+/** Returns a finding if the disk of an existing SQLite database is full. */
+function fullDisk(settings: Settings): Finding | undefined {
+  const file = databaseFile(settings);
+  if (file === undefined) return undefined;
+  const free = freeBytes(file);
+  if (free >= MIN_FREE_BYTES) return undefined;
+  return problem(
+    `${file}: its disk has only ${formatBytes(free)} free`,
+    `free space on ${dirname(file)}; the server then stores what waits`,
+  );
+}
+
+/**
+ * Returns a finding if there is no database yet.
+ * @returns undefined if there is a database
+ */
+function withoutDatabase(settings: Settings): Finding | undefined {
+  const file = databaseFile(settings);
+  if (file === undefined || existsSync(file)) return undefined;
+  const lost = lostDatabase(settings);
+  return lost === undefined ? ok("no database yet") : note("unknown: the database was lost", lost.hint);
+}
+
+/** Was the database replaced by an older one, or an empty one? */
 async function databaseHistory({ settings }: Checkup): Promise<Finding> {
-  const file = databaseFile(settings);
-  if (file !== undefined && !existsSync(file)) return ok("no database yet");
-  const troubles = await withStore(settings, async (store) =>
-    databaseTroubles(await databaseState(store, settings)),
+  const without = withoutDatabase(settings);
+  if (without !== undefined) return without;
+  const state = await withStore(settings, (store) => databaseState(store, settings));
+  const troubles = databaseTroubles(state);
+  if (troubles.length === 0) return ok("matches the data folder's copies");
+  const isOnlyUnstored = troubles.length === state.unstored_revocations.length;
+  const full = isOnlyUnstored ? fullDisk(settings) : undefined;
+  return problem(
+    troubles.join(" "),
+    full?.fix ??
+      'docs/troubleshooting.md has the steps under "Database lost or replaced"; then check with `npx @inkling/cli database status`',
   );
-  if (troubles.length === 0) return ok("as the servers of this data folder know it");
-  return problem(troubles.join(" "), "`npx @inkling/cli database status` lists it; see the commands above");
 }
 
-/** Older versions had overrides that muted a feed, which this one ignores. */
+/** Does the database contain overrides that muted a feed? Earlier versions had them, and this version ignores them. */
 async function droppedOverrides({ settings }: Checkup): Promise<Finding> {
-  const file = databaseFile(settings);
-  if (file !== undefined && !existsSync(file)) return ok("no database yet");
+  const without = withoutDatabase(settings);
+  if (without !== undefined) return without;
   const dropped = await withStore(settings, (store) => store.overrides.countDropped());
-  if (dropped === 0) return ok("all force a flag");
+  if (dropped === 0) return ok("all set a flag");
   return note(
-    `${dropped} muted a feed, which is no longer possible: they do not apply any more`,
-    "`npx @inkling/cli audit --actor inkling` lists those that applied before the upgrade; force flags instead with `npx @inkling/cli override add`",
+    `${dropped} muted a feed, which is no longer supported: these overrides no longer apply`,
+    "`npx @inkling/cli audit --actor inkling` lists the overrides that applied before the upgrade; set flags instead with `npx @inkling/cli override add`",
   );
 }
 
-/** Is the database's connection encrypted, and is it the right server's? Bun's own default is neither. */
+/**
+ * Is the database connection encrypted, and is the server's identity checked? By default, Bun does neither.
+ */
 function encryption({ settings }: Checkup): Finding {
   if (databaseFile(settings) !== undefined) return ok("not needed with SQLite");
   const { hostname, searchParams } = new URL(settings.databaseUrl);
@@ -79,12 +126,12 @@ function encryption({ settings }: Checkup): Finding {
   const found = `sslmode=${mode} to ${hostname}`;
   if (/^verify-(ca|full)$/.test(mode)) return ok(found);
   return note(
-    `${found}: ${mode === "require" ? "any server is trusted" : "keys' hashes and overrides are sent as they are"}`,
-    "unless that network is yours alone, end INKLING_DATABASE_URL with ?sslmode=verify-full&sslrootcert=FILE",
+    `${found}: ${mode === "require" ? "the server's identity is not checked" : "key hashes and overrides are sent unencrypted"}`,
+    "unless only you use that network, add ?sslmode=verify-full&sslrootcert=FILE to INKLING_DATABASE_URL",
   );
 }
 
-/** Do notices of changes arrive here? */
+/** Do change notices reach this machine? */
 async function notices({ settings }: Checkup): Promise<Finding> {
   if (!isSharedDatabase(settings.databaseUrl)) return ok("not needed with SQLite");
   return withStore(settings, async (store) => {
@@ -93,15 +140,15 @@ async function notices({ settings }: Checkup): Promise<Finding> {
     await listener.start();
     const isListening = listener.state === "listening";
     listener.stop();
-    if (isListening) return ok("changes of keys and overrides by other hosts arrive at once");
+    if (isListening) return ok("changes to keys and overrides on other hosts arrive immediately");
     return note(
-      `${why}; changes of keys and overrides are found once a second`,
-      "give INKLING_DATABASE_URL an address that reaches PostgreSQL directly, or PgBouncer in session mode",
+      `${why}; this host checks for changes to keys and overrides once a second`,
+      "point INKLING_DATABASE_URL directly at PostgreSQL, or at PgBouncer in session mode",
     );
   });
 }
 
-/** Quotas follow the database's clock, usage and expiries this machine's. */
+/** Quotas follow the database's clock; usage and expiries follow this machine's clock. */
 async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
   if (!isSharedDatabase(settings.databaseUrl)) return ok("not needed with SQLite");
   return withStore(settings, async (store) => {
@@ -109,11 +156,11 @@ async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
     const seconds = Math.round((now.getTime() - (clock ?? now.getTime())) / 1_000);
     const found = `this machine's clock is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead of"} the database's`;
     if (Math.abs(seconds) <= MAX_CLOCK_SECONDS) return ok(found);
-    return problem(found, "let NTP keep both clocks");
+    return problem(found, "synchronize both clocks with NTP");
   });
 }
 
-/** The other hosts of the group, as they report themselves. */
+/** The hosts in the group, according to their own reports. */
 async function hosts({ settings }: Checkup): Promise<Finding> {
   if (!isSharedDatabase(settings.databaseUrl)) return ok("one, with SQLite");
   const all = await withStore(settings, (store) => listHosts(store.tables));

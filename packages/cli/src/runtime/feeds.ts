@@ -1,4 +1,4 @@
-// feeds.ts: every feed that there is under these settings, and the credentials that are set.
+// feeds.ts: lists all feeds that exist with these settings, and the credentials that are set.
 
 import { readFileSync } from "node:fs";
 import { CREDENTIALS, type Feed } from "@inkling/compiler/feed";
@@ -10,7 +10,7 @@ import { lineOf } from "../config/feed-rows.ts";
 import type { LoadedSettings } from "../config/settings.ts";
 import { CliError, EXIT, SettingsError } from "../terminal/errors.ts";
 
-/** @throws CliError when it cannot be read */
+/** @throws CliError if the choice cannot be read */
 export function choiceOf(dataDir: string): FeedChoice {
   try {
     return readFeedChoice(dataDir);
@@ -18,12 +18,15 @@ export function choiceOf(dataDir: string): FeedChoice {
     if (!(error instanceof FeedChoiceError)) throw error;
     throw new CliError(
       error.message,
-      "correct it, or delete it: then the default feeds are on, and those that `feeds add` added are gone",
+      "fix the file, or delete it: then the default feeds are on, and feeds from `feeds add` are lost",
     );
   }
 }
 
-/** The built-in feeds, then feeds from inkling.toml, then feeds that were added on the command line. @throws CliError */
+/**
+ * The built-in feeds, then feeds from inkling.toml, then feeds added on the command line.
+ * @throws CliError
+ */
 export function allFeeds({ feed, dataDir }: Pick<Settings, "feed" | "dataDir">): readonly Feed[] {
   try {
     return feedTable([...feed, ...(choiceOf(dataDir).added ?? [])]);
@@ -33,7 +36,10 @@ export function allFeeds({ feed, dataDir }: Pick<Settings, "feed" | "dataDir">):
   }
 }
 
-/** What rows of inkling.toml and the other feeds break together. @throws SettingsError with the line */
+/**
+ * Checks the feeds in inkling.toml together with all other feeds.
+ * @throws SettingsError with the line
+ */
 export function checkOwnFeeds({ settings, file }: Pick<LoadedSettings, "settings" | "file">): void {
   const { feed, dataDir } = settings;
   if (feed.length === 0 || file === undefined) return;
@@ -42,13 +48,13 @@ export function checkOwnFeeds({ settings, file }: Pick<LoadedSettings, "settings
   } catch (error) {
     if (!(error instanceof OwnFeedError)) throw error;
     const index = feed.indexOf(error.row);
-    if (index < 0) return; // `feeds remove` has to run; a build names it
+    if (index < 0) return; // `feeds remove` must still run, and a build will name the problem
     const line = lineOf(readFileSync(file, "utf8"), index, error.member);
     throw new SettingsError([`line ${line} of ${file}: ${error.message}`]);
   }
 }
 
-/** None where the choice cannot be read, which each command that needs it says. */
+/** Returns no feeds if the choice cannot be read. Each command that needs the choice reports this error. */
 function addedIn(dataDir: string): readonly OwnFeed[] {
   try {
     return choiceOf(dataDir).added ?? [];
@@ -58,9 +64,9 @@ function addedIn(dataDir: string): readonly OwnFeed[] {
   }
 }
 
-const OWN_FEED_HINT = "correct its [[feed]] in inkling.toml, or `npx @inkling/cli feeds remove ID`";
+const OWN_FEED_HINT = "fix its [[feed]] in inkling.toml, or `npx @inkling/cli feeds remove ID`";
 
-/** @throws CliError when there is no such feed, with the nearest that there is */
+/** @throws CliError if the feed does not exist; the message suggests the most similar id */
 export function feedOf(settings: Settings, id: string): Feed {
   const feeds = allFeeds(settings);
   const feed = feeds.find((one) => one.id === id);
@@ -72,12 +78,12 @@ export function feedOf(settings: Settings, id: string): Feed {
   const suggestion = near === undefined ? "" : `did you mean ${near}? `;
   throw new CliError(
     `there is no feed ${JSON.stringify(id.slice(0, 60))}`,
-    `${suggestion}\`npx @inkling/cli feeds list\` shows all of them`,
+    `${suggestion}\`npx @inkling/cli feeds list\` shows all feeds`,
     EXIT.usage,
   );
 }
 
-/** Those that are set, by the names that the feed table uses. */
+/** The credentials that are set, by their names in the feed table. */
 export function credentialsOf(settings: Settings): Record<string, string> {
   return Object.fromEntries([
     ...CREDENTIALS.flatMap((name) => {

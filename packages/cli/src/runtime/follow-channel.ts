@@ -1,7 +1,8 @@
 // follow-channel.ts: follows the channel while Inkling serves.
 //
-// out  log events: channel-followed, channel-refused, channel-back; channel-report.json for status and metrics
-// err  none: a fault is logged once, and what is served remains; so is a report that cannot be sent
+// out  log events: channel-followed, channel-refused, channel-back; channel-report.json for status and
+//      metrics
+// err  none: each fault is logged once, and the server continues to serve; the same applies if a report cannot be sent
 
 import type { Settings } from "@inkling/contract";
 import {
@@ -29,15 +30,18 @@ import { channelOf } from "./channel.ts";
 import type { Context } from "./command.ts";
 
 const LONGEST_POLL_MS = 60_000;
-/** The report says when the channel was last followed, to the minute. */
+/**
+ * Milliseconds between two writes of an unchanged report. A report says, to the minute, when the channel was last
+ * followed.
+ */
 const REPORT_MS = 60_000;
-/** rollout.ts of the channel counts on it. */
+/** Milliseconds between two reports that this server sends. The channel's rollout.ts relies on this interval. */
 const SEND_MS = 60_000;
-/** Credentials that may only read are usual. */
+/** Milliseconds to wait after a report was denied. Read-only credentials are common. */
 const DENIED_MS = 600_000;
 const TIMEOUT_MS = 5_000;
 
-/** Follows the channel until `signal` is aborted, and reports beside it how this server does. */
+/** Follows the channel until `signal` is aborted, and publishes this server's state next to the channel. */
 export async function keepFollowing(
   follower: ChannelFollower,
   settings: Settings,
@@ -63,10 +67,10 @@ export async function keepFollowing(
       if (reports.fault !== fault) log.error("channel-refused", { channel, fault, reason: message, hint });
       reports.failed(fault, message);
     },
-    pollMs: CHANNEL_POLL_MS * (1 + Math.random() / 5), // servers that start together ask one after the other
+    pollMs: CHANNEL_POLL_MS * (1 + Math.random() / 5), // servers that start together then poll at different times
     longestWaitMs: LONGEST_POLL_MS,
   });
-  // With PostgreSQL the server's row there has the report.
+  // With PostgreSQL, the report is in the server's database row.
   const store = isSharedDatabase(settings.databaseUrl) ? undefined : openStore(base, env);
   const sent = store && new SentReports(store, channel, log);
   const reporting =
@@ -79,7 +83,7 @@ function asFault(error: unknown): ChannelError {
   return error instanceof ChannelError ? error : new ChannelError("unreachable", messageOf(error));
 }
 
-/** Writes the report when something changes, and once a minute. */
+/** Writes the report whenever something changes, and once a minute. */
 class Reports {
   private readonly dataDir: string;
   private report: ChannelReport;
@@ -116,7 +120,7 @@ class Reports {
       writeChannelReport(this.dataDir, this.report);
       this.writtenAt = performance.now();
     } catch {
-      // a full disk: following continues, and the log has what happens
+      // On a full disk, the server still follows the channel, and the log shows what happens.
     }
   }
 }
@@ -127,7 +131,7 @@ class SentReports {
   private readonly store: ObjectStore;
   private readonly channel: string;
   private readonly log: RunningServer["log"];
-  /** What was sent last, or tried to be, without what changes all the time. */
+  /** The last report that was sent or attempted, without the parts that change all the time. */
   private state: string | undefined;
   private serverId: string | undefined;
   private nextAt = Number.NEGATIVE_INFINITY;
@@ -156,11 +160,11 @@ class SentReports {
     }
   }
 
-  /** This server stops in order; otherwise it would count as silent. */
+  /** Removes the report when this server stops in an orderly way. Otherwise, the server would count as silent. */
   async remove(): Promise<void> {
     const { store, channel, serverId } = this;
     if (serverId === undefined) return;
-    // Who may not remove it could not send it either; an unreachable store has been logged.
+    // A server that may not remove the report could not send it either. An unreachable store has already been logged.
     await removeReport(store, channel, serverId, AbortSignal.timeout(TIMEOUT_MS)).catch(() => {});
   }
 

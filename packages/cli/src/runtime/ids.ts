@@ -1,4 +1,4 @@
-// ids.ts: the ids that a shell completes. Each source is loaded when it is needed.
+// ids.ts: lists the ids that a shell can complete. The code for each source is loaded on demand.
 
 import type { Settings } from "@inkling/contract";
 
@@ -11,6 +11,8 @@ export const IDS = {
   },
   feeds: async (settings: Settings): Promise<string[]> =>
     (await import("./feeds.ts")).allFeeds(settings).map(({ id }) => id),
+  "added-feeds": async ({ dataDir }: Settings): Promise<string[]> =>
+    ((await import("./feeds.ts")).choiceOf(dataDir).added ?? []).map(({ id }) => id),
   keys: async (settings: Settings): Promise<string[]> => {
     const { withExistingStore } = await import("./store.ts");
     return withExistingStore(settings, async (store) => (await store.listKeys()).map(({ id }) => id));

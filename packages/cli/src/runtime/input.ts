@@ -1,4 +1,4 @@
-// input.ts: the file that is read, or standard input: its beginning, and all of it, as UTF-8.
+// input.ts: reads a file or standard input as UTF-8: first its beginning, and then all of it.
 
 import { createReadStream, fstatSync, openSync, type Stats, statSync } from "node:fs";
 import { decode, type Encoding } from "@inkling/bulk/decode";
@@ -7,29 +7,30 @@ import { trimmed } from "@inkling/bulk/values";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 import { linesIn } from "./lines.ts";
 
-/** As a file name: standard input or output. */
+/** The file name that stands for standard input or output. */
 export const STDIN_OR_OUT = "-";
-/** The format and the columns are detected in this much of the file. */
+/** Number of bytes at the start of the file from which the format and the columns are detected. */
 const HEAD_BYTES = 256 * 1024;
 const LF = 0x0a;
 
 export interface Input {
-  /** Whole rows, if there is one. */
+  /** The first rows. If there is at least one complete row, the text ends with a complete row. */
   readonly head: string;
-  /** Bytes, as they are stored; undefined of a pipe. */
+  /** The size in bytes as stored; undefined for a pipe. */
   readonly size: number | undefined;
-  /** How many of them were read so far. */
+  /** Bytes read so far. */
   bytesRead(): number;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** What it was decoded from: gzip, zstd, UTF-16. */
+  /** The encodings from which the input was decoded: gzip, zstd, UTF-16. */
   readonly encodings: readonly Encoding[];
-  /** Is it the file that another name, or descriptor, is of? */
+  /** Is this input the file that has this name or descriptor? */
   isSameAs(other: string | number): boolean;
 }
 
 /**
- * Reads the beginning, and gives all of it back.
- * @param lastRowEnd where the last whole row of the first bytes ends; 0: none is whole, so that more is read
+ * Opens the input and reads its beginning. `chunks` returns all of it, including the beginning.
+ * @param lastRowEnd returns where the last complete row of the first bytes ends; 0 means that no row is complete, so
+ *   more bytes are read
  * @throws CliError, BulkError
  */
 export async function openInput(
@@ -65,7 +66,7 @@ export async function openInput(
       begun.push(value);
       length += value.length;
       if (length < enough) continue;
-      rowEnd = endOfHead(Buffer.concat(begun), lastRowEnd); // a pipe may not hold more than a row for long
+      rowEnd = endOfHead(Buffer.concat(begun), lastRowEnd); // a pipe may deliver no more than one row for a long time
       if (length > HEAD_BYTES) enough = 2 * length;
     }
     const all = Buffer.concat(begun);
@@ -90,7 +91,7 @@ export async function openInput(
   }
 }
 
-/** Where the rows end in which formats and columns are detected; 0: there is not one whole row. */
+/** Returns the end of the complete rows in which formats and columns are detected; 0 if there is no complete row. */
 const endOfHead = (bytes: Uint8Array, lastRowEnd: (bytes: Uint8Array) => number): number =>
   lastRowEnd(bytes.subarray(0, HEAD_BYTES)) || lastRowEnd(bytes);
 
@@ -99,13 +100,18 @@ function isSame({ dev, ino }: Stats, other: string | number): boolean {
   return stats !== undefined && stats.dev === dev && stats.ino === ino;
 }
 
-/** A longer line is read in parts. */
+/** Longer lines are split into parts. */
 const MAX_LINE = 1 << 20;
 
-/** Of an email address white space beyond ASCII is a part, as for the API; no other value has any. */
+/**
+ * In an email address, white space beyond ASCII belongs to the address, as in the API. Other values never contain any.
+ */
 const valueIn = (line: string) => (line.includes("@") ? trimmed(line) : line.trim());
 
-/** The lines of a file or of standard input, without blank ones. @throws CliError, BulkError */
+/**
+ * Yields the lines of a file or of standard input, without blank lines.
+ * @throws CliError, BulkError
+ */
 export async function* linesOf(file: string, signal: AbortSignal): AsyncGenerator<string> {
   const { chunks } = await openInput(file, signal, (bytes) => bytes.length);
   for await (const lines of linesIn(chunks, MAX_LINE))

@@ -1,4 +1,4 @@
-// An hour's worth of cadence, and what goes wrong in it, in no time: the clock, chance and sleep are the test's.
+// Tests hours of update cadence, and what can go wrong, in no time. The tests supply the clock, chance and sleep.
 
 import { describe, expect, test } from "bun:test";
 import type { FeedReport } from "@inkling/engine";
@@ -39,7 +39,7 @@ const report = (id: string, error?: string): FeedReport => ({
   ...(error !== undefined && { error }),
 });
 
-/** What one build does. */
+/** The effect of one build. */
 type Step = { dueIn?: number; feeds?: BuildResult["feeds"]; published?: boolean; held?: string } | Error;
 interface Seen {
   readonly at: readonly number[];
@@ -49,13 +49,13 @@ interface Seen {
 /** The clock of a test. */
 class Clock {
   now = START;
-  /** Checks once a second for so long. */
+  /** Checks once a second for `ms` milliseconds. */
   async run(data: FreshData, ms: number): Promise<void> {
     for (const end = this.now + ms; this.now < end; this.now += 1_000) await data.check();
   }
 }
 
-/** Lives through `hours`, one step a build; the last step goes on for ever. */
+/** Simulates `hours`, with one step for each build. The last step repeats forever. */
 async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Promise<Seen> {
   const clock = new Clock();
   const at: number[] = [];
@@ -72,7 +72,7 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
         if (step instanceof Error) throw step;
         const { dueIn, feeds = [], published = false, held } = step;
         const nextDue = dueIn === undefined ? undefined : new Date(clock.now + dueIn).toISOString();
-        clock.now += 1_000; // a build takes its time
+        clock.now += 1_000; // a build takes time
         const done = {
           published,
           name: "n",
@@ -158,7 +158,7 @@ describe("another build at work", () => {
     expect(seen.at).toEqual([0, 1, 3, 5, 9]);
   });
   test("is known by its code, not by its message", async () => {
-    const seen = await simulate([new CliError("another build is at work in data (process 7)"), {}], 0.1);
+    const seen = await simulate([new CliError("another build is running in data (process 7)"), {}], 0.1);
     expect(events(seen)[0]).toBe("data-update-failed");
   });
 });
@@ -207,7 +207,7 @@ test("publishers that cannot be reached are one short line, once", async () => {
   const away = ids.map((id) => unreached(id, "host not found"));
   const slow = unreached("feodo", "connection refused");
   const seen = await simulate([{ dueIn: 10 * MINUTE, feeds: [...away, slow] }], 1);
-  const hint = "`npx @inkling/cli data status` names all";
+  const hint = "`npx @inkling/cli data status` lists all";
   expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([
     ["error", "feeds-not-reached", { count: 5, feeds: ids.slice(0, 3), reason: "host not found", hint }],
     ["error", "feeds-not-reached", { count: 1, feeds: ["feodo"], reason: "connection refused" }],
@@ -219,24 +219,28 @@ test("a build that a stop interrupts leaves no log line", async () => {
 });
 
 describe("a pause", () => {
-  /** Nothing is ever due, so that each pause is an hour. */
+  /** No feed is ever due, so each pause lasts an hour. */
   function setUp() {
     const clock = new Clock();
     const builds: number[] = [];
     const asked = { is: false };
+    const lost = { is: false, repairedBy: Number.POSITIVE_INFINITY };
     const data = new FreshData({
       build: async () => {
         builds.push(clock.now);
         asked.is = false;
+        if (builds.length >= lost.repairedBy) lost.is = false;
         const done = { refused: [], unreached: [], missing: [] };
         return { done, feeds: [], conflicts: [] } as unknown as BuildResult;
       },
       isAsked: () => asked.is,
+      isLost: () => lost.is,
       now: () => clock.now,
       chance: () => 0,
       log: { info: () => {}, error: () => {} },
     });
-    return { clock, builds, asked, data };
+    const minutes = () => builds.map((at) => (at - START) / MINUTE);
+    return { clock, builds, minutes, asked, lost, data };
   }
 
   test("ends when a build is asked for", async () => {
@@ -245,6 +249,34 @@ describe("a pause", () => {
     asked.is = true;
     await clock.run(data, 10 * MINUTE);
     expect(builds).toEqual([START, START + 10 * MINUTE]);
+  });
+
+  test("ends when no intact release is left, and one build repairs it", async () => {
+    const { clock, minutes, lost, data } = setUp();
+    await clock.run(data, 10 * MINUTE);
+    lost.is = true;
+    lost.repairedBy = 2;
+    await clock.run(data, HOUR);
+    expect(minutes()).toEqual([0, 10]);
+  });
+
+  test("ends later each time while builds repair nothing, as after failed builds", async () => {
+    const { clock, minutes, lost, data } = setUp();
+    await clock.run(data, 10 * MINUTE);
+    lost.is = true;
+    await clock.run(data, 50 * MINUTE);
+    expect(minutes()).toEqual([0, 10, 11, 13, 17, 25, 41]);
+  });
+
+  test("is no shorter when a repaired release is damaged again at once", async () => {
+    const { clock, minutes, lost, data } = setUp();
+    await clock.run(data, 10 * MINUTE);
+    lost.repairedBy = 2; // each build repairs the release
+    for (let second = 0; second < 7 * 60; second++) {
+      lost.is = true;
+      await clock.run(data, 1_000);
+    }
+    expect(minutes()).toEqual([0, 10, 11, 13]);
   });
 
   test("counts hours in which the machine slept, and is not longer where the clock is set back", async () => {

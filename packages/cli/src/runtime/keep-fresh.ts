@@ -1,18 +1,19 @@
-// keep-fresh.ts: keeps the data fresh while Inkling serves: one small build after the other, at low priority.
+// keep-fresh.ts: keeps the data fresh while Inkling serves, with one small build at a time, at low priority.
 //
-// in   how to build, the clock and chance: an hour's worth of cadence is a fast test
+// in   how to build, a clock and random numbers, so that a test can simulate hours quickly
 // out  log events: data-update-done, feed-not-updated, feeds-not-reached, feed-updated-again, release-held,
 //      data-update-failed, data-update-busy
-// err  none: a build that fails is logged and tried again, and what is served continues
+// err  none: a failed build is logged and retried, and the server keeps serving its release
 //
-// Which feeds are due, their budgets and their own back-off are the compiler's: it returns when it is to be called
-// next. The server follows new releases by itself.
-// note The admin API has builds on demand from here, since the server imports neither the compiler nor the commands.
+// The compiler decides which feeds are due, and handles their budgets and back-off. It returns the time of its next
+// run. The server follows new releases by itself. This file also runs builds on demand for the admin API, because the
+// server imports neither the compiler nor the commands.
 
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import type { Feed } from "@inkling/compiler/feed";
 import { choose, type FeedChoice, isChosen, writeFeedChoice } from "@inkling/compiler/feed-choice";
+import { feedWeight } from "@inkling/compiler/feed-weight";
 import { asksForAgreement, FEEDS } from "@inkling/compiler/feeds";
 import type { Settings } from "@inkling/contract";
 import { backoffMs, DATA_FOLDER, fileStamp, messageOf, Poller } from "@inkling/release-store";
@@ -31,7 +32,10 @@ import {
 import { allFeeds, choiceOf } from "./feeds.ts";
 import type { LiveSettings } from "./live-settings.ts";
 
-/** The built-in ones only where the choice or the others cannot be read: the build says why. */
+/**
+ * Facts about all feeds. If the choice or the operator's own feeds cannot be read, returns only facts about built-in
+ * feeds; the build reports why.
+ */
 function factsOf(settings: FeedSettings): readonly FeedFacts[] {
   try {
     return facts(allFeeds(settings), choiceOf(settings.dataDir));
@@ -48,6 +52,7 @@ const facts = (feeds: readonly Feed[], choice: FeedChoice): readonly FeedFacts[]
     homepage: feed.homepage,
     cadence_hours: feed.cadenceHours,
     stale_hours: feed.age.staleHours,
+    weight: feedWeight(feed),
     sets: feed.sets,
     licence: feed.licence,
     on: isChosen(feed, choice),
@@ -57,10 +62,10 @@ const facts = (feeds: readonly Feed[], choice: FeedChoice): readonly FeedFacts[]
 
 type FeedSettings = Pick<Settings, "feed" | "dataDir">;
 
-/** The state of building, and requests for it: between the admin API and what keeps the data fresh. */
+/** The build state, and requests for builds. It connects the admin API with the loop that keeps the data fresh. */
 export class Updates {
   private requested = false;
-  /** What the build under way fetches: all feeds, or those that are due. */
+  /** What the current build fetches: all feeds, or only those that are due. */
   private running: "all" | "due" | undefined;
   private last: UpdateState["last"] = null;
 
@@ -68,7 +73,7 @@ export class Updates {
     return this.requested;
   }
 
-  /** Are all feeds being fetched, or about to be? */
+  /** Is a build fetching all feeds, or about to? */
   get isUnderWay(): boolean {
     return this.requested || this.running === "all";
   }
@@ -78,14 +83,18 @@ export class Updates {
     return { asked: requested, running: running !== undefined, last };
   }
 
-  /** @returns false where all feeds are being fetched, or about to be */
+  /** @returns false if a build is already fetching all feeds, or is about to */
   request(): boolean {
     if (this.isUnderWay) return false;
     this.requested = true;
     return true;
   }
 
-  /** Runs a build. @param work `isWanted`: all feeds are to be fetched, not only those that are due */
+  /**
+   * Runs a build.
+   * @param work runs the build; its argument `isWanted` is true if all feeds are to be fetched, not only those that are
+   *   due
+   */
   async run(work: (isWanted: boolean) => Promise<BuildResult>): Promise<BuildResult> {
     const isWanted = this.requested;
     this.requested = false;
@@ -126,33 +135,40 @@ export function dataActions(updates: Updates, live: { readonly current: FeedSett
 }
 
 const MINUTE = 60_000;
-/** A feed that is due at once still waits this long: it spares publishers and this machine. */
+/** Minimum pause, in milliseconds, even if a feed is due at once. It spares publishers and this machine. */
 export const SHORTEST_PAUSE_MS = MINUTE;
-/** Longest pause: a mirror has no due times, and feeds grow stale while nothing is fetched. */
+/**
+ * Maximum pause, in milliseconds. A mirror has no due times, and feeds grow stale while nothing is fetched.
+ */
 export const LONGEST_PAUSE_MS = 60 * MINUTE;
-/** Whether a build is due is checked this often, in 3 to 8 µs. */
+/** Milliseconds between two checks of whether a build is due. A check takes 3 to 8 µs. */
 const CHECK_MS = 2_000;
-/** Feeds that a line of the log names; how many more there are is a number. */
+/** Maximum number of feeds that a log line names. The line only counts the rest. */
 const MAX_NAMED = 3;
-/** Share of a pause that chance decides: so that many servers do not call one publisher in the same second. */
+/** Maximum random share of a pause. It keeps many servers from calling one publisher in the same second. */
 const JITTER = 0.1;
 
 interface FreshEffects {
-  /** One build of what is due. @throws BuildBusy, BuildInterrupted, CliError */
+  /**
+   * Builds the feeds that are due.
+   * @throws BuildBusy, BuildInterrupted, CliError
+   */
   readonly build: () => Promise<BuildResult>;
-  /** Is a build wanted before its time? */
+  /** Has anyone requested a build before it is due? */
   readonly isAsked?: () => boolean;
+  /** Does the server have no intact release to answer from? An immediate build may repair that. */
+  readonly isLost?: () => boolean;
   /** Epoch ms. */
   readonly now: () => number;
-  /** From 0 to 1. */
+  /** A random number from 0 to 1. */
   readonly chance: () => number;
   readonly log: Pick<RunningServer["log"], "info" | "error">;
 }
 
 /**
- * How long until the next build.
+ * Returns the milliseconds until the next build.
  * @param nextDue epoch ms; undefined if no feed is ever due
- * @param failures builds that failed in a row
+ * @param failures number of consecutive failed builds
  */
 export function pauseMs(now: number, nextDue: number | undefined, failures: number, chance: number): number {
   const spread = JITTER * chance;
@@ -169,11 +185,15 @@ export class FreshData {
   private readonly troubles: Troubles;
   private failures = 0;
   private heldWhy: string | undefined;
-  /** Of the present pause, by the wall clock: after hours in which the machine slept, the feeds are hours older. */
+  /** When the current pause ends, by the wall clock: if the machine has slept for hours, the feeds are hours older. */
   private endsAt: number;
   private pauseMs: number;
+  /** Builds that began without an intact release, since the last build that began with one. */
+  private repairs = 0;
+  /** When the next build without an intact release may begin, in epoch ms. */
+  private repairAt = Number.NEGATIVE_INFINITY;
 
-  /** @param firstMs pause before the first build */
+  /** @param firstMs pause before the first build, in milliseconds */
   constructor(effects: FreshEffects, firstMs = 0) {
     this.effects = effects;
     this.troubles = new Troubles(effects.log);
@@ -181,17 +201,22 @@ export class FreshData {
     this.endsAt = effects.now() + firstMs;
   }
 
-  /** Builds if it is time; never rejects. */
+  /** Builds if a build is due. Never rejects. */
   async check(): Promise<void> {
-    const { now, chance, isAsked } = this.effects;
+    const { now, chance, isAsked, isLost } = this.effects;
     this.endsAt = Math.min(this.endsAt, now() + this.pauseMs); // the clock may have been set back
-    if (now() < this.endsAt && isAsked?.() !== true) return;
+    const isRepair = isLost?.() === true;
+    const endsAt = isRepair ? Math.min(this.endsAt, this.repairAt) : this.endsAt;
+    if (now() < endsAt && isAsked?.() !== true) return;
     const nextDue = await this.build();
     this.pauseMs = pauseMs(now(), nextDue, this.failures, chance());
     this.endsAt = now() + this.pauseMs;
+    // A build may succeed and still repair nothing, so repairs back off like failed builds.
+    this.repairs = isRepair ? this.repairs + 1 : 0;
+    if (isRepair) this.repairAt = now() + pauseMs(now(), undefined, this.repairs, chance());
   }
 
-  /** @returns when the next feed is due, epoch ms; undefined if none is, or the build failed */
+  /** @returns when the next feed is due, in epoch ms; undefined if no feed is ever due or the build failed */
   private async build(): Promise<number | undefined> {
     const { build, log, now } = this.effects;
     try {
@@ -227,7 +252,7 @@ function logFailure(log: FreshEffects["log"], error: unknown, failures: number):
   });
 }
 
-/** Logs what is wrong with a feed once, not at each build, and when that is over. */
+/** Logs a feed's problem once rather than with every build, and logs when the problem is over. */
 class Troubles {
   private readonly log: FreshEffects["log"];
   private known = new Map<string, string>();
@@ -236,7 +261,7 @@ class Troubles {
     this.log = log;
   }
 
-  /** @param refused feeds of which a copy was refused; what is only not there is no error */
+  /** @param refused feeds that had a copy refused; a copy that is only missing is not an error */
   report(feeds: BuildResult["feeds"], refused: readonly string[]): void {
     const before = this.known;
     const away = new Map<string, string[]>();
@@ -255,28 +280,28 @@ class Troubles {
         this.log.info("feed-updated-again", { feed: id, source });
       }
     }
-    // Without internet this is every feed, and one line instead of thirty.
+    // Without internet access, this affects every feed. One line replaces thirty.
     for (const [reason, ids] of away) {
       const feeds = ids.slice(0, MAX_NAMED);
-      const hint = ids.length > feeds.length ? "`npx @inkling/cli data status` names all" : undefined;
+      const hint = ids.length > feeds.length ? "`npx @inkling/cli data status` lists all" : undefined;
       this.log.error("feeds-not-reached", { count: ids.length, feeds, reason, hint });
     }
   }
 }
 
-interface RoundOptions {
-  /** Pause before the first build. */
+interface RoundOptions extends Pick<FreshEffects, "isLost"> {
+  /** Milliseconds to wait before the first build. */
   readonly firstMs: number;
   /** Builds on request. */
   readonly updates?: Updates;
 }
 
-/** Builds again and again with these settings until `signal` is aborted. */
+/** Builds repeatedly with these settings until `signal` is aborted. */
 export function keepFresh(
   live: Pick<LiveSettings, "current">,
   log: FreshEffects["log"],
   signal: AbortSignal,
-  { firstMs, updates = new Updates() }: RoundOptions,
+  { firstMs, updates = new Updates(), isLost }: RoundOptions,
 ): Promise<void> {
   const { dataDir } = live.current;
   const choice = join(dataDir, DATA_FOLDER.feedChoice);
@@ -296,8 +321,9 @@ export function keepFresh(
   const data = new FreshData(
     {
       build: () => updates.run(buildOnce),
-      // A feed was turned on or off, added or removed.
+      // A build is also needed if a feed was turned on or off, added or removed.
       isAsked: () => updates.isRequested || fileStamp(choice) !== built || live.current.feed !== ownFeeds,
+      ...(isLost && { isLost }),
       now: Date.now,
       chance: Math.random,
       log,

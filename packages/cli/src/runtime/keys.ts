@@ -1,18 +1,16 @@
 // keys.ts: the two keys and the admin token that the first run creates, and how a key is revoked.
 //
-// First keys are shown at a terminal. Otherwise what is printed may be a container's log, which others read and which is
-// kept: then they are written to a file that only this user can read. A key can also be revoked while the database cannot
-// be written: then through the server of the same data folder.
+// The first keys are shown only on a terminal. Other output may go to a container's log, which is kept and can be read
+// by other people. In that case the keys are written to a file that only this user can read. A key can be revoked even
+// if the database cannot be written to: the server on the same data folder then revokes it.
 //
-// err  what the database throws, if no server can be told either
+// err  the database's error, if the revocation cannot be passed to a server either
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
 import { AtomicFile, DATA_FOLDER, messageOf } from "@inkling/release-store";
 import {
   type Actor,
-  holdsMadeKeys,
   type Key,
   type KeyMode,
   type KeyState,
@@ -20,12 +18,11 @@ import {
   parseNewKey,
   RevocationFile,
   readCopies,
-  readKeySnapshot,
   type Store,
   StoreError,
 } from "@inkling/server";
 import { cliActor } from "../config/user.ts";
-import { withExistingStore } from "./store.ts";
+import { knowsKeys, withExistingStore } from "./store.ts";
 
 const OWNER_ONLY = 0o600;
 
@@ -35,8 +32,9 @@ interface FirstKeys {
 }
 
 /**
- * Makes a live and a sandbox key in a store that never had any; undefined if it had, or the data folder knows keys: the
- * store is not the one of before, and keys made in it would end those.
+ * Creates a live key and a sandbox key in a store that has never had keys. Returns undefined if the store had keys or
+ * the data folder has copies of keys. In the second case, the store has replaced an earlier one, and creating new keys
+ * in it would invalidate the earlier keys.
  */
 export async function makeFirstKeys(
   store: Pick<Store, "createKey" | "listKeys">,
@@ -48,16 +46,7 @@ export async function makeFirstKeys(
   return { live: await make("first key", "live"), sandbox: await make("first sandbox key", "test") };
 }
 
-/** Has the data folder the copy of a database with keys that were made? */
-export function knowsKeys(dataDir: string): boolean {
-  try {
-    return holdsMadeKeys(readKeySnapshot(readFileSync(join(dataDir, DATA_FOLDER.keys), "utf8")));
-  } catch {
-    return false; // there is none, or it is damaged: the server reports that
-  }
-}
-
-/** The active keys. */
+/** Counts the active keys. */
 export async function countKeys(
   store: Pick<Store, "listKeys">,
   now: number,
@@ -69,15 +58,15 @@ export async function countKeys(
 
 /** The keys that `inkling up` shows. */
 export interface KeysOf {
-  /** Those made just now, on the first run. */
+  /** The keys that the first run has just created. */
   readonly made: FirstKeys | undefined;
   readonly live: number;
   readonly sandbox: number;
-  /** The admin API's, made just now, on the first run. */
+  /** The admin API's root token, if the first run has just created it. */
   readonly adminToken: string | undefined;
 }
 
-/** The lines that show them. */
+/** Formats the lines that show the new keys. */
 export function secretLines({ made, adminToken }: Pick<KeysOf, "made" | "adminToken">): string[] {
   return [
     ...(made === undefined ? [] : [`  live     ${made.live}`, `  sandbox  ${made.sandbox}`]),
@@ -85,7 +74,7 @@ export function secretLines({ made, adminToken }: Pick<KeysOf, "made" | "adminTo
   ];
 }
 
-/** @returns the path of the file; undefined if there is nothing to save */
+/** @returns the file's path, or undefined if there is nothing to save */
 export function saveSecrets(keys: KeysOf, dataDir: string): string | undefined {
   const lines = secretLines(keys);
   if (lines.length === 0) return undefined;
@@ -99,17 +88,23 @@ export function saveSecrets(keys: KeysOf, dataDir: string): string | undefined {
 
 export interface RevokedKey {
   readonly key: Key;
-  /** stored: in the database; applied: by the running server, which stores it later; noted: no server has taken it. */
-  readonly state: "stored" | "applied" | "noted";
-  /** Why it is not stored. */
+  /**
+   * stored: in the database; already: in the database before this revocation; applied: by the running server,
+   * which stores it later; noted: no server has confirmed it.
+   */
+  readonly state: "stored" | "already" | "applied" | "noted";
+  /** Why the revocation is not stored. */
   readonly why: string | undefined;
 }
 
-/** A server looks once a second. */
-const ANSWER_MS = 5_000;
+/**
+ * Milliseconds to wait for a server. The server reads the file once a second, but may first wait for the lock that kept
+ * this command from the database.
+ */
+const ANSWER_MS = 15_000;
 const POLL_MS = 50;
 
-/** @returns undefined if no such key is known */
+/** @returns the revoked key, and how far the revocation has progressed */
 export async function revokeKey(
   settings: Settings,
   id: string,
@@ -119,11 +114,13 @@ export async function revokeKey(
   const inCopy = () => readCopies(settings.dataDir).tokens.find(({ key }) => key.id === id)?.key;
   try {
     return await withExistingStore(settings, async (store) => {
-      const key = await store.revokeKey(id, by);
-      if (key !== undefined) return { key, state: "stored", why: undefined };
+      const at = Date.now();
+      const key = await store.revokeKey(id, by, at);
+      if (key !== undefined)
+        return { key, state: key.revokedAt === at ? "stored" : "already", why: undefined };
       const copied = (await store.readKeyStamp()) === "new" ? inCopy() : undefined;
       if (copied === undefined) return await missing(store);
-      return hand(settings, copied, by, "the database, which is empty, does not hold it");
+      return hand(settings, copied, by, "the database is empty");
     });
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== "AWAY") throw error;
@@ -133,7 +130,10 @@ export async function revokeKey(
   }
 }
 
-/** Hands a revocation to the server of this data folder. @throws `cause` where its file cannot be written */
+/**
+ * Passes a revocation to the server on this data folder.
+ * @throws `cause` with another hint, if the revocation file cannot be written
+ */
 async function hand(
   { dataDir }: Settings,
   key: Key,
@@ -148,7 +148,7 @@ async function hand(
     slot = file.add({ id: key.id, at, by }, "requested");
   } catch (error) {
     if (cause === undefined) throw error;
-    const hint = `${cause.hint}. No server of this data folder could be told either: ${messageOf(error)}`;
+    const hint = `${cause.hint}. The command could not inform this data folder's server either: ${messageOf(error)}`;
     throw new StoreError(cause.code, cause.message, hint, cause.isReadOnly);
   }
   const revoked: Key = { ...key, revokedAt: at };

@@ -1,8 +1,9 @@
-// lines.ts: a stream of UTF-8 as lines, grouped by chunk.
+// lines.ts: splits a UTF-8 stream into lines, grouped by chunk.
 
 /**
- * @param longest a longer line comes in parts, each longer than that but for the last
- * @returns lines without their line feed; the last one needs none
+ * @param longest maximum length of a line; a longer line is split into parts, and each part except the last is longer
+ *   than this
+ * @returns lines without their line feeds; the last line does not need a line feed
  */
 export async function* linesIn(
   chunks: AsyncIterable<Uint8Array>,
@@ -12,7 +13,7 @@ export async function* linesIn(
   let held = "";
   for await (const chunk of chunks) {
     const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
-    const lines = [held + first, ...others]; // what was held is not searched again
+    const lines = [held + first, ...others]; // the text that was held back is not searched again
     held = lines.pop() ?? "";
     if (held.length > longest) {
       lines.push(held);

@@ -1,12 +1,15 @@
-// live-settings.ts: the settings that a running server or builder goes by, and SIGHUP, which has them read again.
+// live-settings.ts: the settings of a running server or builder. On SIGHUP, the process reads them again.
 //
-// in   flags and variables of the start, credentials and inkling.toml as they are now
-// out  an entry of the audit trail; log events: settings-reloaded with what has changed, and what does so only with a restart; settings-refused
-// err  none: if one setting is wrong, or a file that held something is gone or empty, all settings remain as they are
+// in   flags and variables as of startup; credentials and inkling.toml as they are now
+// out  an audit entry; log events: settings-reloaded with the settings that changed and those that need a
+//      restart; settings-refused
+// err  none: if one setting is wrong, or a file that had content is missing or empty, all settings remain
+//      unchanged
 //
-// settings/PORT.json or settings/build.json in the data folder has the settings of the last start, so that a start with
-// others is in the audit trail, as a reload is. Secrets are in it as salted SHA-256, to see that they changed. Where the
-// data folder cannot be written, or is new with each start, there is nothing to compare with.
+// The data folder's settings/PORT.json or settings/build.json contains the settings of the last start. A start with
+// different settings therefore adds an audit entry, as a reload does. Secrets are stored as salted SHA-256 hashes,
+// which show only whether they changed. If the data folder is read-only, or is new for each start, there are no earlier
+// settings to compare with.
 
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -26,12 +29,12 @@ const knownSettings = z.object({
   settings: z.record(z.string(), z.object({ mark: z.string(), shown: z.unknown() })),
 });
 type Known = z.output<typeof knownSettings>;
-/** The port of a server: several may share a data folder. */
+/** A server's port, because several servers may share a data folder. */
 type Role = number | "build";
 
 const fileOf = ({ dataDir }: Settings, role: Role) => join(dataDir, DATA_FOLDER.knownSettings(String(role)));
 
-/** Of a secret an entry has only that it changed. */
+/** The value for an audit entry. For a secret, the entry says only that it is set or has changed. */
 function auditValue(name: SettingName, settings: Settings, secret: string): unknown {
   return settingRow(name).secret && settings[name] !== undefined ? secret : shown(name, settings);
 }
@@ -45,7 +48,7 @@ const entryOf = (actor: string, before: object, after: object): HostEntry => ({
   after,
 });
 
-/** The entry for settings that a running server takes over. */
+/** The audit entry for settings that a running server applies. */
 function settingsEntry(
   actor: string,
   names: readonly SettingName[],
@@ -57,7 +60,9 @@ function settingsEntry(
   return entryOf(actor, values(before, "set"), values(after, "changed"));
 }
 
-/** Records what differs from the last start or reload. What goes wrong is logged, and tried again by the next start. */
+/**
+ * Records what differs from the last start or reload. A failure is logged, and the next start retries.
+ */
 export async function recordStart(
   settings: Settings,
   role: Role,
@@ -73,7 +78,7 @@ export async function recordStart(
   }
 }
 
-/** Records the active settings for the next start. In a read-only data folder nothing is recorded. */
+/** Records the active settings for the next start. In a read-only data folder, it records nothing. */
 function noteSettings(settings: Settings, role: Role, log: Pick<RunningServer["log"], "error">): void {
   const path = fileOf(settings, role);
   const salt = randomBytes(16).toString("hex");
@@ -87,16 +92,16 @@ function noteSettings(settings: Settings, role: Role, log: Pick<RunningServer["l
     replaceFile(path, [`${text}\n`], { mode: OWNER_ONLY });
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    if (["EROFS", "EACCES", "EPERM"].includes(code)) return; // `data-folder-read-only` is in the log
+    if (["EROFS", "EACCES", "EPERM"].includes(code)) return; // `data-folder-read-only` has already been logged
     log.error("settings-not-noted", { reason: messageOf(error) });
   }
 }
 
-/** Undefined if nothing differs, or nothing is known of an earlier start. */
+/** Undefined if nothing differs, or if there is no record of an earlier start. */
 function startEntry(settings: Settings, role: Role): HostEntry | undefined {
   const known = readKnown(fileOf(settings, role));
   if (known === undefined) return undefined;
-  // A setting that the earlier version did not have is none that was changed.
+  // A setting that did not exist in the earlier version counts as unchanged.
   const changed = SETTING_NAMES.filter((name) => {
     const row = known.settings[tomlKey(name)];
     return row !== undefined && row.mark !== markOf(name, settings, known.salt);
@@ -112,7 +117,7 @@ function readKnown(path: string): Known | undefined {
   try {
     return knownSettings.parse(JSON.parse(readFileSync(path, "utf8")));
   } catch {
-    return undefined; // damaged: as at a first start, and written again
+    return undefined; // the file is damaged, so treat this as the first start and write the file again
   }
 }
 
@@ -124,12 +129,12 @@ const markOf = (name: SettingName, settings: Settings, salt: string) =>
 const isReloadable = (name: SettingName) => settingRow(name).reloadable === true;
 
 export class LiveSettings {
-  /** In force. */
+  /** The active settings. */
   current: Settings;
-  /** Whose settings they are. */
+  /** Which process uses these settings. */
   readonly role: Role;
   private readonly read: () => LoadedSettings;
-  /** The files that held something when the current settings were read. */
+  /** The files that had content when the current settings were read. */
   private filled: LoadedSettings["filled"];
 
   constructor(
@@ -143,7 +148,7 @@ export class LiveSettings {
     this.read = read;
   }
 
-  /** @param apply called with settings that are active from now on */
+  /** @param apply called with the settings that are active from now on */
   reloadOnHangUp(
     stopper: Stopper,
     { log, audited }: Pick<RunningServer, "log" | "audited">,
@@ -159,7 +164,7 @@ export class LiveSettings {
         if (error === undefined) return;
         if (!(error instanceof SettingsError || error instanceof StoreError)) throw error;
         const problems = error instanceof SettingsError ? error.problems : [error.message];
-        log.error("settings-refused", { problems, effect: "all settings stay as they are" });
+        log.error("settings-refused", { problems, effect: "no setting changes" });
       },
     });
     stopper.onHangUp(() => void live.refresh());
@@ -191,7 +196,8 @@ export class LiveSettings {
   }
 
   /**
-   * An editor that truncates a file before it writes leaves a moment without settings, which is not a choice of defaults.
+   * Reads the settings and refuses a file that became empty or disappeared. An editor that truncates a file
+   * before it writes leaves it empty for a moment, which does not mean that the operator chose defaults.
    * @throws SettingsError
    */
   private readWhole(): LoadedSettings {
@@ -201,7 +207,7 @@ export class LiveSettings {
     throw new SettingsError(
       emptied.map(
         (path) =>
-          `${path} is ${existsSync(path) ? "empty" : "gone"}, and held settings when it was last read: write it and send SIGHUP again, or restart to run without it`,
+          `${path} is ${existsSync(path) ? "empty" : "gone"}, but it had settings when it was last read: restore it and send SIGHUP again, or restart to run without it`,
       ),
     );
   }

@@ -1,9 +1,9 @@
-// networks.ts: what is known of a network or an AS, without a server: shares by flag and country, feeds, owners, parts.
+// networks.ts: reports on a network or an AS, without a server: shares by flag and country, feeds, owners, and parts.
 //
-// in   a network or an AS number; the release in use and the overrides that apply
-// out  a report of the network; of an AS, one for each family
-// err  Refused: the network is of special use; CliError: the release has no network data, or none of the AS
-// cost an AS: a pass over the network segment, half a second
+// in   a network or an AS number; the release in use and the active overrides
+// out  a report on the network; for an AS, one report for each address family
+// err  Refused if the network is for special use; CliError if the release has no network data, or no data about the AS
+// cost for an AS, one pass over the network segment: half a second
 
 import { type AnswerSource, formatPrefix, type Prefix } from "@inkling/engine";
 import {
@@ -16,17 +16,17 @@ import { networkUse } from "@inkling/server/network-summary";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { type AnswerData, reserved } from "./answer.ts";
 
-/** Examined for one value: about a second. */
+/** Maximum number of parts examined for one value, which takes about a second. */
 const MAX_PARTS = 1 << 18;
 
-/** @throws Refused for a network of special use */
+/** @throws Refused for a special-use network */
 export function reportOfNetwork(network: Prefix, data: AnswerData, now: number): NetworksReport {
   const use = networkUse(network);
   if (use !== undefined) throw reserved(formatPrefix(network), network.address, use);
   return reportOfNetworks([network], sourceOf(data, now), MAX_PARTS);
 }
 
-/** @throws CliError */
+/** @throws CliError if the release has no network data, or no data about the AS */
 export function reportOfSystem(asn: number, data: AnswerData, now: number): SystemReport {
   if (data.release.network === undefined)
     throw new CliError("the release has no data about networks", "`npx @inkling/cli doctor` shows why");

@@ -1,6 +1,6 @@
-// past-decisions.ts: what a replay reads: decisions of the database, or decisions and visitors of a file.
+// past-decisions.ts: the input of a replay: decisions in the database, or decisions and visitors in a file.
 //
-// err  CliError naming the line that is neither a decision nor a visitor
+// err  CliError, which names the line that is neither a decision nor a visitor
 
 import { ACTIONS, type Action, OUTCOMES, type Outcome, type Settings } from "@inkling/contract";
 import { Answerer, type AnswerSource } from "@inkling/engine";
@@ -26,7 +26,7 @@ import { withExistingStore } from "./store.ts";
 const decoder = new TextDecoder();
 const parse = (body: Uint8Array) => JSON.parse(decoder.decode(body));
 
-/** Hands each decision since a time to `use`, oldest first. */
+/** Passes each decision since a time to `use`, oldest first. */
 export function eachStored(
   settings: Settings,
   since: number | undefined,
@@ -37,17 +37,17 @@ export function eachStored(
   });
 }
 
-/** Looks up the domains of decisions again, in the release in use. */
+/** Returns an object that looks up the domains of decisions again, in the release in use. */
 export async function domainsToday(settings: Settings): Promise<DomainsToday> {
   const { release, overrides } = await openAnswerData(settings, ["email"]);
   return new DomainsToday(new Answerer(), { release, overrides, now: Date.now(), mode: "up" }, parse);
 }
 
 /**
- * Hands each decision and each visitor of a file to `use`. A visitor is looked up in the release in use, and decided by the
- * published ruleset.
+ * Passes each decision and each visitor in a file to `use`. Visitors are looked up in the release in use, and
+ * the published ruleset decides about them.
  * @param ruleset declares the facts that visitors may have
- * @returns visitors that cannot be looked up
+ * @returns the number of visitors that cannot be looked up
  */
 export async function eachOfFile(
   settings: Settings,
@@ -76,16 +76,16 @@ export async function eachOfFile(
 type Line = Readonly<Record<string, unknown>>;
 
 const HINT =
-  "a line is a decision, as `npx @inkling/cli decisions export` writes it, or a visitor, as POST /v1/assess takes it";
+  "each line must be a decision from `npx @inkling/cli decisions export`, or a visitor in the format of POST /v1/assess";
 
 function lineOf(line: string, place: string): Line {
   try {
     const value: unknown = JSON.parse(line);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Line;
   } catch {
-    // told below
+    // reported below
   }
-  throw usage(`${place} is no JSON object`, HINT);
+  throw usage(`${place} is not a JSON object`, HINT);
 }
 
 function decisionOf(value: Line, place: string): PastDecision {
@@ -94,7 +94,7 @@ function decisionOf(value: Line, place: string): PastDecision {
   const outcome = OUTCOMES.find((known) => known === value.outcome) ?? null;
   const isSound =
     action !== undefined && typeof facts === "object" && facts !== null && Array.isArray(degraded);
-  if (!isSound) throw usage(`${place} is no stored decision`, HINT);
+  if (!isSound) throw usage(`${place} is not a stored decision`, HINT);
   return {
     id: String(id),
     at: String(at),
@@ -102,12 +102,12 @@ function decisionOf(value: Line, place: string): PastDecision {
     rule: typeof rule === "string" ? rule : null,
     action: action satisfies Action,
     degraded,
-    facts: facts as Readonly<Record<string, FactValue>>, // a value of another type is unknown to the replay
+    facts: facts as Readonly<Record<string, FactValue>>, // the replay treats a value of another type as unknown
     outcome: outcome satisfies Outcome | null,
   };
 }
 
-/** Visitors of a file, decided as POST /v1/assess would now. */
+/** Decides about the visitors in a file as POST /v1/assess would decide now. */
 class Visitors {
   private readonly answerer = new Answerer();
   private readonly source: AnswerSource;
@@ -127,7 +127,7 @@ class Visitors {
     return new Visitors({ release, overrides, now: Date.now(), mode: "up" }, ruleset, published);
   }
 
-  /** @returns undefined for an address that no visitor has */
+  /** @returns undefined for an address that no visitor can have */
   decide(value: Line, number: number, place: string): PastDecision | undefined {
     const { answerer, source, ruleset, published } = this;
     const input = readAssessmentInput(value, ruleset.schema);

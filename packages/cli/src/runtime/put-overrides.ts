@@ -1,4 +1,5 @@
-// put-overrides.ts: overrides that a command makes: by whom and when, what is wrong with them, and into the database.
+// put-overrides.ts: overrides that a command creates: adds the author and time, explains mistakes, and writes the
+// overrides to the database.
 
 import type { Settings } from "@inkling/contract";
 import type { NewOverride } from "@inkling/engine";
@@ -7,10 +8,7 @@ import { cliActor, userName } from "../config/user.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { withStore } from "./store.ts";
 
-export const AUTHOR = [
-  "--author <name>",
-  "who decides this, for the audit trail (default: this user)",
-] as const;
+export const AUTHOR = ["--author <name>", "author for the audit trail (default: this user)"] as const;
 
 export const usage = (message: string, hint: string) => new CliError(message, hint, EXIT.usage);
 
@@ -29,8 +27,12 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   override: "override",
 };
 
-/** Runs `read`. @throws CliError for what it refuses, with flags instead of members */
-export function checked<T>(title: string, read: () => T): T {
+/**
+ * Runs `read`, and explains mistakes in terms of flags.
+ * @param expires the flag as it was given
+ * @throws CliError if `read` refuses the input; the message names flags instead of members
+ */
+export function checked<T>(title: string, read: () => T, expires?: string): T {
   try {
     return read();
   } catch (error) {
@@ -38,8 +40,10 @@ export function checked<T>(title: string, read: () => T): T {
     const lines = error.problems.map((problem) => {
       const [name, ...rest] = problem.split(": ");
       if (rest.length === 0) return `  ${problem}`;
-      const what = rest.join(": ");
-      return `  ${FLAG_OF[name!] ?? nameOf(name!)}: ${name === "expires_at" ? withDuration(what) : what}`;
+      const what = rest.join(": ").replaceAll("`", "");
+      if (name !== "expires_at") return `  ${FLAG_OF[name!] ?? nameOf(name!)}: ${what}`;
+      const given = expires === undefined ? "" : ` ${JSON.stringify(expires.slice(0, 60))}`;
+      return `  ${FLAG_OF[name]}${given}: ${withDuration(what)}`;
     });
     throw usage([`${title}:`, ...lines].join("\n"), hintFor(error));
   }
@@ -47,20 +51,20 @@ export function checked<T>(title: string, read: () => T): T {
 
 const HINTS = {
   INVALID: "`npx @inkling/cli override add --help` shows examples",
-  TOO_WIDE: "--force, if this is meant",
-  CONTRADICTS: "leave one of the two rows out",
+  TOO_WIDE: "use --force if this is intended",
+  CONTRADICTS: "remove one of the two rows",
 } as const;
 
 const hintFor = ({ code, needsForce }: OverrideInputError) =>
   code === "INVALID" && needsForce
-    ? `--force takes what is too wide, if that is meant; ${HINTS.INVALID}`
+    ? `--force accepts values that are too wide; ${HINTS.INVALID}`
     : HINTS[code];
 
-/** Only the command line accepts durations; a file and the API have times. */
+/** Only the command line accepts durations. Files and the API contain times. */
 const withDuration = (problem: string) =>
   problem.replace(/^must be a time /, "must be a duration such as 30d, a time ");
 
-/** Members of a file keep their path: "overrides.3.note". */
+/** The members of a file keep their paths, such as "overrides.3.note". */
 const nameOf = (name: string) => (/^[a-z]+$/.test(name) ? `--${name}` : name);
 
 export async function put(settings: Settings, wanted: readonly NewOverride[], author?: string) {

@@ -1,4 +1,4 @@
-// rollout.ts: the share of servers that take a release of a channel: what each reports, and what a promotion makes of it.
+// rollout.ts: reads what each server reports about a channel's release, and decides whether a promotion may follow.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Settings } from "@inkling/contract";
@@ -24,14 +24,17 @@ import { withExistingStore } from "./store.ts";
 export function percentOf(text: string): number {
   const percent = Number(text);
   if (/^\d{1,3}$/.test(text) && percent <= 100) return percent;
-  throw new CliError(`--percent is a whole number from 0 to 100: it is ${text}`, undefined, EXIT.usage);
+  throw new CliError(`--percent must be a whole number from 0 to 100: it is ${text}`, undefined, EXIT.usage);
 }
 
-/** Files of servers that are gone for so long are removed. */
+/** Milliseconds after which the report files of silent servers are removed. */
 const FORGET_MS = 86_400_000;
 const LOOK_MS = 2_000;
 
-/** What the servers of a channel report, in PostgreSQL and beside the channel. @throws StoreError, ChannelError */
+/**
+ * Reads what a channel's servers report in PostgreSQL and next to the channel.
+ * @throws StoreError, ChannelError
+ */
 export async function readRollout(
   settings: Settings,
   { env, stopper }: Pick<Context, "env" | "stopper">,
@@ -53,28 +56,28 @@ export async function readRollout(
   return rolloutOf(statement, reports);
 }
 
-/** "2 of 3 servers report it ready; web-3:8080: not ready: …" */
+/** "2 of 3 servers in the roll-out report the release ready; web-3:8080: not ready: …" */
 export function rolloutText({ ready, failed, waiting, others: outside }: Rollout): string {
   const all = ready.length + failed.length + waiting.length;
-  if (all === 0 && outside === 0) return "no server of the roll-out reports";
+  if (all === 0 && outside === 0) return "no server in the roll-out sends reports";
   if (all === 0)
-    return `none of the ${outside} servers that report is in this share: nobody has tried the release`;
+    return `none of the ${outside} reporting servers is in this share: no server has tried the release`;
   const others = [...failed, ...waiting].map(({ name, why }) => `\n  ${name}: ${why}`);
-  return `${ready.length} of ${all} servers of the roll-out report it ready${others.join("")}`;
+  return `${ready.length} of ${all} servers in the roll-out report the release ready${others.join("")}`;
 }
 
-/** @throws CliError when too few of the servers that should have the release report it ready */
+/** @throws CliError if too few of the servers that should have the release report it ready */
 export function requireReady(statement: Statement, rollout: Rollout): void {
   if (!isTooFew(rollout)) return;
   const { release, percent } = statement;
   throw new CliError(
-    `halted, ${release.name} stays at ${percent} %: ${rolloutText(rollout)}`,
-    "try again later; `npx @inkling/cli channel rollback` goes back; `npx @inkling/cli channel promote --force` goes on",
+    `halted, ${release.name} remains at ${percent} %: ${rolloutText(rollout)}`,
+    "try again later, roll back with `npx @inkling/cli channel rollback`, or continue with `npx @inkling/cli channel promote --force`",
   );
 }
 
 /**
- * Looks at the reports until enough servers are ready, or too few can become so, or the time is over.
+ * Reads the reports until enough servers are ready, until too few can become ready, or until the time is up.
  * @returns undefined if `signal` was aborted first
  */
 async function watchRollout(
@@ -90,16 +93,17 @@ async function watchRollout(
     });
     if (!rollout || signal.aborted) return undefined;
     const left = end - performance.now();
-    // Once may be a moment between two releases.
+    // An isolated failure may just be a moment between two releases.
     failures = hasFailed(rollout) ? failures + 1 : 0;
-    const isDone = rollout.waiting.length === 0 && !isTooFew(rollout); // also where no server reports
+    const isDone = rollout.waiting.length === 0 && !isTooFew(rollout); // also true if no server reports
     if (isDone || failures > 2 || left <= 0) return rollout;
     show(rollout, Math.ceil(left / 1_000));
-    await sleep(Math.min(LOOK_MS, left), undefined, { signal }).catch(() => {}); // aborted: the next read ends it
+    // if aborted, the next iteration ends the loop
+    await sleep(Math.min(LOOK_MS, left), undefined, { signal }).catch(() => {});
   }
 }
 
-/** Reads the reports, until enough are ready or the time is over; undefined if it was stopped. */
+/** Reads the reports until enough servers are ready or the time is up. Returns undefined if the command was stopped. */
 export async function watched(
   settings: Settings,
   context: Context,

@@ -1,4 +1,4 @@
-// rulesets.ts: rulesets for commands, from files and from the database.
+// rulesets.ts: rulesets for commands, read from files and from the database.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { readStore } from "./answer.ts";
 import { STDIN_OR_OUT } from "./input.ts";
 import { withExistingStore } from "./store.ts";
 
-/** A ruleset's file, or standard input for "-". */
+/** Reads a ruleset's file, or standard input for "-". */
 export async function rulesetText(file: string): Promise<string> {
   try {
     return file === STDIN_OR_OUT ? await Bun.stdin.text() : readFileSync(file, "utf8");
@@ -23,7 +23,7 @@ export async function rulesetText(file: string): Promise<string> {
 
 /**
  * Parses a ruleset.
- * @param name of the file, for messages of the form `rules.toml:12:8: …`, which editors understand
+ * @param name the file's name, for messages of the form `rules.toml:12:8: …`, which editors understand
  * @throws CliError with every mistake
  */
 export function parsedRuleset(text: string, name: string, number = 0): Ruleset {
@@ -35,22 +35,28 @@ export function parsedRuleset(text: string, name: string, number = 0): Ruleset {
     const what = lines.length === 1 ? "1 mistake" : `${formatCount(lines.length)} mistakes`;
     throw new CliError(
       [`${name} has ${what}; nothing was changed`, ...lines.map((line) => `  ${line}`)].join("\n"),
-      "docs/decision-reference.md lists the facts and reasons, docs/rulesets.md the functions",
+      "docs/decision-reference.md lists facts and reasons; docs/rulesets.md lists functions",
     );
   }
 }
 
-/** A published ruleset. @throws CliError if there is none with this number */
+/**
+ * Returns a published ruleset.
+ * @throws CliError if there is no ruleset with this number
+ */
 export async function publishedRuleset(settings: Settings, number: number): Promise<PublishedRuleset> {
   const found = await withExistingStore(settings, (store) => store.rulesets.find(number));
   if (found !== undefined) return found;
   throw new CliError(
     `there is no ruleset ${number}`,
-    "`npx @inkling/cli rules list` shows the numbers of all rulesets",
+    "`npx @inkling/cli rules list` shows all ruleset numbers",
   );
 }
 
-/** The newest ruleset, from the database, or from the data folder's copy while that cannot be read. */
+/**
+ * Returns the newest ruleset from the database. If the database cannot be read, it comes from the data
+ * folder's copy.
+ */
 export async function newestRuleset(settings: Settings) {
   const { NO_RULESET, readRulesetSnapshot } = await import("@inkling/server/ruleset-records");
   return readStore<PublishedRuleset>(settings, {
@@ -59,6 +65,6 @@ export async function newestRuleset(settings: Settings) {
     copy: async () =>
       readRulesetSnapshot(readFileSync(join(settings.dataDir, DATA_FOLDER.ruleset), "utf8")).value,
     withoutCopy: "decided without the published ruleset",
-    fromCopy: `the ruleset is that of ${DATA_FOLDER.ruleset}`,
+    fromCopy: `the ruleset comes from ${DATA_FOLDER.ruleset}`,
   });
 }

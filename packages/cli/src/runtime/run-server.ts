@@ -1,4 +1,4 @@
-// run-server.ts: serves until a stop, with what continues beside it.
+// run-server.ts: serves until the process is told to stop, and runs background work until then.
 
 import type { Settings } from "@inkling/contract";
 import type { Mode } from "@inkling/engine";
@@ -12,7 +12,7 @@ import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./command.ts";
 import { type LiveSettings, recordStart } from "./live-settings.ts";
 
-/** In a clone the console is bundled, in 80 ms, for the first page that is requested, not for the start. */
+/** In a clone, the first page request bundles the console in 80 ms, so that startup does not wait for it. */
 function serveConsole(): NonNullable<ServerOptions["console"]> {
   const files = loadOnce(async () => {
     const { openConsole } = await import("@inkling/console/files");
@@ -27,9 +27,9 @@ interface RunOptions extends Pick<ServerOptions, "actions"> {
 }
 
 /**
- * Serves until a stop, and tells the service manager.
- * @param beside what continues meanwhile, until the stop; when it fails, the server stops in order
- * @throws StartError or StoreError before it serves, each with its own hint; what `beside` throws
+ * Serves until the process is told to stop, and keeps the service manager informed.
+ * @param beside background work that runs until the server stops; if it fails, the server stops in an orderly way
+ * @throws StartError or StoreError before it serves, each with a hint; also the errors of `beside`
  */
 export async function serveUntilStopped(
   { live, ...rest }: RunOptions,
@@ -63,8 +63,8 @@ export async function serveUntilStopped(
 }
 
 /**
- * Tries both listeners before anything that takes long.
- * @throws StartError for one that cannot be had
+ * Checks that both listeners can be opened, before any slow work begins.
+ * @throws StartError if a listener cannot be opened
  */
 export function probeListeners({ host, port, adminHost, adminPort }: Settings): void {
   for (const found of [probePort("port", host, port), probePort("admin port", adminHost, adminPort)]) {

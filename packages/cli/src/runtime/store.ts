@@ -1,18 +1,23 @@
-// store.ts: the database for one command: opened, compared with what servers have, and changed with an entry in the audit
-// trail.
+// store.ts: opens the database for one command, compares it with the servers' copies, and adds an audit entry for each
+// change.
 //
-// err  CliError with a hint; StoreError where an entry can neither be stored nor kept for later: nothing was changed
+// err  CliError with a hint; StoreError if the audit entry can neither be stored nor kept for later, in which case
+//      nothing was changed
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/release-store";
 import {
+  type Copies,
   type HostEntry,
+  holdsMadeKeys,
   judge,
   onlyInCopies,
   openStore,
   RevocationFile,
+  readCopies,
+  readKeySnapshot,
   readRemembered,
   type Store,
   StoreError,
@@ -25,43 +30,83 @@ import { CliError } from "../terminal/errors.ts";
 import { type ErrorOutput, formatCount, warn } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
 
+/** Does the data folder have a copy of a database in which keys were created? */
+export function knowsKeys(dataDir: string): boolean {
+  try {
+    return holdsMadeKeys(readKeySnapshot(readFileSync(join(dataDir, DATA_FOLDER.keys), "utf8")));
+  } catch {
+    return false; // the copy is missing or damaged; the server reports that
+  }
+}
+
 /**
- * Opens the store, hands it to `work`, and closes it.
- * @throws StoreError, with its own hint, when the database cannot be used
+ * Says why no command may create the SQLite file: a new database would invalidate the keys that the data folder still
+ * contains. Undefined if a command may create it.
+ */
+export function lostDatabase(settings: Settings): StoreError | undefined {
+  const file = databaseFile(settings);
+  if (file === undefined || existsSync(file) || !knowsKeys(settings.dataDir)) return undefined;
+  return new StoreError(
+    "AWAY",
+    `the database was lost: ${file} does not exist, but ${join(settings.dataDir, DATA_FOLDER.keys)} has its keys`,
+    "restore a backup with `npx @inkling/cli restore FILE`, or run `npx @inkling/cli database adopt`; if the database is elsewhere, fix INKLING_DATABASE_URL",
+  );
+}
+
+function requireNotLost(settings: Settings): void {
+  const lost = lostDatabase(settings);
+  if (lost !== undefined) throw lost;
+}
+
+/**
+ * Opens the store, passes it to `work`, and closes it.
+ * @throws StoreError, with its own hint, if the database cannot be used or was lost
  */
 export async function withStore<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
+  requireNotLost(settings);
+  return withNewStore(settings, work);
+}
+
+/**
+ * Like {@link withStore}, but may create a database to replace a lost one. Use it only for work that keeps the lost
+ * database's keys or writes them back.
+ */
+export async function withNewStore<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
   if (settings.databaseUrl === defaultDatabase(settings)) ensureWritable(settings.dataDir);
   return withOpened(settings, work);
 }
 
 /**
- * As {@link withStore}, for commands that make nothing new: they make no database either, so a misspelt folder is an error.
- * @throws CliError when there is none
+ * Like {@link withStore}, but for commands that create nothing. They do not create a database either, so a misspelt
+ * folder is an error.
+ * @throws CliError if there is no database; StoreError if it was lost
  */
 export async function withExistingStore<T>(
   settings: Settings,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
+  requireNotLost(settings);
   const file = databaseFile(settings);
   if (file !== undefined && !existsSync(file)) {
     throw new CliError(
       `there is no database yet: ${file} does not exist`,
-      "check --data-dir and INKLING_DATABASE_URL: `npx @inkling/cli config` shows the settings in force",
+      "check --data-dir and INKLING_DATABASE_URL: `npx @inkling/cli config` shows the active settings",
     );
   }
   return withOpened(settings, work);
 }
 
 /**
- * Says so where a command is about to make the database: a server that uses a different database will not see the change.
- * @returns whether it is
+ * Warns if a command is about to create the database. A server that uses another database will not see the
+ * change.
+ * @returns whether the command is about to create it
  */
 export function warnOfNewDatabase(settings: Settings, terminal: ErrorOutput): boolean {
   const file = databaseFile(settings);
-  if (file === undefined || existsSync(file)) return false;
+  if (file === undefined || existsSync(file) || lostDatabase(settings) !== undefined) return false;
   warn(
     terminal,
-    `there was no database yet, ${file} is made: a server that uses another one learns nothing of this`,
+    `creating a new database at ${file}; a running server that uses a different database will not see this change`,
   );
   return true;
 }
@@ -75,10 +120,10 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
   }
 }
 
-/** The database that is in the data folder. */
+/** The URL of the database in the data folder. */
 const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${DATA_FOLDER.database}`;
 
-/** Records what this user does, then does it. */
+/** Records an action of this user, then performs it. */
 export async function audited<T>(
   settings: Settings,
   terminal: ErrorOutput,
@@ -86,11 +131,11 @@ export async function audited<T>(
   change: () => T | Promise<T>,
 ): Promise<T> {
   return auditedBy(settings, { ...cliActor(), ...entry }, change, (reason) =>
-    warn(terminal, `the audit entry waits in ${settings.dataDir} for the database: ${reason}`),
+    warn(terminal, `the audit entry is kept in ${settings.dataDir} until the database accepts it: ${reason}`),
   );
 }
 
-/** @param onWaiting called where the entry waits for the database, with the reason */
+/** @param onWaiting called with the reason if the audit entry has to wait for the database */
 export async function auditedBy<T>(
   settings: Settings,
   entry: HostEntry,
@@ -98,6 +143,10 @@ export async function auditedBy<T>(
   onWaiting: (reason: string) => void,
 ): Promise<T> {
   const { dataDir, databaseUrl } = settings;
+  const lost = lostDatabase(settings);
+  if (lost !== undefined) {
+    return withEntry({ record: () => Promise.reject(lost) }, dataDir, entry, change, onWaiting);
+  }
   if (databaseUrl === defaultDatabase(settings)) ensureWritable(dataDir);
   const store = await openStore(databaseUrl, { mayBeAway: true });
   try {
@@ -108,22 +157,21 @@ export async function auditedBy<T>(
   }
 }
 
-/** What waits continues to wait. */
+/** Ignores an unreachable database, because entries that wait for it keep waiting. */
 export function ignoreAway(error: unknown): void {
   if (!(error instanceof StoreError) || error.code !== "AWAY") throw error;
 }
 
 export const ONLY_IN_COPIES =
-  "the database is empty: what follows applies only from the copies in the data folder (origin: copy); `inkling database adopt` writes them into the database";
+  "the database is empty: the entries below apply only from the copies in the data folder (origin: copy); `inkling database adopt` writes them into the database";
 
-/** What a server of this data folder knows, compared with the database. */
-export async function databaseState(store: Store, { dataDir }: Settings) {
+/** Compares the database with what a server on this data folder remembers. */
+export async function databaseState(store: Store, { dataDir }: Settings): Promise<DatabaseState> {
   const known = readRemembered(join(dataDir, DATA_FOLDER.databaseHistory));
   const now = Date.now();
-  const found = await store.readHistory(known?.mark ?? undefined, now);
-  const { tokens, overrides } = await onlyInCopies(store, dataDir);
-  const keyIds = [...new Set(tokens.map(({ key }) => key.id))];
-  // Without any entry the database is empty: then what counts is what only the copies hold.
+  const found = await store.readHistory(known, now);
+  const copies = await onlyInCopies(store, dataDir);
+  // A database without any audit entry is empty. In that case, only the data that exists solely in the copies matters.
   const isEmpty = found.last === undefined;
   const wentBack = known === undefined || isEmpty ? null : judge(known, found, now).wentBack;
   return {
@@ -135,20 +183,57 @@ export async function databaseState(store: Store, { dataDir }: Settings) {
             noticed_at: new Date(wentBack.at).toISOString(),
             audit_sequence_known: wentBack.from,
             audit_sequence_now: wentBack.to,
-            revocations_kept: known!.revoked.map(({ id }) => id),
+            revocations_kept: found.takenBack.revoked.map(({ id }) => id),
           },
-    only_in_copies: { keys: keyIds, overrides: overrides.map(({ id }) => id) },
-    unstored_revocations: new RevocationFile(join(dataDir, DATA_FOLDER.revocations))
-      .read()
-      .map(({ id, at, by }) => ({ id, at: new Date(at).toISOString(), actor: by.actor })),
+    missing_file: null,
+    ...stateOfCopies(copies, dataDir),
   };
 }
 
-type DatabaseState = Awaited<ReturnType<typeof databaseState>>;
+/** The state of a database whose file is missing. Reads only the data folder. */
+export function lostDatabaseState({ dataDir, databaseUrl }: Settings): DatabaseState {
+  const { revoked = [] } = readRemembered(join(dataDir, DATA_FOLDER.databaseHistory)) ?? {};
+  return {
+    database: databaseUrl,
+    went_back: null,
+    missing_file: { revocations_kept: revoked.map(({ id }) => id) },
+    ...stateOfCopies(readCopies(dataDir), dataDir),
+  };
+}
 
-/** What is wrong, a line each, with the command that helps; empty when nothing is. */
+function stateOfCopies({ tokens, overrides }: Copies, dataDir: string) {
+  return {
+    only_in_copies: {
+      keys: [...new Set(tokens.map(({ key }) => key.id))],
+      overrides: overrides.map(({ id }) => id),
+    },
+    unstored_revocations: new RevocationFile(join(dataDir, DATA_FOLDER.revocations))
+      .read()
+      .map(({ id, at, by, state }) => ({
+        id,
+        at: new Date(at).toISOString(),
+        actor: by.actor,
+        applied: state === "applied",
+      })),
+  };
+}
+
+interface DatabaseState extends ReturnType<typeof stateOfCopies> {
+  readonly database: string;
+  readonly went_back: {
+    readonly noticed_at: string;
+    readonly audit_sequence_known: number;
+    readonly audit_sequence_now: number;
+    readonly revocations_kept: readonly string[];
+  } | null;
+  /** Set if the SQLite file is missing: keys that were revoked in the last day, and remain revoked. */
+  readonly missing_file: { readonly revocations_kept: readonly string[] } | null;
+}
+
+/** Describes each problem on one line, with the command that helps. Empty if there is no problem. */
 export function databaseTroubles({
   went_back,
+  missing_file,
   only_in_copies,
   unstored_revocations,
 }: DatabaseState): string[] {
@@ -156,22 +241,31 @@ export function databaseTroubles({
   const troubles: string[] = [];
   if (keys.length + overrides.length > 0) {
     troubles.push(
-      `The database is empty. ${counts(keys.length, overrides.length)} apply only from the copies in the data folder: ${[...keys, ...overrides].join(", ")}. \`inkling database adopt\` writes them into the database; \`inkling database confirm\` discards them.`,
+      `The database is ${missing_file === null ? "empty" : "missing"}. ${counts(keys.length, overrides.length)} apply only from the copies in the data folder: ${[...keys, ...overrides].join(", ")}. \`inkling database adopt\` writes them into ${missing_file === null ? "the database; `inkling database confirm` discards them" : "a new database"}.`,
     );
+  }
+  if (missing_file !== null && missing_file.revocations_kept.length > 0) {
+    troubles.push(`These keys remain revoked: ${missing_file.revocations_kept.join(", ")}.`);
   }
   if (went_back !== null) {
     const { audit_sequence_known, audit_sequence_now, revocations_kept } = went_back;
     const kept =
       revocations_kept.length === 0
-        ? "No key was revoked in the day before."
-        : `These keys, revoked in the day before, stay revoked: ${revocations_kept.join(", ")}.`;
+        ? "No revoked key became valid again."
+        : `These keys were revoked since then, and remain revoked: ${revocations_kept.join(", ")}.`;
+    const newest =
+      audit_sequence_now < audit_sequence_known
+        ? `the newest entry is ${audit_sequence_now}`
+        : "a different entry has this number";
     troubles.push(
-      `The database went back to an earlier state: audit entry ${audit_sequence_known} is not in it, its newest is ${audit_sequence_now}. ${kept} Restore the newest backup, or accept the database as it is with \`inkling database confirm\`.`,
+      `The database went back to an earlier state: audit entry ${audit_sequence_known} is missing; ${newest}. ${kept} Restore the newest backup, or accept the database as it is with \`inkling database confirm\`.`,
     );
   }
-  for (const { id, at, actor } of unstored_revocations) {
+  for (const { id, at, actor, applied } of unstored_revocations) {
     troubles.push(
-      `The revocation of ${id} by ${actor} at ${at} is not stored yet: the server of this data folder stores it once the database can be written.`,
+      applied
+        ? `The revocation of ${id} by ${actor} at ${at} is not stored yet. The server of this data folder refuses the key, and stores the revocation when the database accepts writes again.`
+        : `The revocation of ${id} by ${actor} at ${at} is waiting for a server of this data folder to confirm it. A running server does so within seconds; otherwise start one.`,
     );
   }
   return troubles;

@@ -1,5 +1,5 @@
-// subjects.ts: what a word of the command line is that can be looked up: an address, a network, an AS, a domain or an email
-// address.
+// subjects.ts: determines what kind of value a word on the command line is: an address, a network, an AS, a domain or
+// an email address.
 
 import { kindOf } from "@inkling/bulk/values";
 import { type Prefix, toAsciiDomain } from "@inkling/engine";
@@ -11,7 +11,7 @@ export type Subject =
   | { readonly kind: "as"; readonly asn: number }
   | { readonly kind: "domain"; readonly domain: string };
 
-/** undefined: none. Whether an email address is valid is for its lookup to say. */
+/** Returns undefined if the word is not a value. The lookup decides whether an email address is valid. */
 export function subjectOf(value: string): Subject | undefined {
   const kind = kindOf(value);
   if (kind !== undefined) return { kind };
@@ -21,7 +21,7 @@ export function subjectOf(value: string): Subject | undefined {
     const network = readNetwork(value);
     return network && { kind: "network", network };
   }
-  // The last label of a domain is no number: 8.8.8.8.8 is a mistyped address.
+  // A domain's last label is not a number, so 8.8.8.8.8 is a mistyped address.
   const domain = /\.[^.]*[^.\d][^.]*$/.test(value) ? toAsciiDomain(value) : undefined;
   return domain === undefined ? undefined : { kind: "domain", domain };
 }

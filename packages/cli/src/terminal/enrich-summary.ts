@@ -1,4 +1,4 @@
-// enrich-summary.ts: what was enriched, as a line, or as bars for a terminal.
+// enrich-summary.ts: formats a summary of what was enriched, as one line or as bars for a terminal.
 
 import { type Plan, type Tally, unparsable } from "@inkling/bulk";
 import { renderBar } from "./progress.ts";
@@ -9,15 +9,18 @@ const CELLS = 30;
 
 type Column = readonly [tally: Tally, plan: Plan];
 
-/** What was counted for each column: a file has several of addresses where they were named. */
+/** The counts for each column. A file has several address columns only if the user named them. */
 function columnsOf(tally: Tally, plan: Plan): Column[] {
   const { next } = plan;
   return [[tally, plan], ...(next && tally.next ? columnsOf(tally.next, next) : [])];
 }
 
-/** The summary for programs: `ip` is an object, of several columns one for each name. */
+/**
+ * The summary for programs. `ip` is an object. If there are several columns, it contains one object for each column
+ * name.
+ */
 export function tallyJson(tally: Tally, plan: Plan): object {
-  const { rows, broken, firstBroken, ragged, openQuotes } = tally;
+  const { rows, broken, firstUnparsable, ragged, openQuotes } = tally;
   const columns = columnsOf(tally, plan);
   const ofIp = columns.filter(([, { ip }]) => ip !== undefined);
   const ip =
@@ -28,7 +31,7 @@ export function tallyJson(tally: Tally, plan: Plan): object {
   return {
     format: plan.format,
     rows,
-    broken: { rows: broken, first_line: firstBroken ?? null },
+    broken: { rows: broken, first_line: firstUnparsable ?? null },
     unparsable_share: unparsable(tally).share,
     ragged,
     open_quotes: openQuotes,
@@ -55,21 +58,19 @@ function ipJson([{ rows, withoutIp, countries, flags, kinds }, { added }]: Colum
 const sumOf = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** How many lines cannot be parsed, their share, and the first of them: "2 unparsable lines (0.1 %)". */
+/** Says how many lines cannot be parsed, with their share and the first such line: "2 unparsable lines (0.1 %)". */
 export function unparsableText(tally: Tally): string {
   const { lines, share } = unparsable(tally);
   const first =
-    tally.firstBroken === undefined ? "" : `, the first is line ${formatCount(tally.firstBroken)}`;
+    tally.firstUnparsable === undefined ? "" : `, the first is line ${formatCount(tally.firstUnparsable)}`;
   return `${formatCount(lines)} unparsable ${lines === 1 ? "line" : "lines"} (${percent(share)}${first})`;
 }
 
-/** What is irregular in the file, and how it was read. */
+/** Irregularities in the file, and how they were read. */
 function irregularities({ ragged, openQuotes }: Tally): string[] {
   return [
-    ...(ragged > 0 ? [`${formatCount(ragged)} with another number of fields than the header`] : []),
-    ...(openQuotes > 0
-      ? [`${formatCount(openQuotes)} with a quote that is never closed, read as one line each`]
-      : []),
+    ...(ragged > 0 ? [`${formatCount(ragged)} with a different number of fields than the header`] : []),
+    ...(openQuotes > 0 ? [`${formatCount(openQuotes)} with an unclosed quote, each read as one line`] : []),
   ];
 }
 
@@ -160,7 +161,7 @@ function emailParts({ rows, withoutEmail, email }: Tally, style: Style): string[
   ];
 }
 
-/** A name, a count, its share, and a bar as long as its part of the most. */
+/** A name, a count, its share, and a bar whose length is relative to the highest count. */
 function bar(name: string, count: number, most: number, all: number): string[] {
   const cells = most > 0 ? Math.min(CELLS, Math.ceil((count / most) * CELLS)) : 0;
   return [

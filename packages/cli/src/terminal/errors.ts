@@ -1,23 +1,26 @@
-// errors.ts: expected failures of a command: one line, a hint, an exit code.
+// errors.ts: expected failures of a command: a one-line message, a hint and an exit code.
 
 import { dirname } from "node:path";
 import { BulkError, Interrupted } from "@inkling/bulk/errors";
 
-/** Documented in docs/commands.md and in `inkling --help`. */
+/** Exit codes, which are documented in docs/commands.md and in `inkling --help`. */
 export const EXIT = {
   ok: 0,
   /** The command failed. */
   error: 1,
   /** The command line or a setting is wrong; nothing was tried. */
   usage: 2,
-  /** The build ran, but a feed was refused, not reached or is missing, or the release waits for the operator. */
+  /**
+   * The build ran, but a feed was refused, unreachable, expired or missing, or the release waits for the operator's
+   * approval.
+   */
   withoutSome: 3,
   /** Ctrl-C or another signal came first. */
   stopped: 130,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** An expected failure: `message` is one line (or a titled list), `hint` says what to do next. */
+/** An expected failure. `message` is one line (or a titled list), and `hint` says what to do next. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly hint: string | undefined;
@@ -29,7 +32,7 @@ export class CliError extends Error {
   }
 }
 
-/** All problems of the settings, one line each. */
+/** All problems with the settings, one per line. */
 export class SettingsError extends CliError {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -42,47 +45,53 @@ export class SettingsError extends CliError {
   }
 }
 
-/** The user stopped it: what was not done then, and what remains. */
+/** The user stopped the command. The message says what was not done and what remains. */
 export class Stopped extends CliError {
   constructor(remains: string) {
     super(`stopped: ${remains}`, undefined, EXIT.stopped);
   }
 }
 
-/** An expected end of bulk work as an error of the command line; anything else comes back as it is. */
+/** Turns an expected failure of bulk work into a command-line error. Returns anything else unchanged. */
 export function fromBulk(error: unknown): unknown {
   if (error instanceof Interrupted) return new Stopped(error.message);
   if (!(error instanceof BulkError)) return error;
   return new CliError(error.message, error.hint, error.isUsage ? EXIT.usage : EXIT.error);
 }
 
-/** Messages and hints for the error codes of the file system. */
+/** Messages and hints for the file system's error codes. */
 const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, hint: string]>> = {
   EACCES: (what) => [`${what}: permission denied`, OTHER_FOLDER],
   EPERM: (what) => [`${what}: not permitted`, OTHER_FOLDER],
   EROFS: (what) => [
     `${what} is on a read-only file system`,
-    "mount it writable, or choose another folder: --data-dir FOLDER",
+    "make it writable, or choose another folder: --data-dir FOLDER",
   ],
   ENOSPC: (what) => [
     `${what}: no space left on the disk`,
-    "free some space, or name another place; a build needs about 1 GB",
+    "free some space, or choose another folder; a build needs about 1 GB",
   ],
   EEXIST: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   ENOTDIR: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   EISDIR: (what) => [`${what} is a folder`, "name a file"],
-  ENOENT: (what) => [`${what} does not exist`, "check the path; a relative one begins at the current folder"],
+  ENOENT: (what) => [
+    `${what} does not exist`,
+    "check the path; a relative path starts at the current folder",
+  ],
 };
-/** In a container users have no names. */
-const OTHER_FOLDER = `run as the user who owns it (this is user ${process.getuid?.()}), or choose another: --data-dir FOLDER`;
+/** In containers, users often have no names, so this shows the numeric id. */
+const OTHER_FOLDER = `run as the user who owns it (this is user ${process.getuid?.()}), or choose another folder: --data-dir FOLDER`;
 
-/** An error about a file that is to be written: where it says that there is none, its folder is missing. */
+/**
+ * Explains an error about a file that is to be written. If the error says that the file does not exist, its folder is
+ * missing.
+ */
 export function explainTargetError(error: unknown, target: string): unknown {
   const isFolderMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
   return explainFileError(error, isFolderMissing ? `the folder ${dirname(target)}` : target);
 }
 
-/** An error of the file system about `what` as a CliError; anything else comes back as it is. */
+/** Turns a file-system error about `what` into a CliError. Returns anything else unchanged. */
 export function explainFileError(error: unknown, what: string): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const row = FILE_ERRORS[code];

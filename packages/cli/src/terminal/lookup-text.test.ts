@@ -27,7 +27,7 @@ const NOWHERE = {
 };
 
 const WIDTH = Math.max(...REPUTATION_FLAGS.map((flag) => FLAG_ROWS[flag].name.length));
-/** A line for each flag, the last flag first. */
+/** A line for each flag, in reverse order. */
 const said = (verdicts: Partial<Record<ReputationFlag, string>>) =>
   REPUTATION_FLAGS.map((flag) => `  ${FLAG_ROWS[flag].name.padEnd(WIDTH)}  ${verdicts[flag] ?? "no"}`)
     .reverse()
@@ -61,7 +61,7 @@ const rows: [name: string, lookup: Lookup, over: Parameters<typeof textOf>[1], t
   in             England (ENG), OXF
   country        United Kingdom (GB)
   continent      Europe (EU)
-  position       51.75, -1.25, within 20 km (two times in three)
+  position       51.75, -1.25, within 20 km (67 % confidence)
   time zone      Europe/London
   registered in  United Kingdom (GB)`,
   ],
@@ -73,7 +73,7 @@ const rows: [name: string, lookup: Lookup, over: Parameters<typeof textOf>[1], t
       body: { ...NOWHERE, country: { iso_code: "US" } },
       evidence: [{ feed: "public-resolvers", label: "anycast", effect: "sets", network: "192.0.2.1/32" }],
     },
-    "192.0.2.1: US\n  city     none: anycast, in many places at once\n  country  US",
+    "192.0.2.1: US\n  city     none: anycast, in many places\n  country  US",
   ],
   [
     "a country without a name",

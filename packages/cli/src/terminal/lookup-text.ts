@@ -1,8 +1,8 @@
-// lookup-text.ts: the answer of one lookup as text for a terminal.
+// lookup-text.ts: formats the answer to one lookup as text for a terminal.
 //
-// in   the value, the answer with its evidence, the flags without data
-// out  a headline, a line for each known member with its feeds, and if wanted all of the evidence
-// note the value comes from outside: its control characters are replaced
+// in   the value, the answer with its evidence, and the flags without data
+// out  a headline, a line for each known member with its feeds, and all of the evidence if requested
+// note The value comes from outside, so its control characters are replaced.
 
 import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import { feedAgeSeconds, type Lookup } from "@inkling/engine";
@@ -24,13 +24,13 @@ type Answer = Readonly<Record<string, unknown>> & {
 };
 
 export interface LookupResult {
-  /** As it was typed. */
+  /** The value as it was typed. */
   readonly value: string;
-  /** Parsed, with its evidence. */
+  /** The parsed answer, with its evidence. */
   readonly answer: Answer;
-  /** Flags that no loaded feed sets: "is_abuser". */
+  /** Flags that no loaded feed sets, such as "is_abuser". */
   readonly missing: readonly string[];
-  /** All of the evidence, too. */
+  /** Whether to show all of the evidence as well. */
   readonly withEvidence: boolean;
   /** Epoch ms. */
   readonly now: number;
@@ -44,7 +44,7 @@ export function lookupText(lookup: Lookup, result: LookupResult): string {
   return parts.join("\n\n");
 }
 
-/** The verdicts on one value as a line. */
+/** The verdicts on one value, in one line. */
 export function lookupLine(results: readonly (readonly [lookup: Lookup, result: LookupResult])[]): string {
   const verdicts = results.map(([lookup, result]) => VERDICT[lookup](result));
   return headline(results[0]![1], verdicts.join("; "));
@@ -71,7 +71,7 @@ function headline({ value, style }: LookupResult, verdict: string): string {
   return `${style.bold(shown)}: ${verdict}`;
 }
 
-/** Lines below a headline: the name of a member, its value. */
+/** The lines below a headline, each with the name and value of a member. */
 function lines(rows: readonly (readonly string[] | undefined)[]): string {
   const known = rows.filter((row) => row !== undefined);
   return table(known.map(([name, ...cells]) => [`  ${name}`, ...cells]));
@@ -106,7 +106,7 @@ function locationVerdict({ answer, style }: LookupResult): string {
   return where === "" ? style.yellow("unknown location") : where;
 }
 
-/** An address in many places at once: docs/evidence.md. */
+/** Is the address in many places at once? See docs/evidence.md. */
 const isAnycast = ({ answer }: LookupResult) =>
   answer.evidence.some(({ label, effect }) => label === "anycast" && effect === "sets");
 
@@ -114,12 +114,12 @@ function describeLocation(result: LookupResult): string {
   const place = result.answer as unknown as Geolocation;
   const { city, continent, country, location, postal, registered_country, subdivisions } = place;
   const { latitude, longitude, accuracy_radius, time_zone } = location;
-  const near = accuracy_radius === undefined ? "" : `, within ${accuracy_radius} km (two times in three)`;
+  const near = accuracy_radius === undefined ? "" : `, within ${accuracy_radius} km (67 % confidence)`;
   const row = (name: string, text: string | undefined) => (text === undefined ? undefined : [name, text]);
   return [
     headline(result, locationVerdict(result)),
     lines([
-      row("city", city.name ?? (isAnycast(result) ? "none: anycast, in many places at once" : undefined)),
+      row("city", city.name ?? (isAnycast(result) ? "none: anycast, in many places" : undefined)),
       row("postal code", postal.code),
       row("in", subdivisions.length === 0 ? undefined : listed(subdivisions.map(named))),
       row("country", named(country)),
@@ -140,11 +140,11 @@ function describeLocation(result: LookupResult): string {
 interface FlagRow {
   readonly flag: NonNullable<Entry["flags"]>[number];
   readonly name: string;
-  /** In the headline. */
+  /** The flag's name as used in the headline. */
   readonly noun: string;
 }
 
-/** The last flag first. */
+/** The flags in reverse order. */
 const REPUTATION: readonly FlagRow[] = REPUTATION_FLAGS.map((flag) => ({
   flag,
   ...FLAG_ROWS[flag],
@@ -197,7 +197,7 @@ function describeEmail(result: LookupResult): string {
   ].join("\n");
 }
 
-/** A flag, the feeds that set it, and those that remove it. */
+/** A flag, the feeds that set it, and the feeds that remove it. */
 function flagLine({ flag, name }: FlagRow, { answer, missing, style }: LookupResult): string[] {
   const about = answer.evidence.filter(({ flags }) => flags?.includes(flag) === true);
   const feeds = (effect: string) => about.filter((entry) => entry.effect === effect).map(sourceName);
@@ -220,7 +220,7 @@ function feedList(feeds: readonly string[]): string {
   return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
 }
 
-/** Claims that set no flag ("role account", "public resolver"), and probable typing errors. */
+/** Claims that set no flag ("role account", "public resolver"), and probable typos. */
 function remarks({ answer }: LookupResult): string[][] {
   const labels = new Map<string, string[]>();
   const others: string[][] = [];
@@ -259,6 +259,6 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
       why ?? "",
     ];
   });
-  const truncated = answer.evidence_truncated === true ? "\n  and more than fits" : "";
+  const truncated = answer.evidence_truncated === true ? "\n  and more evidence that is not shown" : "";
   return `${style.bold("Evidence")}\n${table(rows)}${truncated}`;
 }

@@ -1,7 +1,8 @@
-// network-text.ts: what is known of a network or an AS as text for a terminal.
+// network-text.ts: formats facts about a network or an AS as text for a terminal.
 //
-// in   the report of `runtime/networks.ts`, the flags without data
-// out  a headline, the flags with their shares and feeds, owners, countries, parts; with evidence all feeds and parts
+// in   the report from `runtime/networks.ts`, and the flags without data
+// out  a headline, the flags with their shares and feeds, owners, countries and parts; with evidence, all
+//      feeds and parts
 
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
 import type { NetworkSource, NetworksReport, SystemReport } from "@inkling/server/network-sources";
@@ -17,7 +18,7 @@ const FEEDS_SHOWN = 3;
 const PARTS_SHOWN = 10;
 const NETWORKS_SHOWN = 5;
 
-/** The verdict on a network as a line. */
+/** The verdict on a network, as one line. */
 export const networkLine = (network: string, report: NetworksReport, look: Look): string =>
   `${look.style.bold(network)}: ${verdict(report, look)}`;
 
@@ -50,14 +51,16 @@ function familiesOf({ ipv4, ipv6 }: SystemReport): [family: string, report: Netw
   return all.filter((row): row is [string, NetworksReport] => row[1] !== undefined);
 }
 
-function verdict({ flags, flagged }: NetworksReport, { missing, style }: Look): string {
+function verdict({ flags, flagged, examined }: NetworksReport, { missing, style }: Look): string {
+  const part = examined < 1 ? `in the ${percent(examined)} that was examined, ` : "";
   const set = REPUTATION_FLAGS.filter((flag) => flags[flag] > 0).map(
     (flag) => `${FLAG_ROWS[flag].name} ${percent(flags[flag])}`,
   );
-  if (flagged > 0) return style.red(`${percent(flagged)} of addresses are flagged (${set.join(", ")})`);
+  if (flagged > 0)
+    return style.red(`${part}${percent(flagged)} of addresses are flagged (${set.join(", ")})`);
   return missing.length > 0
-    ? style.yellow("nothing known, but not every list is loaded")
-    : style.green("nothing known against it");
+    ? style.yellow(`${part}nothing known, but not every list is loaded`)
+    : style.green(`${part}nothing known against it`);
 }
 
 function details(report: NetworksReport, look: Look): string {
@@ -77,7 +80,7 @@ function details(report: NetworksReport, look: Look): string {
       countries.map(({ iso_code, share }) => `${iso_code} ${percent(share)}`).join(", "),
     ]);
   if (reserved > 0) rows.push(["special use", percent(reserved)]);
-  if (examined < 1) rows.push(["examined", `${percent(examined)}: there are too many parts`]);
+  if (examined < 1) rows.push(["examined", `${percent(examined)}: the network has too many parts`]);
   const shown = prefixes.slice(0, look.withEvidence ? prefixes.length : PARTS_SHOWN);
   const parts = shown.map(({ network, flags, country = "", city = "" }) => [
     `    ${network}`,
@@ -94,7 +97,7 @@ function details(report: NetworksReport, look: Look): string {
   ].join("\n");
 }
 
-/** A flag, its share, the feeds that set it, and those that remove it. */
+/** A flag, its share, the feeds that set it, and the feeds that remove it. */
 function flagRow(flag: ReputationFlag, { flags, sources }: NetworksReport, look: Look): string[] {
   const { name } = FLAG_ROWS[flag];
   const { missing, withEvidence, style } = look;

@@ -54,8 +54,8 @@ describe("plain lines", () => {
     ["a feed without trouble is not mentioned", feed({}), undefined],
     [
       "a feed whose new copy is refused names what is in use",
-      feed({ source: "last-good", error: "12 entries, at least 100 are expected" }),
-      "  ipsum-3 not updated: 12 entries, at least 100 are expected; in use instead: last good copy",
+      feed({ source: "last-good", error: "12 entries, but at least 100 are expected" }),
+      "  ipsum-3 not updated: 12 entries, but at least 100 are expected; in use instead: last good copy",
     ],
     [
       "a missing feed",
@@ -90,7 +90,7 @@ describe("plain lines", () => {
       "    in use instead: npm package (ipsum-3)",
       "    in use instead: last good copy (free-mail)",
       "    in use instead: nothing (feodo)",
-      "    in use instead: nothing, for what there is has expired (tor)",
+      "    in use instead: nothing, because the last copy has expired (tor)",
       "  reading feeds 8.0 s",
     ]);
     expect(log.next(step("building email"), 9_000).keep).toEqual(["  building geo 1.0 s"]);

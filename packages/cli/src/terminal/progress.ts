@@ -1,4 +1,4 @@
-// progress.ts: a build's events -> a live line on a terminal, and lines that remain.
+// progress.ts: turns a build's events into one live line on a terminal, plus lines that remain.
 //
 // in   BuildEvents and the time of each; nothing here reads a clock or writes
 // out  lines to keep, and the one line that is rewritten in place
@@ -7,8 +7,8 @@ import type { BuildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
 import { formatBytes, formatCount, type Style, type Terminal } from "./terminal.ts";
 
-/** How often a plain log has a line about a step that takes long. */
-const PLAIN_EVERY_MS = 10_000;
+/** Milliseconds between two lines about the same long step in a plain log. */
+export const PLAIN_EVERY_MS = 10_000;
 const BAR_CELLS = 24;
 const SPACE_FOR_BAR = 70;
 
@@ -20,14 +20,14 @@ interface Step {
   mentioned: number;
 }
 
-/** What changed by one event. `keep` are whole lines; `live` is the line in progress, if any. */
+/** What one event changed. `keep` has whole lines; `live` is the line in progress, if any. */
 export interface Shown {
   readonly keep: readonly string[];
   readonly live: string | undefined;
 }
 
 export interface ProgressOptions {
-  /** Are lines rewritten in place? Otherwise a long step is mentioned now and then. */
+  /** Can lines be rewritten in place? If not, a long step is mentioned only now and then. */
   readonly live: boolean;
   readonly columns: number;
   readonly style: Style;
@@ -36,7 +36,10 @@ export interface ProgressOptions {
 export class Progress {
   private readonly options: ProgressOptions;
   private step: Step | undefined;
-  /** Feeds whose source did not answer, by reason: without internet these are all feeds, and one line reports them. */
+  /**
+   * Feeds whose source did not respond, by reason. Without internet access, these are all feeds, and one line reports
+   * them.
+   */
   private readonly unreached = new Map<string, FeedReport[]>();
 
   constructor(options: ProgressOptions) {
@@ -52,7 +55,7 @@ export class Progress {
     return { keep, live: this.live(now) };
   }
 
-  /** The line in progress, with its time brought up to `now`. */
+  /** The line in progress, with the elapsed time at `now`. */
   live(now: number): string | undefined {
     if (!this.options.live || this.step === undefined) return undefined;
     return stepLine(this.step, now, this.options.columns, this.options.style);
@@ -101,11 +104,11 @@ export class Progress {
   }
 }
 
-/** What was not reached, and what is in use for it. */
+/** Says which feeds could not be reached, and what is used instead. */
 function unreachedLines(why: string, feeds: readonly FeedReport[], style: Style): string[] {
   const instead = new Map<string, string[]>();
   for (const { id, source, state } of feeds) {
-    const used = state === "expired" ? "nothing, for what there is has expired" : SOURCES[source];
+    const used = state === "expired" ? "nothing, because the last copy has expired" : SOURCES[source];
     instead.set(used, [...(instead.get(used) ?? []), id]);
   }
   return [
@@ -127,7 +130,7 @@ export const SOURCES = {
   none: "nothing",
 } as const;
 
-/** One step, with a bar where the total is known and there is room. */
+/** Formats one step, with a bar if the total is known and there is room. */
 export function stepLine(step: Omit<Step, "mentioned">, now: number, columns: number, style: Style): string {
   const elapsed = `${seconds(now - step.since)} s`;
   const part = fraction(step);
@@ -139,7 +142,7 @@ export function stepLine(step: Omit<Step, "mentioned">, now: number, columns: nu
   return `  ${name}${style.dim(tail)}`;
 }
 
-/** The line on standard error that is rewritten in place; nothing where lines cannot be rewritten. */
+/** The line on standard error that is rewritten in place. It prints nothing if lines cannot be rewritten. */
 export class LiveLine {
   private readonly terminal: Pick<Terminal, "err" | "live">;
   private isDrawn = false;
@@ -161,7 +164,7 @@ export class LiveLine {
   }
 }
 
-/** `done` of `total` as 0 to 1; undefined while the total is unknown. */
+/** `done` divided by `total`, from 0 to 1; undefined while the total is unknown. */
 function fraction({ done, total }: Pick<Step, "done" | "total">): number | undefined {
   if (total === undefined || total <= 0) return undefined;
   return Math.min(1, Math.max(0, done / total));

@@ -1,4 +1,5 @@
-// The age of data: when publishers made it, never when it was downloaded or built. What is shown of long lists.
+// The age of data: the time since publishers made it, not since it was downloaded or built. Also, what is
+// shown of long lists.
 
 import { expect, test } from "bun:test";
 import { dataAges, type FeedReport } from "@inkling/engine";
@@ -25,7 +26,7 @@ test.each([
   ],
   ["the publisher gives no time", { fetched_at: TODAY }, "1 hour"],
   ["no time at all", {}, "-"],
-  ["a mirror's file without a date in it", { source: "mirror", fetched_at: TODAY }, "file of 1 hour"],
+  ["a mirror's file without a date in it", { source: "mirror", fetched_at: TODAY }, "1 hour (file)"],
   [
     "a mirror's file with the publisher's date",
     { source: "mirror", published_at: "2026-03-06T12:00:00.000Z", fetched_at: TODAY },

@@ -1,4 +1,5 @@
-// release-tables.ts: a release for people: its feeds and segments as tables, its gaps, the attributions it needs.
+// release-tables.ts: describes a release to people: its feeds and segments as tables, its gaps, and the attributions
+// that it requires.
 
 import type { Table } from "@inkling/bulk";
 import {
@@ -12,7 +13,7 @@ import {
 } from "@inkling/engine";
 import { formatAge, formatBytes, formatCount, roomyTable, type Style, table } from "./terminal.ts";
 
-/** What an operator must know of a release before trusting it; empty when there is nothing. */
+/** What an operator must know about a release before trusting it. Empty if there is nothing to report. */
 export function dataGaps(manifest: Release, style: Style): string[] {
   const missing = manifest.missing.map(
     (answer) => `${style.yellow("missing")}  ${answer}: none of its main feeds could be loaded`,
@@ -27,7 +28,10 @@ interface AttributedFeed {
   readonly attribution?: string | null | undefined;
 }
 
-/** The texts that licences require where data of these tables is shown, each once; that of places first. */
+/**
+ * The texts that licences require for data from these tables, without duplicates. Attributions of geolocation feeds
+ * come first.
+ */
 export function attributions(feeds: readonly AttributedFeed[], tables?: readonly Table[]): string[] {
   const sets = tables?.flatMap((table) => [
     ...(table === "network" ? FEED_SETS.network.other : FEED_SETS[SEGMENT_OF[table]].deciding),
@@ -40,39 +44,44 @@ export function attributions(feeds: readonly AttributedFeed[], tables?: readonly
   return [...new Set(texts)];
 }
 
-/** The state of a feed, as tables show it. */
+/** A feed's state, as tables show it. */
 export function stateWord({ state, pending, stale }: FeedReport): string {
   if (pending !== undefined) return "waits";
   return stale === true ? "stale" : state;
 }
 
-/** "3 days", "-" where no time is known; of a mirror's file without a date in it, that of the file. */
+/**
+ * The age of a feed's data, such as "3 days", or "-" if no time is known. For a file in a mirror that contains no date,
+ * this is the age of the file.
+ */
 export function feedAge(feed: FeedReport | undefined, now: Date): string {
   const seconds = feed && feedAgeSeconds(feed, now.getTime());
   if (seconds === undefined) return "-";
   const isOfFile = feed?.source === "mirror" && feed.published_at === undefined;
-  return `${isOfFile ? "file of " : ""}${formatAge(seconds * 1000)}`;
+  return `${formatAge(seconds * 1000)}${isOfFile ? " (file)" : ""}`;
 }
 
 interface FeedsOf {
   readonly feeds: readonly FeedReport[];
 }
 
-/** "geolocation 171 days, is_proxy 3 hours": of each answer; "" when no age is known. */
+/** The age of each answer's data: "geolocation 171 days, is_proxy 3 hours". Empty if no age is known. */
 export function dataAge({ feeds }: FeedsOf, now: Date): string {
   const ages = dataAges(feeds, now.getTime());
   return ages.map(({ answer, seconds }) => `${answer} ${formatAge(seconds * 1000)}`).join(", ");
 }
 
-/** "; oldest data: 278 days", to follow when a release was built; "" when no age is known. */
+/**
+ * The age of the oldest data: "; oldest data: 278 days", to append to a build time. Empty if no age is known.
+ */
 export function oldestData({ feeds }: FeedsOf, now: Date): string {
   const oldest = oldestAge(dataAges(feeds, now.getTime()));
   return oldest === undefined ? "" : `; oldest data: ${formatAge(oldest.seconds * 1000)}`;
 }
 
 /**
- * "geolocation (dbip-city-lite, stale after 60 days)": answers whose data is older than its feed should be.
- * @param staleHours the feed's limit; undefined for a feed that this version does not have
+ * Answers whose data is older than the feed's limit: "geolocation (dbip-city-lite, stale after 60 days)".
+ * @param staleHours returns the feed's limit, or undefined for a feed that this version does not have
  */
 export function overdueData(
   feeds: readonly FeedReport[],
@@ -93,7 +102,10 @@ interface Conflict {
 
 const CONFLICTS_SHOWN = 5;
 
-/** How many domains lists disagree on, and those that a wrong verdict harms most: it would turn people away. */
+/**
+ * Says on how many domains lists disagree, and shows some of them. Disposable domains come first, because a wrong
+ * verdict on them does the most harm: it turns people away.
+ */
 export function conflictsText(conflicts: readonly Conflict[], width: number | undefined): string {
   if (conflicts.length === 0) return "";
   const isDisposable = ({ verdict }: Conflict) => verdict === "disposable";
@@ -107,7 +119,10 @@ export function conflictsText(conflicts: readonly Conflict[], width: number | un
   return `${list}\nand ${formatCount(more)} more (in all ${counts}): \`npx @inkling/cli data status --json\` lists them.`;
 }
 
-/** Feeds as a table for people. @param width of their terminal, if there is one */
+/**
+ * Feeds as a table for people.
+ * @param width the terminal's width, if there is a terminal
+ */
 export function feedTable(feeds: readonly FeedReport[], now: Date, width: number | undefined): string {
   const rows = feeds.map((feed) => {
     return [
@@ -124,7 +139,7 @@ export function feedTable(feeds: readonly FeedReport[], now: Date, width: number
   return roomyTable([head, ...rows], [3], 6, width);
 }
 
-/** Segments of a release as a table for people. */
+/** A release's segments as a table for people. */
 export function segmentTable(manifest: Release): string {
   const rows = Object.entries(manifest.segments).flatMap(([kind, report]) =>
     report === undefined ? [] : [[kind, formatBytes(report.bytes), report.sha256.slice(0, 12)]],

@@ -2,9 +2,9 @@
 //
 // in   NOTIFY_SOCKET and WATCHDOG_USEC, which systemd sets for `Type=notify` and `WatchdogSec=`
 // out  datagrams; nothing without NOTIFY_SOCKET
-// err  none: a message that cannot be sent is left out, and systemd acts on its absence
-// note The runtime has no datagrams on unix sockets, so the C library sends them. The launcher is systemd's main process,
-//      and this one its child: the unit needs `NotifyAccess=all`.
+// err  none: a message that cannot be sent is dropped, and systemd acts on its absence
+// note The runtime cannot send datagrams over unix sockets, so the C library sends them. systemd's main process is
+//      the launcher, and this process is its child. The unit therefore needs `NotifyAccess=all`.
 
 import { ptr } from "bun:ffi";
 import { openLibc } from "@inkling/release-store/libc";
@@ -14,18 +14,21 @@ const SOCK_DGRAM = 2;
 const SOCK_CLOEXEC = 0o2000000;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
-/** sun_path, with its end. */
+/** Maximum bytes of sun_path, without the terminating zero. */
 const MAX_PATH_BYTES = 107;
 
-/** From the environment. */
+/** The environment variables that systemd sets. */
 export interface NotifyOptions {
-  /** A path, or an abstract name that begins with @. */
+  /** A path, or an abstract name that begins with "@". */
   readonly notifySocket: string | undefined;
   readonly watchdogUsec: number | undefined;
 }
 
 interface ServiceManager {
-  /** From now on it is also told at half the watchdog's interval that this process is alive. */
+  /**
+   * Reports that the server is ready. From then on, it also reports at half the watchdog interval that this
+   * process is alive.
+   */
   ready(): void;
   stopping(): void;
 }
@@ -38,12 +41,12 @@ export function serviceManager({ notifySocket, watchdogUsec }: NotifyOptions): S
       send("READY=1");
       if (watchdogUsec !== undefined) setInterval(() => send("WATCHDOG=1"), watchdogUsec / 2_000).unref();
     },
-    stopping: () => send("STOPPING=1"), // the watchdog continues: a stop that hangs ends, too
+    stopping: () => send("STOPPING=1"), // the watchdog keeps running, so that systemd also ends a stop that hangs
   };
 }
 
 function openSocket(path: string): ((message: string) => void) | undefined {
-  const name = Buffer.from(path.replace(/^@/, "\0")); // @: an abstract name
+  const name = Buffer.from(path.replace(/^@/, "\0")); // "@" starts an abstract name
   const libc = openLibc({
     socket: { args: ["int", "int", "int"], returns: "int" },
     sendto: { args: ["int", "ptr", "u64", "int", "ptr", "u32"], returns: "i64" },

@@ -1,8 +1,8 @@
-// stop.ts: SIGINT, SIGTERM and SIGHUP: the first stops in order, the second at once. SIGHUP stops no server that a service
-// manager started: it reads its settings again.
+// stop.ts: handles SIGINT, SIGTERM and SIGHUP. The first signal stops the command in an orderly way, and the second
+// stops it at once. A server that runs without a terminal reads its settings again on SIGHUP.
 //
-// A terminal sends Ctrl-C to every process of a job, and npm and the launcher forward theirs: one
-// key press arrives up to three times within milliseconds. Repeats that close are one.
+// A terminal sends Ctrl-C to every process in a job, and npm and the launcher forward the signal as well. One key press
+// therefore arrives up to three times within milliseconds. Repeats that close together count as one.
 
 import { writeSync } from "node:fs";
 import { EXIT } from "./errors.ts";
@@ -12,15 +12,15 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const LAUNCHER_CHECK_MS = 500;
 
 export interface Stopper {
-  /** Aborted by the first signal, with the signal's name as reason. */
+  /** Aborted by the first signal, with the signal's name as the reason. */
   readonly signal: AbortSignal;
-  /** From now on SIGHUP does this instead, unless it comes of a terminal that is closed. */
+  /** From now on, SIGHUP calls `act` instead of stopping, unless standard input is a terminal. */
   onHangUp(act: () => void): void;
-  /** Ends listening: a signal then has its usual effect again. */
+  /** Stops listening. Signals then have their usual effect again. */
   release(): void;
 }
 
-/** Decides what a signal at `now` (ms) means. */
+/** Decides what a signal that arrives at `now` (ms) means. */
 export function makeStopRule(): (now: number) => "first" | "repeat" | "again" {
   let first: number | undefined;
   return (now) => {
@@ -32,10 +32,10 @@ export function makeStopRule(): (now: number) => "first" | "repeat" | "again" {
   };
 }
 
-/** Standard error may be closed: the process ends all the same. */
+/** Standard error may be closed. The process exits anyway. */
 function exitAtOnce(): never {
   try {
-    writeSync(2, "inkling: stopped at once\n");
+    writeSync(2, "inkling: stopped immediately\n");
   } finally {
     process.exit(EXIT.stopped);
   }
@@ -43,7 +43,8 @@ function exitAtOnce(): never {
 
 /**
  * Listens for signals to this process.
- * @param launcherPid our parent, when it is npm or the launcher: when it is killed outright, we stop too
+ * @param launcherPid our parent, if it is npm or the launcher; if the parent is killed outright, this process also
+ *   stops
  */
 export function listenForStop(launcherPid: number | undefined): Stopper {
   const controller = new AbortController();

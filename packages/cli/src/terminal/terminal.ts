@@ -1,23 +1,23 @@
-// terminal.ts: the output of a command: streams, colours, tables, numbers.
+// terminal.ts: a command's output: streams, colours, tables, numbers.
 //
-// Results go to standard output; progress, warnings and errors to standard error.
-// A reader of results that closes the pipe early (`| head`) ends a command quietly, and a server not at all. Whoever reads
-// progress and errors ends neither: what was begun (a publication, a build, a file) is finished, and tidied up.
+// Results go to standard output; progress, warnings and errors to standard error. If the reader of standard
+// output closes the pipe early (`| head`), a command ends quietly and a server keeps running. If standard error is
+// closed, both keep running, so that a publication, a build or a file in progress is finished and cleaned up.
 
 import { explainFileError } from "./errors.ts";
 
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
-  /** Shows a question, and returns the line that was typed; absent without a terminal. */
+  /** Shows a question, and returns the line that was typed. Undefined without a terminal. */
   readonly prompt?: (question: string) => Promise<string>;
-  /** From now on a stream whose reader is gone, or that cannot be written to, does not end this process. */
+  /** From now on, this process keeps running even if a stream's reader is gone or a stream cannot be written to. */
   readonly outliveReaders?: () => void;
   /** Can lines on standard error be rewritten? */
   readonly live: boolean;
-  /** Columns of standard error. */
+  /** Number of columns of standard error. */
   readonly columns: number;
-  /** Columns of standard output; absent without a terminal. */
+  /** Number of columns of standard output; undefined without a terminal. */
   readonly width?: number;
   readonly style: Style;
 }
@@ -44,7 +44,7 @@ export function makeStyle(color: boolean): Style {
   };
 }
 
-/** Text of others (a file, a server) without control codes and marks of text direction. */
+/** Text from outside (a file, a server), with its control codes and text-direction marks replaced. */
 export const printable = (text: string): string =>
   text.replace(/[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 
@@ -53,12 +53,15 @@ export type ErrorOutput = Pick<Terminal, "err" | "style">;
 export const warn = ({ err, style }: ErrorOutput, text: string): void =>
   err(`${style.yellow("warning")}: ${text}\n`);
 
-/** The texts that licences require where data is shown. */
+/** Prints the texts that licences require with the data. */
 export function printAttributions({ err, style }: ErrorOutput, texts: readonly string[]): void {
   for (const text of texts) err(`${style.dim(text)}\n`);
 }
 
-/** As {@link printAttributions}, in one line below each answer: the first, and where the others are. */
+/**
+ * Like {@link printAttributions}, but prints one line below each answer: the first text, and how to see the other
+ * texts.
+ */
 export function printSources(output: ErrorOutput, texts: readonly string[], isWhole: boolean): void {
   const [first, ...others] = texts;
   if (first === undefined) return;
@@ -90,7 +93,7 @@ export function processTerminal(noColor: boolean): Terminal {
   };
 }
 
-/** Bytes for standard output, at the pace of its reader; where that is gone, this process ends, as at `out` of a terminal. */
+/** Writes bytes to standard output as fast as its reader takes them. If the reader is gone, this process exits. */
 export function standardOutput(): (bytes: string | Uint8Array) => Promise<void> {
   const writer = Bun.stdout.writer();
   return async (bytes) => {
@@ -106,7 +109,7 @@ export function standardOutput(): (bytes: string | Uint8Array) => Promise<void> 
 
 const isReaderGone = (error: unknown) => (error as NodeJS.ErrnoException).code === "EPIPE";
 
-/** Ctrl-C and Ctrl-D are an empty answer. */
+/** Treats Ctrl-C and Ctrl-D as an empty answer. */
 async function promptProcess(question: string): Promise<string> {
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr });
@@ -121,14 +124,18 @@ async function promptProcess(question: string): Promise<string> {
 
 type Rows = readonly (readonly string[])[];
 
-/** Rows in columns. @param right columns that are aligned to the right */
+/**
+ * Formats rows in columns.
+ * @param right indexes of the columns that are aligned to the right
+ */
 export function table(rows: Rows, right: readonly number[] = []): string {
   return tableLines(rows, right, "  ").join("\n");
 }
 
 /**
- * As {@link table}; where that is too wide for a terminal, cells from column `below` on stand under their row, whole.
- * @param width of the terminal, if there is one
+ * Like {@link table}, but if the table is too wide for the terminal, the cells from column `below` on appear in full
+ * under their row.
+ * @param width the terminal's width, if there is a terminal
  */
 export function roomyTable(rows: Rows, right: readonly number[], below: number, width = Infinity): string {
   const lines = tableLines(rows, right, "  ");
@@ -166,7 +173,7 @@ function tableLines(rows: Rows, right: readonly number[], gap: string): string[]
 
 const UNITS = ["B", "KB", "MB", "GB", "TB"];
 
-/** "63.1 MB"; decimal units, as disks and publishers count. */
+/** Formats a size such as "63.1 MB", in decimal units, as disks and publishers count. */
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -184,7 +191,7 @@ const SPANS: readonly [seconds: number, unit: string][] = [
   [1, "second"],
 ];
 
-/** "3 days", "1 hour", "just now": the largest whole unit. */
+/** Formats a duration in the largest whole unit: "3 days", "1 hour", "just now". */
 export function formatAge(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
   if (seconds < 0) return "in the future";
@@ -195,7 +202,7 @@ export function formatAge(milliseconds: number): string {
   return "just now";
 }
 
-/** That long before now: "2 hours ago", "just now". */
+/** Formats a time as the time before now: "2 hours ago", "just now". */
 export function formatAgo(milliseconds: number): string {
   const age = formatAge(milliseconds);
   return /^\d/.test(age) ? `${age} ago` : age;

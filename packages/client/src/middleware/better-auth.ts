@@ -1,24 +1,31 @@
-// better-auth.ts: a plugin for better-auth: a decision before each user is created, by whichever way of signing up.
+// better-auth.ts: a plugin for better-auth that asks for a decision before each user is created, however the
+// user signs up.
 //
-// in   the user that is about to be created, and the headers of the request
-// out  nothing where the user may be created
-// err  an error that better-auth answers with: 403 SIGN_UP_DENIED, 503 where there is no decision and `onUnavailable` denies
-// note better-auth is not imported: it accepts any error with the name APIError
+// in   the user who is about to be created, and the request headers
+// out  nothing if the user may be created
+// err  an error that better-auth returns to the visitor: 403 SIGN_UP_DENIED, 400 EMAIL_INVALID, or 503
+//      SIGN_UP_UNCHECKED if there is no decision and `onUnavailable` denies
+// note better-auth is not imported, because it accepts any error named APIError
 
 import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
 import { type Admitted, type Assessor, guard, type ProtectOptions, type Refusal } from "./protect.ts";
 
 export type PluginOptions = Omit<ProtectOptions<WithHeaders>, "trustProxy" | "email"> &
   HasAddress<WithHeaders> & {
-    /** Called with the decision about each user who is created then. */
+    /** Called with the decision about each user who may be created, before the user is created. */
     readonly onDecision?: (decision: Admitted, user: { readonly email: string }) => void | Promise<void>;
   };
 
-/** What is read of better-auth's user and context. Without a context the application creates a user itself. */
+/**
+ * The parts of better-auth's user and context that the plugin reads. Without a context, the user is created by the
+ * application itself.
+ */
 type NewUser = { readonly email: string } & Readonly<Record<string, unknown>>;
 type Context = { readonly path?: string; readonly headers?: Headers | undefined } | null | undefined;
 
-/** Where operators create users, whose address says nothing of them. */
+/**
+ * Path of the endpoint where operators create users. An operator's address says nothing about the new user.
+ */
 const OPERATORS = "/admin/";
 
 const STATUS: Readonly<Record<Refusal["status"], { readonly status: string; readonly code: string }>> = {
@@ -27,7 +34,7 @@ const STATUS: Readonly<Record<Refusal["status"], { readonly status: string; read
   503: { status: "SERVICE_UNAVAILABLE", code: "SIGN_UP_UNCHECKED" },
 };
 
-/** As better-auth's own, which is known by its name. */
+/** An error in the shape of better-auth's own error. better-auth recognizes it by its name. */
 class SignUpRefused extends Error {
   override readonly name = "APIError";
   readonly statusCode: number;
@@ -46,7 +53,7 @@ class SignUpRefused extends Error {
 
 /**
  * `betterAuth({ plugins: [inklingPlugin(inkling, { trustProxy: 1 })] })`
- * @throws TypeError for options that are wrong
+ * @throws TypeError for wrong options
  */
 export function inklingPlugin(client: Assessor, options: PluginOptions) {
   const { onDecision, ...rest } = options;

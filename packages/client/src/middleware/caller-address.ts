@@ -1,16 +1,16 @@
-// caller-address.ts: the visitor's address, behind any number of proxies.
+// caller-address.ts: finds the visitor's address behind any number of proxies.
 //
-// in   the address of the connection, X-Forwarded-For, which proxies are trusted
-// out  the visitor's address; undefined if it is not known
-// note X-Forwarded-For is read from the right, where trusted proxies append: entries that a visitor sends are further
-//      left and never reached. Without trusted proxies the header is not read at all.
+// in   the connection's address, X-Forwarded-For, and the trusted proxies
+// out  the visitor's address, or undefined if it is unknown
+// note X-Forwarded-For is read from the right, where trusted proxies append. Entries that a visitor sends are
+//      further left and are never reached. Without trusted proxies, the header is not read at all.
 
 import { formatIp, type Ip, isIn, type Network, parseIp, parseNetwork } from "../ip.ts";
 import { wrong } from "../options.ts";
 
 /**
- * The proxies in front of the application: their number, or networks ("10.0.0.0/8"), "loopback" or "private" (RFC 1918
- * and RFC 4193).
+ * The proxies in front of the application: their number, or a list of networks. A network is a prefix such as
+ * "10.0.0.0/8", or "loopback", or "private" (RFC 1918 and RFC 4193).
  */
 export type TrustProxy = number | readonly string[];
 
@@ -33,16 +33,16 @@ export function readTrust(trust: TrustProxy): ReadTrust {
     return networks.map((network) => {
       const parsed = parseNetwork(network);
       if (parsed === undefined)
-        throw wrong("trustProxy", `holds ${JSON.stringify(text)}, which is no network`);
+        throw wrong("trustProxy", `contains ${JSON.stringify(text)}, which is not a network`);
       return parsed;
     });
   });
 }
 
 /**
- * @param peer address of the connection; undefined if the runtime does not provide it
+ * @param peer the connection's address, or undefined if the runtime does not provide it
  * @param forwardedFor the header, or its lines joined by ","
- * @returns in normal form
+ * @returns the address in normal form
  */
 export function callerAddress(
   peer: string | undefined,
@@ -75,7 +75,10 @@ function byNetworks(
 
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;
 
-/** One address, also with a port ("203.0.113.9:1234", "[2001:db8::1]:1234") or a zone, as some proxies write it. */
+/**
+ * Parses one address. Also accepts a port ("203.0.113.9:1234", "[2001:db8::1]:1234") or a zone, which some
+ * proxies add.
+ */
 function parseHop(text: string | undefined): Ip | undefined {
   if (text === undefined) return undefined;
   const trimmed = text.trim();
@@ -84,7 +87,7 @@ function parseHop(text: string | undefined): Ip | undefined {
   return parseIp(address);
 }
 
-/** Is it this machine itself? */
+/** Is this the address of this machine itself? */
 export function isLoopback(address: string): boolean {
   const ip = parseIp(address);
   return ip !== undefined && LOOPBACK.some((network) => isIn(network, ip));

@@ -1,4 +1,5 @@
-// express.ts: `req.visitor` and `protect()` for Express (4 and 5), and for everything else that calls (req, res, next).
+// express.ts: `req.visitor` and `protect()` for Express 4 and 5, and for any other framework that calls (req,
+// res, next).
 
 import { type Admitted, type Assessor, guard, type ProtectOptions } from "./protect.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
@@ -6,23 +7,23 @@ import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from
 declare global {
   namespace Express {
     interface Request {
-      /** The sender of this request: from `visitor()` from @inkling/client/express. */
+      /** The sender of this request, set by `visitor()` from @inkling/client/express. */
       visitor: Visitor;
-      /** The decision about the sender: from `protect()` from @inkling/client/express. Never "deny". */
+      /** The decision about the sender, set by `protect()` from @inkling/client/express. Never "deny". */
       assessment: Admitted;
     }
   }
 }
 
-/** What is read of node:http's request. */
+/** The parts of node:http's request that are read. */
 export interface NodeRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
 /**
- * `app.use(visitor(inkling, { trustProxy: 1 }))`. Express' own `trust proxy` setting is not used.
- * @throws TypeError for options that are wrong
+ * `app.use(visitor(inkling, { trustProxy: 1 }))`. Express's own `trust proxy` setting is not used.
+ * @throws TypeError for wrong options
  */
 export function visitor<R extends NodeRequest>(client: VisitorLookups, options: VisitorOptions<R> = {}) {
   const visitorOf = visitors(client, options, nodeFacts);
@@ -32,15 +33,15 @@ export function visitor<R extends NodeRequest>(client: VisitorLookups, options: 
   };
 }
 
-/** What is called of Express' response. */
+/** The parts of Express's response that are called. */
 export interface ExpressResponse {
   status(code: number): { json(body: unknown): unknown };
 }
 
 /**
- * `app.post("/sign-up", express.json(), protect(inkling, { trustProxy: 1 }), handler)`: responds with 403 to visitors who
- * are denied; the handler of all others gets `req.assessment`.
- * @throws TypeError for options that are wrong
+ * `app.post("/sign-up", express.json(), protect(inkling, { trustProxy: 1 }), handler)`. Denied visitors get a
+ * 403 response. For all others, the handler gets `req.assessment`.
+ * @throws TypeError for wrong options
  */
 export function protect<R extends NodeRequest>(client: Assessor, options: ProtectOptions<R> = {}) {
   const ask = guard(client, options, nodeFacts);

@@ -8,19 +8,19 @@ import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The sender of this request: from `visitor()` from @inkling/client/fastify. */
+    /** The sender of this request, set by `visitor()` from @inkling/client/fastify. */
     visitor: Visitor;
-    /** The decision about the sender: from `protect()` from @inkling/client/fastify. Never "deny". */
+    /** The decision about the sender, set by `protect()` from @inkling/client/fastify. Never "deny". */
     assessment: Admitted;
   }
 }
 
-/** What is read of Fastify's request. */
+/** The parts of Fastify's request that are read. */
 export interface FastifyLikeRequest {
   readonly raw: NodeRequest;
 }
 
-/** What is called of Fastify; its own types of both have too many overloads to match. */
+/** The parts of Fastify that are called. Fastify's own types for them have too many overloads to match. */
 interface Hooks {
   decorateRequest(name: "visitor"): unknown;
   addHook(
@@ -37,7 +37,7 @@ export interface Pluggable {
 
 /**
  * `app.register(visitor(inkling, { trustProxy: 1 }))`. Fastify's own `trustProxy` setting is not used.
- * @throws TypeError for options that are wrong
+ * @throws TypeError for wrong options
  */
 export function visitor(client: VisitorLookups, options: VisitorOptions<FastifyLikeRequest> = {}) {
   const visitorOf = visitors(client, options, ({ raw }) => nodeFacts(raw));
@@ -50,19 +50,19 @@ export function visitor(client: VisitorLookups, options: VisitorOptions<FastifyL
     });
     done();
   };
-  // Fastify scopes what a plugin adds to the plugin unless this is set.
+  // Without this, Fastify would limit the plugin's additions to the plugin itself.
   return Object.assign(plugin, { [Symbol.for("skip-override")]: true });
 }
 
-/** What is called of Fastify's reply. */
+/** The parts of Fastify's reply that are called. */
 export interface FastifyLikeReply {
   code(status: number): { send(body: unknown): unknown };
 }
 
 /**
- * `app.post("/sign-up", { preHandler: protect(inkling, { trustProxy: 1 }) }, handler)`: responds with 403 to visitors who
- * are denied; the handler of all others gets `request.assessment`.
- * @throws TypeError for options that are wrong
+ * `app.post("/sign-up", { preHandler: protect(inkling, { trustProxy: 1 }) }, handler)`. Denied visitors get a
+ * 403 response. For all others, the handler gets `request.assessment`.
+ * @throws TypeError for wrong options
  */
 export function protect(client: Assessor, options: ProtectOptions<FastifyLikeRequest> = {}) {
   const ask = guard(client, options, ({ raw }: FastifyLikeRequest) => nodeFacts(raw));

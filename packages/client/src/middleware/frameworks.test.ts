@@ -1,5 +1,5 @@
-// Each middleware in the real framework; Next.js, which is a hundred times as large, is stood in for by the Request that
-// its handlers get.
+// Tests each middleware in its real framework. For Next.js, which is a hundred times as large, the tests use
+// the Request that its handlers get.
 
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
@@ -16,7 +16,7 @@ import { visitor as fastifyVisitor } from "./fastify.ts";
 import { visitor as honoVisitor } from "./hono.ts";
 import { visitor as nextVisitor, withVisitor } from "./next.ts";
 
-/** 192.0.2.6 is a Tor exit; the test's own address is ordinary. */
+/** 192.0.2.6 is a Tor exit. The test's own address has no flags. */
 const client = fakeInkling();
 client.server.answer("reputation", "127.0.0.1", {});
 const TOR = { "X-Forwarded-For": "198.51.100.1, 192.0.2.6" };
@@ -47,7 +47,7 @@ describe("Express", () => {
   ] as const) {
     test(name, async () => {
       const app = express();
-      app.set("trust proxy", true); // its own setting must not matter
+      app.set("trust proxy", true); // its own setting must have no effect
       app.use(expressVisitor(client, { trustProxy }));
       app.get("/", async ({ visitor }, response) => {
         const reputation = await visitor.reputation();
@@ -83,7 +83,7 @@ describe("Fastify", () => {
     ["without one a forged header is nothing", 0, AS_PEER],
   ] as const) {
     test(name, async () => {
-      const app = fastify({ trustProxy: true }); // its own setting must not matter
+      const app = fastify({ trustProxy: true }); // its own setting must have no effect
       closing.push(() => app.close());
       await app.register(fastifyVisitor(client, { trustProxy }));
       app.get("/", async ({ visitor }) => {

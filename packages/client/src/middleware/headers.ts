@@ -1,7 +1,7 @@
-// headers.ts: the visitor of a request of which the headers alone are known, and no connection.
+// headers.ts: finds a request's visitor from the headers only, without the connection.
 //
-// note The address is known only from a proxy in front, counted by number, because there is nothing to compare networks
-//      with; or from a header of the platform.
+// note The address comes from one of the platform's headers, or from the proxies in front of the application. The
+//      proxies must be given as a number, because there is no connection address to compare with networks.
 
 import { wrong } from "../options.ts";
 import type { AddressOptions } from "./visitor.ts";
@@ -11,12 +11,12 @@ export interface WithHeaders {
   readonly headers: { get(name: string): string | null };
 }
 
-/** How the address is found: one of both. */
+/** How the address is found. At least one of the two is required. */
 export type HasAddress<R> =
   | { readonly trustProxy: number }
   | { readonly address: (request: R) => string | undefined };
 
-/** @throws TypeError */
+/** @throws TypeError if neither is set */
 export function requireProxies<R>({ address, trustProxy }: AddressOptions<R>): void {
   if (address === undefined && !(typeof trustProxy === "number" && trustProxy > 0))
     throw wrong(

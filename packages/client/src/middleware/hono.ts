@@ -1,7 +1,7 @@
 // hono.ts: `c.var.visitor` and `protect()` for Hono, on Node, Bun, Deno and edge runtimes.
 //
-// note The address of a connection comes from what the server passes as `c.env`: Node's server { incoming }, Bun's server,
-//      Deno's { remoteAddr }. Where there is none, as on Cloudflare, set `address`:
+// note The connection's address comes from what the server passes as `c.env`: `{ incoming }` on Node, the server itself
+//      on Bun, and `{ remoteAddr }` on Deno. If there is no such value, as on Cloudflare, set `address`:
 //      visitor(inkling, { address: (c) => c.req.header("cf-connecting-ip") })
 
 /// <reference types="hono" preserve="true" />
@@ -11,21 +11,21 @@ import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from
 
 declare module "hono" {
   interface ContextVariableMap {
-    /** The sender of this request: from `visitor()` from @inkling/client/hono. */
+    /** The sender of this request, set by `visitor()` from @inkling/client/hono. */
     visitor: Visitor;
-    /** The decision about the sender: from `protect()` from @inkling/client/hono. Never "deny". */
+    /** The decision about the sender, set by `protect()` from @inkling/client/hono. Never "deny". */
     assessment: Admitted;
   }
 }
 
-/** What is read and written of Hono's context. */
+/** The parts of Hono's context that are read and written. */
 export interface HonoLikeContext {
   readonly req: { readonly raw: Request; header(name: string): string | undefined };
   readonly env: unknown;
   set(name: "visitor", value: Visitor): void;
 }
 
-/** What servers pass to Hono. */
+/** The connection that servers pass to Hono. */
 interface Connection {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
   readonly requestIP?: (request: Request) => { readonly address: string } | null;
@@ -34,7 +34,7 @@ interface Connection {
 
 /**
  * `app.use(visitor(inkling, { trustProxy: 1 }))`
- * @throws TypeError for options that are wrong
+ * @throws TypeError for wrong options
  */
 export function visitor<C extends HonoLikeContext>(client: VisitorLookups, options: VisitorOptions<C> = {}) {
   const visitorOf = visitors(client, options, (c: C) => factsOf(c));
@@ -44,7 +44,9 @@ export function visitor<C extends HonoLikeContext>(client: VisitorLookups, optio
   };
 }
 
-/** What is read of Hono's context for a decision. Hono keeps the body, so that the handler can read it again. */
+/**
+ * The parts of Hono's context that a decision reads. Hono keeps the body, so the handler can read it again.
+ */
 export interface HonoLikeForm extends Omit<HonoLikeContext, "set"> {
   readonly req: HonoLikeContext["req"] & {
     json(): Promise<unknown>;
@@ -54,9 +56,9 @@ export interface HonoLikeForm extends Omit<HonoLikeContext, "set"> {
 }
 
 /**
- * `app.post("/sign-up", protect(inkling, { trustProxy: 1 }), handler)`: responds with 403 to visitors who are denied; the
- * handler of all others gets `c.var.assessment`. The body is JSON or a form.
- * @throws TypeError for options that are wrong
+ * `app.post("/sign-up", protect(inkling, { trustProxy: 1 }), handler)`. Denied visitors get a 403 response.
+ * For all others, the handler gets `c.var.assessment`. The body is JSON or a form.
+ * @throws TypeError for wrong options
  */
 export function protect<C extends HonoLikeForm>(client: Assessor, options: ProtectOptions<C> = {}) {
   const ask = guard(client, options, (c: C) => factsOf(c));
@@ -69,7 +71,7 @@ export function protect<C extends HonoLikeForm>(client: Assessor, options: Prote
   };
 }
 
-/** Null for what cannot be read: a visitor's fault, and not the application's. */
+/** Null if the body cannot be read. That is the visitor's fault, not the application's. */
 function bodyOf(request: HonoLikeForm["req"]): Promise<unknown> {
   const isJson = isJsonType(request.header("content-type"));
   return (isJson ? request.json() : request.parseBody({ all: true })).catch(() => null);

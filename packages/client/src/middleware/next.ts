@@ -1,8 +1,9 @@
 // next.ts: the visitor for Next.js: route handlers, middleware, server components and actions.
 //
-// note Next.js does not provide the address of a connection: the visitor's is known only from a proxy in front of it (a
-//      number, because there is nothing to compare networks with), or from a header of the platform. With `next start`
-//      alone it is not known: X-Forwarded-For is whatever the visitor sends.
+// note Next.js does not provide the connection's address. The visitor's address is known only from one of the
+//      platform's headers, or from the proxies in front of the application. The proxies must be given as a number,
+//      because there is no address to compare with networks. With only `next start`, the address is unknown, because a
+//      visitor can send any X-Forwarded-For.
 
 import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
 import { type Admitted, type Assessor, guard, isJsonType, type ProtectOptions } from "./protect.ts";
@@ -14,9 +15,9 @@ export type NextOptions<R extends WithHeaders> = Omit<VisitorOptions<R>, "trustP
 export type NextProtectOptions<R extends WithHeaders> = Omit<ProtectOptions<R>, "trustProxy"> & HasAddress<R>;
 
 /**
- * `const visitorOf = visitor(inkling, { trustProxy: 1 })`, then `visitorOf(request)` or
- * `visitorOf({ headers: await headers() })`.
- * @throws TypeError for options that are wrong
+ * `const visitorOf = visitor(inkling, { trustProxy: 1 })`, then `visitorOf(request)` or `visitorOf({ headers:
+ * await headers() })`.
+ * @throws TypeError for wrong options
  */
 export function visitor<R extends WithHeaders>(
   client: VisitorLookups,
@@ -27,9 +28,9 @@ export function visitor<R extends WithHeaders>(
 }
 
 /**
- * Gives a handler its request with `request.visitor`:
+ * Passes the request to a handler with `request.visitor`:
  * `export const POST = withVisitor(inkling, { trustProxy: 1 }, async (request) => …)`.
- * @throws TypeError for options that are wrong
+ * @throws TypeError for wrong options
  */
 export function withVisitor<R extends WithHeaders = Request, Rest extends unknown[] = [], Result = unknown>(
   client: VisitorLookups,
@@ -40,7 +41,7 @@ export function withVisitor<R extends WithHeaders = Request, Rest extends unknow
   return (request, ...rest) => handler(Object.assign(request, { visitor: visitorOf(request) }), ...rest);
 }
 
-/** The members of a Request or a NextRequest that are read. */
+/** The parts of a Request or NextRequest that are read. */
 export interface WithBody extends WithHeaders {
   clone(): {
     json(): Promise<unknown>;
@@ -49,10 +50,10 @@ export interface WithBody extends WithHeaders {
 }
 
 /**
- * Asks for a decision in front of a route handler, and responds with 403 to visitors who are denied; the handler of all
- * others gets its request with `request.assessment`. The body, JSON or a form, can be read again.
+ * Asks for a decision before a route handler runs. Denied visitors get a 403 response. For all others, the
+ * handler gets the request with `request.assessment`. The handler can read the body again, whether JSON or a form.
  * `export const POST = protect(inkling, { trustProxy: 1 }, async (request) => …)`
- * @throws TypeError for options that are wrong
+ * @throws TypeError for wrong options
  */
 export function protect<R extends WithBody = Request, Rest extends unknown[] = []>(
   client: Assessor,
@@ -68,7 +69,7 @@ export function protect<R extends WithBody = Request, Rest extends unknown[] = [
   };
 }
 
-/** Null for what cannot be read: a visitor's fault, and not the application's. */
+/** Null if the body cannot be read. That is the visitor's fault, not the application's. */
 async function bodyOf(request: WithBody): Promise<unknown> {
   const copy = request.clone();
   try {

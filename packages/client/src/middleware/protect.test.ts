@@ -1,4 +1,5 @@
-// protect() in the real frameworks, with the sandbox's decisions; Next.js is stood in for by the Request that its handlers get.
+// Tests protect() in the real frameworks, with the sandbox's decisions. For Next.js, the tests use the
+// Request that its handlers get.
 
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
@@ -42,7 +43,7 @@ const sent = (body: unknown, from: string, type = "application/json") => ({
   body: bodyOf(body),
 });
 
-/** An application of each framework whose handler tells what it got. */
+/** An application for each framework. Its handler returns what it got. */
 const FRAMEWORKS: Readonly<Record<string, (client: Assessor) => Promise<Send>>> = {
   async Express(client) {
     const app = express().use(express.json(), express.urlencoded({ extended: true }));
@@ -105,7 +106,14 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
         ["no email address", {}, "192.0.2.1", 400, undefined],
         ["several email addresses", { email: [JANE, JANE] }, "192.0.2.1", 400, undefined],
         ["an object", { email: { toString: JANE } }, "192.0.2.1", 400, undefined],
-        ["a health probe is let in, marked", { email: JANE }, "10.0.0.1", 200, "IP_ADDRESS_RESERVED"],
+        ["a private address: the email address decides", { email: JANE }, "10.0.0.1", 200, "allow"],
+        [
+          "the same with a disposable address",
+          { email: "jane@disposable.example" },
+          "10.0.0.1",
+          403,
+          undefined,
+        ],
       ];
     for (const [name, body, from, status, decision] of rows)
       test(name, async () => {
@@ -129,11 +137,11 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
     test("what the application has to mend is its own error, and no visitor passes", async () => {
       const client = fakeInkling({ onUnavailable: "allow" });
       client.server.fail("SCOPE_REQUIRED");
-      mock.method(console, "error", () => {}); // of the frameworks
+      mock.method(console, "error", () => {}); // the frameworks print errors
       const send = await start(client);
       const status = await send({ email: JANE }, "192.0.2.1").then(
         (response) => response.status,
-        (error) => error.code, // of Next.js' own
+        (error) => error.code, // Next.js passes errors on
       );
       assert.ok(status === 500 || status === "SCOPE_REQUIRED", String(status));
       mock.restoreAll();
@@ -172,21 +180,38 @@ describe("a guard", () => {
       assert.deepEqual(told, [code]);
     });
 
-  test("warns once for each outage", async () => {
+  test("warns once for each code of an outage, and once of visitors with a private address", async () => {
     const client = fakeInkling();
     const warn = mock.method(console, "warn", () => {});
     const shared = guarded(client);
-    for (const isOut of [true, true, false, true]) {
-      if (isOut) client.server.fail();
+    const probe = { peer: "10.0.0.1", forwardedFor: undefined };
+    for (const failure of [
+      undefined,
+      "TIMED_OUT",
+      "CONNECTION_FAILED",
+      "TIMED_OUT",
+      undefined,
+      "TIMED_OUT",
+    ] as const) {
+      if (failure !== undefined) client.server.fail(failure);
       else client.server.recover();
-      await shared(visitor, null, { email: JANE });
+      for (const from of [probe, visitor, visitor]) await shared(from, null, { email: JANE });
     }
     const texts = warn.mock.calls.map(({ arguments: [text] }) => String(text));
     assert.deepEqual(
       texts.map((text) => /: (\w+)\. /.exec(text)?.[1]),
-      ["CONNECTION_FAILED", "CONNECTION_FAILED"],
+      ["IP_ADDRESS_RESERVED", "TIMED_OUT", "CONNECTION_FAILED", "TIMED_OUT"],
     );
     mock.restoreAll();
+  });
+
+  test("a private address is refused by a client that denies", async () => {
+    const found = await guarded(fakeInkling({ onUnavailable: "deny" }), { onUndecided: () => {} })(
+      { peer: "10.0.0.1", forwardedFor: undefined },
+      null,
+      { email: JANE },
+    );
+    assert.ok("refusal" in found && found.refusal.status === 503);
   });
 
   test("sends what it knows, cut to what the server takes", async () => {

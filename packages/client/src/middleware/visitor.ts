@@ -1,8 +1,9 @@
-// visitor.ts: the sender of a request, for the middleware of every framework.
+// visitor.ts: the sender of a request, for every framework's middleware.
 //
 // in   a client, how the visitor's address is found, a request
-// out  Visitor: the address, and its lookups; the same lookup with the same options is made at most once for a request
-// err  TypeError for wrong options; lookups end as the client's do, without an address with ADDRESS_UNKNOWN
+// out  Visitor: the address and its lookups; the same lookup with the same options runs at most once for each
+//      request
+// err  TypeError for wrong options; lookups throw the client's errors, or ADDRESS_UNKNOWN if there is no address
 
 import { InklingError } from "../errors.ts";
 import { parseIp } from "../ip.ts";
@@ -11,21 +12,21 @@ import { refuseUnknown, wrong } from "../options.ts";
 import { type OnUnavailable, settle, type Unavailable } from "../unavailable.ts";
 import { callerAddress, isLoopback, type ReadTrust, readTrust, type TrustProxy } from "./caller-address.ts";
 
-/** The sender of a request. With `onUnavailable: "throw"` no lookup returns `Unavailable`. */
+/** The sender of a request. With `onUnavailable: "throw"`, no lookup returns `Unavailable`. */
 export interface Visitor {
-  /** In normal form; undefined if it is not known. */
+  /** The address, normalized, or undefined if it is unknown. */
   readonly address: string | undefined;
-  /** Where the visitor is; undefined if the place is unknown. */
+  /** Looks up where the visitor is. Returns undefined if the location is unknown. */
   geolocate<const O extends LookupOptions>(
     options?: O,
   ): Promise<LookupResult<"geolocate", O> | undefined | Unavailable>;
-  /** Whether the visitor's address can be trusted. */
+  /** Looks up whether the visitor's address can be trusted. */
   reputation<const O extends LookupOptions>(
     options?: O,
   ): Promise<LookupResult<"reputation", O> | Unavailable>;
 }
 
-/** What a visitor needs of the client. */
+/** The parts of the client that a visitor needs. */
 export interface VisitorLookups {
   readonly onUnavailable: OnUnavailable;
   geolocate(
@@ -35,22 +36,25 @@ export interface VisitorLookups {
   reputation(ip: string, options?: LookupOptions): Promise<LookupResult<"reputation"> | Unavailable>;
 }
 
-/** How the visitor's address is found. @typeParam R the framework's request */
+/**
+ * How the visitor's address is found.
+ * @typeParam R the framework's request
+ */
 export interface AddressOptions<R> {
   /**
-   * The proxies in front of the application: how many, or which networks. 0, the default: none, X-Forwarded-For is
-   * not read.
+   * The proxies in front of the application: their number or their networks. With 0, the default, there are
+   * none, and X-Forwarded-For is not read.
    */
   readonly trustProxy?: TrustProxy;
-  /** Finds the visitor's address instead; for platforms with their own header. */
+  /** Returns the visitor's address instead, for platforms with their own header. */
   readonly address?: (request: R) => string | undefined;
-  /** On a developer's machine: the address that visitors from this machine itself count as. */
+  /** For a developer's machine: the address to use for visitors from this machine itself. */
   readonly loopback?: string;
 }
 
 /** @typeParam R the framework's request */
 export interface VisitorOptions<R> extends AddressOptions<R> {
-  /** Starts both lookups when the request arrives, instead of when they are used. */
+  /** Starts both lookups when the request arrives instead of on first use. */
   readonly eager?: boolean;
 }
 
@@ -67,7 +71,7 @@ export interface RequestFacts {
   readonly forwardedFor: string | readonly string[] | null | undefined;
 }
 
-/** Makes the visitor of each request. */
+/** Returns a function that creates the visitor of each request. */
 export function visitors<R>(
   client: VisitorLookups,
   options: VisitorOptions<R>,
@@ -82,7 +86,11 @@ export function visitors<R>(
   };
 }
 
-/** Finds the address that each request counts as sent from; undefined if it is not known. @throws TypeError */
+/**
+ * Returns a function that finds the sender's address of each request; the function returns undefined if the
+ * address is unknown.
+ * @throws TypeError for wrong options
+ */
 export function addressFinder<R>(
   { trustProxy = 0, address: readAddress, loopback }: AddressOptions<R>,
   factsOf: (request: R) => RequestFacts,
@@ -100,9 +108,9 @@ export function addressFinder<R>(
   };
 }
 
-/** What a lookup ends with where the address is not known. */
+/** The result of a lookup if the address is unknown. */
 export function addressUnknown(): Promise<never> {
-  return Promise.reject(new InklingError("ADDRESS_UNKNOWN", "The visitor's address is not known"));
+  return Promise.reject(new InklingError("ADDRESS_UNKNOWN", "The visitor's address is unknown"));
 }
 
 function fromFacts({ peer, forwardedFor }: RequestFacts, trust: ReadTrust): string | undefined {
@@ -115,7 +123,7 @@ function fromFacts({ peer, forwardedFor }: RequestFacts, trust: ReadTrust): stri
 class RequestVisitor implements Visitor {
   readonly address: string | undefined;
   readonly #client: VisitorLookups;
-  /** By lookup and options, without the signal. */
+  /** Results by lookup and options, without the signal. */
   readonly #lookups = new Map<string, Promise<unknown>>();
 
   constructor(client: VisitorLookups, address: string | undefined) {
@@ -135,13 +143,15 @@ class RequestVisitor implements Visitor {
     return this.#once("reputation", options) as ReturnType<typeof this.reputation<O>>;
   }
 
-  /** A failure is thrown when the lookup is used. */
+  /** Starts both lookups. A failure is thrown when the lookup is used. */
   begin(): void {
     this.geolocate().catch(() => {});
     this.reputation().catch(() => {});
   }
 
-  /** A lookup with a signal is not shared: aborting it must not fail another part of the application. */
+  /**
+   * A lookup with a signal is not shared, because aborting it must not fail another part of the application.
+   */
   #once(lookup: "geolocate" | "reputation", options: LookupOptions | undefined): Promise<unknown> {
     if (options?.signal !== undefined) return this.#lookUp(lookup, options);
     const key = `${lookup} ${JSON.stringify(Object.entries(options ?? {}).sort())}`;
@@ -154,6 +164,6 @@ class RequestVisitor implements Visitor {
 
   #lookUp(lookup: "geolocate" | "reputation", options: LookupOptions | undefined): Promise<unknown> {
     if (this.address !== undefined) return this.#client[lookup](this.address, options);
-    return settle(this.#client.onUnavailable, "deny", addressUnknown()); // never throttled: not sent
+    return settle(this.#client.onUnavailable, "deny", addressUnknown()); // never throttled, because nothing was sent
   }
 }

@@ -1,4 +1,4 @@
-// @inkling/client/testing: a client without a server, for the unit tests of an application.
+// @inkling/client/testing: a client without a server, for an application's unit tests.
 
 import { Inkling } from "../client.ts";
 import type { InklingOptions } from "../options.ts";
@@ -13,9 +13,9 @@ export type FakeOptions<P extends OnUnavailable> = Pick<
   "onUnavailable" | "onThrottled" | "require"
 >;
 
-/** A client as any other, whose server is in this process. */
+/** A real client whose server runs in this process. */
 export class FakeInkling<P extends OnUnavailable = "throw"> extends Inkling<P> {
-  /** Its server: `answer()`, `fail()`, `recover()`, `lack()`. */
+  /** The fake server: `answer()`, `fail()`, `recover()`, `lack()`. */
   readonly server: SandboxServer;
 
   constructor(options: FakeOptions<P>, server: SandboxServer = new SandboxServer()) {
@@ -30,8 +30,8 @@ export class FakeInkling<P extends OnUnavailable = "throw"> extends Inkling<P> {
       {
         now: () => 0,
         random: () => 0,
-        sleep: async (_ms, signal) => signal?.throwIfAborted(), // no test waits for a pause
-        // Each lookup reaches the fake server, so that recover() applies at once, to parallel lookups too.
+        sleep: async (_ms, signal) => signal?.throwIfAborted(), // tests do not wait for pauses
+        // Every lookup reaches the fake server, so recover() applies at once, including to parallel lookups.
         breakAfter: Number.POSITIVE_INFINITY,
       },
     );
@@ -40,9 +40,9 @@ export class FakeInkling<P extends OnUnavailable = "throw"> extends Inkling<P> {
 }
 
 /**
- * A client that answers as the sandbox does, without a server, network or time: `192.0.2.6` is a Tor exit,
- * `jane@disposable.example` is disposable, a real value is an error (SANDBOX_VALUE_REQUIRED). Its `server` takes answers
- * of a test's own, and fails on demand.
+ * Creates a client that answers as the sandbox does, without a server, network or delay. `192.0.2.6` is a Tor exit,
+ * `jane@disposable.example` is disposable, and a real value causes an error (SANDBOX_VALUE_REQUIRED). A test can set
+ * its own answers on `server`, and make the server fail.
  */
 export function fakeInkling<P extends OnUnavailable = "throw">(options: FakeOptions<P> = {}): FakeInkling<P> {
   return new FakeInkling(options);

@@ -8,7 +8,7 @@ import { SANDBOX } from "./sandbox-answers.ts";
 import type { Row } from "./sandbox-table.ts";
 import { addressShare, emailShare } from "./sandbox-values.ts";
 
-/** What a decision has where a test gives nothing. */
+/** Default members of a decision, for members that a test does not set. */
 export const PLAIN_DECISION: Assessment = {
   id: `asm_${"0".repeat(16)}`,
   action: "allow",
@@ -22,10 +22,10 @@ export const PLAIN_DECISION: Assessment = {
   data_version: SANDBOX.version,
 };
 
-/** Floating point must not put 1 - (1 - 0.5) below 0.5. */
+/** Keeps floating-point errors from putting 1 - (1 - 0.5) below 0.5. */
 const SLACK = 1e-9;
 
-/** @returns a decision with its facts, or a code */
+/** @returns a decision with its facts, or an error code */
 export function sandboxDecision(input: AssessmentInput): Row {
   const { event, ip, email, user_agent, expected_country } = input;
   if (ip === undefined && email === undefined) return "BODY_INVALID";

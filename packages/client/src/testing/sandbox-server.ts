@@ -1,9 +1,9 @@
-// sandbox-server.ts: a server in this process that answers the client's requests as the sandbox does (docs/sandbox.md of
-// the server), with answers of a test's own, or not at all.
+// sandbox-server.ts: a server in this process. It answers the client's requests as the sandbox does
+// (docs/sandbox.md of the server), with answers that a test sets, or not at all.
 //
-// in   what the client gives to `fetch`
-// out  a Response as the server's, or a failure of the connection
-// src  sandbox-answers.ts, made from the server's own tables
+// in   the arguments that the client passes to `fetch`
+// out  a Response like the server's, or a connection failure
+// src  sandbox-answers.ts, generated from the server's own tables
 
 import type { Answer, Lookup } from "../answers.ts";
 import type { AssessmentResult } from "../assess.ts";
@@ -15,7 +15,7 @@ import { PLAIN_DECISION, sandboxDecision } from "./sandbox-decision.ts";
 import type { Row } from "./sandbox-table.ts";
 import { domainOf, normal, PLAIN, sandboxRow, subjectOf } from "./sandbox-values.ts";
 
-/** The members of an answer that matter to a test, evidence and checks included. */
+/** The members of an answer that matter to a test, including evidence and checks. */
 export type OwnAnswer<L extends Asked> = Partial<
   L extends Lookup
     ? Answer<
@@ -28,7 +28,7 @@ export type OwnAnswer<L extends Asked> = Partial<
 >;
 
 type Entry = { readonly members?: readonly string[] };
-/** Does the entry say something of the answer itself, and not of the network that may be included? */
+/** Is the entry about the answer itself, rather than about the network that may be included? */
 const isOfAnswer = ({ members }: Entry) => !members?.some((name) => name.startsWith("network."));
 
 const PATH = /^\/v1\/(?:ip|user)-intel\/(geolocate|reputation|email)(?:\/(.*))?$/;
@@ -39,7 +39,7 @@ const PROBLEMS = new Map(Object.entries(SANDBOX.problems));
 /** What a test can set an answer for. */
 type Asked = Lookup | "assess";
 
-/** Of a request. */
+/** What a request asks to include. */
 interface Wants {
   readonly evidence: boolean;
   readonly network: boolean;
@@ -53,34 +53,35 @@ export class SandboxServer {
   private missing: readonly DataName[] = [];
 
   /**
-   * Sets the answer for a value, also for a real one: the members that matter, the others are those of an ordinary
-   * visitor. A code stands for that error: "IP_ADDRESS_NOT_FOUND" for an unknown place, "RATE_LIMITED".
-   * @param lookup "assess": decisions about visitors with that address or email address
+   * Sets the answer for a value, which may be a real one. A test sets the members that matter. All others have the
+   * values of an ordinary visitor. A code stands for that error: "IP_ADDRESS_NOT_FOUND" for an unknown location,
+   * "RATE_LIMITED".
+   * @param lookup "assess" for decisions about visitors with that address or email address
    */
   answer<L extends Asked>(lookup: L, value: string, answer: OwnAnswer<L> | ServerCode): void {
-    if (typeof answer === "string") documentOf(lookup, answer); // refuses what is no code
+    if (typeof answer === "string") documentOf(lookup, answer); // throws for an unknown code
     this.own.set(
       `${lookup} ${normal(value)}`,
       typeof answer === "string" ? answer : completed(lookup, value, answer),
     );
   }
 
-  /** Every lookup fails from now on: the service is unavailable. */
+  /** Makes every lookup fail from now on, as if the service were unavailable. */
   fail(code: ServerCode | ClientCode = "CONNECTION_FAILED"): void {
     this.failure = code;
   }
 
-  /** Lookups succeed again. */
+  /** Makes lookups succeed again. */
   recover(): void {
     this.failure = undefined;
   }
 
-  /** The data lacks these from now on, as `data.missing` of answers has it: for tests of `require`. */
+  /** Makes this data missing from now on, as `data.missing` in answers shows. For tests of `require`. */
   lack(...missing: readonly DataName[]): void {
     this.missing = missing;
   }
 
-  /** For the client. */
+  /** The fetch function for the client. */
   async fetch(url: string, { body, headers, signal }: RequestInit): Promise<Response> {
     signal?.throwIfAborted();
     const { pathname, searchParams } = new URL(url);
@@ -145,7 +146,7 @@ export class SandboxServer {
     return new Response(JSON.stringify(answer), { headers: headersOf("application/json") });
   }
 
-  /** All decisions have the id of the sandbox, unless a test has set another. */
+  /** All decisions have the sandbox's id, unless a test has set another. */
   private labelled(id: string, body: string): Response {
     const isKnown =
       id === PLAIN_DECISION.id ||
@@ -192,7 +193,7 @@ export class SandboxServer {
 
   private failed(lookup: Asked, code: ServerCode | ClientCode): Response {
     if (PROBLEMS.has(code)) return this.refused(lookup, code);
-    throw new InklingError(code, "The fake server is set to fail");
+    throw new InklingError(code, "The fake server is configured to fail");
   }
 }
 
@@ -202,10 +203,11 @@ const headersOf = (type: string) => ({
   "X-Request-Id": "fake",
 });
 
-/** @throws TypeError for a code that no server sends */
+/** @throws TypeError for a code that no server returns */
 function documentOf(lookup: Asked, code: string) {
   const row = PROBLEMS.get(code);
-  if (row === undefined) throw new TypeError(`@inkling/client/testing: ${code} is no code of a server`);
+  if (row === undefined)
+    throw new TypeError(`@inkling/client/testing: ${code} is not a code that a server returns`);
   return { ...row, detail: row.detail.replace("{lookup}", lookup) };
 }
 

@@ -1,8 +1,8 @@
-// sandbox-values.ts: what the sandbox has for an address or an email address: its row, or a code.
+// sandbox-values.ts: the sandbox's row for an address or an email address, or an error code.
 //
-// src  sandbox-answers.ts, made from the server's own tables
-// note Syntax of email addresses is read roughly: a top-level domain that does not exist counts as real
-//      (SANDBOX_VALUE_REQUIRED instead of not valid), and labels that follow from the text are not in the evidence
+// src  sandbox-answers.ts, generated from the server's own tables
+// note Email syntax is checked only roughly. A top-level domain that does not exist counts as real
+//      (SANDBOX_VALUE_REQUIRED instead of `valid: false`), and the evidence lacks labels that follow from the text.
 
 import type { Lookup } from "../answers.ts";
 import { type Answers, type FactValues, NO_FLAGS, type ReasonCode } from "../generated.ts";
@@ -10,7 +10,7 @@ import { formatIp, type Ip, isIn, parseIp, parseNetwork } from "../ip.ts";
 import { SANDBOX } from "./sandbox-answers.ts";
 import type { Row, Share } from "./sandbox-table.ts";
 
-/** What an answer has where a test gives nothing. */
+/** Default members of an answer, for members that a test does not set. */
 export const PLAIN: Answers = {
   geolocate: {
     city: {},
@@ -26,13 +26,13 @@ export const PLAIN: Answers = {
 };
 
 const NOT_VALID = { valid: false, disposable: false, providers: [], evidence: [], checks: { mx: "skipped" } };
-/** A domain without any flag, and an address that no data knows. */
+/** The contributions of a domain without any flag, and of an address about which there is no data. */
 const ORDINARY = SANDBOX.assessedDomains["example.com"] as Share;
 const UNKNOWN = SANDBOX.assessedAddresses["192.0.2.3"] as Share;
 
 const LOCAL =
   /^(?:[\w!#$%&'*+/=?^`{|}~\u00a1-\u{10ffff}-]+(?:\.[\w!#$%&'*+/=?^`{|}~\u00a1-\u{10ffff}-]+)*|"(?:[^"\\\p{Cc}]|\\[ -~])*")$/u;
-/** Two labels or more; the last has a letter, and is not one of RFC 2606 and RFC 6761. */
+/** At least two labels. The last one has a letter and is not reserved by RFC 2606 or RFC 6761. */
 const MAIL_DOMAIN =
   /^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+(?!\d+$|(?:example|test|localhost|invalid|local|onion|alt)$)[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?$/u;
 
@@ -47,13 +47,16 @@ const ASSESSED_DOMAINS = new Map(Object.entries(SANDBOX.assessedDomains));
 const isInOneOf = (networks: readonly string[], ip: Ip) =>
   networks.some((text) => isIn(parseNetwork(text)!, ip));
 
-/** One form of each value: an address in eight groups, an email address in lower case. */
+/** The normal form of a value: an address in eight groups, an email address in lower case. */
 export function normal(value: string): string {
   const ip = parseIp(value);
   return ip === undefined ? value.toLowerCase() : formatIp(ip);
 }
 
-/** The row of a lookup. @param mx is the domain checked in DNS? */
+/**
+ * Returns the row of a lookup.
+ * @param mx whether the domain is checked in DNS
+ */
 export function sandboxRow(lookup: Lookup, value: string, mx: boolean): Row {
   if (lookup === "email") return emailRow(value, mx);
   return ofAddress(
@@ -63,7 +66,7 @@ export function sandboxRow(lookup: Lookup, value: string, mx: boolean): Row {
   );
 }
 
-/** What an address contributes to a decision. Of one that is in no table, `ip.network` is left out. */
+/** What an address contributes to a decision. An address that is in no table has no `ip.network`. */
 export function addressShare(value: string): Share | string {
   const { "ip.network": _, ...facts } = UNKNOWN.facts;
   return ofAddress(value, ASSESSED, { reasons: [], facts });
@@ -120,7 +123,9 @@ export function domainOf(email: string): string {
         .replace(/\.$/, "");
 }
 
-/** Of an address that has none of its own: itself, and the network of documentation around it. */
+/**
+ * The subject of an address whose row has none: the address itself and the documentation network around it.
+ */
 export function subjectOf(value: string): { readonly ip: string; readonly prefix: string } {
   const text = value === "me" ? SANDBOX.me : value;
   const ip = parseIp(text);

@@ -34,7 +34,7 @@ describe("a fake client", () => {
       checks: { mx: "found" },
       evidence: [],
     });
-    // an answer that is set again replaces the one before
+    // setting an answer again replaces the earlier one
     inkling.server.answer("reputation", "81.2.69.142", {});
     assert.equal((await inkling.reputation("81.2.69.142")).is_proxy, false);
   });

@@ -1,27 +1,30 @@
-// claims.ts: the claims of a parsed feed, the input of policy.
+// claims.ts: the claims of a parsed feed, which the policy takes as input.
 
 import type { FlagLabel, NETWORK_KINDS } from "@inkling/contract";
 import type { AddressFlag, Prefix } from "@inkling/engine";
 
-/** A member of the answer about an address. */
+/** A flag in the answer about an address. */
 export type Flag = AddressFlag;
 
-/** What a list states about its networks; policy/labels.ts has the effect of each. */
+/** What a list states about its networks. policy/labels.ts defines how each label affects the answer. */
 export type Label = FlagLabel | "hosting" | "relay" | "anycast";
 
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
 
-/** What a feed states of autonomous systems, by their numbers. */
+/** The kinds that a feed states for autonomous systems, by system number. */
 export interface KindClaims {
   readonly feed: string;
   readonly kinds: ReadonlyMap<number, NetworkKind>;
-  /** Beside {@link NAME_WEIGHT} of network/kinds.ts: the kind with the heaviest claims counts. */
+  /**
+   * The weight of these claims, on the same scale as {@link NAME_WEIGHT} in network/kinds.ts. The kind with the largest
+   * sum wins.
+   */
   readonly weight: number;
-  /** Feeds that it takes entries from: a system of both counts once. */
+  /** Feeds from which this feed copies entries. A system that both feeds list counts once. */
   readonly lineage: readonly string[];
 }
 
-/** Why a network is guarded against false listings; policy/guards.ts has the effect of each kind. */
+/** Why a network is guarded against false listings. policy/guards.ts defines how each kind affects flags. */
 export type GuardKind =
   | "public-resolver"
   | "listed-resolver"
@@ -32,29 +35,30 @@ export type GuardKind =
   | "monitor"
   | "webhook-sender";
 
-/** What a network claim is about: a flag, a label or a kind that is no verdict, or a guard against flags. */
+/** What a network claim is about: a flag, a label or kind that is not a verdict, or a guard against flags. */
 export type NetworkSubject = Flag | "relay" | "hosting" | "anycast" | "guard" | "kind";
 
-/** A {@link GuardKind} where the subject is "guard", a {@link NetworkKind} where it is "kind", and only there. */
+/** A {@link GuardKind} if the subject is "guard"; a {@link NetworkKind} if it is "kind"; otherwise undefined. */
 export type NetworkLabel = Label | GuardKind | NetworkKind;
 
 /**
- * What a domain claim is about; `free` and `relay` are allow-lists. `popular` only weighs against disposable lists, below
- * a `shared` domain anybody gets their own name. An entry that is `copied` is an old one, which lists took from each other.
+ * What a domain claim is about. `free` and `relay` are allow-lists. A `popular` entry only counts against disposable
+ * lists. Anybody can get a name below a `shared` domain. A `copied` entry comes from an old list whose entries other
+ * lists have copied.
  */
 export type DomainSubject = "disposable" | "free" | "relay" | "popular" | "shared" | "copied";
 
-/** The networks of one feed under one label; a feed of several labels has several of these. */
+/** The networks of one feed under one label. A feed with several labels has one such object per label. */
 export interface NetworkClaims {
   readonly feed: string;
   readonly subject: NetworkSubject;
   readonly label: NetworkLabel;
   readonly networks: readonly Prefix[];
-  /** For an operator's own feed; the policy's tables have the value for built-in feeds. */
+  /** Set only for operators' own feeds. The policy's tables hold the weights of built-in feeds. */
   readonly weight?: number;
-  /** Who runs the networks, if the feed is that operator's. */
+  /** Who runs the networks, if the feed is published by their operator. */
   readonly operator?: string;
-  /** Feeds that it takes entries from: an entry of both counts once. */
+  /** Feeds from which this feed copies entries. An entry that is in both feeds counts once. */
   readonly lineage?: readonly string[];
 }
 
@@ -62,10 +66,10 @@ export interface NetworkClaims {
 export interface DomainClaims {
   readonly feed: string;
   readonly subject: DomainSubject;
-  /** domain -> the service that runs it, "" when unknown */
+  /** Maps each domain to the service that runs it, or to "" if the service is unknown. */
   readonly domains: ReadonlyMap<string, string>;
-  /** For an operator's own feed; domain-weights.ts has the value for built-in feeds. */
+  /** Set only for operators' own feeds. domain-weights.ts holds the weights of built-in feeds. */
   readonly weight?: number;
-  /** Feeds that it takes entries from: an entry of both counts once. */
+  /** Feeds from which this feed copies entries. An entry that is in both feeds counts once. */
   readonly lineage?: readonly string[];
 }

@@ -1,4 +1,4 @@
-// domain-feeds.ts: the feeds of mail domains that are on by default; "free" and "relay" are allow-lists.
+// domain-feeds.ts: the mail domain feeds that are on by default. The sets "free" and "relay" are allow-lists.
 //
 // src  lineage of disposable/disposable: the sources in its src/disposablehosts/generator.py
 
@@ -12,7 +12,10 @@ const DISPOSABLE = {
   maxBytes: 16 * MIB,
 } as const;
 
-/** What disposable/disposable publishes: taken from other lists, and from the pages of a few services. */
+/**
+ * The feed that disposable/disposable publishes. It collects domains from other lists and from the pages of a few
+ * services.
+ */
 const COLLECTION = {
   ...DISPOSABLE,
   format: "domain-lines",
@@ -29,7 +32,7 @@ const COLLECTED = [
   "wesbos-burner",
 ] as const;
 
-/** Popular domains, by warning lists: counted against other lists, never for a domain. */
+/** Popular domains, from MISP's warning lists. They count against other lists, but never in favour of a domain. */
 const POPULAR = {
   sets: "popular",
   format: "misp-domains",
@@ -40,7 +43,7 @@ const POPULAR = {
   change: 0.5,
 } as const;
 
-/** Our lists of domains. */
+/** Inkling's own domain lists. */
 const OUR_DOMAINS = { ...OURS, format: "relay-domains", entries: { least: 10, most: 2_000 } } as const;
 
 export const DOMAIN_FEEDS: readonly Feed[] = [
@@ -61,7 +64,7 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
       package: "disposable-email-domains-js",
       files: ["dist/dict/disposable_email_blocklist.json"],
       format: "domain-json",
-      published: "2026-09-21", // when npm got version 1.26.0
+      published: "2026-09-21", // the date when npm received version 1.26.0
     },
   },
   {
@@ -86,7 +89,7 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
   {
     ...COLLECTION,
     id: "disposable-domains",
-    title: "disposable/disposable: all domains, those without a mail server included",
+    title: "disposable/disposable: all domains, including domains without a mail server",
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains.txt"),
     lineage: COLLECTED,
     entries: { least: 20_000, most: 750_000 },
@@ -96,7 +99,8 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     id: "disposable-domains-mx",
     title: "disposable/disposable: domains with a live mail server",
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains_mx.txt"),
-    // No lineage, although it collects other lists: it names only domains whose mail server it found alive.
+    // This feed has no lineage, although it collects other lists, because it includes only domains whose mail servers
+    // it found working.
     entries: { least: 7_000, most: 500_000 },
   },
   {
@@ -108,21 +112,22 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     urls: fixed("https://raw.githubusercontent.com/tompec/disposable-email-domains/main/index.json"),
     licence: "MIT",
     change: 0.3,
-    // It states no sources for what is older than 2025, so it counts as a copy of all others.
+    // The list states no sources for entries from before 2025, so it counts as a copy of the lists below.
     lineage: ["disposable-domains", ...COLLECTED],
     entries: { least: 40_000, most: 1_300_000 },
     seed: {
       package: "disposable-domains",
       files: ["index.json"],
       format: "domain-json",
-      published: "2026-08-24", // when npm got version 2.0.1
+      published: "2026-08-24", // the date when npm received version 2.0.1
     },
   },
   {
     id: "ivolo-domains",
     sets: "copied",
     format: "domain-json",
-    title: "ivolo: the old collection that others build on; an entry of theirs that it has is a copy",
+    title:
+      "ivolo: an old collection that other lists build on; entries that they share with it count as copies",
     homepage: "https://github.com/ivolo/disposable-email-domains",
     urls: fixed("https://raw.githubusercontent.com/ivolo/disposable-email-domains/master/index.json"),
     licence: "MIT",
@@ -135,14 +140,14 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
       package: "disposable-email-domains",
       files: ["index.json"],
       format: "domain-json",
-      published: "2024-12-07", // when npm got version 1.0.62
+      published: "2024-12-07", // the date when npm received version 1.0.62
     },
   },
   {
     id: "free-mail",
     sets: "free",
     format: "domain-lines",
-    title: "AfterShip: ordinary providers of free mail, an allow-list",
+    title: "AfterShip: ordinary free mail providers, an allow-list",
     homepage: "https://github.com/AfterShip/email-verifier",
     urls: fixed(
       "https://raw.githubusercontent.com/AfterShip/email-verifier/main/cmd/build_metadata/free.txt",
@@ -171,7 +176,7 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
   {
     ...POPULAR,
     id: "cloudflare-top-100k",
-    title: "MISP warning list: the 100,000 most requested domains, by Cloudflare Radar",
+    title: "MISP warning list: the 100,000 most requested domains, according to Cloudflare Radar",
     urls: fixed(
       "https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/cloudflare-top100k/list.json",
     ),
@@ -181,9 +186,9 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
   {
     ...POPULAR,
     id: "tranco-10k",
-    title: "MISP warning list: the 10,000 most used sites, by Tranco",
+    title: "MISP warning list: the 10,000 most popular sites, according to Tranco",
     urls: fixed("https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/tranco10k/list.json"),
-    // Tranco combines rankings, Cloudflare's among them.
+    // Tranco combines several rankings, including Cloudflare's.
     lineage: ["cloudflare-top-100k"],
     entries: { least: 5_000, most: 20_000 },
     maxBytes: 4 * MIB,
@@ -192,7 +197,7 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     ...OUR_DOMAINS,
     id: "shared-domains",
     sets: "shared",
-    title: "Inkling: domains below which anybody gets a name, each with its source",
+    title: "Inkling: domains under which anybody can get a name, each with its source",
     homepage: "docs/policy.md",
     own: "data/shared-domains.csv",
   },

@@ -52,9 +52,9 @@ describe("an unusable choice is an error, not the default", () => {
     [
       "with an added feed that lacks a member",
       '{"added":[{"id":"x","form":"networks","claims":"vpn"}]}',
-      /cannot be used: feed "x": file or url is needed$/,
+      /cannot be used: feed "x": file or url is required$/,
     ],
-    ["with a path for an id", '{"disabled":["../x"]}', /cannot be used: disabled 0 is no feed id$/],
+    ["with a path for an id", '{"disabled":["../x"]}', /cannot be used: disabled 0 is not a feed id$/],
   ])("%s", (_name, text, problem) => {
     writeFileSync(join(temp, DATA_FOLDER.feedChoice), text);
     expect(() => readFeedChoice(temp)).toThrow(problem);

@@ -1,9 +1,10 @@
-// feed-choice.ts: which feeds the operator turned on or off, and which were added on the command line: <dataDir>/feeds.json.
+// feed-choice.ts: reads and writes <dataDir>/feeds.json, which has the feeds that the operator turned on or off, or
+// added on the command line.
 //
-// in   {"enabled":["geolite2-city"],"disabled":["ipsum-3"],"added":[…]}, or no file: the feeds that are on by default
-// out  the rows of the feed table to build from, in the table's order
-// err  FeedChoiceError naming the file: an unreadable choice is not the default
-// A feed in both lists is off. Unknown ids are kept: another version of Inkling may have these feeds.
+// in   {"enabled":["geolite2-city"],"disabled":["ipsum-3"],"added":[…]}. Without a file, the default feeds are on
+// out  the rows of the feed table from which releases are built, in table order
+// err  FeedChoiceError, which names the file. An unreadable file never counts as the default choice
+// A feed in both lists is off. Unknown ids are kept, because another version of Inkling may have these feeds.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,12 +13,12 @@ import { z } from "zod";
 import type { Feed } from "./feed.ts";
 import { ownFeedProblems, ownFeeds } from "./own-feed.ts";
 
-const ids = z.array(z.string().regex(/^[a-z0-9-]{1,64}$/, "is no feed id")).readonly();
+const ids = z.array(z.string().regex(/^[a-z0-9-]{1,64}$/, "is not a feed id")).readonly();
 
 const feedChoice = z.strictObject({
   enabled: ids.default([]),
   disabled: ids.default([]),
-  /** As a [[feed]] of inkling.toml. */
+  /** Rows in the format of [[feed]] in inkling.toml. */
   added: ownFeeds.optional(),
 });
 export type FeedChoice = z.infer<typeof feedChoice>;
@@ -28,7 +29,7 @@ export class FeedChoiceError extends Error {
 
 const NO_CHOICE: FeedChoice = { enabled: [], disabled: [] };
 
-/** @throws FeedChoiceError when the file is there and cannot be used */
+/** @throws FeedChoiceError if the file exists but cannot be used */
 export function readFeedChoice(dataDir: string): FeedChoice {
   const path = join(dataDir, DATA_FOLDER.feedChoice);
   let text: string;
@@ -41,7 +42,7 @@ export function readFeedChoice(dataDir: string): FeedChoice {
   return parseFeedChoice(text, path);
 }
 
-/** @param path names it in messages. @throws FeedChoiceError */
+/** @param path the path to show in error messages. @throws FeedChoiceError */
 export function parseFeedChoice(text: string, path: string): FeedChoice {
   let value: unknown;
   try {
@@ -63,7 +64,7 @@ export function parseFeedChoice(text: string, path: string): FeedChoice {
   throw new FeedChoiceError(`${path} cannot be used: ${[...place, message].join(" ")}`);
 }
 
-/** Writes the choice, whole or not at all. @throws what node:fs throws */
+/** Writes the choice atomically. @throws errors of node:fs */
 export function writeFeedChoice(dataDir: string, choice: FeedChoice): void {
   const content = {
     enabled: [...new Set(choice.enabled)].sort(),
@@ -73,7 +74,7 @@ export function writeFeedChoice(dataDir: string, choice: FeedChoice): void {
   replaceJson(join(dataDir, DATA_FOLDER.feedChoice), content);
 }
 
-/** Is this feed used under this choice? */
+/** Returns whether the choice includes the feed. */
 export function isChosen(
   feed: Pick<Feed, "id" | "optIn">,
   { enabled, disabled }: Pick<FeedChoice, "enabled" | "disabled">,
@@ -82,12 +83,12 @@ export function isChosen(
   return feed.optIn === undefined || enabled.includes(feed.id);
 }
 
-/** The rows of `table` to build from. */
+/** Returns the rows of `table` that the choice includes. */
 export function chosenFeeds(table: readonly Feed[], choice: FeedChoice): readonly Feed[] {
   return table.filter((feed) => isChosen(feed, choice));
 }
 
-/** The choice with one feed turned on or off; a feed that is so by default is in neither list. */
+/** Returns the choice with one feed turned on or off. A feed in its default state is in neither list. */
 export function choose(choice: FeedChoice, feed: Pick<Feed, "id" | "optIn">, on: boolean): FeedChoice {
   const without = (list: readonly string[]) => list.filter((id) => id !== feed.id);
   const [enabled, disabled] = [without(choice.enabled), without(choice.disabled)];

@@ -1,4 +1,4 @@
-// feed-limits.ts: values that rows of the feed table share.
+// feed-limits.ts: limits that several rows of the feed table share.
 
 import type { AgeLimits } from "./feed.ts";
 
@@ -8,42 +8,45 @@ export const WEEK = 7 * DAY;
 export const MIB = 2 ** 20;
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** Of a list that is new each time, or is Inkling's. */
+/** For a list whose content is different each time, and for Inkling's own lists. */
 export const ANY_CHANGE = Number.POSITIVE_INFINITY;
 
-/** After how long a copy is stale, and after how long it is dropped; docs/policy.md gives the reasons, policy/age.ts applies them. */
+/**
+ * The age at which a copy becomes stale, and the age at which it is dropped. docs/policy.md gives the reasons;
+ * policy/age.ts applies the limits.
+ */
 export const AGE = {
-  // An open proxy closes within days, and its address goes to someone else.
+  // An open proxy closes within days, and then someone else gets its address.
   openProxies: { staleHours: 12, dropHours: 4 * DAY },
-  // A quarter of Tor's exits closes within four months, one in 34 within two weeks.
+  // A quarter of Tor's exits close within four months, and one in 34 closes within two weeks.
   exits: { staleHours: 12, dropHours: 14 * DAY },
-  // Attackers' addresses are reassigned, and thousands share one behind carrier-grade NAT.
+  // Attackers' addresses are reassigned, and behind carrier-grade NAT, thousands of people share one address.
   attackers: { staleHours: 3 * DAY, dropHours: 7 * DAY },
-  // Lists of 1 June, 6 August and 1 September 2026: up to 66 days apart. Of 65 locations of ExpressVPN 41 had the same
-  // servers three months later.
+  // The lists of 1 June, 6 August and 1 September 2026 were up to 66 days apart. After three months, 41 of 65
+  // ExpressVPN locations still had the same servers.
   vpnServers: { staleHours: 75 * DAY, dropHours: 120 * DAY },
-  // Networks of VPN providers and of criminals change hands slowly.
+  // The networks of VPN providers and criminals rarely change hands.
   networks: { staleHours: 7 * DAY, dropHours: 180 * DAY },
-  // Dropping an allow-list would flag more people wrongly.
+  // Dropping an allow-list would flag more people by mistake.
   allowList: { staleHours: 30 * DAY, dropHours: NEVER },
-  // A disposable domain hardly ever becomes an ordinary one.
+  // A disposable domain hardly ever becomes an ordinary domain.
   domains: { staleHours: 14 * DAY, dropHours: 3 * 365 * DAY },
-  // Locations change slowly, and an old one is better than none.
+  // Locations change slowly, and an old location is better than none.
   places: { staleHours: 60 * DAY, dropHours: NEVER },
-  // Clouds move networks between regions, and relays between countries.
+  // Clouds move networks between regions, and relays move networks between countries.
   placeFeeds: { staleHours: 14 * DAY, dropHours: 180 * DAY },
-  // MaxMind's licence: older copies have to be destroyed.
+  // MaxMind's licence requires users to destroy old copies.
   maxmind: { staleHours: 10 * DAY, dropHours: 30 * DAY },
   builtIn: { staleHours: 2 * 365 * DAY, dropHours: NEVER },
 } as const satisfies Record<string, AgeLimits>;
 
-/** A list of single addresses. */
+/** For a list of individual addresses. */
 export const ADDRESSES = { v4: 32, v6: 128 } as const;
 
-/** A URL that is the same every day. */
+/** For a URL that does not depend on the date. */
 export const fixed = (url: string) => () => [url];
 
-/** Rows of Inkling's, each with its source. */
+/** The members that all of Inkling's own lists share. Each row of such a list names its source. */
 export const OURS = {
   urls: () => [],
   licence: "Apache-2.0",

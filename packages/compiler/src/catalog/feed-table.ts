@@ -1,10 +1,12 @@
-// feed-table.ts: the built-in feeds and the operator's own as one table; behind it nobody tells them apart.
+// feed-table.ts: combines the built-in feeds and the operator's own feeds into one table. Later code treats both alike.
 //
 // in   rows of inkling.toml and of feeds.json
-// out  rows of the feed table: the built-in ones, then the operator's
-// err  OwnFeedError: an id that another feed has, a list that is copied and is no feed
+// out  rows of the feed table: built-in rows first, then the operator's rows
+// err  OwnFeedError if there are too many rows, if an id is reserved or belongs to another feed, or if `copies` names a
+//      feed that does not exist
 //
-// An operator's row states what its file is and claims; limits that a built-in row has measured are wide here.
+// An operator's row states the format of its file and what the file claims. The limits of built-in rows are based on
+// measurements, while the limits of operators' rows are wide.
 
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
@@ -17,7 +19,7 @@ import { MAX_OWN_FEEDS } from "./own-feed.ts";
 
 export class OwnFeedError extends Error {
   override readonly name = "OwnFeedError";
-  /** The row at fault, and its member. */
+  /** The invalid row, and the member that makes it invalid. */
   readonly row: OwnFeed;
   readonly member: keyof OwnFeed;
   constructor(row: OwnFeed, member: keyof OwnFeed, problem: string) {
@@ -27,21 +29,17 @@ export class OwnFeedError extends Error {
   }
 }
 
-/** Feeds that evidence names and that are no lists, and what `--accept` takes. */
+/** Names that evidence or `--accept` uses for things other than feeds. */
 const RESERVED = ["inkling", "special-use", "public-suffix-list", "override", "release", "report"];
 
 /** @throws OwnFeedError */
 export function feedTable(own: readonly OwnFeed[], builtIn: readonly Feed[] = FEEDS): readonly Feed[] {
   if (own.length === 0) return builtIn;
   if (own.length > MAX_OWN_FEEDS)
-    throw new OwnFeedError(
-      own[MAX_OWN_FEEDS]!,
-      "id",
-      `is one more than the ${MAX_OWN_FEEDS} that are allowed`,
-    );
+    throw new OwnFeedError(own[MAX_OWN_FEEDS]!, "id", `exceeds the maximum of ${MAX_OWN_FEEDS} feeds`);
   const ids = new Set([...FEEDS.map(({ id }) => id), ...RESERVED]);
   for (const row of own) {
-    if (ids.has(row.id)) throw new OwnFeedError(row, "id", "must be one that no other feed has");
+    if (ids.has(row.id)) throw new OwnFeedError(row, "id", "must not be the id of another feed");
     ids.add(row.id);
   }
   const lineages = new Map<string, readonly string[]>([
@@ -54,12 +52,16 @@ export function feedTable(own: readonly OwnFeed[], builtIn: readonly Feed[] = FE
     if (unknown === undefined) continue;
     const near = nearest(unknown, [...lineages.keys()]);
     const hint = near === undefined || near === id ? "" : `; did you mean ${near}?`;
-    throw new OwnFeedError(row, "copies", `must be ids of other feeds: "${unknown}" is none${hint}`);
+    throw new OwnFeedError(
+      row,
+      "copies",
+      `must be ids of other feeds: there is no other feed "${unknown}"${hint}`,
+    );
   }
   return [...builtIn, ...own.map((row) => feedOf(row, originsOf(row.id, lineages)))];
 }
 
-/** Feeds that it takes entries from, directly and through others. */
+/** Returns the feeds from which this feed copies entries, directly or through other feeds. */
 function originsOf(id: string, lineages: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const origins = new Set<string>();
   const add = (of: string) => {
@@ -122,15 +124,15 @@ const CLAIMS: Readonly<Record<FeedClaim, Claim>> = {
   anonymity: { sets: "is_proxy", label: "vpn", age: AGE.networks },
 };
 
-/** Of any list: a share of a short one says little. */
+/** Limits for a list of any size: in a short list, a change in a large share of the entries means little. */
 const CHANGE = { change: 0.5, freeChange: 100 } as const;
-/** Wider networks are refused whatever a list claims; flags have narrower bounds (policy/labels.ts). */
+/** Wider networks are refused, regardless of what a list claims. Flags have narrower limits (policy/labels.ts). */
 const WIDEST = { v4: 8, v6: 16 } as const;
 const TEXT = { entries: { least: 1, most: 1_000_000 }, maxBytes: 64 * MIB } as const;
 const DATABASE = { entries: { least: 1, most: 80_000_000 }, maxBytes: 1024 * MIB } as const;
 const DEFAULT_LICENCE = "not stated: added by the operator";
 
-/** @param lineage with what its origins copy */
+/** @param lineage the feeds from which this feed copies entries, directly or through other feeds */
 function feedOf(own: OwnFeed, lineage: readonly string[]): Feed {
   const { id, form, claims, file, path, operator, title, licence = DEFAULT_LICENCE, every_hours = DAY } = own;
   const { of, weight: usual } = FEED_CLAIM_ROWS[claims];
@@ -154,7 +156,7 @@ function feedOf(own: OwnFeed, lineage: readonly string[]): Feed {
     ...(of !== "domain" && !isPlaces && { widest: WIDEST }),
     lineage,
     ...(isDatabase ? DATABASE : TEXT),
-    // It adds to what other feeds decide; a database of places is one itself.
+    // A supplement adds to the decisions of other feeds. A location database works without other feeds.
     ...(!isPlaces && { supplement: true }),
     ...(path !== undefined && { path }),
     ...(file !== undefined && { file }),
@@ -179,14 +181,16 @@ function formatOf({ form, claims }: OwnFeed): Format {
   }
 }
 
-/** A file that the operator keeps does not age by itself; what a publisher stops renewing does. */
+/**
+ * A file that the operator maintains does not become stale by itself. A list does, if its publisher stops updating it.
+ */
 function ageOf({ url, max_age_days, every_hours = DAY }: OwnFeed, usual: AgeLimits): AgeLimits {
   if (max_age_days === undefined) return url === undefined ? AGE.builtIn : widened(usual, every_hours);
   const dropHours = max_age_days * DAY;
   return { staleHours: dropHours / 2, dropHours };
 }
 
-/** A list that is fetched less often than it becomes stale is not stale for that. */
+/** Widens the age limits, so that a list does not become stale merely because it is fetched rarely. */
 const widened = ({ staleHours, dropHours }: AgeLimits, every: number): AgeLimits => ({
   staleHours: Math.max(staleHours, 2 * every),
   dropHours: Math.max(dropHours, 3 * every),
@@ -194,7 +198,7 @@ const widened = ({ staleHours, dropHours }: AgeLimits, every: number): AgeLimits
 
 type SourceFields = Pick<Feed, "urls" | "homepage" | "request" | "credentials" | "allowHttp">;
 
-/** What is shown of a URL is without its query, which may hold a token. */
+/** Returns the name and the source fields of an operator's feed. `urls` omits the query, which may contain a token. */
 function sourceOf(own: OwnFeed): { readonly name: string; readonly fields: SourceFields } {
   const { url, file, header } = own;
   if (url === undefined)
@@ -216,7 +220,7 @@ function sourceOf(own: OwnFeed): { readonly name: string; readonly fields: Sourc
   };
 }
 
-/** By this name the secret is among the credentials; its variable is INKLING_FEED_SECRET_…. */
+/** Returns the name of the feed's secret among the credentials. The environment variable is INKLING_FEED_SECRET_…. */
 export const credentialOf = (own: Pick<OwnFeed, "id" | "secret">): string => `feed_secret_${secretOf(own)}`;
 
 const digestOf = (parts: readonly unknown[]) =>

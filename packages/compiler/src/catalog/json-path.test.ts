@@ -14,7 +14,7 @@ describe("paths", () => {
     ["$['prefixes'][*]['ip']", ["a", "b"]],
     ['$["with space"].*[*]', ["e", "f"]],
     ["$.prefixes[*].ports[*]", [1, 2]],
-    ["$.prefixes.length", []], // of an array there are elements only
+    ["$.prefixes.length", []], // arrays have elements only, no names
     ["$.length", ["g"]],
     ["$.toString", []],
     ["$.__proto__", []],

@@ -1,7 +1,7 @@
-// json-path.ts: a path to the entries of a JSON document, and what it selects.
+// json-path.ts: parses a path to the entries of a JSON document, and selects them.
 //
 // in   `$.prefixes[*].ip_prefix`, `$['a b'][*]`, `$.*`: names and the wildcard of JSONPath; no filters, slices or `..`
-// out  the selected values in the document's order
+// out  the selected values, in document order
 // src  RFC 9535 (2.3.1 names, 2.3.2 wildcard)
 
 const WILDCARD = Symbol("*");
@@ -9,7 +9,7 @@ type Step = string | typeof WILDCARD;
 
 const STEP = /\.([A-Za-z_][\w-]*)|\.(\*)|\[(\*)\]|\['([^'\\]*)'\]|\["([^"\\]*)"\]/y;
 
-/** @returns undefined for text that is no such path */
+/** @returns undefined if the text is not a supported path */
 export function parseJsonPath(text: string): readonly Step[] | undefined {
   if (!text.startsWith("$")) return undefined;
   const steps: Step[] = [];
@@ -23,7 +23,10 @@ export function parseJsonPath(text: string): readonly Step[] | undefined {
   return steps;
 }
 
-/** Every value that the path leads to; a name that an object lacks selects nothing. */
+/**
+ * Returns every value that the path leads to. If an object does not have a name from the path, nothing is selected
+ * there.
+ */
 export function selectJson(document: unknown, steps: readonly Step[]): unknown[] {
   let found = [document];
   for (const step of steps) {

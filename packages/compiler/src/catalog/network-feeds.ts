@@ -1,9 +1,12 @@
-// network-feeds.ts: the feeds of networks and places that are on by default.
+// network-feeds.ts: the feeds of networks and locations that are on by default.
 
 import type { Feed } from "./feed.ts";
 import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, OURS, WEEK } from "./feed-limits.ts";
 
-/** DB-IP's file of this month, then of the month before: the new one appears some days into the month. */
+/**
+ * Returns the URLs of DB-IP's file for this month and for last month, because the new file appears a few days into the
+ * month.
+ */
 function dbipUrls(now: Date): string[] {
   return [0, 1].map((back) => {
     const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1))
@@ -32,11 +35,14 @@ const X4BNET = {
   label: "vpn",
   age: AGE.networks,
   change: 0.4,
-  widest: { v4: 15, v6: 28 }, // its widest are a /16 and a /29
+  widest: { v4: 15, v6: 28 }, // the widest networks are a /16 and a /29
   maxBytes: 16 * MIB,
 } as const;
 
-/** Where a VPN operator's programs connect to, asked by gluetun every month or two. Most leave from the same address. */
+/**
+ * The servers of a VPN operator. gluetun queries them every month or two. Most servers also use their listed address
+ * for outgoing traffic.
+ */
 const gluetun = (operator: string, title: string, file: string, least: number, most: number): Feed => ({
   id: `${operator}-servers`,
   sets: "is_proxy",
@@ -64,11 +70,11 @@ const SPAMHAUS = {
   cadenceHours: 6 * HOUR,
   label: "criminal_network",
   age: AGE.networks,
-  widest: { v4: 11, v6: 19 }, // its widest IPv4 network is a /12
+  widest: { v4: 11, v6: 19 }, // the widest IPv4 network is a /12
   maxBytes: 16 * MIB,
 } as const;
 
-/** An operator's geofeed of the networks it runs; placed by the general database's places. */
+/** An operator's geofeed of the networks that it runs. The general location database supplies the details. */
 const GEOFEED = {
   sets: "geolocation",
   format: "geofeed-csv",
@@ -80,7 +86,7 @@ const GEOFEED = {
   maxBytes: 16 * MIB,
 } as const;
 
-/** Lists of autonomous systems by kind: without them, names decide. */
+/** Lists of autonomous systems by kind. Without these lists, only the organization's name determines the kind. */
 const SYSTEMS = { sets: "kind", age: AGE.places, change: 0.5, supplement: true } as const;
 
 export const NETWORK_FEEDS: readonly Feed[] = [
@@ -98,7 +104,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     ...TOR,
     id: "tor-onionoo",
     format: "onionoo-json",
-    title: "Tor Project: Onionoo's addresses of running exits, IPv6 included",
+    title: "Tor Project: Onionoo's addresses of running exits, including IPv6",
     homepage: "https://metrics.torproject.org/onionoo.html",
     urls: fixed(
       "https://onionoo.torproject.org/details?flag=Exit&running=true&fields=or_addresses,exit_addresses",
@@ -137,7 +143,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     id: "vpn-systems",
     sets: "is_proxy",
     format: "vpn-systems",
-    title: "Inkling: autonomous systems of VPN operators; their networks are those of the feed asn",
+    title: "Inkling: autonomous systems of VPN operators; the feed asn has their networks",
     homepage: "docs/feeds.md",
     label: "vpn",
     widest: X4BNET.widest,
@@ -156,7 +162,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     id: "monosans-proxies",
     sets: "is_proxy",
     format: "monosans-json",
-    title: "monosans: open proxies that worked within the hour, and the addresses they leave from",
+    title: "monosans: open proxies that worked within the last hour, and their exit addresses",
     homepage: "https://github.com/monosans/proxy-list",
     urls: fixed("https://raw.githubusercontent.com/monosans/proxy-list/main/proxies.json"),
     licence: "MIT",
@@ -173,7 +179,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     operator: "apple",
     sets: "relay",
     format: "geofeed-csv",
-    title: "Apple: networks that iCloud Private Relay leaves from",
+    title: "Apple: exit networks of iCloud Private Relay",
     homepage: "https://developer.apple.com/icloud/prepare-your-network-for-icloud-private-relay/",
     urls: fixed("https://mask-api.icloud.com/egress-ip-ranges.csv"),
     licence: "none stated",
@@ -182,7 +188,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     age: AGE.allowList,
     change: 0.4,
     widest: { v4: 20, v6: 32 },
-    // The publisher's own file has a row per city; merged, it came to 13,745.
+    // The publisher's own file has one row per city. After the rows had been merged by network, 13,745 remained.
     entries: { least: 4_000, most: 1_500_000 },
     maxBytes: 128 * MIB,
   },
@@ -217,14 +223,14 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     title: "Spamhaus DROP: hijacked or criminal IPv6 networks",
     urls: fixed("https://www.spamhaus.org/drop/drop_v6.json"),
     change: 0.45,
-    // No copy was at hand to count: the list is short, and its metadata line counts it anyway.
+    // No copy was available for counting. The list is short, and its metadata line states the number of entries anyway.
     entries: { least: 1, most: 20_000 },
   },
   {
     id: "feodo-recommended",
     sets: "is_abuser",
     format: "ip-lines",
-    title: "abuse.ch Feodo Tracker: servers that command botnets",
+    title: "abuse.ch Feodo Tracker: botnet command-and-control servers",
     homepage: "https://feodotracker.abuse.ch/",
     urls: fixed("https://feodotracker.abuse.ch/downloads/ipblocklist_recommended.txt"),
     licence: "CC0-1.0",
@@ -233,7 +239,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     age: AGE.attackers,
     change: ANY_CHANGE,
     widest: ADDRESSES,
-    // Truly empty at times: its comment lines alone are a valid list.
+    // The list is sometimes empty. A file with only the comment lines is valid.
     entries: { least: 0, most: 20_000 },
     maxBytes: 4 * MIB,
   },
@@ -264,7 +270,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     title: "Amazon: where the networks of AWS are",
     homepage: "https://docs.aws.amazon.com/vpc/latest/userguide/aws-ip-ranges.html",
     urls: fixed("https://ip-ranges.amazonaws.com/geo-ip-feed.csv"),
-    widest: { v4: 10, v6: 28 }, // its widest are a /11 and a /32
+    widest: { v4: 10, v6: 28 }, // the widest networks are a /11 and a /32
     entries: { least: 3_000, most: 100_000 },
   },
   {
@@ -273,7 +279,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     title: "Google: where the networks of Google Cloud are",
     homepage: "https://support.google.com/a/answer/10026322",
     urls: fixed("https://www.gstatic.com/ipranges/cloud_geofeed"),
-    widest: { v4: 13, v6: 40 }, // a /14 and a /44
+    widest: { v4: 13, v6: 40 }, // the widest networks are a /14 and a /44
     entries: { least: 300, most: 10_000 },
   },
   {
@@ -281,8 +287,8 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     id: "microsoft-geofeed",
     title: "Microsoft: where its networks are; for a mirror only",
     homepage: "https://www.microsoft.com/en-us/download/details.aspx?id=53601",
-    urls: () => [], // its address changes with each file
-    widest: { v4: 13, v6: 32 }, // a /15 and a /39
+    urls: () => [], // the URL changes with each file
+    widest: { v4: 13, v6: 32 }, // the widest networks are a /15 and a /39
     entries: { least: 10_000, most: 300_000 },
   },
   {
@@ -291,7 +297,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     title: "Starlink: where its customers are",
     homepage: "https://geoip.starlinkisp.net/",
     urls: fixed("https://geoip.starlinkisp.net/feed.csv"),
-    widest: { v4: 20, v6: 32 }, // a /24 and a /38
+    widest: { v4: 20, v6: 32 }, // the widest networks are a /24 and a /38
     entries: { least: 1_000, most: 35_000 },
   },
   {
@@ -326,7 +332,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     urls: fixed("https://raw.githubusercontent.com/ipverse/as-metadata/master/as.json"),
     licence: "CC0-1.0",
     cadenceHours: DAY,
-    systems: { weight: 3 }, // several signals, beside the name that our rules read
+    systems: { weight: 3 }, // it combines several signals, while Inkling's rules use only the name
     entries: { least: 20_000, most: 300_000 },
     maxBytes: 128 * MIB,
   },
@@ -340,7 +346,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     licence: "MIT",
     cadenceHours: WEEK,
     systems: { kind: "hosting", weight: 1 },
-    lineage: ["bad-asn-list"], // 714 of its 723 systems stand here as well
+    lineage: ["bad-asn-list"], // 714 of its 723 systems are also in bad-asn-list
     entries: { least: 300, most: 10_000 },
     maxBytes: MIB,
   },

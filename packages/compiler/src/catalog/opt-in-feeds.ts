@@ -1,7 +1,9 @@
-// opt-in-feeds.ts: the rows of the feed table that are off until the operator turns them on, with `inkling feeds enable`.
+// opt-in-feeds.ts: the feeds that are off until the operator turns them on with `inkling feeds enable`.
 //
-// Off because the publisher requires a key, states no licence or a non-commercial one, or because the list flags too many.
-// src  docs/feeds.md has the source of each fact; `entries` as in feeds.ts, of what the samples at hand held
+// A feed is off if its publisher requires a key or states no licence for commercial use, or if the list flags too many
+// addresses.
+// src  docs/feeds.md has the source of each fact. `entries` follows the rule in feeds.ts, based on the samples that
+//      were available
 
 import type { Credentials, Feed, PublisherRequest } from "./feed.ts";
 import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB } from "./feed-limits.ts";
@@ -9,16 +11,16 @@ import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB } from "./feed-limits
 export const NO_LICENCE = "none stated";
 const OWN_RISK = "The publisher states no licence: check whether you may use the list.";
 const NON_COMMERCIAL = "The publisher's terms allow non-commercial use only.";
-const ORDINARY_PEOPLE = "names addresses of ordinary people, too: expect visitors to be flagged wrongly.";
+const ORDINARY_PEOPLE = "also lists addresses of ordinary people: expect wrongly flagged visitors.";
 const NOISY = `Free to use, but it ${ORDINARY_PEOPLE}`;
 
 const GEOLITE_TERMS =
-  "The GeoLite End User License Agreement binds you: a MaxMind account, attribution where data is shown, no copy " +
-  "older than 30 days.";
-const GEOIP_TERMS = "Your contract with MaxMind binds you; copies older than 30 days are destroyed.";
+  "The GeoLite End User License Agreement binds you: you need a MaxMind account, must show the attribution wherever " +
+  "you show the data, and must delete copies older than 30 days.";
+const GEOIP_TERMS = "Your contract with MaxMind binds you; delete copies older than 30 days.";
 const MAXMIND_KEYS = ["maxmindAccountId", "maxmindLicenseKey"] as const;
 
-/** MaxMind's permanent links: basic authentication, and the checksum beside the file. */
+/** MaxMind's permanent links. They require basic authentication, and the checksum is published next to the file. */
 const maxmindUrls = (edition: string) =>
   fixed(`https://download.maxmind.com/geoip/databases/${edition}/download?suffix=tar.gz`);
 
@@ -27,21 +29,21 @@ function maxmindRequest(url: string, { maxmindAccountId, maxmindLicenseKey }: Cr
   return { url, checksumUrl: `${url}.sha256`, headers: { authorization: `Basic ${pair}` } };
 }
 
-/** What MaxMind's databases have in common. */
+/** The members that all MaxMind databases share. */
 const MAXMIND = {
   format: "mmdb",
   cadenceHours: DAY,
   age: AGE.maxmind,
   destroyOld: true,
   change: 0.5,
-  budgetPerDay: 10, // an account has 30, and three feeds here share it
+  budgetPerDay: 10, // an account has 30 downloads a day, which three feeds share
   maxBytes: 1024 * MIB,
   request: maxmindRequest,
   // https://dev.maxmind.com/geoip/updating-databases/
   redirects: ["mm-prod-geoip-databases.a2649acb697e2c09b632799562c076f2.r2.cloudflarestorage.com"],
 } as const;
 
-/** Lists of attackers as FireHOL and others serve them. */
+/** Lists of attackers, in the format of FireHOL and others. */
 const ATTACKERS = {
   sets: "is_abuser",
   format: "ip-lines",
@@ -59,12 +61,12 @@ const UNLICENSED = {
   optIn: { why: "licence", terms: OWN_RISK },
 } as const;
 
-/** Whether the operator has to agree to its terms: no clear licence, or a limited one. */
+/** Returns whether the operator has to agree to the feed's terms, because the licence is unclear or limited. */
 export function asksForAgreement({ licence, optIn }: Pick<Feed, "licence" | "optIn">): boolean {
   return licence === NO_LICENCE || optIn?.why === "licence" || optIn?.why === "non-commercial";
 }
 
-/** Networks whose addresses answer from many places, as measured from many places. */
+/** Networks whose addresses answer from many places. The publisher finds them by measuring from many places. */
 const ANYCAST = {
   sets: "anycast",
   format: "ip-lines",
@@ -90,7 +92,8 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     urls: maxmindUrls("GeoIP2-City"),
     licence: "MaxMind's commercial licence",
     attribution: "Geolocation by MaxMind GeoIP2, https://www.maxmind.com",
-    // Other networks have DB-IP's locations, so a small file does no harm, and the checksum detects a truncated one.
+    // Networks that the file lacks keep DB-IP's locations, so a small file does no harm. The checksum detects a file
+    // that was cut short.
     entries: { least: 100, most: 100_000_000 },
     optIn: { why: "key", terms: GEOIP_TERMS, credentials: MAXMIND_KEYS },
   },
@@ -128,7 +131,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     optIn: {
       why: "key",
       terms:
-        "CC BY-SA 4.0: a visible link to IPinfo where data is shown, and the same licence for what you make of it.",
+        "CC BY-SA 4.0: show a visible link to IPinfo wherever you show the data, and use the same licence for derived data.",
       credentials: ["ipinfoToken"],
     },
   },
@@ -150,7 +153,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     ...ATTACKERS,
     id: "abuseipdb",
     format: "abuseipdb-json",
-    title: "AbuseIPDB: addresses that many reported, with a confidence of 100 %",
+    title: "AbuseIPDB: addresses with many reports, and a confidence of 100 %",
     homepage: "https://www.abuseipdb.com/",
     urls: fixed("https://api.abuseipdb.com/api/v2/blacklist?confidenceMinimum=100"),
     request: (url, { abuseipdbKey }) => ({
@@ -188,7 +191,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     maxBytes: 512 * MIB,
     optIn: {
       why: "key",
-      terms: "Free with an account; the attribution has to be shown wherever the data is.",
+      terms: "Free with an account; you must show the attribution wherever you show the data.",
       credentials: ["ip2locationToken"],
     },
   },
@@ -234,7 +237,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     title: "FireHOL level 2: attackers of the last 48 hours, collected from other lists",
     homepage: "https://iplists.firehol.org/?ipset=firehol_level2",
     urls: fixed("https://iplists.firehol.org/files/firehol_level2.netset"),
-    licence: "that of the lists it collects, not all of which state one",
+    licence: "the licences of the collected lists; some lists state none",
     cadenceHours: HOUR,
     change: 0.9,
     widest: { v4: 16, v6: 32 },
@@ -247,7 +250,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     id: "dshield",
     format: "dshield-block",
     otherFormats: { netset: "ip-lines", ipset: "ip-lines" },
-    title: "DShield: the twenty networks of 256 addresses that attack most",
+    title: "DShield: the 20 most active attacking /24 networks",
     homepage: "https://feeds.dshield.org/",
     urls: fixed("https://feeds.dshield.org/block.txt"),
     licence: "CC-BY-NC-SA-2.5",
@@ -267,11 +270,11 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     title: "FireHOL level 1: networks with malicious traffic only, collected from other lists",
     homepage: "https://iplists.firehol.org/?ipset=firehol_level1",
     urls: fixed("https://iplists.firehol.org/files/firehol_level1.netset"),
-    licence: "that of the lists it collects, some non-commercial",
+    licence: "the licences of the collected lists; some allow only non-commercial use",
     cadenceHours: HOUR,
     age: AGE.networks,
     change: 0.5,
-    // It has special-use networks, up to 224.0.0.0/3, which are removed from every list.
+    // The list includes special-use networks as wide as 224.0.0.0/3. The compiler removes these from every list.
     widest: { v4: 8, v6: 19 },
     lineage: ["dshield", "feodo-recommended", "spamhaus-drop-v4"],
     entries: { least: 600, most: 20_000 },
@@ -283,7 +286,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     title: "Stop Forum Spam: addresses that posted spam within a day",
     homepage: "https://www.stopforumspam.com/downloads",
     urls: fixed("https://www.stopforumspam.com/downloads/listed_ip_1.zip"),
-    licence: "non-commercial use alone",
+    licence: "non-commercial use only",
     cadenceHours: HOUR,
     change: ANY_CHANGE,
     budgetPerDay: 24,
@@ -328,7 +331,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     id: "wesbos-burner",
     sets: "disposable",
     format: "domain-lines",
-    title: "wesbos/burner-email-providers: burner domains, ordinary ones among them",
+    title: "wesbos/burner-email-providers: burner domains, including some ordinary domains",
     homepage: "https://github.com/wesbos/burner-email-providers",
     urls: fixed("https://raw.githubusercontent.com/wesbos/burner-email-providers/master/emails.txt"),
     licence: "MIT",

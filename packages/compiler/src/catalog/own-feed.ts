@@ -1,9 +1,10 @@
-// own-feed.ts: reads the operator's own feeds, of inkling.toml, of feeds.json and of the command line alike.
+// own-feed.ts: reads the operator's own feeds, from inkling.toml, feeds.json and the command line.
 //
 // in   rows of text and numbers
 // out  OwnFeed
-// err  for each member at fault: what it must be, and what it is. Ids of other feeds are compared in feed-table.ts
-// note loaded with each command: it knows nothing of the feed table
+// err  for each invalid member, a message that says what it must be and what it is. feed-table.ts checks ids against
+//      the other feeds
+// note every command loads this file, so it does not import the feed table
 
 import { claimsOf, FEED_CLAIM_ROWS, FEED_CLAIMS, FEED_FORMS, type OwnFeed } from "@inkling/contract";
 import { z } from "zod";
@@ -46,7 +47,7 @@ const members = {
     .regex(/^[a-z0-9][a-z0-9._-]{0,59}$/, "must be a lower-case name without spaces, such as acme")
     .optional(),
   weight: whole(1, 8).optional(),
-  copies: z.array(z.string("must be ids of feeds"), "must be a list of ids of feeds").readonly().optional(),
+  copies: z.array(z.string("must be feed ids"), "must be a list of feed ids").readonly().optional(),
   every_hours: whole(1, 24).optional(),
   max_age_days: whole(1, 3650).optional(),
   title: text(`must be text of at most ${MAX_TEXT} characters`).regex(ASCII, "must be ASCII").optional(),
@@ -57,33 +58,33 @@ function oneOf(names: readonly string[]): string {
   return `one of ${names.join(", ")}`;
 }
 
-/** Hosts of this machine: what is sent there passes no network. */
+/** Returns whether the host is this machine, so that requests to it never cross a network. */
 const isLoopback = ({ hostname }: URL) => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 
-/** What two members break together. */
+/** Yields the problems that the members' own rules do not detect, such as a conflict between two members. */
 function* conflicts(feed: OwnFeed): Generator<readonly [member: keyof OwnFeed, problem: string]> {
   const { file, url, form, claims, path, header, secret, operator, weight, every_hours } = feed;
   if ((file === undefined) === (url === undefined))
-    yield ["file", url === undefined ? "or url is needed" : "and url exclude each other"];
+    yield ["file", url === undefined ? "or url is required" : "and url cannot be combined"];
   const allowed = claimsOf(form);
   const row = FEED_CLAIM_ROWS[claims];
   if (!allowed.includes(claims)) yield ["claims", `of the form ${form} must be ${oneOf(allowed)}`];
-  if (form === "json" && path === undefined) yield ["path", "is needed by the form json"];
-  if (form !== "json" && path !== undefined) yield ["path", "is for the form json only"];
+  if (form === "json" && path === undefined) yield ["path", "is required for the form json"];
+  if (form !== "json" && path !== undefined) yield ["path", "is only for the form json"];
   if (weight !== undefined && row.weight === undefined) yield ["weight", `is not for the claim ${claims}`];
   if (operator !== undefined && row.operator === undefined)
     yield ["operator", `is not for the claim ${claims}`];
-  if (secret !== undefined && header === undefined) yield ["secret", "needs the header that it is for"];
+  if (secret !== undefined && header === undefined) yield ["secret", "needs a header"];
   if (url === undefined) {
-    if (header !== undefined) yield ["header", "is for a url only"];
-    if (every_hours !== undefined) yield ["every_hours", "is for a url only: a file is read with each build"];
+    if (header !== undefined) yield ["header", "is only for a url"];
+    if (every_hours !== undefined) yield ["every_hours", "is only for a url: every build reads a file"];
     return;
   }
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol))
     yield ["url", "must be a URL that starts with https:// or http://"];
   else if (parsed.username !== "" || parsed.password !== "")
-    yield ["url", "must not have a user or a password: put them into a header with a secret"];
+    yield ["url", "must not have a user or password: put them into a header with a secret"];
   else if (header !== undefined && parsed.protocol === "http:" && !isLoopback(parsed))
     yield ["url", "must start with https://, because the header is a secret"];
 }
@@ -95,7 +96,7 @@ export const ownFeed: z.ZodType<OwnFeed, unknown> = z.strictObject(members).chec
   }
 });
 
-/** Rows that go together: at most {@link MAX_OWN_FEEDS}, each id once. */
+/** The rows of one file: at most {@link MAX_OWN_FEEDS}, and each id only once. */
 export const ownFeeds: z.ZodType<readonly OwnFeed[], unknown> = z
   .array(ownFeed, "must be [[feed]] tables")
   .max(MAX_OWN_FEEDS, `must be at most ${MAX_OWN_FEEDS}`)
@@ -104,22 +105,22 @@ export const ownFeeds: z.ZodType<readonly OwnFeed[], unknown> = z
     const ids = context.value.map(({ id }) => id);
     for (const [index, id] of ids.entries())
       if (ids.indexOf(id) < index)
-        context.issues.push({ code: "custom", path: [index, "id"], message: "stands twice", input: id });
+        context.issues.push({ code: "custom", path: [index, "id"], message: "is used twice", input: id });
   });
 
-/** Where a problem is, and what it says. */
+/** Where a problem occurred, and its message. */
 export interface OwnFeedProblem {
   readonly index: number | undefined;
-  /** Undefined for a problem of the whole row, or list. */
+  /** Undefined for a problem with a whole row or list. */
   readonly member: string | undefined;
   /** `feed "acme": weight must be …: it is 9` */
   readonly text: string;
 }
 
-/** Members whose values are not repeated: a URL may hold a token. */
+/** Members whose values must not appear in messages, because a URL may contain a token. */
 const HIDDEN = ["url", "header", "secret"];
 
-/** @param rows as they were given */
+/** @param rows the rows before parsing */
 export function ownFeedProblems(rows: unknown, { issues }: z.ZodError): OwnFeedProblem[] {
   return issues.map((issue) => {
     const [index, member] = issue.path as [number | undefined, string | undefined];
@@ -141,7 +142,7 @@ function textOf(
 ): string {
   if (issue.code === "unrecognized_keys") {
     const allowed = Object.keys(members).join(", ");
-    return `${issue.keys.join(", ").slice(0, 100)} is not allowed; allowed are ${allowed}`;
+    return `${issue.keys.join(", ").slice(0, 100)} is not allowed; the allowed members are ${allowed}`;
   }
   if (member === undefined) return "must be a table";
   const value = values[member];

@@ -1,4 +1,4 @@
-// archive-names.ts: which file of an archive is the data; others are licences and read-me files.
+// archive-names.ts: distinguishes the data file in an archive from licences and read-me files.
 
 import { FeedError } from "../catalog/feed.ts";
 
@@ -7,6 +7,6 @@ const BESIDE = /(^|[^a-z])(licen[cs]e|readme|copyright|notice)/i;
 
 export const isDataFile = (name: string): boolean => DATA.test(name) && !BESIDE.test(name.split("/").at(-1)!);
 
-export const noFile = () => new FeedError("is an archive without a file of data");
+export const noFile = () => new FeedError("is an archive without a data file");
 
-export const severalFiles = () => new FeedError("is an archive with several files of data");
+export const severalFiles = () => new FeedError("is an archive with several data files");

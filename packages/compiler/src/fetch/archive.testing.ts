@@ -1,4 +1,4 @@
-// archive.testing.ts: archives for tests.
+// archive.testing.ts: creates archives for tests.
 
 import { crc32, deflateRawSync } from "node:zlib";
 
@@ -9,7 +9,7 @@ export interface Packed {
   readonly flags?: number;
 }
 
-/** A zip file as publishers make it: local files, then the directory, then its end. */
+/** Returns a zip file in the usual layout: local files, then the directory, then the end record. */
 export function zip(entries: readonly Packed[], comment = ""): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -18,7 +18,7 @@ export function zip(entries: readonly Packed[], comment = ""): Buffer {
     const plain = Buffer.from(text);
     const body = method === 8 ? deflateRawSync(plain) : plain;
     const sizes = [crc32(plain), body.length, plain.length];
-    // With flag 8 the sizes follow the body.
+    // With flag 8, the sizes follow the body.
     const local = (flags & 8) !== 0 ? [0, 0, 0] : sizes;
     const head = (values: readonly number[]) => {
       const bytes = Buffer.alloc(26);
@@ -57,7 +57,7 @@ export function zip(entries: readonly Packed[], comment = ""): Buffer {
   return Buffer.concat([...files, listed, end, Buffer.from(comment)]);
 }
 
-/** A tar file: a block for each head, then its text. */
+/** Returns a tar file: for each entry, a header block and then its text. */
 export function tar(entries: readonly { name: string; text: string; type?: string }[]): Buffer {
   const blocks = entries.flatMap(({ name, text, type = "0" }) => {
     const head = Buffer.alloc(512);

@@ -1,7 +1,7 @@
-// archive.ts: a zip or tar file -> the one file of data in it; anything else is passed through.
+// archive.ts: extracts the one data file from a zip or tar file, and passes anything else through.
 //
-// in   chunks; an archive is recognized by its first bytes (tar: "ustar" at byte 257), not by its name or headers
-// err  FeedError as zip.ts and tar.ts
+// in   chunks; an archive is recognized by its content (for tar, "ustar" at byte 257), not by its name or headers
+// err  FeedError, like zip.ts and tar.ts
 
 import { type Chunks, withHead } from "./chunks.ts";
 import { BLOCK, isTar, untarred } from "./tar.ts";
@@ -9,10 +9,10 @@ import { unzipped } from "./zip.ts";
 
 const ZIP_STARTS = [
   [0x50, 0x4b, 0x03, 0x04],
-  [0x50, 0x4b, 0x05, 0x06], // an empty one
+  [0x50, 0x4b, 0x05, 0x06], // an empty zip file
 ];
 
-/** @param maxBytes of what comes out */
+/** @param maxBytes maximum size of the output, in bytes */
 export async function* unarchived(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
   const { head, all, close } = await withHead(chunks, BLOCK);
   try {

@@ -1,10 +1,10 @@
-// chunks.ts: streams of bytes for the unpackers.
+// chunks.ts: byte streams for the unpackers.
 
 import { FeedError } from "../catalog/feed.ts";
 
 export type Chunks = AsyncIterable<Uint8Array>;
 
-/** The same chunks. @throws FeedError (when iterated) once there are more than `maxBytes` */
+/** Yields the chunks unchanged. Iterating over them throws a FeedError after more than `maxBytes`. */
 export async function* limited(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -14,13 +14,13 @@ export async function* limited(chunks: Chunks, maxBytes: number): AsyncGenerator
   }
 }
 
-/** A stream whose first bytes have been read. */
+/** A stream whose first bytes have already been read. */
 interface Headed {
-  /** As many as were wanted, or all there are. */
+  /** The requested number of first bytes, or fewer if the stream is shorter. */
   readonly head: Uint8Array;
-  /** The whole stream again. */
+  /** The whole stream, including the first bytes. */
   readonly all: AsyncGenerator<Uint8Array>;
-  /** Closes the source, also when nothing was read of `all`. */
+  /** Closes the source, even if `all` was never read. */
   close(): Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-// copy.ts: a copy of a feed as the compiler holds it: where it came from, its bytes, its checksum.
+// copy.ts: a copy of a feed, as the compiler handles it: its origin, its bytes and its checksum.
 
 import { readFileSync, statSync } from "node:fs";
 import type { FeedReport } from "@inkling/engine";
@@ -15,48 +15,53 @@ export interface CopyFile {
 
 export interface FeedCopy {
   readonly source: Source;
-  /** Of a kept copy: where it came from in the first place. */
+  /** Set for a kept copy: where it originally came from. */
   readonly keptFrom?: "mirror" | "fetched";
-  /** The operator accepted it, however much it differs from the last good copy. */
+  /** The operator accepted this copy, no matter how much it differs from the last good copy. */
   readonly accepted?: true;
-  /** The candidate of a build that did not end: it is not requested again. */
+  /** The candidate of a build that did not finish. It is not requested again. */
   readonly unpublished?: true;
-  /** One, or several when a seed is split by family. */
+  /** One file, or several files if a seed is split by address family. */
   readonly files: readonly CopyFile[];
   readonly format: Format;
-  /** Of the files' bytes, one after the other. */
+  /** SHA-256 of the bytes of all files, in order. */
   readonly sha256: string;
   readonly bytes: number;
   readonly licence: string;
-  /** When it was fetched (or last confirmed by the publisher); of a file in a mirror, when that was written. */
+  /**
+   * When the copy was fetched or last confirmed by the publisher. For a file in a mirror: when the file was written.
+   */
   readonly fetchedAt?: Date;
-  /** As a header or the seed's version states it; a date in the data counts before it. */
+  /** The date from a header or from the seed's version. A date in the data takes precedence. */
   readonly publishedAt?: Date;
-  /** Its URL, with validators for conditional requests. */
+  /** The copy's URL, with validators for conditional requests. */
   readonly origin?: { readonly url: string } & Validators;
 }
 
-/** Why a candidate is no copy: the build records it and tries the next one. */
+/** Why a candidate cannot be used as a copy. The build records the reason and tries the next candidate. */
 export interface NoCopy {
   readonly source: Source;
   readonly error: string;
-  /** The source has no such file: reported, but not an error of the feed. */
+  /** The source has no such file. This is reported, but does not count as a failure of the feed. */
   readonly absent?: true;
-  /** The source answered 404. */
+  /** The source returned 404. */
   readonly notFound?: true;
   /** Why the source could not be reached. */
   readonly unreached?: string;
-  /** No request was sent: credentials are missing. */
+  /** No request was sent, because credentials are missing. */
   readonly notRequested?: true;
-  /** It had not arrived when the build went on: no failure, and asked for again at once. */
+  /**
+   * The file had not arrived when the build continued. This is not a failure. The same build requests the file again
+   * after its first release.
+   */
   readonly late?: true;
-  /** The publisher's Retry-After, as it was sent. */
+  /** The publisher's Retry-After, as sent. */
   readonly retryAfter?: string;
 }
 
 export type Candidate = FeedCopy | NoCopy;
 
-/** Whether it came from the feed's source in this build. */
+/** Returns whether the copy came from the feed's source during this build. */
 export function isNew<T extends { readonly source: Source }>(
   copy: T,
 ): copy is T & { readonly source: "mirror" | "fetched" } {
@@ -67,17 +72,20 @@ export function isCopy(candidate: Candidate): candidate is FeedCopy {
   return "files" in candidate;
 }
 
-/** From this size on, files that are only ever replaced by rename are mapped, not read. */
+/**
+ * Minimum size in bytes of a file that is mapped instead of read. Mapped files must only ever be replaced by rename.
+ */
 export const MAP_FROM = 4 * 2 ** 20;
 
-/** Reads a file that only we or npm write: never in place, so that it may be mapped. */
+/** Reads a file that only Inkling or npm writes. Neither writes to a file in place, so the file may be mapped. */
 export function loadStable(path: string): CopyFile {
-  // An empty file cannot be mapped at all; one of another user or on a read-only volume is read.
+  // mapFile also handles a file that belongs to another user or is on a read-only volume. An empty file cannot be
+  // mapped.
   if (statSync(path).size >= MAP_FROM) return { path, bytes: mapFile(path) };
   return { path, bytes: readFileSync(path) };
 }
 
-/** Size and checksum. */
+/** Returns the files with their total size and their checksum. */
 export function measure(files: readonly CopyFile[]): Pick<FeedCopy, "files" | "sha256" | "bytes"> {
   const hash = new Bun.CryptoHasher("sha256");
   let bytes = 0;

@@ -1,11 +1,13 @@
-// feed-state.ts: the state of a feed between builds: <dataDir>/feeds/<id>/state.json, and bodies beside it.
+// feed-state.ts: the state of a feed between builds: <dataDir>/feeds/<id>/state.json, with the bodies in the same
+// folder.
 //
 // in   a feed, the data folder
-// out  FeedState: read once when a load begins, written once when it ends
-// err  a damaged file is a state with `damage` only; what node:fs throws when the folder cannot be written
+// out  a FeedState; load.ts describes when it is read and written
+// err  if the file is damaged, the state contains only `damage`; errors of node:fs if the folder is not writable
 //
-// Bodies have their checksum in their names, and the state names the ones that count. Files are only replaced by rename,
-// bodies before the state that names them: a killed process leaves either the old state or the new one.
+// The names of bodies contain their checksums, and the state names the bodies that are in use. Files are only replaced
+// by rename, and bodies are written before the state that names them. So a killed process leaves either the old or the
+// new state.
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -32,34 +34,37 @@ const keptCopy = z.object({
 });
 const attempts = z.object({
   at: time.optional(),
-  /** The last one that ended with a copy that passed, or with "not modified". */
+  /** When an attempt last ended with a copy that passed the gates, or with "not modified". */
   okAt: time.optional(),
-  /** In a row, up to now. */
+  /** Number of failed attempts since the last success. */
   failures: z.number().int().nonnegative(),
-  /** Of the last failure. */
+  /** The text of the last failure. */
   error: z.string().optional(),
-  /** Why its source could not be reached, where that is all of `error`. */
+  /** Why the source could not be reached; set only if `error` reports no other problem. */
   unreached: z.string().optional(),
   nextAt: time.optional(),
-  /** From Retry-After. */
+  /** Retry-After forbids requests until this time. */
   waitUntil: time.optional(),
-  /** The point of its interval at which the feed is checked: 0 to 1, drawn once. */
+  /** The point within the interval at which the feed is checked, from 0 to 1. It is drawn once. */
   spread: z.number().min(0).max(1),
-  /** Within the last day; kept where the publisher has a budget. */
+  /** Times of the requests within the last day. Recorded only if the publisher has a budget. */
   requests: z.array(time).readonly().optional(),
 });
 const feedState = z.object({
-  /** The last good copy: a release that was made with it was published, or waits for the operator. */
+  /** The last good copy: a release that contains it was published, or is being held for the operator. */
   copy: keptCopy.optional(),
-  /** It passed, and no release that was made with it is published yet: a build is at work, or was killed. */
+  /** A copy that passed the gates, but is not in a published release yet: a build is running, or was killed. */
   candidate: keptCopy.optional(),
-  /** A copy that no segment could be made of, and the code that tried: another version may succeed. */
+  /**
+   * A copy from which no segment could be built, and the digest of the code that tried. Another version of the code may
+   * succeed.
+   */
   refused: z.object({ sha256: z.string(), why: z.string(), code: z.string() }).optional(),
-  /** Differs too much from the last good copy: waits for `--accept`. */
+  /** A copy that differs too much from the last good copy and waits for `--accept`. */
   pending: keptCopy.extend({ why: z.string() }).optional(),
-  /** At the publisher. */
+  /** Attempts to fetch the feed from the publisher. */
   attempts: attempts.optional(),
-  /** At the operator's mirror: its failures are not the publisher's. */
+  /** Attempts to read the feed from the operator's mirror. The mirror's failures do not count as the publisher's. */
   mirror: attempts.extend({ of: z.string() }).optional(),
 });
 
@@ -69,7 +74,7 @@ export type PendingCopy = KeptCopy & { readonly why: string };
 /** Times are ISO 8601. */
 export type Attempts = Readonly<z.infer<typeof attempts>>;
 export type FeedState = Readonly<z.infer<typeof feedState>> & {
-  /** Why the file could not be read; never written. */
+  /** Why the state file could not be read. Never written to disk. */
   readonly damage?: string;
 };
 
@@ -95,8 +100,8 @@ export function readFeedState(feed: Feed, dataDir: string): FeedState {
 }
 
 /**
- * Replaces the state; bodies that it does not name, and what a killed build left, are removed.
- * @param bodies copies that the state names and that are not on disk yet
+ * Replaces the state. Removes bodies that the new state does not name, and files that a killed build left behind.
+ * @param bodies the copies that the state names and that are not on disk yet
  */
 export function writeFeedState(
   feed: Feed,

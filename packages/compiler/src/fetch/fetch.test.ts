@@ -1,4 +1,4 @@
-// download: what a publisher that serves well or badly leads to.
+// download: its results for publishers that serve well or badly.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -42,7 +42,7 @@ const get = (path: string, more: Partial<Download> = {}) =>
     ...more,
   });
 
-/** The error that asking for `path` ends in. */
+/** Requests `path` and returns the error that the request ends with. */
 const problem = async (path: string, more: Partial<Download> = {}): Promise<Error> => {
   const error = await get(path, more).then(
     () => new Error("no error"),
@@ -95,12 +95,12 @@ describe("failing responses", () => {
     ["not modified, to an unconditional request", "/304", /^answered 304/],
     ["a redirect without a location", "/to-nowhere", /^answered 302/],
     ["six redirects", "/hops/6", /^redirects more than 5 times$/],
-    ["a redirect to FTP", "/to-ftp", /^redirects to something that is not HTTPS$/],
-    ["a redirect to another host", "/to-http", /^redirects to a host that it may not redirect to$/],
+    ["a redirect to FTP", "/to-ftp", /^redirects to a URL that is not HTTPS$/],
+    ["a redirect to another host", "/to-http", /^redirects to a host that is not allowed$/],
     [
       "a mirror's redirect to another port of its host",
       "/to-loopback",
-      /^redirects to a host that it may not redirect to$/,
+      /^redirects to a host that is not allowed$/,
       { allowHttp: true },
     ],
     [
@@ -115,16 +115,21 @@ describe("failing responses", () => {
       /^redirects to an address that is not public$/,
       { redirects: ["publisher.example"], resolve: async () => ["8.8.8.8", "fe80::1%eth0"] },
     ],
-    ["a redirect to nonsense", "/to-nonsense", /^redirects to something that is not a URL$/],
+    ["a redirect to nonsense", "/to-nonsense", /^redirects to an invalid URL$/],
     ["too large", "/large", /^is larger than 100000 bytes$/],
     ["a gzip bomb", "/bomb", /^is larger than 100000 bytes$/],
-    ["cut gzip", "/cut-gzip", /^is a damaged gzip file, or is cut short$/],
-    ["cut gzip, packed for transfer", "/cut-encoded", /^is a damaged gzip file, or is cut short$/],
+    ["cut gzip", "/cut-gzip", /^is a damaged or truncated gzip file$/],
+    ["cut gzip, packed for transfer", "/cut-encoded", /^is a damaged or truncated gzip file$/],
     ["a gzip bomb, packed for transfer", "/bomb-encoded", /^is larger than 100000 bytes$/],
-    ["damaged gzip", "/damaged-gzip", /^is a damaged gzip file, or is cut short$/],
-    ["no answer", "/silent", /^could not be reached: no answer within 50 ms$/, quick],
+    ["damaged gzip", "/damaged-gzip", /^is a damaged or truncated gzip file$/],
+    ["no answer", "/silent", /^could not be reached: no response within 50 ms$/, quick],
     ["an answer that drips", "/drip", /^took longer than 100 ms$/, patient],
-    ["one that drips for a window", "/drip", /^is too slow: \d+ bytes in 100 ms, 30000 are the least$/, slow],
+    [
+      "one that drips for a window",
+      "/drip",
+      /^is too slow: \d+ bytes in 100 ms, the minimum is 30000$/,
+      slow,
+    ],
     [
       "one that has not arrived at the deadline",
       "/drip",
@@ -138,13 +143,13 @@ describe("failing responses", () => {
     expect((await problem(path, more)).message).toMatch(message);
   });
   test("HTTPS is never downgraded, not even for a mirror", async () => {
-    // No certificate is at hand for a real HTTPS server, so fetch is replaced: the first hop is HTTPS.
+    // There is no certificate for a real HTTPS server, so this replaces fetch. The first hop is HTTPS.
     const real = globalThis.fetch;
     const fake = async () => Response.redirect("http://mirror.example/list", 302);
     globalThis.fetch = Object.assign(fake, { preconnect: real.preconnect });
     try {
       const { message } = await problem("https://mirror.example/list", { allowHttp: true });
-      expect(message).toBe("redirects to something that is not HTTPS");
+      expect(message).toBe("redirects to a URL that is not HTTPS");
     } finally {
       globalThis.fetch = real;
     }
@@ -224,7 +229,7 @@ describe("a publisher with credentials", () => {
     ]);
   });
   const rows: readonly [name: string, ending: string, message: string][] = [
-    ["another checksum", "wrong", "does not have the checksum that its publisher states"],
+    ["another checksum", "wrong", "does not match its publisher's checksum"],
     ["no checksum", "gone", "has no checksum: its publisher answered 404"],
     ["something else in its place", "long", "is larger than 4096 bytes"],
   ];

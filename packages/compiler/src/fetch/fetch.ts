@@ -1,10 +1,10 @@
-// fetch.ts: one GET of one feed file into a local file.
+// fetch.ts: downloads one feed file into a local file, with one GET.
 //
-// in   a URL of the feed table or of the operator's mirror; validators of the copy that is at hand
-// out  the unpack body in `into`, or "not modified"
-// err  FeedError: the status, the time, speed or size limit, a redirect that is not followed, a body cut short; LateError
-//      at the deadline; what node:fs throws when `into` cannot be written. No text quotes what came back
-// note one attempt; schedule.ts decides when
+// in   a URL of the feed table or of the operator's mirror; validators of the existing copy
+// out  the unpacked body in `into`, or "not modified"
+// err  FeedError: status, time limit, speed limit, size limit, forbidden redirect, or truncated body. LateError at the
+//      deadline. Errors of node:fs if `into` is not writable. Messages never quote the response
+// note this file makes one attempt; schedule.ts decides when the next one follows
 
 import { lookup } from "node:dns/promises";
 import { createWriteStream } from "node:fs";
@@ -20,10 +20,10 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 export interface FetchTimes extends TransferTimes {
-  /** Until the response's headers, redirects included. */
+  /** Milliseconds within which the response's headers must arrive, including redirects. */
   readonly responseMs: number;
 }
-/** The largest file (DB-IP's) has 60 MB packed: ten minutes are enough at 1 Mbit/s. */
+/** The largest file (DB-IP's) is 60 MB when packed. Ten minutes are enough at 1 Mbit/s. */
 export const FETCH_TIMES: FetchTimes = { responseMs: 20_000, totalMs: TRANSFER_MS };
 
 /** Validators of a copy, for conditional requests. */
@@ -32,10 +32,10 @@ export interface Validators {
   readonly lastModified?: string | undefined;
 }
 
-/** A response other than a file. */
+/** A response that does not contain a file. */
 export class AnswerError extends FeedError {
   readonly status: number;
-  /** As it was sent. */
+  /** The Retry-After header, as sent. */
   readonly retryAfter: string | undefined;
   constructor(response: Response) {
     super(`answered ${response.status} ${STATUS_CODES[response.status] ?? ""}`.trimEnd());
@@ -44,14 +44,14 @@ export class AnswerError extends FeedError {
   }
 }
 
-/** Not arrived when the build has to continue: no failure of the publisher. */
+/** The file had not arrived when the build had to continue. This is not a failure of the publisher. */
 export class LateError extends FeedError {
   constructor() {
-    super("has not arrived yet: it is fetched further after this release");
+    super("has not arrived yet: the download continues after this release");
   }
 }
 
-/** No response. */
+/** No response was received. */
 export class UnreachedError extends FeedError {
   readonly why: string;
   constructor(why: string) {
@@ -62,27 +62,31 @@ export class UnreachedError extends FeedError {
 
 export interface Download {
   readonly url: string;
-  /** URL of a text whose first word is the SHA-256 of the file as sent. */
+  /** URL of a text file whose first word is the SHA-256 of the feed file as sent. */
   readonly checksumUrl?: string | undefined;
-  /** Credentials; sent to this URL's origin only, wherever it redirects to. */
+  /** Credentials. They are sent only to this URL's origin, even if it redirects elsewhere. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly into: string;
   readonly maxBytes: number;
   readonly userAgent: string;
   readonly times: FetchTimes;
-  /** When the build continues without it, as performance.now() counts; undefined: never. */
+  /**
+   * The time at which the build continues without the file, on the clock of performance.now(). Undefined means never.
+   */
   readonly deadline?: number | undefined;
-  /** Hosts that may be redirected to, beside the URL's own. */
+  /** Hosts to which redirects may lead, in addition to the URL's own host. */
   readonly redirects?: readonly string[] | undefined;
-  /** The addresses of a host; for tests. */
+  /** Returns the addresses of a host; for tests. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
-  /** Plain HTTP is for mirrors in the operator's network; publishers need HTTPS. */
+  /**
+   * Whether plain HTTP is allowed. The operator's mirror and own feeds may use it, while built-in feeds must use HTTPS.
+   */
   readonly allowHttp: boolean;
   readonly validators?: Validators | undefined;
 }
 
 /**
- * @returns undefined if the copy at hand is still current
+ * @returns undefined if the existing copy is still current
  * @throws FeedError with the reason why there is no usable response
  */
 export async function download(request: Download): Promise<Validators | undefined> {
@@ -93,7 +97,7 @@ export async function download(request: Download): Promise<Validators | undefine
   const late = leftMs === undefined ? undefined : setTimeout(() => abort.abort(new LateError()), leftMs);
   const limit = new TransferLimit(request.times, (problem) => abort.abort(new FeedError(problem)));
   const head = setTimeout(
-    () => abort.abort(new UnreachedError(`no answer within ${responseMs} ms`)),
+    () => abort.abort(new UnreachedError(`no response within ${responseMs} ms`)),
     responseMs,
   );
   try {
@@ -108,7 +112,7 @@ export async function download(request: Download): Promise<Validators | undefine
     const sha256 = await save(response, request, limit, abort.signal);
     limit.endBody();
     if (request.checksumUrl !== undefined && sha256 !== (await fetchChecksum(request, abort.signal)))
-      throw new FeedError("does not have the checksum that its publisher states");
+      throw new FeedError("does not match its publisher's checksum");
     return {
       etag: response.headers.get("etag") ?? undefined,
       lastModified: response.headers.get("last-modified") ?? undefined,
@@ -125,7 +129,10 @@ export async function download(request: Download): Promise<Validators | undefine
   }
 }
 
-/** Sends the request and follows redirects: to hosts that the feed names, and never from HTTPS to anything else. */
+/**
+ * Sends the request and follows redirects, but only to the same host or to hosts that the feed names, and never from
+ * HTTPS to another protocol.
+ */
 async function follow(request: Download, signal: AbortSignal): Promise<Response> {
   const first = new URL(request.url);
   if (first.protocol !== "https:" && !(request.allowHttp || isLoopback(first)))
@@ -135,25 +142,25 @@ async function follow(request: Download, signal: AbortSignal): Promise<Response>
     const response = await fetch(url.href, {
       headers: requestHeaders(request, url),
       redirect: "manual",
-      decompress: false, // unpack.ts does, within limits
+      decompress: false, // unpack.ts decompresses the body, within limits
       signal,
     });
     const location = response.headers.get("location");
     if (!REDIRECTS.has(response.status) || location === null) return response;
     await response.body?.cancel();
     if (hops === MAX_REDIRECTS) throw new FeedError(`redirects more than ${MAX_REDIRECTS} times`);
-    if (!URL.canParse(location, url.href)) throw new FeedError("redirects to something that is not a URL");
+    if (!URL.canParse(location, url.href)) throw new FeedError("redirects to an invalid URL");
     const next = new URL(location, url);
     if (next.protocol !== "https:" && next.protocol !== url.protocol)
-      throw new FeedError("redirects to something that is not HTTPS");
+      throw new FeedError("redirects to a URL that is not HTTPS");
     if (next.host !== first.host) await requireNamed(next, request, signal);
     url = next;
   }
 }
 
 /**
- * Of a named host every address has to be public. Its name is resolved once more for the connection: for what may have
- * changed until then, its certificate has to be the host's.
+ * Requires that redirects may lead to this host and that all its addresses are public. The connection resolves the name
+ * again. If the addresses have changed by then, the certificate must still match the host.
  * @throws FeedError
  */
 async function requireNamed(
@@ -161,7 +168,7 @@ async function requireNamed(
   { redirects = [], resolve = addressesOf }: Download,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!redirects.includes(host)) throw new FeedError("redirects to a host that it may not redirect to");
+  if (!redirects.includes(host)) throw new FeedError("redirects to a host that is not allowed");
   const aborted = new Promise<never>((_, reject) =>
     signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
   );
@@ -172,7 +179,10 @@ async function requireNamed(
   }
 }
 
-/** None where the name cannot be resolved here: behind a proxy, or the connection will fail with the reason. */
+/**
+ * Returns no addresses if the name cannot be resolved here. In that case, either a proxy resolves the name, or the
+ * connection fails and reports why.
+ */
 const addressesOf = (host: string): Promise<string[]> =>
   lookup(host, { all: true }).then(
     (rows) => rows.map(({ address }) => address),
@@ -189,7 +199,10 @@ function requestHeaders({ url, userAgent, validators, ...request }: Download, to
 
 const hasValidators = ({ validators }: Download) => Boolean(validators?.etag || validators?.lastModified);
 
-/** A body shorter than announced, or with a chunk cut off, is an error of fetch itself. */
+/**
+ * Writes the body to `into` and returns its SHA-256. fetch itself reports a body that is shorter than announced or
+ * lacks part of a chunk.
+ */
 async function save(
   response: Response,
   request: Download,
@@ -223,7 +236,8 @@ async function fetchChecksum(request: Download, signal: AbortSignal): Promise<st
     throw new FeedError(`has no checksum: its publisher answered ${response.status}`);
   }
   const text = await Array.fromAsync(unpack(response.body, MAX_CHECKSUM_BYTES));
-  return Buffer.concat(text).toString().trim().split(/\s/, 1)[0]!.toLowerCase(); // a split has one part at least
+  // split() always returns at least one part.
+  return Buffer.concat(text).toString().trim().split(/\s/, 1)[0]!.toLowerCase();
 }
 
 const isDiskError = (error: unknown): boolean =>
@@ -231,20 +245,20 @@ const isDiskError = (error: unknown): boolean =>
     (error as { code?: string }).code ?? "",
   );
 
-/** Publishers of tests run here; none of the feed table does. */
+/** Matches publishers in tests, which run on this machine. No built-in publisher matches. */
 function isLoopback(url: URL): boolean {
   return url.hostname === "127.0.0.1" || url.hostname === "[::1]" || url.hostname === "localhost";
 }
 
-/** Error codes of failed connections, as text. */
+/** Messages for the error codes of failed connections. */
 const UNREACHED: Readonly<Record<string, string>> = {
   ENOTFOUND: "host not found",
-  EAI_AGAIN: "host not found: the name server does not answer",
+  EAI_AGAIN: "host not found: the name server did not respond",
   ECONNREFUSED: "connection refused",
-  ENETUNREACH: "no way to its network",
-  EHOSTUNREACH: "no way to its host",
-  ETIMEDOUT: "no answer",
-  ERR_PROXY_TUNNEL: "the proxy refuses to pass it on",
+  ENETUNREACH: "its network is unreachable",
+  EHOSTUNREACH: "its host is unreachable",
+  ETIMEDOUT: "no response",
+  ERR_PROXY_TUNNEL: "the proxy refused the connection",
 };
 
 function networkProblem(error: unknown): FeedError {

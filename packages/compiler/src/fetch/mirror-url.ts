@@ -1,13 +1,13 @@
-// mirror-url.ts: whether the operator's mirror is a base URL or a folder, and the credentials in a URL.
+// mirror-url.ts: tells whether the operator's mirror is a base URL or a folder, and separates a URL's credentials.
 
-/** Whether the mirror is a URL, not a folder. */
+/** Returns whether the mirror is a URL and not a folder. */
 export const isMirrorUrl = (mirror: string): boolean => /^https?:\/\//i.test(mirror);
 
-/** A mirror without its credentials. */
+/** Returns the mirror without its credentials. */
 export const mirrorName = (mirror: string): string =>
   isMirrorUrl(mirror) ? splitMirrorUrl(mirror).base : mirror;
 
-/** A base URL without credentials, and the credentials as a header. */
+/** Splits a base URL into the URL without credentials, and a header with the credentials. */
 export function splitMirrorUrl(mirror: string): { base: string; headers: Readonly<Record<string, string>> } {
   const url = new URL(mirror);
   const { username, password } = url;
@@ -19,7 +19,7 @@ export function splitMirrorUrl(mirror: string): { base: string; headers: Readonl
   return { base, headers: { authorization: `Basic ${Buffer.from(userinfo).toString("base64")}` } };
 }
 
-/** A decoded part of a URL; unchanged with an invalid escape. */
+/** Decodes a part of a URL. A part with an invalid escape is returned unchanged. */
 function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);

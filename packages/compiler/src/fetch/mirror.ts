@@ -1,8 +1,8 @@
-// mirror.ts: files of this machine: the operator's mirror as a folder with one file per feed, named
-// `<feed id>.<anything>`, and the file of a feed of the operator's own.
+// mirror.ts: reads feed files on this machine. The operator's mirror may be a folder with one file per feed, named
+// `<feed id>.<anything>`. An operator's own feed may also be a file.
 //
-// note a network file system may never answer, so nothing here waits for it synchronously, nor longer than FOLDER_MS. A
-//      call that hangs keeps its thread until the process ends
+// note a network file system may never respond, so nothing here waits for it synchronously, or longer than FOLDER_MS. A
+//      call that hangs occupies its thread until the process exits
 
 import { closeSync, constants, openSync, rmSync, writeFileSync } from "node:fs";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
@@ -15,25 +15,25 @@ import { FETCH_TIMES, type FetchTimes, LateError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
 import { unpack } from "./unpack.ts";
 
-/** For one feed. The largest file (DB-IP's) has 134 MB: 2 MB/s are enough. */
+/** Maximum milliseconds for one feed. The largest file (DB-IP's) is 134 MB, so 2.3 MB/s is enough. */
 const FOLDER_MS = 60_000;
 
 interface Patience {
   readonly times?: FetchTimes | undefined;
-  /** As performance.now() counts. */
+  /** A time on the clock of performance.now(). */
   readonly deadline?: number | undefined;
 }
 
-/** Finds the kept copy of a file: it is not read again while the file is unchanged. */
+/** Finds the kept copy of a file, so that an unchanged file is not read again. */
 type Known = Pick<KeptCopies, "findFrom">;
 const NOTHING_KNOWN: Known = { findFrom: () => undefined };
 
 /**
- * The copy that a mirror folder has.
- * @param into where a large file is written, to be mapped, and removed again
- * @returns undefined if it has none
- * @throws FeedError when it has several, or one that cannot be read or is too large, or the folder does not answer;
- *   LateError at the deadline; what node:fs throws when `into` cannot be written
+ * Reads a feed's copy from a mirror folder.
+ * @param into where a large file is written so that it can be mapped; the file is removed afterwards
+ * @returns undefined if the folder has no copy
+ * @throws FeedError if the folder has several copies or does not respond, or if the copy is unreadable or too large;
+ * LateError at the deadline; errors of node:fs if `into` is not writable
  */
 export function readFromFolder(
   feed: Feed,
@@ -47,7 +47,7 @@ export function readFromFolder(
     if (name === undefined) return undefined;
     const format = formatOf(feed, name);
     return readFile(
-      { feed, path: join(folder, name), format, gone: "is a link to nothing" },
+      { feed, path: join(folder, name), format, gone: "is a broken link" },
       into,
       known,
       signal,
@@ -55,7 +55,7 @@ export function readFromFolder(
   });
 }
 
-/** The copy that is the feed's own file. @throws as {@link readFromFolder} */
+/** Reads the feed's own file. @throws like {@link readFromFolder} */
 export function readFromFile(
   feed: Feed,
   path: string,
@@ -68,7 +68,7 @@ export function readFromFile(
   );
 }
 
-/** @param what may not answer, as a network file system */
+/** @param what the name of something that may not respond, such as a network file system */
 async function inTime<T>(
   what: string,
   { times = FETCH_TIMES, deadline = Number.POSITIVE_INFINITY }: Patience,
@@ -76,7 +76,7 @@ async function inTime<T>(
 ): Promise<T> {
   const most = Math.min(FOLDER_MS, times.totalMs);
   const left = deadline - performance.now();
-  const error = left < most ? new LateError() : new FeedError(`${what} does not answer within ${most} ms`);
+  const error = left < most ? new LateError() : new FeedError(`${what} did not respond within ${most} ms`);
   const wait = Math.min(left, most);
   if (wait <= 0) throw error;
   const abort = new AbortController();
@@ -93,7 +93,7 @@ interface LocalFile {
   readonly feed: Feed;
   readonly path: string;
   readonly format: Format;
-  /** What is wrong where nothing is there. */
+  /** The error text if the file does not exist. */
   readonly gone: string;
 }
 
@@ -103,7 +103,7 @@ async function readFile(
   known: Known,
   signal: AbortSignal,
 ): Promise<FeedCopy> {
-  // A pipe may never end, a device never answer: opening either must not wait.
+  // A pipe may never end, and a device may never respond, so opening a file must not wait for either.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
     const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
     throw new FeedError(isGone ? `${path} ${gone}` : `${path}: ${(error as Error).message}`);
@@ -115,7 +115,8 @@ async function readFile(
     const etag = `${ino}-${size}-${mtimeMs}-${ctimeMs}`;
     const kept = known.findFrom(path);
     if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
-    // Not mapped in place: others write to a mirror, and a mapped file that shrinks kills the process.
+    // The file is not mapped in place, because other programs write to a mirror. If a mapped file shrinks, the process
+    // is killed.
     const bytes = await gather(withPath(path, unpack(chunksOf(file, signal), feed.maxBytes)), into);
     return {
       source: "mirror",
@@ -148,7 +149,10 @@ async function* withPath(path: string, chunks: Chunks): Chunks {
   }
 }
 
-/** The chunks as one: in memory, or mapped when large: joining 134 MB in memory took twice as much. */
+/**
+ * Joins the chunks, in memory or, if they are large, as a mapped file. Joining 134 MB in memory took twice that amount
+ * of memory.
+ */
 async function gather(chunks: Chunks, into: string): Promise<Uint8Array> {
   const held: Uint8Array[] = [];
   let bytes = 0;
@@ -167,7 +171,7 @@ async function gather(chunks: Chunks, into: string): Promise<Uint8Array> {
   } finally {
     if (file !== undefined) {
       closeSync(file);
-      rmSync(into, { force: true }); // a mapped copy outlives its name
+      rmSync(into, { force: true }); // the mapping remains valid after the file's name is removed
     }
   }
 }
@@ -179,16 +183,17 @@ async function findFile(feed: Feed, folder: string): Promise<string | undefined>
   const found: string[] = [];
   for (const name of names) {
     if (!name.startsWith(`${feed.id}.`)) continue;
-    const stats = await stat(join(folder, name)).catch(() => undefined); // a link to nothing is reported when opened
+    // A dangling link is reported when the file is opened.
+    const stats = await stat(join(folder, name)).catch(() => undefined);
     if (stats?.isDirectory() !== true) found.push(name);
   }
   if (found.length > 1) {
-    throw new FeedError(`the mirror ${folder} has several files for it: ${found.sort().join(", ")}`);
+    throw new FeedError(`the mirror ${folder} has several files for this feed: ${found.sort().join(", ")}`);
   }
   return found[0];
 }
 
-/** A feed's own format, unless the extension stands for another one that the feed comes in. */
+/** Returns the feed's own format, unless the file extension stands for one of the feed's other formats. */
 function formatOf(feed: Feed, name: string): Format {
   const extension = name
     .replace(/(\.(gz|zip|tar|tgz))+$/, "")

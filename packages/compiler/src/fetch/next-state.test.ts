@@ -1,4 +1,4 @@
-// What a feed's state is after each outcome of a load.
+// A feed's state after each outcome of a load.
 
 import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";

@@ -1,7 +1,7 @@
-// next-state.ts: a feed's state after a load. Pure: clock and random numbers are arguments.
+// next-state.ts: computes a feed's state after a load. It has no side effects; clock and random numbers are arguments.
 //
-// in   the previous state, the outcome of the load
-// out  the state to write; the same object when nothing changed
+// in   the previous state, and the outcome of the load
+// out  the state to write; the same object if nothing changed
 
 import type { Feed } from "../catalog/feed.ts";
 import type { Attempts, FeedState, KeptCopy, PendingCopy, RefusedCopy } from "./feed-state.ts";
@@ -15,34 +15,34 @@ import {
   untried,
 } from "./schedule.ts";
 
-/** A failure at the feed's source; `retryAfter` as it was sent. */
+/** A failure at the feed's source. `retryAfter` is the header as sent. */
 export interface Failure {
   readonly error: string;
-  /** Why the source could not be reached, where that is all of `error`. */
+  /** Why the source could not be reached; set only if `error` reports no other problem. */
   readonly unreached?: string | undefined;
   readonly retryAfter?: string | undefined;
 }
 
 export type Outcome = {
-  /** The licence requires that the expired copies are destroyed. */
+  /** The licence requires that expired copies are destroyed. */
   readonly destroy?: boolean;
 } & (
   | { readonly type: "not requested" }
   | { readonly type: "passed"; readonly copy: KeptCopy }
   | { readonly type: "held"; readonly pending: PendingCopy; readonly failure: Failure }
   | { readonly type: "absent"; readonly failure: Failure }
-  /** No segment could be made of it. */
+  /** No segment could be built from this copy. */
   | { readonly type: "refused"; readonly refused: RefusedCopy; readonly failure: Failure }
-  /** `refetch`: the source confirmed a copy that is refused now, so the next request is unconditional. */
+  /** `refetch`: the source confirmed a copy that is now refused, so the next request must be unconditional. */
   | { readonly type: "failed"; readonly failure: Failure; readonly refetch?: boolean }
 );
 
 export interface Source {
   readonly feed: Feed;
-  /** The mirror's folder or base URL; undefined: the publisher. */
+  /** The mirror's folder or base URL; undefined if the feed is fetched from the publisher. */
   readonly mirror: string | undefined;
   readonly now: Date;
-  /** From 0 to 1, as Math.random. */
+  /** Returns a random number from 0 to 1, like Math.random. */
   readonly chance: () => number;
 }
 
@@ -53,7 +53,7 @@ export function nextFeedState(state: FeedState, outcome: Outcome, source: Source
   return rest;
 }
 
-/** A release was made with the candidate: it is the last good copy from now on. */
+/** Makes the candidate the last good copy, because a release contains it. */
 export function publishCandidate(state: FeedState): FeedState {
   const { candidate, ...rest } = state;
   return candidate === undefined ? state : { ...rest, copy: candidate };
@@ -85,9 +85,9 @@ function remember(state: FeedState, outcome: Outcome, source: Source): FeedState
 }
 
 /**
- * Decides whether the source is requested now.
+ * Decides whether to request the feed from its source now.
  * @param isReady whether the operator has set the credentials that the publisher requires
- * @returns the state to write before the request: a process killed meanwhile has spent one of the budget
+ * @returns the state to write before the request, so that the request counts even if the process is killed
  */
 export function planRequest(
   state: FeedState,
@@ -101,7 +101,7 @@ export function planRequest(
   return { hold, state: { ...state, ...withAttempts(state, mirror, spent) } };
 }
 
-/** The attempts at the publisher, or at this mirror. */
+/** Returns the attempts to fetch the feed from the publisher or, if a mirror is set, from this mirror. */
 export function attemptsAt(
   { attempts, mirror: known }: FeedState,
   mirror: string | undefined,

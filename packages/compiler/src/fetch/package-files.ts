@@ -1,13 +1,13 @@
-// package-files.ts: copies of a feed that come with Inkling: seeds in npm packages, and our own files.
+// package-files.ts: finds the copies of a feed that come with Inkling: seeds in npm packages, and Inkling's own files.
 //
-// err  FeedError: the package is not installed, a file cannot be read
+// err  FeedError if the package is not installed, or a file cannot be read
 
 import { join } from "node:path";
 import { programFile, seedFolder } from "@inkling/release-store/program";
 import { type Feed, FeedError, type Seed } from "../catalog/feed.ts";
 import { type CopyFile, type FeedCopy, loadStable, measure } from "./copy.ts";
 
-/** @param packageFolder the folder of an npm package; throws when it is not installed */
+/** @param packageFolder returns the folder of an npm package; throws if the package is not installed */
 export function readSeed(
   feed: Feed,
   seed: Seed,

@@ -1,4 +1,4 @@
-// publisher.testing.ts: a publisher on 127.0.0.1 for tests, that serves well and badly.
+// publisher.testing.ts: a publisher on 127.0.0.1 for tests. It sends valid and faulty responses.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,12 +8,12 @@ import { gzipSync } from "node:zlib";
 export const LIST = "192.0.2.1\n192.0.2.2\n";
 export const ETAG = '"v1"';
 export const LAST_MODIFIED = "Sat, 01 Aug 2026 12:00:00 GMT";
-/** 16 MiB of zeros in 16 KiB. */
+/** 16 MiB of zeros, compressed to 16 KiB. */
 const BOMB = gzipSync(Buffer.alloc(2 ** 24));
 
 export interface Publisher {
   readonly base: string;
-  /** Of each request: path, and the headers that matter. */
+  /** The path and the relevant headers of each request. */
   readonly requests: { path: string; userAgent: string | undefined; ifNoneMatch: string | undefined }[];
   stop(): Promise<void>;
 }
@@ -87,7 +87,7 @@ function listen(server: Pick<Server, "listen">): Promise<void> {
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
 }
 
-/** A server that sends `text` on each connection, and closes it. */
+/** Starts a server that sends `text` on each connection and then closes it. */
 export async function startRaw(text: string): Promise<{ base: string; stop(): Promise<void> }> {
   const server = createRawServer((socket) => {
     socket.on("error", () => {});
@@ -102,14 +102,14 @@ export async function startRaw(text: string): Promise<{ base: string; stop(): Pr
 
 export interface Script {
   readonly base: string;
-  /** Requests so far. */
+  /** Number of requests so far. */
   count: number;
-  /** What the next requests get. */
+  /** Responds to a request. Tests replace this function. */
   answer: (request: IncomingMessage, response: ServerResponse) => void;
   stop(): Promise<void>;
 }
 
-/** A publisher with scripted responses. */
+/** Starts a publisher with scripted responses. */
 export async function startScript(): Promise<Script> {
   const server = createServer((request, response) => {
     script.count++;

@@ -46,7 +46,7 @@ describe("after a success", () => {
       const first = Date.parse(attempts.nextAt!) - NOW.getTime();
       expect(first).toBeGreaterThanOrEqual(0.5 * checkHours * HOUR);
       expect(first).toBeLessThanOrEqual(1.5 * checkHours * HOUR);
-      // A late check does not move the feed's point of the interval.
+      // A late check does not move the feed's point within the interval.
       for (const lateBy of [0, 7 * MINUTE, 0.4 * checkHours * HOUR]) {
         const dueAt = Date.parse(attempts.nextAt!);
         attempts = afterSuccess(feed, attempts, new Date(dueAt + lateBy));

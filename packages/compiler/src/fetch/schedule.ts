@@ -1,10 +1,11 @@
-// schedule.ts: when a feed is requested again. Pure: clock and random numbers are arguments.
+// schedule.ts: decides when a feed is requested again. It has no side effects; clock and random numbers are arguments.
 //
-// in   a feed, its attempts so far, the time
-// out  the attempts to store; when it may be requested, and why not now
+// in   a feed, its attempts so far, and the current time
+// out  the attempts to store; when the feed may be requested, and why it may not be requested now
 //
-// After a success a feed is requested once per interval, at a random point of it that is drawn once per data folder, to
-// spread requests. After a failure it is requested sooner, with exponential backoff. Retry-After and budgets always hold.
+// After a success, a feed is requested once per interval. The point within the interval is random, to spread requests,
+// and is drawn once for each feed and data folder. After a failure, the feed is requested sooner, with exponential
+// backoff. Retry-After and budgets always apply.
 
 import type { Feed } from "../catalog/feed.ts";
 import type { Attempts } from "./feed-state.ts";
@@ -12,17 +13,17 @@ import type { Attempts } from "./feed-state.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** A monthly file is requested daily: it appears on no fixed day, and "not modified" costs nothing. */
+/** A monthly file is requested daily, because it does not appear on a fixed day and "not modified" costs nothing. */
 const LONGEST_INTERVAL = DAY;
 const FIRST_RETRY = 5 * MINUTE;
-/** A mistaken Retry-After of years must not end a feed. */
+/** Maximum wait, because a mistaken Retry-After of several years must not disable a feed. */
 const LONGEST_RETRY_AFTER = DAY;
 
 export function untried(chance: () => number): Attempts {
   return { failures: 0, spread: chance() };
 }
 
-/** Counts a request, before it is sent. */
+/** Counts a request before it is sent. */
 export function recordRequest(feed: Feed, attempts: Attempts, now: Date): Attempts {
   if (feed.budgetPerDay === undefined) return attempts;
   return { ...attempts, requests: [...recent(attempts, now), now.toISOString()] };
@@ -38,7 +39,7 @@ export function afterSuccess(feed: Feed, attempts: Attempts, now: Date): Attempt
   return { at, okAt: at, failures: 0, nextAt, spread, ...(requests && { requests }) };
 }
 
-/** The source has no file, which is not a failure: it is checked again at the usual time. */
+/** The source does not have the file. This is not a failure, so the next check is at the usual time. */
 export function afterAbsence(feed: Feed, attempts: Attempts, now: Date, error: string): Attempts {
   const { okAt } = attempts;
   const { okAt: _, ...looked } = afterSuccess(feed, attempts, now);
@@ -74,32 +75,32 @@ export function afterFailure(
   };
 }
 
-/** When this feed is due. */
+/** Returns when this feed is due. */
 export function dueAt(feed: Feed, attempts: Attempts, now: Date): Date {
   if (isAhead(attempts, now)) return now;
   const times = [attempts.nextAt, attempts.waitUntil, budgetFreeAt(feed, attempts, now)];
   return new Date(Math.max(0, ...times.flatMap((time) => (time === undefined ? [] : [Date.parse(time)]))));
 }
 
-/** Why a feed is not requested now: not due, or held by Retry-After or its budget. */
+/** Why a feed is not requested now: it is not due, or Retry-After or its budget forbids it. */
 export type Hold = { readonly why: "not due" } | { readonly why: "held"; readonly reason: string };
 
-/** @returns undefined if it may be requested */
+/** @returns undefined if the feed may be requested */
 export function findHold(feed: Feed, attempts: Attempts, now: Date, onlyDue: boolean): Hold | undefined {
   const { waitUntil } = attempts;
   if (!isAhead(attempts, now) && waitUntil !== undefined && Date.parse(waitUntil) > now.getTime())
-    return { why: "held", reason: `on hold: its publisher's Retry-After ends at ${waitUntil}` };
+    return { why: "held", reason: `on hold until ${waitUntil}, as its publisher's Retry-After requires` };
   const freeAt = budgetFreeAt(feed, attempts, now);
   if (freeAt !== undefined)
     return {
       why: "held",
-      reason: `on hold: the ${feed.budgetPerDay} downloads a day that its publisher allows are used up until ${freeAt}`,
+      reason: `on hold until ${freeAt}: the ${feed.budgetPerDay} downloads a day that its publisher allows are used up`,
     };
   if (onlyDue && dueAt(feed, attempts, now).getTime() > now.getTime()) return { why: "not due" };
   return undefined;
 }
 
-/** Times from a clock that was ahead are ignored. */
+/** Returns whether the attempts were recorded by a clock that was ahead. If so, the recorded times are ignored. */
 const isAhead = ({ at }: Attempts, now: Date) => at !== undefined && Date.parse(at) > now.getTime();
 
 function intervalOf(feed: Feed): number {
@@ -111,7 +112,7 @@ function recent({ requests = [] }: Attempts, now: Date): string[] {
   return requests.filter((time) => Date.parse(time) > from && Date.parse(time) <= now.getTime());
 }
 
-/** When the oldest of a day's requests is a day old; undefined while some are left. */
+/** Returns when the budget allows the next request; undefined if the budget is not used up. */
 function budgetFreeAt(feed: Feed, attempts: Attempts, now: Date): string | undefined {
   if (feed.budgetPerDay === undefined) return undefined;
   const used = recent(attempts, now);
@@ -119,7 +120,7 @@ function budgetFreeAt(feed: Feed, attempts: Attempts, now: Date): string | undef
   return oldest === undefined ? undefined : new Date(Date.parse(oldest) + DAY).toISOString();
 }
 
-/** RFC 9110 10.2.3: seconds, or a date; anything else is ignored. */
+/** Reads Retry-After in seconds or as a date (RFC 9110 10.2.3). Anything else is ignored. */
 function readRetryAfter(text: string, now: Date): Date | undefined {
   const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();
   if (!(wait > 0)) return undefined;

@@ -1,4 +1,4 @@
-// Where copies come from, in which order, and what is kept of them.
+// Where copies come from, in which order, and which of them are kept.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
@@ -82,7 +82,7 @@ const collect = async (row: Feed, more: Partial<SourceOptions> = {}): Promise<Ca
   return found;
 };
 const keptOf = (row: Feed) => new KeptCopies(row, dataDir, readFeedState(row, dataDir));
-/** As a load does with a copy that passed. */
+/** Keeps a copy that passed, like a load does. */
 const keepLastGood = (row: Feed, copy: FeedCopy): void => {
   const named = describeCopy("body", copy);
   const isKept = keptOf(row).holds(named);
@@ -90,7 +90,7 @@ const keepLastGood = (row: Feed, copy: FeedCopy): void => {
   const next = nextFeedState(readFeedState(row, dataDir), { type: "passed", copy: named }, source);
   writeFeedState(row, dataDir, publishCandidate(next), isKept ? [] : [copy]);
 };
-/** "source: first line of the file" or "source! error", with the folder of this test left out. */
+/** Formats candidates as "source: first line of the file" or "source! error", without the folder of this test. */
 const summaries = (found: Candidate[]): string[] =>
   found.map((candidate) => {
     const text = isCopy(candidate)
@@ -157,7 +157,7 @@ describe("order of preference", () => {
       break;
     }
     expect(publisher.requests.length).toBe(requestsBefore + 1);
-    expect(kept()).toEqual([]); // the download is gone
+    expect(kept()).toEqual([]); // the download was removed
   });
   test("a package that is not installed, or lacks the file", async () => {
     const packageFolder = (name: string) => {
@@ -216,12 +216,12 @@ describe("mirror folder", () => {
     put("test-feed.txt");
     put("test-feed.csv");
     expect(summaries(await collect(feed(), { mirror }))).toEqual([
-      "mirror! the mirror ROOT/mirror has several files for it: test-feed.csv, test-feed.txt",
+      "mirror! the mirror ROOT/mirror has several files for this feed: test-feed.csv, test-feed.txt",
       SEED,
     ]);
   });
   const strange: [name: string, make: (path: string) => void, why: string][] = [
-    ["a link to nothing", (path) => symlinkSync(join(mirror, "nowhere"), path), "is a link to nothing"],
+    ["a link to nothing", (path) => symlinkSync(join(mirror, "nowhere"), path), "is a broken link"],
     ["a pipe", (path) => Bun.spawnSync(["mkfifo", path]), "is not a file"],
     ["a device", (path) => symlinkSync("/dev/zero", path), "is not a file"],
   ];
@@ -238,7 +238,7 @@ describe("mirror folder", () => {
     expect((await collect(feed(), late))[0]).toMatchObject({ source: "mirror", late: true });
     const times = { responseMs: 1, totalMs: 0 };
     expect(summaries(await collect(feed(), { mirror, times }))[0]).toBe(
-      "mirror! the mirror ROOT/mirror does not answer within 0 ms",
+      "mirror! the mirror ROOT/mirror did not respond within 0 ms",
     );
   });
   test("too large, packed or not, and damaged", async () => {
@@ -253,7 +253,7 @@ describe("mirror folder", () => {
     );
     put("test-feed.gz", gzipSync(LIST).subarray(0, 20));
     expect(summaries(await collect(feed(), { mirror }))[0]).toMatch(
-      /test-feed\.gz: is a damaged gzip file, or is cut/,
+      /test-feed\.gz: is a damaged or truncated gzip file/,
     );
   });
   test("a file that is too large to hold is mapped from a private copy, which is removed", async () => {
@@ -266,7 +266,7 @@ describe("mirror folder", () => {
     expect(Buffer.compare(copy.files[0]!.bytes, large)).toBe(0);
     expect(left()).toEqual([]);
     put("test-feed.txt.gz", gzipSync(large).subarray(0, -20));
-    expect(summaries(await collect(row, { mirror }))[0]).toMatch(/is a damaged gzip file, or is cut/);
+    expect(summaries(await collect(row, { mirror }))[0]).toMatch(/is a damaged or truncated gzip file/);
     put("test-feed.txt.gz", gzipSync(Buffer.alloc(2 ** 24 + 1)));
     expect(summaries(await collect(row, { mirror }))[0]).toMatch(
       /test-feed\.txt\.gz: is larger than 16777216 bytes/,
@@ -402,7 +402,7 @@ describe("last good copy", () => {
     writeFileSync(join(dataDir, "feeds/test-feed", name), old);
     expect(summaries(await collect(feed()))[0]).toBe("last-good: 192.0.2.1");
     await keep("192.0.2.3\n");
-    expect(kept()).toHaveLength(2); // the one that never counted is gone too
+    expect(kept()).toHaveLength(2); // the copy that never counted was removed, too
   });
   test("seeds and our own lists are not kept", async () => {
     const seed = first(await collect(feed()));
@@ -430,7 +430,7 @@ describe("last good copy", () => {
       JSON.stringify({
         copy: { file: "body-0123456789abcdef.txt", format: "ip-lines", sha256: "", source: "fetched" },
       }),
-      /body-0123456789abcdef\.txt is missing, which state\.json names$/,
+      /body-0123456789abcdef\.txt is missing, but state\.json lists it$/,
     ],
   ];
   test.each(broken)("%s", async (_name, state, message) => {

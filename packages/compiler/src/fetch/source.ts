@@ -1,14 +1,14 @@
-// source.ts: where a copy of a feed comes from.
+// source.ts: finds the copies of a feed.
 //
-// in   a row of the feed table, its kept copies, the mirror (if any), whether publishers are requested
-// out  candidates, lazily, in order of preference; the first one that passes is used:
-//      0. the pending copy, when the operator accepts it; nothing is fetched then
-//      1. its file on this machine, else the mirror when one is set, else the publisher when allowed
-//      2. the candidate of a build that did not end
+// in   a row of the feed table, its kept copies, the mirror (if any), and whether publishers may be requested
+// out  candidates, lazily, in order of preference. The first candidate that passes is used:
+//      0. the pending copy, if the operator accepts it; in this case, nothing is fetched
+//      1. the feed's file on this machine; otherwise the mirror, if one is set; otherwise the publisher, if allowed
+//      2. the candidate of a build that did not finish
 //      3. the last good copy
 //      4. the seed in an npm package
-//      5. our own file
-// err  what node:fs throws when the data folder cannot be written; everything else is a NoCopy
+//      5. Inkling's own file
+// err  errors of node:fs if the data folder is not writable; every other problem is a NoCopy
 
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -33,29 +33,32 @@ import { readOwn, readSeed } from "./package-files.ts";
 
 export interface SourceOptions {
   readonly dataDir: string;
-  /** Folder or base URL; the only source of new copies when set. */
+  /** Folder or base URL of the mirror. If set, new copies come only from the mirror and from the files of own feeds. */
   readonly mirror?: string | undefined;
-  /** May publishers be requested when there is no mirror? */
+  /** Whether publishers may be requested if there is no mirror. */
   readonly fetch: boolean;
   readonly now: Date;
-  /** Whether the feed is due (schedule.ts). Mirror folders are read in any case. */
+  /** Whether the feed is due (schedule.ts). Mirror folders are always read. */
   readonly isDue?: boolean;
-  /** Whether the pending copy is accepted. */
+  /** Whether the operator accepts the pending copy. */
   readonly accept?: boolean;
   readonly credentials?: Credentials;
   readonly userAgent?: string;
   readonly times?: FetchTimes;
-  /** When the build continues without what has not arrived, as performance.now() counts. */
+  /** The time at which the build continues without files that have not arrived, on the clock of performance.now(). */
   readonly deadline?: number | undefined;
-  /** Folder of an installed npm package; throws when it is not installed. */
+  /** Returns the folder of an installed npm package. Throws if the package is not installed. */
   readonly packageFolder?: ((name: string) => string) | undefined;
 }
 
 const USER_AGENT = `Inkling/${manifest.version}`;
-/** One name for all builds (the folder is locked), so that a killed build's file is overwritten. */
+/**
+ * All builds use the same name, so that the next build overwrites a killed build's file. The folder is locked during a
+ * build.
+ */
 const DOWNLOAD = ".tmp-download";
 
-/** Copies of `feed` in order of preference; see the head of this file. */
+/** Yields copies of `feed` in order of preference. See the top of this file. */
 export async function* candidates(
   feed: Feed,
   options: SourceOptions,
@@ -68,7 +71,8 @@ export async function* candidates(
   else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options, kept);
   else if (options.fetch) yield* fromPublisher(feed, options, kept);
   const candidate = kept.find("candidate");
-  if (candidate !== undefined) yield { ...candidate, accepted: true, unpublished: true }; // it has passed
+  // The candidate has already passed the gates.
+  if (candidate !== undefined) yield { ...candidate, accepted: true, unpublished: true };
   const last = await attempt("last-good", () => kept.readLastGood());
   if (last !== undefined) yield last;
   const { seed, own } = feed;
@@ -77,7 +81,7 @@ export async function* candidates(
   if (own !== undefined) yield await attempt("own", () => readOwn(feed, own));
 }
 
-/** Whether a newer copy of this feed is requested over the network. */
+/** Returns whether a newer copy of this feed is requested over the network. */
 export function isRemote(feed: Feed, { mirror, fetch, now }: SourceOptions): boolean {
   if (feed.file !== undefined) return false;
   if (mirror !== undefined) return isMirrorUrl(mirror);
@@ -132,15 +136,16 @@ async function* fromPublisher(
       options,
       kept,
     });
-    // Early in a month the newest file does not exist yet: the next URL is the previous month's.
+    // Early in a month, the newest file does not exist yet. The next URL leads to the previous month's file.
     if (index < urls.length - 1 && isNotFound(candidate)) continue;
     yield candidate;
-    // A failure is tried again soon: the previous month's would hide it, and may be older than the copy at hand.
+    // A failed request is retried soon. Using the previous month's file would hide the failure, and that file may be
+    // older than the existing copy.
     if (kept.find("copy") !== undefined) return;
   }
 }
 
-/** Credentials that the publisher requires and the operator has not set. */
+/** Returns the credentials that the publisher requires but the operator has not set. */
 export function lackingCredentials(
   feed: Feed,
   { mirror, credentials = {} }: SourceOptions,
@@ -151,9 +156,9 @@ export function lackingCredentials(
 
 interface Request {
   readonly feed: Feed;
-  /** Without secrets: shown, and stored as the copy's origin. */
+  /** The URL without secrets. It is shown to people, and stored as the copy's origin. */
   readonly url: string;
-  /** The request with its secrets, if it has any. */
+  /** The request, including any secrets. */
   readonly secretRequest?: { readonly url: string; readonly checksumUrl?: string };
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly source: "mirror" | "fetched";
@@ -161,7 +166,10 @@ interface Request {
   readonly kept: KeptCopies;
 }
 
-/** The file at one URL; "not modified" gives the kept copy, confirmed now. */
+/**
+ * Fetches the file at one URL. If the response is "not modified", returns the kept copy, with the current time as its
+ * time of confirmation.
+ */
 async function fetchFrom(request: Request): Promise<Candidate> {
   const { feed, url, secretRequest = { url }, headers, source, options, kept } = request;
   const into = downloadPath(kept);
@@ -180,7 +188,8 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       allowHttp: source === "mirror" || feed.allowHttp === true,
       validators: known?.origin,
     });
-    if (validators === undefined) return { ...known!, source, fetchedAt: options.now }; // only a known copy is confirmed
+    // Without a known copy, the request is unconditional, so the response cannot be "not modified".
+    if (validators === undefined) return { ...known!, source, fetchedAt: options.now };
     const publishedAt = findDate(validators.lastModified);
     return {
       source,
@@ -203,16 +212,16 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       ...(error instanceof LateError && { late: true }),
     };
   } finally {
-    rmSync(into, { force: true }); // a mapped copy outlives its name
+    rmSync(into, { force: true }); // the mapping remains valid after the name is removed
   }
 }
 
-/** Where a download is written. */
+/** Returns the path to which a download is written. */
 function downloadPath({ folder }: KeptCopies): string {
   return join(folder, DOWNLOAD);
 }
 
-/** What to check when a publisher refuses the credentials. */
+/** Says what to check if a publisher refuses the credentials. */
 function credentialsHint(feed: Feed, error: FeedError): string {
   const refused = error instanceof AnswerError && (error.status === 401 || error.status === 403);
   const required = requiredCredentials(feed);
@@ -221,7 +230,7 @@ function credentialsHint(feed: Feed, error: FeedError): string {
 
 const isNotFound = (candidate: Candidate): boolean => !isCopy(candidate) && candidate.notFound === true;
 
-/** A FeedError becomes a value. */
+/** Runs `read` and turns a FeedError into a value. */
 async function attempt<T>(source: Source, read: () => T | Promise<T>): Promise<T | NoCopy> {
   try {
     return await read();

@@ -1,8 +1,9 @@
-// tar.ts: a tar file -> the one file of data in it.
+// tar.ts: extracts the one data file from a tar file.
 //
-// err  FeedError: no data file in it or several, damaged, cut short
+// err  FeedError if the tar file has no data file or several, is damaged, or is truncated
 // src  POSIX.1-2024 pax, ustar
-// cost the chunks in flight. By hand: for these 80 lines tar-stream 3.2.2 brings streamx, b4a, fast-fifo and bare-fs
+// cost only the chunks in flight. These 80 lines avoid tar-stream 3.2.2, which would add streamx, b4a, fast-fifo and
+// bare-fs
 
 import { FeedError } from "../catalog/feed.ts";
 import { isDataFile, noFile, severalFiles } from "./archive-names.ts";
@@ -13,11 +14,11 @@ export const BLOCK = 512;
 const ascii = (bytes: Uint8Array, from: number, to: number) =>
   Buffer.from(bytes.subarray(from, to)).toString();
 
-/** @param head of a file: its first block */
+/** @param head the first block of a file */
 export const isTar = (head: Uint8Array): boolean =>
   head.length === BLOCK && ascii(head, 257, 262) === "ustar";
 
-/** Ordinary files; directories, links and pax headers are passed over. */
+/** Types of ordinary files. Directories, links and pax headers are skipped. */
 const FILE_TYPES = new Set(["0", "\0"]);
 
 export async function* untarred(chunks: Chunks): AsyncGenerator<Uint8Array> {
@@ -25,8 +26,8 @@ export async function* untarred(chunks: Chunks): AsyncGenerator<Uint8Array> {
   let isFound = false;
   for (;;) {
     const header = await input.block();
-    if (header === undefined) throw new FeedError("is a tar file that is cut short");
-    if (header[0] === 0) break; // the end is marked by empty blocks
+    if (header === undefined) throw new FeedError("is a truncated tar file");
+    if (header[0] === 0) break; // empty blocks mark the end of the file
     const name = ascii(header, 0, 100).replace(/\0.*$/s, "");
     const size = Number.parseInt(ascii(header, 124, 136), 8);
     if (!isTar(header) || !(size >= 0)) throw new FeedError("is a damaged tar file");
@@ -40,10 +41,10 @@ export async function* untarred(chunks: Chunks): AsyncGenerator<Uint8Array> {
     }
   }
   if (!isFound) throw noFile();
-  for await (const _ of input.rest()); // so that the gzip layer is checked to its end
+  for await (const _ of input.rest()); // reads to the end, so that the gzip layer is checked completely
 }
 
-/** Chunks of any size, handed out by the number of bytes wanted. */
+/** Returns as many bytes as requested from chunks of any size. */
 class Blocks {
   private readonly source: AsyncIterator<Uint8Array>;
   private held: Uint8Array = new Uint8Array();
@@ -66,7 +67,7 @@ class Blocks {
   async *take(bytes: number): AsyncGenerator<Uint8Array> {
     for (let left = bytes; left > 0; ) {
       const part = await this.some(left);
-      if (part === undefined) throw new FeedError("is a tar file that is cut short");
+      if (part === undefined) throw new FeedError("is a truncated tar file");
       left -= part.length;
       yield part;
     }

@@ -1,10 +1,10 @@
-// unpack.ts: a stream of bytes -> the same bytes, unpack when they are gzip, zip or tar, and never more than a limit.
+// unpack.ts: unpacks a byte stream if it is gzip, zip or tar, up to a size limit.
 //
 // in   chunks of a file or an HTTP body; gzip is recognized by its first two bytes, not by its name or headers
-// out  chunks; a packed file of a feed can be packed again in transfer, so up to two layers of gzip come off;
-//      then the one file of data out of an archive (archive.ts)
-// err  FeedError: too large (also a small file that unpacks to a large one), damaged or cut gzip
-// cost the chunks in flight (of a zip file, the file): a zip bomb takes no more memory than any other file
+// out  chunks. A packed feed file may be packed again in transfer, so up to two layers of gzip are removed. Then the
+//      one data file is extracted from an archive (archive.ts)
+// err  FeedError: too large (including a small file that unpacks to a large one), damaged or truncated gzip
+// cost the chunks in flight (for a zip file, the whole file). A zip bomb takes no more memory than any other file
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -14,12 +14,12 @@ import { unarchived } from "./archive.ts";
 import { type Chunks, limited, withHead } from "./chunks.ts";
 
 /**
- * What may stand beside the data at any layer: headers, licences. Without a limit there 2 KB of gzip held members of a
- * tar file of 1 GB that were read to be passed over.
+ * Bytes that a layer may contain in addition to the data, such as headers and licences. Without this limit, 2 KB of
+ * gzip could contain 1 GB of tar members, all of which would be read only to be skipped.
  */
 const BESIDE_BYTES = 2 ** 20;
 
-/** @throws FeedError (when iterated) as above, and whatever `chunks` throws */
+/** @throws FeedError (when iterated) as listed above, and any error of `chunks` */
 export function unpack(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
   const most = maxBytes + BESIDE_BYTES;
   const layers = limited(gunzipped(limited(gunzipped(limited(chunks, maxBytes)), most)), most);
@@ -47,13 +47,13 @@ async function* gunzip(chunks: Chunks): AsyncGenerator<Uint8Array> {
       throw error;
     }
   })();
-  // Its failure reaches the loop below through the stream, which pipeline destroys with the same error.
+  // A failure here reaches the loop below through the stream, because pipeline destroys the stream with the same error.
   const feeding = pipeline(Readable.from(watched, { objectMode: false }), stream).catch(() => {});
   try {
     for await (const chunk of stream) yield chunk;
   } catch {
     if (sourceError !== undefined) throw sourceError;
-    throw new FeedError("is a damaged gzip file, or is cut short");
+    throw new FeedError("is a damaged or truncated gzip file");
   } finally {
     stream.destroy();
     await feeding;

@@ -1,8 +1,8 @@
-// zip.ts: a zip file -> the one file of data in it.
+// zip.ts: extracts the one data file from a zip file.
 //
-// err  FeedError: no data file in it or several, damaged, cut short, encrypted, a method that is not read, too large,
-//      names that lead out of the archive
-// cost the packed file: its directory is at its end
+// err  FeedError if the zip file has no data file or several, is damaged, truncated, encrypted or too large, uses an
+//      unsupported method, or has names that lead out of the archive
+// cost the packed file in memory, because its directory is at the end
 
 import { crc32 } from "node:zlib";
 import { type Entry, fromBufferPromise, type ZipFile } from "yauzl";
@@ -12,19 +12,21 @@ import { type Chunks, limited } from "./chunks.ts";
 
 const STORED = 0;
 const DEFLATED = 8;
-/** Publishers pack a handful; a directory of millions would take minutes to read. */
+/** Publishers pack only a few files. A directory with millions of entries would take minutes to read. */
 const MAX_ENTRIES = 1_000;
 
 export async function* unzipped(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
-  // Sizes are checked here, for a clear message about zip bombs.
+  // This function checks sizes itself, for a clear message about zip bombs.
   const file = await fromBufferPromise(Buffer.concat(parts), { validateEntrySizes: false }).catch(damaged);
   const entry = await onlyDataFile(file);
   const { uncompressedSize, compressionMethod: method } = entry;
   if (entry.isEncrypted()) throw new FeedError("is a zip file with a password");
   if (method !== STORED && method !== DEFLATED)
-    throw new FeedError(`is a zip file packed by method ${method}, which is not read`);
+    throw new FeedError(
+      `is a zip file with the compression method ${method}, which Inkling does not support`,
+    );
   if (uncompressedSize > maxBytes) throw new FeedError(`is larger than ${maxBytes} bytes`);
   let [crc, size] = [0, 0];
   for await (const chunk of limited(contentOf(file, entry), maxBytes)) {
@@ -36,12 +38,12 @@ export async function* unzipped(chunks: Chunks, maxBytes: number): AsyncGenerato
 }
 
 function damaged(): never {
-  throw new FeedError("is a damaged zip file, or is cut short");
+  throw new FeedError("is a damaged or truncated zip file");
 }
 
 async function onlyDataFile(file: ZipFile): Promise<Entry> {
   if (file.entryCount > MAX_ENTRIES)
-    throw new FeedError(`is a zip file of ${file.entryCount} files, at most ${MAX_ENTRIES} are read`);
+    throw new FeedError(`is a zip file with ${file.entryCount} files; the maximum is ${MAX_ENTRIES}`);
   const found: Entry[] = [];
   try {
     for await (const entry of file.eachEntry()) if (isDataFile(entry.fileName)) found.push(entry);

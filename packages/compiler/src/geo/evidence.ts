@@ -1,22 +1,25 @@
-// evidence.ts: the source of a place, and which of its members were filled in, and how.
+// evidence.ts: records the source of a place, which of its members were filled in, and how.
 //
-// in   a place as its source describes it, the same completed
-// out  a mask of what was filled in; entries of evidence for each mask
-// cost a comparison of members for each different answer; entries are made once for each mask (a few dozen)
+// in   a place as its source describes it, and the same place completed
+// out  a mask of what was filled in, and evidence entries for each mask
+// cost one comparison of members per distinct answer; entries are created once per mask (a few dozen)
 
 import { keysOf } from "@inkling/contract";
 import { SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
 import type { Place, Subdivision } from "../place/place.ts";
 import type { EvidenceText } from "../policy/evidence.ts";
 
-/** Ids of the feeds that places and registered countries come from. */
+/** Ids of the feeds that state places and registered countries. */
 export interface GeoFeeds {
-  /** By `PlaceSource.feedOf`. */
+  /** Feed ids in the order of `PlaceSource.feedOf`. */
   readonly places: readonly string[];
   readonly registered?: string;
 }
 
-/** What can be filled in: the members, how, and what of a place they are. A bit of the mask each, in this order. */
+/**
+ * What can be filled in: the member's name in the answer, how it was filled in, and the member of Place or Subdivision.
+ * Each row has one bit in the mask, in this order.
+ */
 const FILLED: readonly (readonly [
   member: string,
   how: keyof typeof HOW,
@@ -43,39 +46,39 @@ function isFilled(of: (typeof FILLED)[number][2], before: Place, after: Place): 
   return before.subdivisions.some((subdivision, i) => subdivision[of] !== after.subdivisions[i]?.[of]);
 }
 
-/** How members are filled in: an entry each. */
+/** The ways to fill in members. Each way has one evidence entry. */
 export const HOW = {
   registry: { label: "registry", why: "the registry's record of who holds the network" },
   database: {
     label: "derived",
-    why: "that database's place of the name, or the middle of the country or region",
+    why: "that database's position for the name, or the middle of the country or region",
   },
   country: { label: "derived", why: "from the ISO 3166-1 code of the country" },
-  subdivision: { label: "derived", why: "from the other of the two, by ISO 3166-2" },
+  subdivision: { label: "derived", why: "from the code or name of the subdivision, by ISO 3166-2" },
   coordinates: { label: "derived", why: "from the country and the coordinates" },
-  estimate: { label: "estimated", why: "the source states none: measured for such places of the country" },
+  estimate: { label: "estimated", why: "the source states none: measured for similar places in the country" },
 } as const;
 
-/** Feed of entries that rest on our own tables. */
+/** The feed name in entries that are based on Inkling's own tables. */
 export const OURS = "inkling";
 
-/** Which members `after` has that `before` has not, as bits. */
+/** Returns, as bits, the members that `after` has and `before` lacks. */
 export function filledMask(before: Place, after: Place): number {
   let mask = 0;
   for (let i = 0; i < FILLED.length; i++) if (isFilled(FILLED[i]![2], before, after)) mask |= 1 << i;
   return mask;
 }
 
-/** Where a place comes from; nothing when only the registry has the network. */
+/** Where a place comes from. Empty if only the registry contains the network. */
 export interface PlaceOrigin {
-  /** The feed that states it. */
+  /** The feed that states the place. */
   readonly feed?: string | undefined;
   readonly isAnycast?: boolean | undefined;
-  /** The database that fills in what an operator does not state. */
+  /** The database that fills in members that an operator does not state. */
   readonly database?: string | undefined;
 }
 
-const ANYCAST = { label: "anycast", why: "the address is in many places at once: no location" } as const;
+const ANYCAST = { label: "anycast", why: "the address is in many places: no location" } as const;
 
 export function geoEntries(mask: number, origin: PlaceOrigin, registry: string | undefined): EvidenceText[] {
   const entries: EvidenceText[] = [];

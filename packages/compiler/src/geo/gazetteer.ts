@@ -1,9 +1,11 @@
-// gazetteer.ts: a geolocation database as a list of places: a city by its name, a country or region by its middle.
+// gazetteer.ts: looks up places in a geolocation database: cities by name, and the middles of countries and regions.
 //
-// in   the places, how many IPv4 addresses each has, the names that will be asked for
-// out  the place of a city; the middle of a country or region, and the radius that holds two of three of its addresses
-// err  undefined if the database has no such place, or has it in another region
-// cost decodes every place once, 1 s for DB-IP City; 17 bytes a place. A middle takes 10 ms for the largest country
+// in   the places, the number of IPv4 addresses at each place, and the names that will be looked up
+// out  the place of a city; the middle of a country or region, and the radius that contains two of three of its
+//      addresses
+// err  undefined if the database does not contain the place, or puts it in another region
+// cost decodes every place once, which takes 1 s for DB-IP City; 17 bytes per place. A middle takes 10 ms for the
+//      largest country
 
 import type { RangeColumns } from "@inkling/engine";
 import { densityOf, RADIUS_STEPS } from "../place/accuracy.ts";
@@ -16,7 +18,7 @@ import { nameKeys, nameWords } from "../place/place-names.ts";
 import { areRelated, findSubdivisionCode } from "../place/subdivisions.ts";
 import type { PlaceList, PlaceSource } from "./place-list.ts";
 
-/** A city to be found. */
+/** A city to look up. */
 export interface CityName {
   readonly country: string;
   readonly city: string;
@@ -28,7 +30,7 @@ interface Middle extends Coordinates {
 
 type Ids = Uint32Array | readonly number[];
 
-/** "Washington D.C." is asked for as Washington. */
+/** Shortens names such as "Washington D.C.", which is looked up as "Washington". */
 const withoutDistrictLetters = (name: string) => name.replace(/,? D\.? ?[CF]\.?$/u, "");
 
 const wholeKey = (name: string) => nameWords(withoutDistrictLetters(name)).join("");
@@ -38,24 +40,27 @@ export class Gazetteer {
   private readonly places: PlaceList;
   private readonly weights: Float64Array;
   private readonly countries: string[] = [""];
-  /** By id. */
+  /** Countries by place id, as indices into `countries`. */
   private readonly countryIds: Uint16Array;
   private readonly latitudes: Float32Array;
   private readonly longitudes: Float32Array;
-  /** Indices of DENSITIES, by id. */
+  /** Indices into DENSITIES, by place id. */
   private readonly densities: Uint8Array;
-  /** The codes of a place's subdivisions: each list that there is once, and by id which of them a place has. */
+  /**
+   * The subdivision codes of places. Each distinct list of codes is stored once; `codeListIds` has the index of the
+   * list for each place id.
+   */
   private readonly codeLists: (readonly string[])[] = [[]];
   private readonly codeListIds: Uint32Array;
-  /** Ids of places with coordinates, by country: the ids of country c end before countryEnds[c]. */
+  /** Ids of places with coordinates, sorted by country. The ids of country c end just before countryEnds[c]. */
   private readonly located: Uint32Array;
   private readonly countryEnds: Uint32Array;
-  /** By country, then by name or first word: of the names that will be asked for. */
+  /** Place ids by country, and then by name or first word, for the names that will be looked up. */
   private readonly byName = new Map<string, Map<string, number[]>>();
   private readonly regions = new Map<string, ReadonlyMap<string, readonly number[]>>();
   private readonly middles = new Map<string, Middle | undefined>();
 
-  /** @param weights IPv4 addresses by id ({@link weigh}) */
+  /** @param weights number of IPv4 addresses by place id ({@link weigh}) */
   constructor(places: PlaceList, weights: Float64Array, names: Iterable<CityName>) {
     this.places = places;
     this.weights = weights;
@@ -68,7 +73,7 @@ export class Gazetteer {
       this.byName.set(country, lists);
       for (const key of [wholeKey(city), ...nameKeys(city).loose, firstWord(city)]) lists.set(key, []);
     }
-    /** By country and the name as the database has it: the lists above that its places belong in. */
+    /** For each country and database name: the lists in `byName` to which places with this name belong. */
     const found = new Map<string, Map<string, readonly number[][]>>();
     const listsFor = (country: string, name: string): readonly number[][] => {
       const ofCountry = found.get(country) ?? new Map<string, readonly number[][]>();
@@ -107,7 +112,7 @@ export class Gazetteer {
     this.located = this.sortByCountry();
   }
 
-  /** Fills `countryEnds` as well. */
+  /** Returns the ids sorted by country, and fills in `countryEnds`. */
   private sortByCountry(): Uint32Array {
     const { countryIds, countryEnds, latitudes } = this;
     const isLocated = (id: number) => countryIds[id] !== 0 && !Number.isNaN(latitudes[id]!);
@@ -119,7 +124,9 @@ export class Gazetteer {
     return located;
   }
 
-  /** Places of both families, and districts of one city, share coordinates. */
+  /**
+   * Adds up addresses by coordinates, because places of both families, and districts of one city, share coordinates.
+   */
   private findDensities(): Uint8Array {
     const key = (id: number) =>
       Math.round((this.latitudes[id]! + 90) * 1e4) * 4e6 + Math.round((this.longitudes[id]! + 180) * 1e4);
@@ -136,7 +143,10 @@ export class Gazetteer {
     return DENSITIES[this.densities[id]!]!;
   }
 
-  /** Countries and densities of places with a country: below {@link classes}; undefined for others. */
+  /**
+   * Returns a number below {@link classes} for the place's country and density, or undefined for a place without a
+   * country.
+   */
   classOf(id: number): number | undefined {
     const country = this.countryIds[id]!;
     return country === 0 ? undefined : country * DENSITIES.length + this.densities[id]!;
@@ -150,14 +160,15 @@ export class Gazetteer {
     return this.countries[this.countryIds[id]!] || undefined;
   }
 
-  /** Whether a place lies in a region, or the other way round. */
+  /** Returns whether a place lies in a region, or the region lies in the subdivision of the place. */
   isWithin(id: number, country: string, region: string): boolean {
     return this.codesOf(id).some((code) => areRelated(country, code, region));
   }
 
   /**
-   * The place of a name that most addresses have.
-   * @param region ISO 3166-2, after the hyphen; a place in another one is none, if the database has this one at all
+   * Returns the place with this name that has the most addresses.
+   * @param region ISO 3166-2, after the hyphen. If the database contains this region at all, places in other regions do
+   *   not count
    */
   findCity({ country, city }: CityName, region: string | undefined): number | undefined {
     const fitting = (ids: readonly number[]) => this.inRegion(ids, country, region);
@@ -166,7 +177,8 @@ export class Gazetteer {
       if (groups.length > 0) return groups[0]!.best;
     }
     if (region === undefined && findSubdivisionCode(country, city) !== undefined) return undefined;
-    // Frankfurt for Frankfurt am Main, Tel Aviv-Yafo for Tel Aviv: only where hardly any other place begins so.
+    // Finds Frankfurt am Main for Frankfurt, and Tel Aviv-Yafo for Tel Aviv, but only if hardly any other place name
+    // begins with the same word.
     const words = nameWords(city);
     const alike = (this.byName.get(country)?.get(firstWord(city)) ?? []).filter((id) =>
       beginAlike(words, nameWords(this.places.at(id)!.cityName!)),
@@ -182,7 +194,10 @@ export class Gazetteer {
     return within.length > 0 || this.placesIn(country, region).length > 0 ? within : ids;
   }
 
-  /** Each region's addresses, and its place with the most of them; the region with the most first. */
+  /**
+   * Returns, for each region, its number of addresses and the place that has the most addresses. The region with the
+   * most addresses comes first.
+   */
   private byRegion(ids: readonly number[]): readonly { readonly total: number; readonly best: number }[] {
     const regions = new Map<string, { total: number; best: number }>();
     for (const id of ids) {
@@ -195,7 +210,7 @@ export class Gazetteer {
     return [...regions.values()].sort((a, b) => b.total - a.total);
   }
 
-  /** Of all addresses of a country, or of one region of it. */
+  /** Returns the middle of all addresses in a country, or in one of its regions. */
   middleOf(country: string, region?: string): Middle | undefined {
     const key = `${country}-${region}`;
     if (!this.middles.has(key)) this.middles.set(key, this.findMiddle(this.placesIn(country, region)));
@@ -204,7 +219,8 @@ export class Gazetteer {
 
   private findMiddle(ids: Ids): Middle | undefined {
     if (ids.length === 0) return undefined;
-    const weights = Float64Array.from(ids, (id) => this.weights[id]! + 1); // places of IPv6 alone count a little
+    // Adding 1 gives places that only have IPv6 addresses a little weight.
+    const weights = Float64Array.from(ids, (id) => this.weights[id]! + 1);
     const latitudes = Float32Array.from(ids, (id) => this.latitudes[id]!);
     const longitudes = Float32Array.from(ids, (id) => this.longitudes[id]!);
     const middle = {
@@ -218,7 +234,7 @@ export class Gazetteer {
     return { ...middle, accuracyRadius: WIDE_STEPS.find((step) => km <= step) ?? WIDE_STEPS.at(-1)! };
   }
 
-  /** With coordinates. */
+  /** Returns the ids of places with coordinates. */
   private placesIn(country: string, region?: string): Ids {
     if (region !== undefined) return this.regionsOf(country).get(region) ?? [];
     const countryId = this.countries.indexOf(country, 1);
@@ -250,14 +266,17 @@ function beginAlike(a: readonly string[], b: readonly string[]): boolean {
   return short.every((word, i) => word === long[i]);
 }
 
-/** A middle of many places is no more exact than a kilometre. */
-const hundredths = (degrees: number) => Math.round(degrees * 100) / 100 + 0; // no -0
+/** Rounds to about a kilometre, because the middle of many places is not more precise than that. */
+const hundredths = (degrees: number) => Math.round(degrees * 100) / 100 + 0; // + 0 turns -0 into 0
 
 const TWO_OF_THREE = 0.67;
-/** A region is no smaller than the first, no country larger than the last. */
+/**
+ * Steps for the radii of regions and countries. No radius is below the first step, and no country needs more than the
+ * last.
+ */
 const WIDE_STEPS = [...RADIUS_STEPS.filter((km) => km >= 50), 5000];
 
-/** The value up to which this share of the weight lies. */
+/** Returns the value below which this share of the weight lies. */
 function quantile(values: Float32Array | Float64Array, weights: Float64Array, share: number): number {
   const order = Uint32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!);
   let left = share * weights.reduce((sum, weight) => sum + weight, 0);
@@ -268,7 +287,7 @@ function quantile(values: Float32Array | Float64Array, weights: Float64Array, sh
   return values[at ?? order.at(-1)!]!;
 }
 
-/** How many IPv4 addresses each place has. @param cover of a source that is made of several */
+/** Returns the number of IPv4 addresses at each place. @param cover for a source that combines several sources */
 export function weigh(source: PlaceSource, cover: RangeColumns | undefined): Float64Array {
   const weights = new Float64Array(source.places.length);
   if (cover === undefined) {

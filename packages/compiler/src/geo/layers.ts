@@ -1,13 +1,15 @@
-// layers.ts: what is known of a range beside the database, as one number, because a covering has one for each range.
+// layers.ts: packs everything that is known about a range, except its place in the database, into one number. A
+// covering holds one such number per range.
 //
-// A value has 32 bits: 19 for the row that an operator states, 3 for the kind of network, 10 for the country that the
-// network is registered in; 0 in each is none. Kind and country together are the ground that operators' rows lie on.
+// A value has 32 bits: 19 for the row of an operator's statement, 3 for the kind of network, and 10 for the country in
+// which the network is registered. A part of 0 means none. Kind and country together are called the ground, because
+// operators' rows lie above them.
 
 const COUNTRY_BITS = 10;
 const KIND_BITS = 3;
 const GROUND_BITS = COUNTRY_BITS + KIND_BITS;
 
-/** How many numbers of each there are, 0 included. ISO 3166-1 has 249 countries. */
+/** The number of values that each part can have, including 0. ISO 3166-1 has 249 countries. */
 export const COUNTRIES = 2 ** COUNTRY_BITS;
 export const KINDS = 2 ** KIND_BITS;
 export const GROUNDS = 2 ** GROUND_BITS;

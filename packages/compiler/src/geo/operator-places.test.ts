@@ -1,4 +1,4 @@
-// What operators state, over a database, as a lookup in the finished segment answers it.
+// Operators' places laid over a database. Each test looks up addresses in the finished segment.
 
 import { describe, expect, test } from "bun:test";
 import { IpSegment, parsePrefix, parseUnwrapped } from "@inkling/engine";
@@ -26,7 +26,7 @@ const place = (
   subdivisions: region === undefined ? [] : [{ name: region }],
 });
 
-/** A database of networks in address order. */
+/** Builds a database of networks in address order. */
 function database(rows: readonly (readonly [network: string, place: Place])[]): PlaceSource {
   return { places: rows.map(([, of]) => of), walk: walkOf(rows.map(([network]) => network)) };
 }
@@ -92,7 +92,7 @@ function segmentOf(
 const answerOf = (segment: IpSegment, address: string) =>
   JSON.parse(new TextDecoder().decode(segment.lookup(parseUnwrapped(address)!)));
 
-/** "US OH Columbus 39.96,-83", "-" for what is not known. */
+/** Formats an answer like "US OH Columbus 39.96,-83", with "-" for unknown parts. */
 function shown(segment: IpSegment, address: string): string {
   const { country, subdivisions, city, location } = answerOf(segment, address);
   const [of] = subdivisions;

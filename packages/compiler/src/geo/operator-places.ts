@@ -1,12 +1,14 @@
-// operator-places.ts: what operators state about their own networks, laid over a geolocation database.
+// operator-places.ts: overlays a geolocation database with the places that operators state for their own networks.
 //
-// in   geofeeds and anycast networks in order of preference, the database, the country each network is registered in
-// out  for each network a place number: the database's own, or one beyond them, of an operator's place
-// cost a pass over what is stated for each depth of nesting, one over the countries; places are made on first use
+// in   geofeeds and anycast networks in order of preference, the database, the country in which each network is
+//      registered
+// out  a place number for each network: a number of the database, or a higher number for an operator's place
+// cost one pass over the stated networks for each level of nesting, and one over the countries; places are created on
+//      first use
 //
-// A city, or a country or region that the database contradicts, is the operator's; where it only confirms the database,
-// the database's place remains. One address of an anycast network is in many places at once: the country that it is
-// registered in is all that is known: a city, coordinates, a radius or a time zone would be invented.
+// An operator's place applies if it names a city, if it contradicts the database's country or region, or if the
+// database has no place. Otherwise, the database's place remains. An address of an anycast network is in many places at
+// once, so only its registered country is known. A city, coordinates, a radius or a time zone would be invented.
 
 import {
   cover,
@@ -27,7 +29,9 @@ import { type CityName, Gazetteer, weigh } from "./gazetteer.ts";
 import { KINDS, layersOf, ROWS } from "./layers.ts";
 import type { PlaceSource } from "./place-list.ts";
 
-/** The networks of a feed, and what it states of them: "anycast" of all, or a place of each. */
+/**
+ * The networks of a feed, and what the feed states about them: "anycast" for all of them, or a place for each network.
+ */
 export interface OperatorFeed {
   readonly id: string;
   readonly networks: readonly Prefix[];
@@ -35,12 +39,12 @@ export interface OperatorFeed {
 }
 
 interface OperatorPlace {
-  /** As the operator states it. */
+  /** The place as the operator states it. */
   readonly stated: Place;
-  /** With what the database has of it. */
+  /** The same place, with the members that the database fills in. */
   readonly place: Place;
   readonly feed: OperatorFeed;
-  /** The place of the database that it was taken from, if one was. */
+  /** The id of the database's place from which members were filled in, if there was one. */
   readonly from: number | undefined;
 }
 
@@ -53,18 +57,18 @@ const NOT_YET = 0xff;
 export class OperatorPlaces {
   private readonly general: PlaceSource;
   private readonly feeds: readonly OperatorFeed[];
-  /** What feeds state, each once; numbered from 1. */
+  /** Each distinct statement of the feeds, numbered from 1. */
   private readonly rows: Row[] = [];
   private readonly firstRow = new Map<OperatorFeed, number>();
   private readGazetteer: Gazetteer | undefined;
   private readonly made = new Map<string, OperatorPlace>();
   private readonly kinds: readonly string[];
-  /** By class of place, and by kind of network in it: the first kind with the same radius. */
+  /** For each class of place and kind of network, the first kind of network that leads to an equal radius. */
   private firstKinds: Uint8Array = new Uint8Array(0);
 
   /**
-   * @param feeds the preferred one first
-   * @param kinds of network, numbered from 1
+   * @param feeds the preferred feed first
+   * @param kinds names of network kinds, numbered from 1
    */
   constructor(general: PlaceSource, feeds: readonly OperatorFeed[], kinds: readonly string[] = []) {
     if (kinds.length >= KINDS) throw new RangeError(`${kinds.length} kinds of network`);
@@ -79,12 +83,15 @@ export class OperatorPlaces {
     if (this.rows.length >= ROWS) throw new RangeError(`${this.rows.length} stated places`);
   }
 
-  /** Of the database and of operators. */
+  /** Number of places in the database and from operators. */
   get length(): number {
     return this.general.places.length + this.rows.length;
   }
 
-  /** @param grounds a covering with a ground for each range @returns one with layers: see layers.ts */
+  /**
+   * @param grounds a covering with a ground for each range
+   * @returns a covering with layers (see layers.ts)
+   */
   layOver(family: 4 | 6, grounds: RangeColumns): RangeColumns {
     let rows = cover(family, () => {});
     for (const feed of this.feeds.toReversed())
@@ -93,7 +100,10 @@ export class OperatorPlaces {
     return overlay(grounds, networksIn(rows), layersOf, rows.length);
   }
 
-  /** The networks in none of the feed, then those in one of these, and so on: each list without overlaps. */
+  /**
+   * Returns the feed's networks by depth of nesting: first the outermost networks, then those directly inside them, and
+   * so on. The networks in each list do not overlap.
+   */
   private byDepth(feed: OperatorFeed, family: 4 | 6): Networks[] {
     const first = this.firstRow.get(feed)!;
     const depths: number[][] = [];
@@ -119,7 +129,7 @@ export class OperatorPlaces {
     );
   }
 
-  /** Reads the database. @param cover of IPv4, if the database is made of several */
+  /** Reads the database. @param cover the IPv4 covering, if the database combines several sources */
   prepare(cover: RangeColumns | undefined): void {
     const names = this.rows.filter((row): row is Row & CityName => row.city !== undefined);
     const weights = weigh(this.general, cover);
@@ -128,9 +138,9 @@ export class OperatorPlaces {
   }
 
   /**
-   * The place number of a network; numbers count from 1, 0 is none.
-   * @param row that the network has
-   * @param place number of the database's place
+   * Returns the place number of a network. Numbers count from 1; 0 means none.
+   * @param row the row of the network
+   * @param place the number of the database's place
    */
   choose(row: number, place: number, country: number): number {
     const { feed, country: stated, region, city } = this.rows[row - 1]!;
@@ -143,13 +153,19 @@ export class OperatorPlaces {
     return region === undefined || gazetteer.isWithin(place - 1, stated, region) ? place : ofOperator;
   }
 
-  /** A place of the database, with what its radius is estimated by. @param kind of network, 0 for none */
+  /**
+   * Returns a place from the database, with the members on which its radius estimate depends. @param kind kind of
+   * network, or 0 for none
+   */
   placeAt(id: number, kind = 0): Place {
     const density = this.gazetteer.densityOf(id);
     return { ...this.general.places.at(id)!, density, networkKind: this.kinds[kind - 1] };
   }
 
-  /** The first kind of network with which a place has the same radius; 0 for a place that is none of the database. */
+  /**
+   * Returns the first kind of network for which the place has the same radius as for `kind`. Returns 0 for a place that
+   * is not in the database.
+   */
   firstKindWithRadius(place: number, kind: number): number {
     if (kind === 0 || place === 0 || place > this.general.places.length) return 0;
     const { gazetteer } = this;
@@ -167,7 +183,7 @@ export class OperatorPlaces {
     return first;
   }
 
-  /** @param registered the country that the network is registered in */
+  /** @param registered the country in which the network is registered */
   describe(number: number, registered: string | undefined): OperatorPlace {
     const row = number - this.general.places.length;
     const { feed, ...stated } = this.rows[row - 1]!;
@@ -188,7 +204,7 @@ export class OperatorPlaces {
     if (country === undefined) return { stated, place: stated, feed, from: undefined };
     const id = city === undefined ? undefined : gazetteer.findCity({ country, city }, region);
     if (id === undefined) {
-      // Some state a region or the country in the column of cities.
+      // Some operators state a region or the country in the city column.
       const meant = region ?? (city && findSubdivisionCode(country, city));
       const isCity = city !== undefined && meant === region && city !== findCountry(country)?.name;
       const cityName = isCity ? city : undefined;
@@ -215,7 +231,7 @@ function makeAnycast(feed: OperatorFeed, registered: string | undefined): Operat
   return { stated: { subdivisions: [] }, place, feed, from: undefined };
 }
 
-/** The networks of a covering that have a value. */
+/** Returns the networks of a covering that have a value. */
 export function networksIn(ranges: RangeColumns): Networks {
   return (add) => {
     for (const { words, bits, value } of networksOf(ranges))
@@ -223,7 +239,7 @@ export function networksIn(ranges: RangeColumns): Networks {
   };
 }
 
-/** Without a country that is none, a region that ISO 3166-2 does not have, and a name that cannot be printed. */
+/** Removes a region that is not in ISO 3166-2, and an unprintable name. If the country is invalid, nothing remains. */
 function checked({ country: code, region, city: name }: StatedPlace): StatedPlace {
   const country = countryCode(code);
   if (country === undefined) return {};

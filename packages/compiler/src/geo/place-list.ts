@@ -4,14 +4,14 @@ import type { RangeColumns } from "@inkling/engine";
 import type { IdVisitor } from "../mmdb/records.ts";
 import type { Place } from "../place/place.ts";
 
-/** Networks in address order, each with the number of what is known about it. */
+/** Networks in address order. Each has an id that refers to what is known about it. */
 export interface NetworkWalk {
   walk(family: 4 | 6, visit: IdVisitor): void;
-  /** How many networks there are of each family, where that is known. */
+  /** Number of networks in each family, if known. */
   readonly networks?: { readonly 4: number; readonly 6: number };
 }
 
-/** Places by number: an array, or a list that decodes each on access. */
+/** Places by id: an array, or a list that decodes each place on access. */
 export interface PlaceList {
   readonly length: number;
   at(id: number): Place | undefined;
@@ -19,13 +19,16 @@ export interface PlaceList {
 
 export interface PlaceSource extends NetworkWalk {
   readonly places: PlaceList;
-  /** Of a source that is made of several: which of them a place is from, counted from 0. */
+  /** Set for a source that combines several sources: returns the index of the source from which a place comes. */
   readonly feedOf?: (id: number) => number;
-  /** Of a source that is made of several, instead of walk: ids from 1, 0 where no place is known. */
+  /**
+   * Set for a source that combines several sources, and used instead of walk: values are place ids plus 1, or 0 if no
+   * place is known.
+   */
   readonly cover?: (family: 4 | 6) => RangeColumns;
 }
 
-/** Which country each network is registered in; an id is an index into `countries`. */
+/** The country in which each network is registered. An id is an index into `countries`. */
 export interface RegisteredCountries extends NetworkWalk {
   readonly countries: readonly string[];
 }

@@ -1,4 +1,4 @@
-// The order of sources, against an oracle that looks up every address in every source.
+// The order of sources, compared with an oracle that looks up every address in every source.
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
@@ -8,7 +8,7 @@ import { preferPlaces } from "./place-preference.ts";
 
 type Row = readonly [network: string, city: string | undefined];
 
-/** A source of networks in address order; a row without a city knows only where the network is registered. */
+/** Builds a source of networks in address order. A row without a city only has the registered country. */
 function source(...rows: readonly Row[]): PlaceSource {
   const places: Place[] = rows.map(([, cityName]) =>
     cityName === undefined
@@ -27,7 +27,7 @@ function source(...rows: readonly Row[]): PlaceSource {
   };
 }
 
-/** "192.0.2.0 Oxford (0)", … where the answer changes. */
+/** Lists the addresses where the answer changes: "192.0.2.0 Oxford (0)", … */
 function shown(merged: PlaceSource, family: 4 | 6): string[] {
   const { starts, values, length } = merged.cover!(family);
   return Array.from({ length }, (_, i) => {

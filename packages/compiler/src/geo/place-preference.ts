@@ -1,16 +1,18 @@
-// place-preference.ts: several sources of geolocation -> one: each network has the place of the first source that has one.
+// place-preference.ts: combines sources of geolocation. Each network gets its place from the first source that has a
+// place for it.
 //
 // in   sources in order of preference
-// out  a PlaceSource whose ids go through the places of all; feedOf names the source of each
-// cost a covering of the address space for each family (8 bytes a range for IPv4, 20 for IPv6) beyond the sources
+// out  a PlaceSource whose ids number the places of all sources; feedOf returns the source of each place
+// cost the memory of the sources, and a covering of the address space for each family (8 bytes per range for IPv4, 20
+//      for IPv6)
 //
-// A record with only a registered country is no place: the next source decides.
+// A record with only a registered country is not a place, so the next source decides.
 
 import { cover, type Networks, overlay, type RangeColumns } from "@inkling/engine";
 import type { Place } from "../place/place.ts";
 import type { PlaceList, PlaceSource } from "./place-list.ts";
 
-/** @param sources the preferred one first; one alone is given back as it is */
+/** @param sources the preferred source first; a single source is returned unchanged */
 export function preferPlaces(sources: readonly PlaceSource[]): PlaceSource {
   const [only, ...others] = sources;
   if (only === undefined) return { places: [], walk: () => {} };
@@ -34,7 +36,7 @@ export function preferPlaces(sources: readonly PlaceSource[]): PlaceSource {
   };
 }
 
-/** Starting with the least preferred, each source is laid over the previous ones where it has a place. */
+/** Begins with the least preferred source. Each further source takes precedence wherever it has a place. */
 function coverAll(
   sources: readonly PlaceSource[],
   knowing: readonly Uint8Array[],
@@ -54,7 +56,7 @@ function coverAll(
   return under!;
 }
 
-/** Numbers from 1, of all sources together; networks without a place are left out. */
+/** Returns networks with place numbers from 1 across all sources. Networks without a place are omitted. */
 function known(source: PlaceSource, knowing: Uint8Array, offset: number, family: 4 | 6): Networks {
   return (add) =>
     source.walk(family, (w0, w1, w2, w3, bits, id) => {
@@ -62,7 +64,9 @@ function known(source: PlaceSource, knowing: Uint8Array, offset: number, family:
     });
 }
 
-/** By id, 1 where a place is known: computed once per place, not per network. */
+/**
+ * Returns 1 for each id whose place is known, and 0 for each other id. This runs once per place, not once per network.
+ */
 function knownIds(places: PlaceList): Uint8Array {
   return Uint8Array.from({ length: places.length }, (_, id) => (isKnown(places.at(id)!) ? 1 : 0));
 }

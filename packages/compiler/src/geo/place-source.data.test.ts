@@ -1,4 +1,4 @@
-// MaxMind's test databases through the reader of places.
+// Reads places from MaxMind's test databases.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { VECTORS } from "../../../../test/harness/data-folders.ts";
 import type { Place } from "../place/place.ts";
 import { GeoSource } from "./place-source.ts";
 
-/** MaxMind's record in our shape, from its JSON source: an independent and careless reading of it. */
+/** Converts MaxMind's JSON source of a record into a Place. This is an independent, careless reading of the record. */
 // biome-ignore lint/suspicious/noExplicitAny: the source is JSON of a known shape
 function expected(json: any): Place {
   return known({

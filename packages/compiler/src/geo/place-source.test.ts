@@ -15,7 +15,7 @@ interface Walks {
   walk(family: 4 | 6, visit: IdVisitor): void;
 }
 
-/** Networks of a family in the order of the walk, each with its id. */
+/** Returns the networks of a family in walk order, each with its id. */
 function ids(source: Walks, family: 4 | 6): [network: string, id: number][] {
   const all: [string, number][] = [];
   source.walk(family, (w0, w1, w2, w3, bits, id) => {
@@ -411,7 +411,7 @@ describe("GeoSource", () => {
     ["no file", [], "there is no file"],
     ["two files of one family", [FLAT_V4, MAXMIND_NESTED], "2 files hold IPv4 networks, want one"],
     ["the same file twice", [FLAT_V6, FLAT_V6], "2 files hold IPv6 networks"],
-    ["a second file cut short", [FLAT_V4, FLAT_V6.slice(0, 50)], "file 2 of 2: metadata: there is none"],
+    ["a second file cut short", [FLAT_V4, FLAT_V6.slice(0, 50)], "file 2 of 2: metadata: not found"],
     [
       "a record that cannot be decoded",
       [assemble({ nodes: [[17, 18]], recordSize: 24, data: [0x40, 0x41] })],
@@ -424,9 +424,10 @@ describe("GeoSource", () => {
   });
 
   test("refuses records that together unfold to far more than the file", () => {
-    // 64 lists of 30 times 60,000 bytes: each is within a record's limits, all of them make 115 MB of 64 KB.
+    // 64 lists of 30 strings of 60,000 bytes. Each list is within a record's limits, but together they unfold 64 KB to
+    // 115 MB.
     const data = encode("x".repeat(60_000));
-    // They hang on a spine of 64 nodes: too deep for IPv4, so the tree is an IPv6 one.
+    // They hang on a chain of 64 nodes. That is too deep for IPv4, so the tree is an IPv6 tree.
     const nodes: [number, number][] = [];
     for (let i = 0; i < 64; i++) {
       const next = Math.min(i + 1, 64);
@@ -436,7 +437,7 @@ describe("GeoSource", () => {
     }
     const file = assemble({ nodes, recordSize: 24, data, metadata: { ip_version: 6 } });
     expect(() => GeoSource.open([file])).toThrow(
-      /^data section, byte \d+: records unfold to more than 2\d{7} bytes/,
+      /^data section, byte \d+: records expand to more than 2\d{7} bytes/,
     );
   });
 });
@@ -461,7 +462,7 @@ test("fixtures/feeds/dbip-city-lite.mmdb is what test/mmdb-fixtures.ts makes", (
   expect(file.equals(DBIP_NESTED)).toBe(true);
 });
 
-/** A file of an installed npm package, mapped. */
+/** Maps a file of an installed npm package. */
 function seed(name: string, file: string): Uint8Array {
   const folder = dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)));
   return Bun.mmap(join(folder, file), { shared: false });
@@ -482,7 +483,7 @@ describe("seeds", () => {
     expect(having((place) => place.subdivisions.length > 0)).toBeGreaterThan(0.997);
     const digits = (place: Place) => Math.max(`${place.latitude}`.length, `${place.longitude}`.length);
     expect(Math.max(...places.slice(0, 100_000).map(digits))).toBeLessThanOrEqual(12);
-    // A single zero is a place on the equator or the meridian.
+    // A single zero is a place on the equator or the prime meridian.
     expect(places.filter((place) => place.longitude === 0).length).toBeGreaterThan(0);
   });
 

@@ -1,30 +1,34 @@
-// read-place.ts: one record of a geolocation database -> a place, whatever the publisher's shape.
+// read-place.ts: reads one record of a geolocation database as a place, in any publisher's format.
 //
 // in   decoded MMDB records: flat (ip-location-db) or nested (MaxMind, DB-IP)
-// out  Place; values that are empty, out of range or of the wrong type are undefined, and counted
+// out  Place; values that are empty, out of range or of the wrong type become undefined, and are counted
 // src  dev.maxmind.com/geoip/docs/databases/city-and-country, github.com/sapics/ip-location-db (mmdb format)
-// cost 0.2 µs a record (zod: the same, but it refuses a whole record for one wrong member)
+// cost 0.2 µs per record (zod takes as long, but refuses a whole record for one wrong member)
 //
-// Coordinates 0,0 are unknown: DB-IP's 703,356 records hold none in the Gulf of Guinea, other makers write them for
-// "unknown". A single 0 remains: Stratford lies on the meridian.
+// Coordinates 0,0 count as unknown. None of DB-IP's 703,356 records lies in the Gulf of Guinea, and other publishers
+// write 0,0 for "unknown". If only one coordinate is 0, it is kept, because places such as Stratford lie on the prime
+// meridian.
 
 import type { Place, Subdivision } from "../place/place.ts";
 import { withoutDistrict } from "../place/place-names.ts";
 
-/** Member -> how many times it was of the wrong type or out of range. */
+/** Maps each member to the number of times that it had the wrong type or was out of range. */
 export type Ignored = Map<string, number>;
 
-/** DB-IP's longest name has 80 characters: longer text is damage. */
+/** DB-IP's longest name has 80 characters, so longer text is a sign of damage. */
 const MAX_TEXT = 200;
-/** Half the way round the Earth is 20,037.5 km. */
+/** Maximum radius in kilometres. Half the circumference of the Earth is 20,037.5 km. */
 const MAX_RADIUS = 20_040;
-/** MaxMind has two levels. Thousands of names made an answer that no record holds. */
+/**
+ * Maximum number of subdivisions. MaxMind has two levels. Thousands of names would make an answer too large for a
+ * record.
+ */
 const MAX_SUBDIVISIONS = 16;
 const CONTINENTS = new Set(["AF", "AN", "AS", "EU", "NA", "OC", "SA"]);
 
 /**
- * Reads one record: nested when `city`, `country` and the like are maps, flat when they are strings.
- * @param ignored counts what was left out; a record that is no map at all counts as "record"
+ * Reads one record. The record is flat if `country_code` or `city` is a string, and nested otherwise.
+ * @param ignored counts the members that are left out; a record that is not a map counts as "record"
  */
 export function readPlace(record: unknown, ignored: Ignored = new Map()): Place {
   const members = Members.read(record, "record", ignored);
@@ -34,7 +38,7 @@ export function readPlace(record: unknown, ignored: Ignored = new Map()): Place 
     : readNested(members, ignored);
 }
 
-/** The `country_code` of a flat record: upper case, two letters, not ZZ. */
+/** Reads the `country_code` of a flat record: two upper-case letters, not ZZ. */
 export function readCountry(record: unknown, ignored: Ignored = new Map()): string | undefined {
   return Members.read(record, "record", ignored).country("country_code");
 }
@@ -74,7 +78,7 @@ function readNested(members: Members, ignored: Ignored): Place {
 
 const isRadius = (km: number) => Number.isInteger(km) && km > 0 && km <= MAX_RADIUS;
 
-/** Code and English name; a name without a code remains, a name of ZZ goes. */
+/** Reads the code and English name. A name without a code is kept, but a name whose code is ZZ is dropped. */
 function readCountryMap(country: Members): { code?: string | undefined; name?: string | undefined } {
   if (country.values.iso_code === "ZZ") return {};
   return { code: country.country("iso_code"), name: country.english() };
@@ -93,7 +97,7 @@ function readSubdivisions(members: Members, ignored: Ignored): Subdivision[] {
   });
 }
 
-/** None when nothing is known about it. */
+/** Returns an empty list if nothing is known about the subdivision. */
 function subdivision(read: Subdivision): Subdivision[] {
   return read.isoCode === undefined && read.name === undefined ? [] : [read];
 }
@@ -101,7 +105,7 @@ function subdivision(read: Subdivision): Subdivision[] {
 type Values = Readonly<Record<string, unknown>>;
 const EMPTY: Values = {};
 
-/** The members of one map of a record; what cannot be used is counted, and undefined. */
+/** The members of one map in a record. A member that cannot be used is counted and becomes undefined. */
 class Members {
   readonly values: Values;
   private readonly path: string;
@@ -113,7 +117,7 @@ class Members {
     this.ignored = ignored;
   }
 
-  /** @param path of the map, as `ignored` counts it; "record" for the whole */
+  /** @param path path of the map, for the counts in `ignored`; "record" for the whole record */
   static read(value: unknown, path: string, ignored: Ignored): Members {
     if (isMap(value)) return new Members(value, path === "record" ? "" : `${path}.`, ignored);
     if (value !== undefined) count(ignored, path);
@@ -124,7 +128,7 @@ class Members {
     return Members.read(this.values[name], this.path + name, this.ignored);
   }
 
-  /** Text that is not empty; empty text means "unknown" in flat records. */
+  /** Reads non-empty text. In flat records, empty text means "unknown". */
   text(name: string, isValid: (text: string) => boolean = () => true): string | undefined {
     const value = this.values[name];
     if (value === undefined || value === "") return undefined;
@@ -133,7 +137,7 @@ class Members {
     return this.ignore(name);
   }
 
-  /** `names.en` of the map. */
+  /** Reads the map's `names.en`. */
   english(): string | undefined {
     return this.map("names").text("en");
   }
@@ -146,10 +150,10 @@ class Members {
   number(name: string, isValid: (value: number) => boolean): number | undefined {
     const value = this.values[name];
     if (value === undefined) return undefined;
-    return typeof value === "number" && isValid(value) ? value + 0 : this.ignore(name); // -0 is 0
+    return typeof value === "number" && isValid(value) ? value + 0 : this.ignore(name); // + 0 turns -0 into 0
   }
 
-  /** Both or neither. */
+  /** Reads both coordinates or neither. */
   coordinates(): Pick<Place, "latitude" | "longitude"> {
     const latitude = this.number("latitude", (value) => Math.abs(value) <= 90);
     const longitude = this.number("longitude", (value) => Math.abs(value) <= 180);

@@ -1,9 +1,9 @@
-// registered-countries.ts: the registries' delegations -> which country each network is registered in.
+// registered-countries.ts: reads, from the registries' delegations, the country in which each network is registered.
 
 import type { Prefix } from "@inkling/engine";
 import type { RegisteredCountries } from "./place-list.ts";
 
-/** Registered countries from a list of networks; of two that overlap, the first in address order remains. */
+/** Reads registered countries from a list of networks. If two networks overlap, the first in address order wins. */
 export function registeredFromList(
   rows: readonly { readonly prefix: Prefix; readonly country: string }[],
 ): RegisteredCountries {

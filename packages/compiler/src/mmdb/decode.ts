@@ -1,23 +1,24 @@
-// decode.ts: one value of an MMDB's data section or metadata -> a JavaScript value.
+// decode.ts: decodes one value in an MMDB's data section or metadata.
 //
 // in   the bytes of a section, and an offset in it
 // out  string, number, boolean, bigint (64 and 128 bits), Uint8Array (a view), array, object
-// err  MmdbError naming the section and the byte
-// src  https://maxmind.github.io/MaxMind-DB/ (version 2.0), "Output Data Section"; the limits on
-//      values and payload are the ones that MaxMind's conformance files of 2026 recommend
-// cost a flat DB-IP record of eight members 0.7 µs, a nested one of MaxMind 1.4 µs. Sizes are checked before anything is
-//      allocated; values count as often as pointers lead to them, so that a small file of pointers cannot blow up
+// err  MmdbError, which names the section and the byte
+// src  https://maxmind.github.io/MaxMind-DB/ (version 2.0), "Output Data Section". MaxMind's conformance files of 2026
+//      recommend the limits on values and payload
+// cost 0.7 µs for a flat DB-IP record of eight members, 1.4 µs for a nested MaxMind record. Sizes are checked before
+//      anything is allocated. A value counts every time a pointer leads to it, so a small file that is full of pointers
+//      cannot exhaust memory
 
-/** A file that is no MMDB, or a corrupt one; the message has the position. */
+/** A file that is not an MMDB, or is corrupt. The message contains the position. */
 export class MmdbError extends Error {
   override readonly name = "MmdbError";
 }
 
-/** Containers inside containers. libmaxminddb stops at the same depth. */
+/** Maximum nesting depth of containers. libmaxminddb has the same limit. */
 const MAX_DEPTH = 512;
-/** Values in one record, counted each time that a pointer leads to them. */
+/** Maximum number of values in one record. A value counts every time a pointer leads to it. */
 const MAX_VALUES = 65_536;
-/** Bytes of strings and byte values in one record, counted likewise. */
+/** Maximum bytes of strings and byte values in one record, counted in the same way. */
 const MAX_PAYLOAD = 2 * 1024 * 1024;
 
 const TYPE = {
@@ -37,17 +38,23 @@ const TYPE = {
   float: 15,
 } as const;
 
-/** Cached strings that pointers lead to (keys and place names repeat): number and longest. */
+/**
+ * Limits of the cache for strings that pointers lead to: number of slots, and maximum length of a string in bytes. The
+ * cache is worthwhile because keys and place names repeat.
+ */
 const STRING_SLOTS = 1 << 17;
 const KEPT_STRING_BYTES = 64;
-/** Likewise maps and arrays (countries, continents, subdivisions): GeoLite2 City decodes seven times as fast. */
+/**
+ * The same limits for maps and arrays (countries, continents, subdivisions). With this cache, GeoLite2 City decodes
+ * seven times as fast.
+ */
 const CONTAINER_SLOTS = 1 << 12;
 const KEPT_CONTAINER_BYTES = 4096;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export class MmdbDecoder {
-  /** Values plus bytes of payload decoded so far, for callers that limit it. */
+  /** Number of values plus payload bytes decoded so far. Callers may limit it. */
   work = 0;
   private readonly bytes: Uint8Array;
   private readonly buffer: Buffer;
@@ -56,7 +63,7 @@ export class MmdbDecoder {
   private readonly start: number;
   private readonly end: number;
   private at = 0;
-  // Of the record that is being decoded: values and bytes of text so far, and the deepest container.
+  // Counters for the record that is being decoded: values, bytes of text, and nesting depth so far.
   private values = 0;
   private payload = 0;
   private depth = 0;
@@ -64,9 +71,9 @@ export class MmdbDecoder {
   private readonly containers: Kept;
 
   /**
-   * @param section its name in error messages
+   * @param section name of the section in error messages
    * @param start where the section begins in `bytes`; pointers count from here
-   * @param end the first byte after it
+   * @param end the first byte after the section
    */
   constructor(bytes: Uint8Array, section: string, start: number, end: number) {
     this.bytes = bytes;
@@ -80,9 +87,10 @@ export class MmdbDecoder {
   }
 
   /**
-   * Decodes the value at `offset` of the section. Results may share parts, and bytes are views: never write to them.
-   * A 32-bit float comes back as the shortest decimal that rounds to it: 51.5074, not 51.50740051269531.
-   * @throws MmdbError when the value is not well formed or too large
+   * Decodes the value at `offset` in the section. Never write to a result: results may share parts, and byte values are
+   * views of the file. A 32-bit float is returned as the shortest decimal that rounds to it: 51.5074, not
+   * 51.50740051269531.
+   * @throws MmdbError if the value is malformed or too large
    */
   decode(offset: number): unknown {
     this.at = this.target(offset, this.start);
@@ -104,7 +112,7 @@ export class MmdbDecoder {
     let type = control >>> 5;
     if (type === TYPE.extended) {
       type = this.byte() + 7;
-      if (type <= TYPE.map) this.fail(from, `extended type ${type} is not one`);
+      if (type <= TYPE.map) this.fail(from, `type ${type} is not an extended type`);
     }
     const size = this.size(control & 31);
     switch (type) {
@@ -140,7 +148,7 @@ export class MmdbDecoder {
     }
   }
 
-  /** Follows the pointer whose control byte was read; reading continues after the pointer. */
+  /** Follows the pointer whose control byte was just read. Reading then continues after the pointer. */
   private pointed(control: number, from: number, depth: number): unknown {
     const target = this.pointer(control, from);
     const back = this.at;
@@ -163,8 +171,8 @@ export class MmdbDecoder {
   }
 
   /**
-   * Counts a kept value as if it were read again: a limit must not depend on what was decoded before.
-   * @returns false when that breaks a limit; reading it again reports which
+   * Counts a cached value as if it were read again, because limits must not depend on what was decoded earlier.
+   * @returns false if that exceeds a limit. The caller then reads the value again, which reports the limit
    */
   private reuse(kept: Kept, slot: number, depth: number): boolean {
     const values = this.values + kept.values[slot]!;
@@ -177,7 +185,7 @@ export class MmdbDecoder {
     return true;
   }
 
-  /** The absolute position that a pointer names. */
+  /** Returns the absolute position to which a pointer leads. */
   private pointer(control: number, from: number): number {
     const length = (control >>> 3) & 3;
     let value = length === 3 ? 0 : control & 7;
@@ -221,7 +229,7 @@ export class MmdbDecoder {
     return array;
   }
 
-  /** Refuses a container that cannot fit, before anything is made for it: each value takes a byte at least. */
+  /** Rejects a container that cannot fit, before allocating anything for it. Each value takes at least one byte. */
   private enter(size: number, each: number, what: string, from: number, depth: number): void {
     if (depth >= MAX_DEPTH) this.fail(from, `nested deeper than ${MAX_DEPTH}`);
     if (size * each > this.end - this.at) {
@@ -262,14 +270,14 @@ export class MmdbDecoder {
     return value;
   }
 
-  /** As {@link take}, for strings and bytes: any size, but counted against the record's limit. */
+  /** Like {@link take}, for strings and bytes of any size, which count against the record's limit. */
   private takePayload(size: number, from: number): number {
     this.payload += size;
     if (this.payload > MAX_PAYLOAD) this.fail(from, `record holds more than ${MAX_PAYLOAD} bytes of text`);
     return this.take(size, 0, size, from);
   }
 
-  /** Steps over `size` bytes and returns where they begin. */
+  /** Advances by `size` bytes and returns where they begin. */
   private take(size: number, least: number, most: number, from: number): number {
     if (size < least || size > most) {
       this.fail(from, `number of ${size} bytes, want ${least === most ? most : `at most ${most}`}`);
@@ -332,12 +340,13 @@ function define(map: Record<string, unknown>, key: string, value: unknown): void
 }
 
 /**
- * The shortest decimal that rounds to the 32-bit float `x`; `x` itself when that is not finite.
+ * Returns the shortest decimal that rounds to the 32-bit float `x`, or `x` itself if it is not finite.
  * 51.507400512695312 (as a double) -> 51.5074. `Math.fround` of the result is `x` again.
  */
 export function shortestFloat32(x: number): number {
   let scale = 1;
-  // Coordinates end here: a division of two exact whole numbers is the closest double to that decimal.
+  // For coordinates, this loop finds the result: dividing two exact integers gives the double that is closest to the
+  // decimal.
   for (let decimals = 0; decimals <= 7 && Math.abs(x) < 1e6; decimals++, scale *= 10) {
     const candidate = Math.round(x * scale) / scale;
     if (Math.fround(candidate) === x) return candidate;

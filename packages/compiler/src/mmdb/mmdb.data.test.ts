@@ -1,4 +1,4 @@
-// MaxMind's conformance files: valid files have their documented content, broken ones are refused at a known stage.
+// MaxMind's conformance files: valid files have their documented content, and each broken file fails at a known stage.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -41,7 +41,7 @@ function valueAt(db: Mmdb, address: IpAddress): unknown {
   return found && db.decode(found.dataOffset);
 }
 
-/** "::1.2.3.0/120" is how these files' sources write 1.2.3.0/24; some have bits set after the prefix. */
+/** The sources of these files write 1.2.3.0/24 as "::1.2.3.0/120". Some have bits set after the prefix. */
 function sourcePrefix(text: string): Prefix {
   const [ip, length] = text.split("/");
   const address = parseIp(ip!)!;
@@ -139,7 +139,7 @@ describe("good files", () => {
     expect(content(db, 4)).toEqual(expected(v4, (ip) => (mixed ? `::${ip}` : ip)));
     expect(content(db, 6)).toEqual(expected(v6, (ip) => ip));
     if (mixed) {
-      // The aliases: 6to4 and IPv4-mapped addresses lead to the IPv4 network.
+      // 6to4 and IPv4-mapped addresses are aliases that lead to the IPv4 network.
       expect(valueAt(db, parseIp("2002:101:120::")!)).toEqual({ ip: "::1.1.1.32" });
       expect(valueAt(db, parseIp("::ffff:1.1.1.32")!)).toEqual({ ip: "::1.1.1.32" });
     }
@@ -204,9 +204,9 @@ describe("files against the source that they were made from", () => {
     const rows = json
       .flatMap((row) => Object.entries(row))
       .map(([network, value]) => ({ prefix: sourcePrefix(network), value }));
-    // The writer inserts row by row, and a later row replaces what it covers.
+    // The writer inserts row by row, and a later row replaces the networks that it covers.
     const expectedAt = (address: IpAddress) => rows.findLast((row) => prefixContains(row.prefix, address));
-    const filled = name.includes("Anonymous"); // these begin with an empty map for all addresses
+    const filled = name.includes("Anonymous"); // these files begin with an empty map for all addresses
 
     let checked = 0;
     const check = (address: IpAddress) => {
@@ -229,10 +229,10 @@ describe("files against the source that they were made from", () => {
   });
 });
 
-/** Who refuses what: "open", "walk" or "record"; "answers" where the file is readable after all. */
+/** The stage that refuses a file. "answers" if the file is readable after all. */
 type Stage = "open" | "walk" | "record" | "answers";
 
-/** Every broken file: the stage that refuses it, and why. */
+/** Every broken file, with the stage that refuses it and the reason. */
 const BROKEN: Record<string, [stage: Stage, why: string]> = {
   "libmaxminddb-corrupt-search-tree.mmdb": ["answers", ""],
   "libmaxminddb-deep-nesting.mmdb": ["record", "nested deeper than 512"],
@@ -257,7 +257,7 @@ const BROKEN: Record<string, [stage: Stage, why: string]> = {
   "MaxMind-DB-test-broken-search-tree-24.mmdb": ["walk", "node 0: is reached twice"],
 };
 
-/** Reads everything. @returns the stage that failed */
+/** Reads the whole file. @returns the stage that failed */
 function refusedBy(bytes: Uint8Array): [stage: Stage, why: string] {
   let stage: Stage = "open";
   try {

@@ -19,7 +19,7 @@ import {
 import { shortestFloat32 } from "./decode.ts";
 import { Mmdb, MmdbError } from "./mmdb.ts";
 
-/** All networks of a family as "network": value. */
+/** Returns all networks of a family as "network": value. */
 function read(db: Mmdb, family: 4 | 6): Record<string, unknown> {
   const networks: Record<string, unknown> = {};
   db.walk(family, (w0, w1, w2, w3, bits, dataOffset) => {
@@ -71,7 +71,7 @@ describe("networks", () => {
           ipVersion: 6,
           recordSize,
           networks: [...mapped, ...Object.entries(v6)],
-          // parsePrefix reads ::ffff:0:0/96 as 0.0.0.0/0, so one of its own length stands in for it
+          // parsePrefix reads ::ffff:0:0/96 as 0.0.0.0/0, so this list does not include it
           aliases: ["2002::/16", "2001::/32", "64:ff9b::/96"],
         }),
       );
@@ -181,7 +181,8 @@ describe("values", () => {
       const at = data.length;
       data.push(...encode([pointer(offset), pointer(offset), "here"]));
       const four = data.length;
-      data.push(0x3f, 0, (offset >> 16) & 255, (offset >> 8) & 255, offset & 255); // its low three bits do not count
+      // The low three bits of a four-byte pointer are ignored.
+      data.push(0x3f, 0, (offset >> 16) & 255, (offset >> 8) & 255, offset & 255);
       const db = Mmdb.open(assemble({ nodes: [[17, 1]], recordSize: 32, data }));
       expect(db.decode(at)).toEqual(["there", "there", "here"]);
       expect(db.decode(four)).toBe("there");
@@ -189,7 +190,7 @@ describe("values", () => {
   });
 
   test("kept values count as if they were read again", () => {
-    // 33 times a string of 65,535 bytes is beyond 2 MiB, however often parts of it were met before.
+    // 200 lists of 200 strings exceed 2 MiB of text, even if parts of them were decoded before.
     const data = encode("k".repeat(60));
     const list = data.length;
     data.push(...encode(new Array(200).fill(pointer(0))));
@@ -236,8 +237,8 @@ describe("values", () => {
     };
     const { db, top } = nested(513);
     expect(() => db.decode(top)).toThrow("nested deeper than 512");
-    expect(db.decode(top - 4)).toBeArray(); // keeps its parts ...
-    expect(() => db.decode(top)).toThrow("nested deeper than 512"); // ... which does not change the verdict
+    expect(db.decode(top - 4)).toBeArray(); // this caches its parts ...
+    expect(() => db.decode(top)).toThrow("nested deeper than 512"); // ... which does not change the result
     const inner = nested(512);
     expect(inner.db.decode(inner.top)).toBeArray();
   });
@@ -262,7 +263,7 @@ describe("values", () => {
     ["data cache container", control(12, 0), "type 12 is not a value"],
     ["end marker", control(13, 0), "type 13 is not a value"],
     ["type 16", control(16, 0), "type 16 is not a value"],
-    ["extended type of a map", [0x00, 0x00], "extended type 7"],
+    ["extended type of a map", [0x00, 0x00], "type 7 is not an extended type"],
     ["extended type cut short", [0x00], "byte 1: value runs past"],
     ["map whose key is a number", [0xe1, 0xa0, 0xa0], "byte 1: map key is not a string"],
     ["map of more pairs than bytes", [0xe2, 0x41, 0x61, 0xa0], "map of 2 entries runs past"],
@@ -319,7 +320,11 @@ describe("metadata", () => {
     ["no nodes", { node_count: 0 }, "node_count: got 0"],
     ["node count with a fraction", { node_count: double(1.5) }, "node_count: got 1.5"],
     ["node count of 64 bits", { node_count: uint64(1n) }, "node_count: got 1,"],
-    ["more nodes than bytes", { node_count: 1000 }, "1000 nodes of 24 bits need 6016 bytes, there are 24"],
+    [
+      "more nodes than bytes",
+      { node_count: 1000 },
+      "1000 nodes of 24 bits need 6016 bytes, but there are 24",
+    ],
     ["the most nodes", { node_count: 0xffffffff }, "4294967295 nodes of 24 bits"],
     ["no type", { database_type: undefined }, "database_type: got undefined"],
     ["type that is a map", { database_type: {} }, "database_type: got another type"],
@@ -344,22 +349,22 @@ describe("metadata", () => {
   const marker = Buffer.from(bytes).lastIndexOf(Buffer.from(MARKER));
   const cut = (from: number, to: number) => bytes.slice(from, to);
   const files: [name: string, file: Uint8Array, message: string][] = [
-    ["nothing", new Uint8Array(0), "metadata: there is none in 0 bytes"],
-    ["a web page", Buffer.from("<!doctype html><title>404</title>"), "not an MMDB file, or cut short"],
-    ["a file cut before its metadata", cut(0, marker), "there is none"],
+    ["nothing", new Uint8Array(0), "metadata: not found in 0 bytes"],
+    ["a web page", Buffer.from("<!doctype html><title>404</title>"), "not an MMDB file, or truncated"],
+    ["a file cut before its metadata", cut(0, marker), "not found"],
     [
       "the marker alone",
       cut(marker, marker + 14),
       "metadata, byte 0: offset 0 is past the section's 0 bytes",
     ],
-    ["metadata without tree", cut(marker, bytes.length), "1 nodes of 24 bits need 22 bytes, there are 0"],
+    ["metadata without tree", cut(marker, bytes.length), "1 nodes of 24 bits need 22 bytes, but there are 0"],
     ["metadata cut short", cut(0, bytes.length - 1), "metadata, byte"],
     ["metadata that is text", Uint8Array.from([...MARKER, ...encode("x")]), "metadata: is not a map"],
     ["metadata that holds itself", Uint8Array.from([...MARKER, 0xe1, 0x41, 0x61, 0x20, 0]), "nested deeper"],
     [
       "a marker more than 128 KiB before the end",
       Uint8Array.from([...bytes, ...new Array(131_072).fill(0)]),
-      "there is none",
+      "not found",
     ],
     [
       "a separator that is not zero",
@@ -380,7 +385,7 @@ describe("metadata", () => {
 
 describe("search tree", () => {
   const data = encode("a"); // two bytes
-  /** `count` nodes in a row by their left records; the rest is empty, in a tree of `of` nodes. */
+  /** Builds a chain of `count` nodes along their left records, in a tree of `of` nodes. Everything else is empty. */
   const spine = (count: number, of: number) =>
     Array.from({ length: count }, (_, i): [number, number] => [i + 1, of]);
   const rows: [name: string, nodes: [number, number][], family: 4 | 6, message: string][] = [

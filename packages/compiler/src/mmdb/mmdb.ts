@@ -1,10 +1,10 @@
-// mmdb.ts: MaxMind DB files, read strictly: a corrupt file is an error with the position.
+// mmdb.ts: reads MaxMind DB files strictly. A corrupt file causes an error with the position.
 //
-// in   the bytes of a whole file, read or mapped; nothing is copied, so they must not change
+// in   the bytes of a whole file, either read or mapped. They are not copied, so they must not change
 // out  metadata; every network of a family in address order; the record of an address
-// err  MmdbError from open, walk, find and decode; nothing else is thrown, and every call terminates
+// err  MmdbError from open, walk, find and decode. They throw nothing else, and every call terminates
 // src  https://maxmind.github.io/MaxMind-DB/ (version 2.0)
-// cost open reads the metadata only; walk, find and decode check what they read
+// cost open reads only the metadata; walk, find and decode check what they read
 
 import type { IpAddress } from "@inkling/engine";
 import { MmdbDecoder, MmdbError } from "./decode.ts";
@@ -13,11 +13,11 @@ import { type Found, MmdbTree, type NetworkVisitor, type RecordSize, SEPARATOR_B
 export { MmdbError } from "./decode.ts";
 export type { Found, NetworkVisitor } from "./tree.ts";
 
-/** "\xAB\xCD\xEFMaxMind.com": its last occurrence begins the metadata. */
+/** "\xAB\xCD\xEFMaxMind.com". The metadata begins after the last occurrence of this marker. */
 const MARKER = Uint8Array.from("\xAB\xCD\xEFMaxMind.com", (c) => c.charCodeAt(0));
-/** The most that metadata may take, marker included. */
+/** Maximum size of the metadata in bytes, including the marker. */
 const MAX_METADATA_BYTES = 128 * 1024;
-/** 9999-12-31T23:59:59Z: later dates have no ISO form with a four-digit year. */
+/** 9999-12-31T23:59:59Z, in seconds since 1970. Later dates have no ISO form with a four-digit year. */
 const LAST_EPOCH = 253_402_300_799n;
 
 interface MmdbMetadata {
@@ -26,16 +26,16 @@ interface MmdbMetadata {
   readonly ipVersion: 4 | 6;
   readonly databaseType: string;
   readonly languages: readonly string[];
-  /** Language code -> text. */
+  /** Maps a language code to text. */
   readonly description: Readonly<Record<string, string>>;
   readonly minorVersion: number;
-  /** When the file was made, in seconds since 1970; 0 when not stated. */
+  /** When the file was built, in seconds since 1970; 0 if the file does not state it. */
   readonly buildEpoch: number;
 }
 
 export class Mmdb {
   readonly metadata: MmdbMetadata;
-  /** Bytes of the data section: every data offset is below. */
+  /** Size of the data section in bytes. Every data offset is smaller. */
   readonly dataBytes: number;
   private readonly tree: MmdbTree;
   private readonly decoder: MmdbDecoder;
@@ -48,8 +48,9 @@ export class Mmdb {
   }
 
   /**
-   * Opens a file cheaply: metadata, the bounds of tree and data section, the separator between them.
-   * @throws MmdbError when it is not an MMDB of format 2 or these do not fit together
+   * Opens a file without reading all of it. Checks the metadata, the bounds of the tree and the data section, and the
+   * separator between them.
+   * @throws MmdbError if the file is not an MMDB of format 2, or if these parts do not fit together
    */
   static open(bytes: Uint8Array): Mmdb {
     const marker = findMarker(bytes);
@@ -60,7 +61,7 @@ export class Mmdb {
     if (dataStart > marker) {
       throw new MmdbError(
         `metadata: ${metadata.nodeCount} nodes of ${metadata.recordSize} bits need ${dataStart} bytes, ` +
-          `there are ${marker} before the metadata`,
+          `but there are ${marker} before the metadata`,
       );
     }
     for (let at = treeBytes; at < dataStart; at++) {
@@ -70,35 +71,35 @@ export class Mmdb {
   }
 
   /**
-   * Calls `visit` for each network of a family that has a record, in address order, without overlaps.
-   * Family 4 of an IPv6 database is what lies below ::/96. Family 6 leaves that subtree out, wherever
-   * records point at it: at ::/96 itself and at its aliases (::ffff:0:0/96, 2002::/16, 2001::/32, ...).
-   * A record that covers more than ::/96 counts for both families.
-   * @throws MmdbError at the first node or record at fault
+   * Calls `visit` for each network of a family that has a record, in address order, without overlaps. In an IPv6
+   * database, family 4 is everything below ::/96. Family 6 leaves out that subtree wherever records point at it: at
+   * ::/96 itself and at its aliases (::ffff:0:0/96, 2002::/16, 2001::/32, ...). A record that covers more than ::/96
+   * counts for both families.
+   * @throws MmdbError at the first corrupt node or record
    */
   walk(family: 4 | 6, visit: NetworkVisitor): void {
     this.tree.walk(family, visit);
   }
 
   /**
-   * The record of one address, as it stands: IPv4 inside IPv6 is the caller's to unwrap.
-   * @returns undefined if the database has nothing on it
-   * @throws MmdbError when a node on its path is corrupt
+   * Finds the record of exactly this address. The caller must unwrap IPv4 addresses inside IPv6 addresses.
+   * @returns undefined if the database has no record for the address
+   * @throws MmdbError if a node on the path is corrupt
    */
   find(address: IpAddress): Found | undefined {
     return this.tree.find(address);
   }
 
   /**
-   * The value at an offset that {@link walk} or {@link find} gave. Strings may be shared, bytes are views of the file.
-   * 64- and 128-bit numbers are bigint; 32-bit floats come as the shortest decimal that rounds to them.
-   * @throws MmdbError when the value is not well formed
+   * Decodes the value at an offset from {@link walk} or {@link find}. Strings may be shared; bytes are views of the
+   * file. 64- and 128-bit numbers are bigints. A 32-bit float is returned as the shortest decimal that rounds to it.
+   * @throws MmdbError if the value is malformed
    */
   decode(dataOffset: number): unknown {
     return this.decoder.decode(dataOffset);
   }
 
-  /** Values plus bytes of text decoded so far, for callers that limit it. */
+  /** Number of values plus bytes of text decoded so far. Callers may limit it. */
   get decodeWork(): number {
     return this.decoder.work;
   }
@@ -109,7 +110,7 @@ function findMarker(bytes: Uint8Array): number {
   for (let at = bytes.length - MARKER.length; at >= least; at--) {
     if (bytes[at] === MARKER[0] && MARKER.every((byte, i) => bytes[at + i] === byte)) return at;
   }
-  throw new MmdbError(`metadata: there is none in ${bytes.length} bytes: not an MMDB file, or cut short`);
+  throw new MmdbError(`metadata: not found in ${bytes.length} bytes: not an MMDB file, or truncated`);
 }
 
 function readMetadata(value: unknown): MmdbMetadata {

@@ -1,15 +1,17 @@
-// offset-ids.ts: which id the record at an offset has: a map of whole numbers for millions of lookups.
+// offset-ids.ts: maps record offsets to ids, for millions of lookups.
 //
 // in   offsets below 2^32, ids from -1 to 2^31 - 2
-// cost open addressing, 16 to 32 bytes a record outside of the heap; a Map of 703,356 takes 45 MB of the heap, which
-//      each collection of garbage goes through again
+// cost open addressing, 16 to 32 bytes per record outside the heap. A Map of 703,356 records takes 45 MB of the heap,
+//      which every garbage collection has to scan again
 
 const EMPTY = 0;
-/** Ids are kept with this added: 0 stands for a free slot. */
+/** Added to each stored id, because 0 marks a free slot. */
 const SHIFT = 2;
 
 export class OffsetIds {
-  /** Offset and id + SHIFT, side by side; a power of two of slots, at most half full. */
+  /**
+   * Pairs of offset and id + SHIFT. The number of slots is a power of two, and at most half of the slots are in use.
+   */
   private slots = new Uint32Array(2 << 10);
   private mask = (1 << 10) - 1;
   private size = 0;
@@ -27,7 +29,7 @@ export class OffsetIds {
     if (this.size * 2 > this.mask) this.grow();
   }
 
-  /** Where an offset is, or would be. */
+  /** Returns the slot where an offset is stored, or would be stored. */
   private slotOf(offset: number): number {
     const { slots, mask } = this;
     let slot = (Math.imul(offset, 0x9e3779b1) >>> 7) & mask;

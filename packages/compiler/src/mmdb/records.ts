@@ -1,42 +1,42 @@
-// records.ts: MMDB files of one publisher as one source, with each distinct record read once.
+// records.ts: combines the MMDB files of one publisher into one source, and reads each distinct record once.
 //
-// in   one file, or one for each family; a function that reads a record and gives it a number
-// out  networks in address order, each with its record's number
-// err  MmdbError; open walks and decodes everything, so later calls meet nothing corrupt
-// cost DB-IP City's 14.8 M networks and 703,356 records in about 2 s on Bun,
-//      0.7 s for each further walk of both families; 16 bytes a record, for records are not kept: decode gives one again
+// in   one file, or one for each family; a function that reads a record and returns an id for it
+// out  networks in address order, each with its record's id
+// err  MmdbError. open walks and decodes everything, so later calls never reach corrupt data
+// cost about 2 s on Bun for the 14.8 M networks and 703,356 records of DB-IP City, and 0.7 s for each further walk of
+//      both families. Memory is 16 to 32 bytes per record, because records are not kept; decode reads a record again
 
 import { Mmdb, MmdbError, type NetworkVisitor } from "./mmdb.ts";
 import { OffsetIds } from "./offset-ids.ts";
 
-/** Called with one network (IPv4 in `w0` only) and the number of its record. */
+/** Called with one network (for IPv4, only `w0` is used) and the id of its record. */
 export type IdVisitor = (w0: number, w1: number, w2: number, w3: number, bits: number, id: number) => void;
 
-/** Text and values of all records together, as a multiple of the file: GeoLite2 City comes to 8. */
+/** Maximum size of all text and values of the records, as a multiple of the file size. GeoLite2 City reaches 8. */
 const MAX_EXPANSION = 64;
-/** Small files, test files above all, repeat more. */
+/** Number of bytes to which any file may expand in addition. Small files repeat more, especially test files. */
 const FREE_EXPANSION = 16 * 1024 * 1024;
 
 /**
  * Called with one distinct record.
- * @param at where it is, for {@link MmdbRecords.decode}
- * @returns the id to visit its networks with, -1 to leave them out
+ * @param at position of the record, for {@link MmdbRecords.decode}
+ * @returns the id with which to visit the record's networks, or -1 to leave them out
  */
 type AddRecord = (record: unknown, at: number) => number;
 
 interface Part {
   readonly db: Mmdb;
-  /** Data offset -> id, -1 when left out. */
+  /** Maps a data offset to an id, or to -1 if the record was left out. */
   readonly ids: OffsetIds;
   readonly networks: { 4: number; 6: number };
-  /** Added to its offsets, so that they differ from the offsets of other files. */
+  /** Added to the offsets of this file, so that they differ from the offsets of other files. */
   readonly base: number;
 }
 
 export class MmdbRecords {
-  /** How many networks have a record that was not left out. */
+  /** Number of networks whose record was not left out. */
   readonly networks: { readonly 4: number; readonly 6: number };
-  /** When the newest file was built, if the files state it. */
+  /** When the newest of the files was built, if the files state it. */
   readonly publishedAt: Date | undefined;
   private readonly parts: readonly Part[];
   private readonly byFamily: { readonly 4: Part | undefined; readonly 6: Part | undefined };
@@ -50,9 +50,9 @@ export class MmdbRecords {
   }
 
   /**
-   * @param files mapped files are not copied
+   * @param files the files' bytes; mapped files are not copied
    * @param add called once for each distinct record, IPv4 before IPv6, in address order
-   * @throws MmdbError when a file is corrupt, or when two hold networks of the same family
+   * @throws MmdbError if a file is corrupt, or if two files hold networks of the same family
    */
   static open(files: readonly Uint8Array[], add: AddRecord): MmdbRecords {
     if (files.length === 0) throw new MmdbError("there is no file");
@@ -70,7 +70,7 @@ export class MmdbRecords {
     return new MmdbRecords(parts);
   }
 
-  /** As {@link Mmdb.walk}, with the id of the record instead of its offset. */
+  /** Like {@link Mmdb.walk}, but passes the id of the record instead of its offset. */
   walk(family: 4 | 6, visit: IdVisitor): void {
     const part = this.byFamily[family];
     part?.db.walk(family, (w0, w1, w2, w3, bits, offset) => {
@@ -79,7 +79,7 @@ export class MmdbRecords {
     });
   }
 
-  /** The record at a place that {@link AddRecord} was called with, decoded again. */
+  /** Decodes a record again. `at` is a position that was passed to {@link AddRecord}. */
   decode(at: number): unknown {
     const { db, base } = this.parts.findLast((part) => at >= part.base)!;
     return db.decode(at - base);
@@ -98,7 +98,7 @@ function readPart(bytes: Uint8Array, base: number, add: AddRecord): Part {
         id = add(db.decode(offset), base + offset);
         ids.set(offset, id);
         if (db.decodeWork > mostWork) {
-          throw new MmdbError(`data section, byte ${offset}: records unfold to more than ${mostWork} bytes`);
+          throw new MmdbError(`data section, byte ${offset}: records expand to more than ${mostWork} bytes`);
         }
       }
       if (id >= 0) networks++;
@@ -109,7 +109,7 @@ function readPart(bytes: Uint8Array, base: number, add: AddRecord): Part {
   return { db, ids, networks: { 4: count(4), 6: count(6) }, base };
 }
 
-/** The part that holds the networks of a family, if any does. */
+/** Returns the part that holds the networks of a family, or undefined if no part does. */
 function onlyPart(parts: readonly Part[], family: 4 | 6): Part | undefined {
   const having = parts.filter((part) => part.networks[family] > 0);
   if (having.length > 1) throw new MmdbError(`${having.length} files hold IPv${family} networks, want one`);

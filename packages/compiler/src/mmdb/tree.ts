@@ -1,20 +1,21 @@
-// tree.ts: the binary search tree of an MMDB: which data record an address or network has.
+// tree.ts: the binary search tree of an MMDB, which leads from an address or network to its data record.
 //
 // in   the tree's bytes; addresses as big-endian uint32 words
 // out  offsets into the data section
-// err  MmdbError naming the node
+// err  MmdbError, which names the node
 // src  https://maxmind.github.io/MaxMind-DB/ (version 2.0), "Binary Search Tree Section"
-// cost walk: 30 to 50 ns a network on Bun; one bit of memory for each node
+// cost walk: 30 to 50 ns per network on Bun, and one bit of memory per node
 
 import type { IpAddress } from "@inkling/engine";
 import { MmdbError } from "./decode.ts";
 
-/** Zero bytes between tree and data section; a record counts them. */
+/** Number of zero bytes between tree and data section. Records count them as part of the offset. */
 export const SEPARATOR_BYTES = 16;
 export type RecordSize = 24 | 28 | 32;
 
 /**
- * Called with one network: its first address (IPv4 in `w0` only), its length, and where its record is.
+ * Called with one network: its first address (for IPv4, only `w0` is used), its prefix length, and the offset of its
+ * record.
  */
 export type NetworkVisitor = (
   w0: number,
@@ -25,7 +26,7 @@ export type NetworkVisitor = (
   dataOffset: number,
 ) => void;
 
-/** What an address has: a record, and the length of the network around the address that shares it. */
+/** The record of an address, and the prefix length of the surrounding network that shares it. */
 export interface Found {
   readonly dataOffset: number;
   readonly bits: number;
@@ -35,14 +36,14 @@ interface TreeShape {
   readonly nodeCount: number;
   readonly recordSize: RecordSize;
   readonly ipVersion: 4 | 6;
-  /** Bytes of the data section. */
+  /** Size of the data section in bytes. */
   readonly dataBytes: number;
 }
 
-/** Where a family begins in the tree. */
+/** Where the networks of an address family begin in the tree. */
 interface Root {
   readonly record: number;
-  /** Bits of the 128 that lead to it, when the tree is an IPv6 one. */
+  /** Number of the 128 address bits that lead to this node, if the tree is an IPv6 tree. */
   readonly depth: number;
 }
 
@@ -55,8 +56,8 @@ export class MmdbTree {
   private readonly root4: Root;
 
   /**
-   * @param bytes begin with the tree; its size is checked by the caller
-   * @throws MmdbError when the path to the IPv4 networks of an IPv6 tree is corrupt
+   * @param bytes bytes that begin with the tree; the caller has checked the tree's size
+   * @throws MmdbError if the path to the IPv4 networks of an IPv6 tree is corrupt
    */
   constructor(bytes: Uint8Array, shape: TreeShape) {
     this.bytes = bytes;
@@ -86,7 +87,7 @@ export class MmdbTree {
     return record === this.nodeCount ? undefined : { dataOffset: this.dataOffset(record, node), bits };
   }
 
-  /** Depth first, left before right; `pending` holds the right records still to be walked. */
+  /** Walks depth first, left before right. `pending` holds the right records that remain. */
   private walkFrom(root: Root, width: number, visit: NetworkVisitor): void {
     const skip = width === 128 ? this.ipv4Node() : -1;
     const nodeCount = this.nodeCount;
@@ -123,12 +124,15 @@ export class MmdbTree {
     }
   }
 
-  /** The node that holds all IPv4 networks of an IPv6 tree, -1 when there is none. Aliases name it again. */
+  /**
+   * Returns the node that contains all IPv4 networks of an IPv6 tree, or -1 if there is none. Aliases lead to the same
+   * node.
+   */
   private ipv4Node(): number {
     return this.root4.depth === IPV4_DEPTH && this.root4.record < this.nodeCount ? this.root4.record : -1;
   }
 
-  /** Follows 96 zeros; a record met before stands for all of IPv4. */
+  /** Follows 96 zero bits. If the path ends at a data record earlier, that record stands for all of IPv4. */
   private findRoot4(): Root {
     const passed = new Set<number>();
     let record = 0;
@@ -174,7 +178,7 @@ export class MmdbTree {
   }
 }
 
-/** Sets bit `depth` of a 128-bit address and clears all after it. */
+/** Sets bit `depth` of a 128-bit address and clears all bits after it. */
 function turnRight(words: Uint32Array, depth: number): void {
   const at = depth >>> 5;
   const bit = 0x80000000 >>> (depth & 31);

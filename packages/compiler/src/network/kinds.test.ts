@@ -1,4 +1,5 @@
-// The rules for kinds of networks: each row of the table decides, and names that fit no rule or two stay unknown.
+// The rules for kinds of networks. Each row of the table decides; names that fit no rule, or rules of two kinds, remain
+// unknown.
 
 import { describe, expect, test } from "bun:test";
 import type { KindClaims, NetworkKind } from "../catalog/claims.ts";
@@ -40,7 +41,7 @@ describe("names", () => {
     ["Istanbul Metropolitan Municipality", "government"],
     ["City of Phoenix", "government"],
     ["Royal Bank of Canada", "business"],
-    // In doubt
+    // ambiguous names
     ["Google LLC", undefined],
     ["", undefined],
     ["Vodafone Hosting", undefined],
@@ -63,12 +64,12 @@ describe("names", () => {
 
 describe("a wrong row is refused", () => {
   test.each([
-    [["word", "school", "learning", "x"], "learning is no kind"],
-    [["word", "School", "education", "x"], "not words in lower case"],
+    [["word", "school", "learning", "x"], "learning is not a kind"],
+    [["word", "School", "education", "x"], "not a list of lower-case words"],
     [["word", "ab*", "education", "x"], "less than"],
-    [["word", "school", "education", ""], "lacks its reason"],
+    [["word", "school", "education", ""], "lacks a reason"],
     [["asn", "16509", "hosting", "a word"], "source"],
-    [["asn", "AS1", "hosting", "https://x.org"], "no number"],
+    [["asn", "AS1", "hosting", "https://x.org"], "not a number"],
     [["name", "x", "isp", "x"], "neither"],
   ])("%p", (row, problem) => expect(() => readRules([row])).toThrow(problem));
   test("twice", () => {

@@ -1,14 +1,15 @@
-// kinds.ts: what kind of network an autonomous system is, by written rules: data/network-kinds.csv.
+// kinds.ts: decides what kind of network an autonomous system is, by the rules in data/network-kinds.csv.
 //
-// in   its number and the name of its organization
-// out  the kind with the rule that gave it; undefined, `unknown`, when no rule fits, or rules of two kinds do
-// err  FeedError naming the line of the table
+// in   the system's number and the name of its organization
+// out  the kind, with the rule that decided it; undefined (`unknown`) if no rule fits, or if rules for two different
+//      kinds fit
+// err  FeedError, which names the line of the table
 //
-// A row `asn` is a system of which the source tells its kind, and decides alone; `unknown` there keeps names from
-// deciding. A row `word` is words of a name, next to each other, without accents, in lower case: "*" at an end
-// stands for the rest of the word. A mobile operator is an isp as well: `mobile` wins over `isp`. A row that begins with
-// "*" gives way to one that does not: "Hanze University Network" is no isp, nor is
-// "Planet", of which a row says `unknown`.
+// An `asn` row decides about one system, whose kind the row's source states. If the kind in such a row is `unknown`,
+// the name of the organization is not considered. A `word` row contains one or more consecutive words of a name, in
+// lower case and without accents. A "*" at either end stands for the rest of the word. A mobile operator is also an
+// ISP, so `mobile` wins over `isp`. Rows that begin with "*" yield to rows that do not: "Hanze University Network" is
+// not an ISP, and neither is "Planet", for which a row says `unknown`.
 
 import { NETWORK_KINDS } from "@inkling/contract";
 import type { KindClaims, NetworkKind } from "../catalog/claims.ts";
@@ -19,15 +20,15 @@ import { dataTable, once } from "../place/data-table.ts";
 
 interface KindRule {
   readonly kind: NetworkKind;
-  /** As in the table: `asn 16509`, `word universit*`. */
+  /** The rule as in the table: `asn 16509`, `word universit*`. */
   readonly rule: string;
 }
 
 interface Rules {
   readonly byAsn: ReadonlyMap<number, KindRule>;
-  /** By the first word of a row; rows that begin with "*" under "*". */
+  /** Rules by the first word of their rows. Rules that begin with "*" are under "*". */
   readonly byWord: ReadonlyMap<string, readonly WordRule[]>;
-  /** Rows whose first word is open at its end, by its first three letters. */
+  /** Rules whose first word ends in "*", by its first three letters. */
   readonly byStart: ReadonlyMap<string, readonly WordRule[]>;
 }
 
@@ -47,19 +48,19 @@ export function readRules(rows: readonly (readonly string[])[]): Rules {
   for (const [type = "", match = "", kind = "", reason = ""] of rows) {
     const rule = `${type} ${match}`;
     const wrong = (problem: string) => new FeedError(`${FILE}, row ${JSON.stringify(rule)}: ${problem}`);
-    if (!NETWORK_KINDS.includes(kind as NetworkKind)) throw wrong(`${kind} is no kind`);
-    if (reason === "") throw wrong("lacks its reason");
-    if (seen.has(rule)) throw wrong("stands twice");
+    if (!NETWORK_KINDS.includes(kind as NetworkKind)) throw wrong(`${kind} is not a kind`);
+    if (reason === "") throw wrong("lacks a reason");
+    if (seen.has(rule)) throw wrong("is listed twice");
     seen.add(rule);
     const found = { kind: kind as NetworkKind, rule };
     if (type === "asn") {
       if (!reason.startsWith("https://")) throw wrong("has a source that does not start with https://");
-      if (!/^[1-9][0-9]{0,9}$/.test(match)) throw wrong("is no number");
+      if (!/^[1-9][0-9]{0,9}$/.test(match)) throw wrong("is not a number");
       byAsn.set(Number(match), found);
     } else if (type === "word") {
       const words = match.split(" ");
       if (!words.every((text) => /^\*?[a-z0-9]{2,}\*?$/.test(text) || /^[a-z0-9]$/.test(text)))
-        throw wrong("is not words in lower case");
+        throw wrong("is not a list of lower-case words");
       const [first = ""] = words;
       const row = { ...found, words };
       if (first.startsWith("*")) add(byWord, "*", row);
@@ -99,33 +100,36 @@ export function kindOf(asn: number, organization = "", rules: Rules = rulesOfFil
   return kind === "unknown" ? undefined : { kind, rule };
 }
 
-/** Fits the end of a word, as "*net" does: many a name has it that is of another kind. */
+/** Returns whether a rule begins with "*", such as "*net". Many names of other kinds also end like that. */
 const isOpen = ({ rule }: KindRule) => rule.startsWith("word *");
 
 const isFirmer = (row: KindRule, found: KindRule | undefined) =>
   found === undefined || (isOpen(found) && !isOpen(row));
 
-/** For people: `the rule for AS16509`, `the rule for names with "universit*"`. */
+/** Describes a rule for people: `the rule for AS16509`, `the rule for names with "universit*"`. */
 export function ruleText({ rule }: KindRule): string {
   const [type, match] = [rule.slice(0, rule.indexOf(" ")), rule.slice(rule.indexOf(" ") + 1)];
   return type === "asn" ? `the rule for AS${match}` : `the rule for names with ${JSON.stringify(match)}`;
 }
 
-/** Of the rules about names, beside the weights of feeds; a row about one system decides alone. */
+/**
+ * Weight of the rules about names, compared with the weights of feeds. A row about an individual system decides by
+ * itself.
+ */
 export const NAME_WEIGHT = 2;
 
-/** What feeds and rules say of one system, and what follows. */
+/** What feeds and rules state about one system, and the kind that results. */
 export interface KindVerdict {
   readonly kind: NetworkKind;
   /** Undefined if no rule fits. */
   readonly rule: KindRule | undefined;
-  /** Feeds that state a kind. */
+  /** The feeds that state a kind. */
   readonly stated: readonly { readonly feed: string; readonly kind: NetworkKind }[];
 }
 
 /**
- * The kind with the heaviest claims; `unknown` where two are as heavy. A rule for a mobile operator agrees with a feed that
- * has isp only.
+ * Returns the kind whose claims weigh the most, or `unknown` in a tie. A rule for mobile operators does not contradict
+ * a feed that states `isp`.
  */
 export function judgeKind(
   asn: number,
@@ -150,7 +154,7 @@ export function judgeKind(
   return { kind: first === undefined || isTie ? "unknown" : first[0], rule, stated };
 }
 
-/** Networks of one kind each, by their systems; an id is an index into NETWORK_KINDS. */
+/** Returns networks with the kind of their system. An id is an index into NETWORK_KINDS. */
 export function kindsOfNetworks({ systems, networks, walk }: AsnNetworks): NetworkWalk {
   const kinds = Uint8Array.from(systems, ({ asn, organization }) =>
     NETWORK_KINDS.indexOf(kindOf(asn, organization)?.kind ?? "unknown"),
@@ -162,7 +166,7 @@ export function kindsOfNetworks({ systems, networks, walk }: AsnNetworks): Netwo
   };
 }
 
-/** Without accents, in lower case. */
+/** Returns the words of a name, in lower case and without accents. */
 function wordsOf(name: string): string[] {
   return (
     name

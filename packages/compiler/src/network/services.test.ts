@@ -1,4 +1,4 @@
-// What the network segment says of ranges that operators publish: by label, from the samples of the feeds.
+// What the network segment says about ranges that operators publish, by label, tested with samples of the feeds.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { publishedRanges, SERVICE_RULES } from "./services.ts";
 
 const FIXTURES = join(import.meta.dir, "../../fixtures/feeds");
 
-/** The services that the feed's sample gives to its ranges. */
+/** Returns the services that the ranges in the feed's sample have. */
 function servicesOf(id: string, file: string): (string | undefined)[] {
   const feed = FEEDS.find((row) => row.id === id)!;
   const { networks } = parseNetworks(feed.format, readFileSync(join(FIXTURES, file)));

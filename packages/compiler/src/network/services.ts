@@ -1,8 +1,8 @@
-// services.ts: what operators publish about their networks: which are relays, fronts of a CDN, crawlers and the like.
+// services.ts: collects what operators publish about their networks: relays, CDN edges, crawlers and so on.
 //
 // in   claims of relay, guard and hosting feeds
-// out  a covering of each address space: 0, or the number of a list of what is published about the range, by weight: an
-//      operator's own feeds of kinds come first
+// out  a covering of each address space. The value is 0, or the number of a list of statements about the range. The
+//      statements are sorted by weight, so an operator's own feeds of kinds come first
 // src  docs/api.md (services, shared)
 
 import { RangeColumns } from "@inkling/engine";
@@ -11,14 +11,14 @@ import { span4, span6, word } from "../policy/reputation.ts";
 import { type Interval, sweep } from "../policy/sweep.ts";
 
 interface ServiceRule {
-  /** A member of `services`. */
+  /** A member of the answer's `services`. */
   readonly service?: string;
-  /** Many people at once come from one address of it. */
+  /** Many people share each address of the network. */
   readonly shared?: true;
   readonly kind?: NetworkKind;
 }
 
-/** By label of a claim; labels that are not here say nothing about whose network it is. */
+/** Rules by the label of a claim. Labels that are not listed here say nothing about who uses the network. */
 export const SERVICE_RULES: Readonly<Partial<Record<NetworkLabel, ServiceRule>>> = {
   relay: { service: "relay", shared: true },
   "public-resolver": { service: "resolver" },
@@ -40,16 +40,16 @@ export const SERVICE_RULES: Readonly<Partial<Record<NetworkLabel, ServiceRule>>>
 export interface Published {
   readonly feed: string;
   readonly label: NetworkLabel;
-  /** Who runs the feed's networks. */
+  /** Who runs the networks in the feed. */
   readonly operator: string | undefined;
-  /** Of its network, the smallest around the range. */
+  /** Prefix length of the smallest network in the feed that contains the range. */
   readonly bits: number;
 }
 
 interface PublishedRanges {
   readonly v4: RangeColumns;
   readonly v6: RangeColumns;
-  /** Value n is `lists[n - 1]`. */
+  /** A value of n refers to `lists[n - 1]`. */
   readonly lists: readonly (readonly Published[])[];
 }
 

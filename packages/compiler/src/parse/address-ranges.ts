@@ -1,21 +1,24 @@
-// address-ranges.ts: lists of ranges from a first to a last address, which become networks.
+// address-ranges.ts: parses lists of ranges from a first to a last address into networks.
 //
-// ip-range-csv     IP2Location's: "first","last" as whole numbers, then more fields; IPv6 and mapped IPv4 as well
-// dshield-block    DShield's: first TAB last TAB bits TAB attacks TAB name TAB country TAB email
-// network-lines    an address, a network or a range such as 192.0.2.1-192.0.2.9 a line; text after # or ; is ignored
+// ip-range-csv     IP2Location: "first","last" as integers, then more fields; also IPv6 and mapped IPv4
+// dshield-block    DShield: first TAB last TAB bits TAB attacks TAB name TAB country TAB email
+// network-lines    an address, a network or a range like 192.0.2.1-192.0.2.9 per line; text after # or ; is ignored
 
 import { formatPrefix, IpAddress, type Prefix, parseIp } from "@inkling/engine";
 import { NetworkList } from "./network-list.ts";
 import { type EntryList, lineParser } from "./parser.ts";
 import { findDate, findStatedDate } from "./text.ts";
 
-/** Ranges of the samples have at most 2 networks; one with thousands is an error. */
+/**
+ * Maximum number of networks in a range. Ranges in the samples need at most 2. A range that needs thousands is an
+ * error.
+ */
 const MAX_NETWORKS = 64;
 const IPV4_END = 2n ** 32n;
 const IPV6_END = 2n ** 128n;
 const MAPPED = 0xffffn << 32n;
 
-/** Both need a following character: a truncated number is another number. */
+/** Each number must be followed by a comma, because a number that was cut short would be a different number. */
 const NUMBERS = /^"?([0-9]{1,39})"?,"?([0-9]{1,39})"?,/;
 
 export const parseIpRangeCsv = lineParser(NetworkList, () => (line, number, list) => {
@@ -24,7 +27,7 @@ export const parseIpRangeCsv = lineParser(NetworkList, () => (line, number, list
   return undefined;
 });
 
-const UPDATED = /^#\s*updated:\s*(.+)$/i; // lines come trimmed
+const UPDATED = /^#\s*updated:\s*(.+)$/i; // lines have already been trimmed
 const HEADING = /^Start\tEnd\t/;
 
 export const parseDshieldBlock = lineParser(NetworkList, () => (line, number, list) => {
@@ -35,10 +38,16 @@ export const parseDshieldBlock = lineParser(NetworkList, () => (line, number, li
   return undefined;
 });
 
+/** Matches a line with several fields. A semicolon with a space beside it starts a comment. */
+const FIELDS = /^(?![[{])[^#;]*(?:,|[^#;\s];\S)/;
+const ADDRESS_CHARACTERS = /^[\d.:/a-f\s-]+$/i;
+
 export const parseNetworkLines = lineParser(NetworkList, () => (line, number, list) => {
   const at = line.search(/[#;]/);
   const value = at < 0 ? line : line.slice(0, at).trimEnd();
-  if (value !== "") addNetworks(list, number, value);
+  if (value !== "" && FIELDS.test(line) && !ADDRESS_CHARACTERS.test(value))
+    list.tally.fail(number, "looks like CSV, but this form takes one network per line");
+  else if (value !== "") addNetworks(list, number, value);
   return at < 0 ? undefined : findStatedDate(line.slice(at));
 });
 
@@ -55,11 +64,11 @@ export function addNetworks(list: EntryList, number: number, text: string): void
 }
 
 function addAll(list: EntryList, number: number, networks: readonly Prefix[] | null | undefined): void {
-  if (!networks) list.tally.fail(number, "is not a range of addresses");
+  if (!networks) list.tally.fail(number, "is not an address range");
   else for (const network of networks) list.add(number, formatPrefix(network));
 }
 
-/** Whole numbers below 2^32 are IPv4, others IPv6; mapped IPv4 is IPv4. */
+/** Converts integers below 2^32 to IPv4, and larger integers to IPv6. Mapped IPv4 addresses become IPv4. */
 function networksOfNumbers(first: bigint, last: bigint): Prefix[] | undefined {
   if (last >= IPV6_END) return undefined;
   if (last < IPV4_END) return split(first, last, 4);
@@ -79,7 +88,7 @@ function toNumber({ family, words }: IpAddress): bigint {
   return value;
 }
 
-/** The fewest networks that make up a range; undefined for an invalid range, or one of too many networks. */
+/** Returns the fewest networks that make up a range. Undefined if the range is invalid or needs too many networks. */
 function split(first: bigint, last: bigint, family: 4 | 6): Prefix[] | undefined {
   if (first > last) return undefined;
   const width = family === 4 ? 32 : 128;

@@ -1,4 +1,4 @@
-// MaxMind's own test database of anonymous addresses, against the JSON that it was made from.
+// MaxMind's own test database of anonymous addresses, compared with the JSON that it was built from.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

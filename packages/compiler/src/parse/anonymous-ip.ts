@@ -1,9 +1,9 @@
-// anonymous-ip.ts: GeoIP2 Anonymous IP -> networks by label.
+// anonymous-ip.ts: reads GeoIP2 Anonymous IP into networks by label.
 //
 // in   the MMDB: records with is_anonymous_vpn, is_public_proxy, is_residential_proxy, is_tor_exit_node,
-//      is_hosting_provider; `is_anonymous` only sums them up
-// out  networks with each label, in address order; one network may have several
-// err  MmdbError when the file is corrupt
+//      is_hosting_provider. `is_anonymous` only summarizes the other members
+// out  the networks of each label, in address order; a network may have several labels
+// err  MmdbError if the file is corrupt
 
 import { flagOfLabel } from "@inkling/contract";
 import { IpAddress, type Prefix } from "@inkling/engine";
@@ -19,14 +19,14 @@ const LABEL_OF: Readonly<Record<string, Label>> = {
   is_hosting_provider: "hosting",
 };
 
-/** The flags that labels of such a database set. */
+/** The flags that the labels of a GeoIP2 Anonymous IP database set. */
 export const ANONYMOUS_FLAGS: ReadonlySet<string | undefined> = new Set(
   Object.values(LABEL_OF).map(flagOfLabel),
 );
 
 interface AnonymousNetworks {
   readonly byLabel: ReadonlyMap<Label, readonly Prefix[]>;
-  /** Networks that have any label. */
+  /** Number of networks that have any label. */
   readonly entries: number;
   readonly publishedAt: Date | undefined;
 }

@@ -1,11 +1,11 @@
-// asn.ts: which autonomous system announces each network: an MMDB, or tables of address ranges.
+// asn.ts: reads which autonomous system announces each network, from an MMDB or from tables of address ranges.
 //
 // in   mmdb: records with autonomous_system_number and autonomous_system_organization
-//      asn-csv: first,last,number,organization; a file of both families, or one for each
-// out  networks in address order, each with the number of its system in `systems`
-// err  MmdbError, FeedError: corrupt, or another file. Of two ranges that overlap the first has what both hold (the
-//      npm package has one such pair)
-// cost 515,158 ranges of two tables: 0.8 s
+//      asn-csv: first,last,number,organization; one file for both families, or one for each
+// out  networks in address order, each with the index of its system in `systems`
+// err  MmdbError or FeedError if the file is corrupt or of another kind. If two ranges overlap, the first range keeps
+//      the overlap (the npm package has one such pair)
+// cost 0.8 s for the 515,158 ranges of two tables
 
 import { addSize, IpAddress, networksOf, type Prefix, parseIpInto, RangeColumns } from "@inkling/engine";
 import { type IdVisitor, MmdbRecords } from "../mmdb/records.ts";
@@ -15,7 +15,7 @@ import { forEachLine, readText } from "./text.ts";
 
 export interface AutonomousSystem {
   readonly asn: number;
-  /** Absent where the source has no name. */
+  /** Absent if the source does not state a name. */
   readonly organization?: string;
 }
 
@@ -26,7 +26,10 @@ export interface AsnNetworks {
   walk(family: 4 | 6, visit: IdVisitor): void;
 }
 
-/** RFC 7607, 6996, 5398, 4893, 7300: numbers that no one announces networks under. */
+/**
+ * Returns whether networks may be announced under this number. RFC 7607, 6996, 5398, 4893 and 7300 reserve the other
+ * numbers.
+ */
 const isPublic = (asn: number) =>
   Number.isInteger(asn) &&
   asn > 0 &&
@@ -34,16 +37,16 @@ const isPublic = (asn: number) =>
   asn !== 23456 &&
   !(asn >= 64496 && asn <= 131071);
 
-/** Beyond it a name is cut: registries allow 80 characters, some of them three bytes each. */
+/** Maximum length of a name in bytes. Registries allow 80 characters, some of which take three bytes. */
 const MAX_NAME = 120;
 
 class Systems {
   readonly list: AutonomousSystem[] = [];
   private readonly ids = new Map<string, number>();
-  /** By number, the latest name as the source has it, with its id: most rows repeat it. */
+  /** For each system number: the latest name in the source and its id, because most rows repeat the previous name. */
   private readonly latest = new Map<number, { readonly name: string; readonly id: number }>();
 
-  /** @returns its id, -1 for a number that is no system's */
+  /** @returns the id of the system, or -1 for a reserved number */
   add(asn: number, name: string): number {
     const latest = this.latest.get(asn);
     if (latest?.name === name) return latest.id;
@@ -63,13 +66,14 @@ class Systems {
   }
 }
 
-/** Without control characters and runs of spaces; "-" and the like are no name. */
+/** Returns the name without control characters and repeated spaces, or "" for a placeholder such as "-". */
 function cleanName(name: string): string {
   const clean = name.replace(/[\p{C}\s]+/gu, " ").trim();
-  return /[\p{L}\p{N}]/u.test(clean) ? [...clean].slice(0, MAX_NAME).join("") : ""; // a copy: `name` is a part of a file
+  // The spread copies the text. Otherwise, `name` would keep the whole file in memory.
+  return /[\p{L}\p{N}]/u.test(clean) ? [...clean].slice(0, MAX_NAME).join("") : "";
 }
 
-/** The networks that these systems announce. */
+/** Returns the networks that these systems announce. */
 export function networksOfSystems(source: AsnNetworks, systems: ReadonlySet<number>): Prefix[] {
   const isOf = source.systems.map(({ asn }) => systems.has(asn));
   const networks: Prefix[] = [];
@@ -93,7 +97,7 @@ export function readAsnMmdb(files: readonly Uint8Array[]): AsnNetworks {
       string,
       unknown
     >;
-    // Number() throws for a map with a member `toString`.
+    // Number() throws for a map that has a member named `toString`.
     return systems.add(
       typeof asn === "object" ? Number.NaN : Number(asn),
       typeof name === "string" ? name : "",
@@ -122,7 +126,10 @@ export function readAsnCsv(files: readonly Uint8Array[]): AsnNetworks {
   };
 }
 
-/** Apart from what is made of them, which would keep their text. Values are ids + 1. @throws FeedError */
+/**
+ * Reads the tables. This is a separate function, so that nothing keeps the files' text in memory afterwards. Values are
+ * ids + 1. @throws FeedError
+ */
 function readTables(files: readonly Uint8Array[]) {
   const systems = new Systems();
   const tables = { 4: new RangeTableBuilder(4), 6: new RangeTableBuilder(6) };
@@ -139,34 +146,34 @@ function readTables(files: readonly Uint8Array[]) {
         first.family !== last.family ||
         !/^[0-9]{1,10}$/.test(fields[2]!)
       ) {
-        tally.fail(number, "is not a range of addresses with the number of a system");
+        tally.fail(number, "is not an address range with an AS number");
         return;
       }
       const id = systems.add(Number(fields[2]), fields[3]!);
       if (id < 0) {
-        tally.pass(number, "has a number that no system announces networks under");
+        tally.pass(number, "has an AS number that announces no networks");
         return;
       }
       if (tables[first.family].add(first.words, last.words, id + 1)) tally.use();
-      else tally.fail(number, "lies in ranges before it, or is out of order");
+      else tally.fail(number, "overlaps earlier ranges, or is out of order");
     });
     tally.checkLines(text);
   }
   return { systems: systems.list, tables };
 }
 
-/** Ranges of one family, in address order. */
+/** Builds the ranges of one family, in address order. */
 class RangeTableBuilder {
   readonly columns: RangeColumns;
   count = 0;
-  /** The first address after the last range; undefined at the end of the space. */
+  /** The first address after the last range, or undefined at the end of the address space. */
   private next: Uint32Array | undefined = new Uint32Array(4);
 
   constructor(family: 4 | 6) {
     this.columns = new RangeColumns(family);
   }
 
-  /** Adds what lies after the ranges before. @returns false where that is nothing */
+  /** Adds the part of a range that lies after all previous ranges. @returns false if there is no such part */
   add(first: Uint32Array, last: Uint32Array, value: number): boolean {
     const { next, columns } = this;
     const { width } = columns;
@@ -181,7 +188,7 @@ class RangeTableBuilder {
     return true;
   }
 
-  /** From `next` on nothing is known. */
+  /** Marks all addresses from `next` on as unknown. */
   close(): RangeColumns {
     if (this.next !== undefined)
       this.columns.append(this.next[0]!, this.next[1]!, this.next[2]!, this.next[3]!, 0);

@@ -1,8 +1,10 @@
-// csv.ts: our own tables (packages/compiler/data): a header, "#" comment lines, quotes around a field with a comma.
+// csv.ts: reads Inkling's own tables (packages/compiler/data): a header, comment lines that begin with "#", and quotes
+// around fields that contain a comma.
 //
-// err  FeedError naming the line: nothing is skipped in our own files
+// err  FeedError, which names the line; nothing is skipped in Inkling's own files
 // src  RFC 4180, without line breaks inside fields
-// cost 1 ms for 1,356 rows. csv-parse 7.0.3 took 70 to 200 ms, on each build, and 1.7 MB of disk: so no library
+// cost 1 ms for 1,356 rows. csv-parse 7.0.3 took 70 to 200 ms on each build, and 1.7 MB of disk, so no library is
+//      used
 
 import { FeedError } from "../catalog/feed.ts";
 import { forEachLine } from "./text.ts";
@@ -12,8 +14,8 @@ const FIELD = /("(?:[^"]|"")*"|[^",]*)(,|$)/y;
 
 /**
  * Calls `visit` with the fields of each row.
- * @param columns names that the header must have
- * @throws FeedError when the header has others, or a row has more or fewer fields than the header
+ * @param columns the names that the header must have
+ * @throws FeedError if the header has other names, or a row has more or fewer fields than the header
  */
 export function forEachRow(
   text: string,
@@ -34,7 +36,7 @@ export function forEachRow(
   if (header === undefined) throw new FeedError(`lacks its header ${columns?.join() ?? ""}`.trimEnd());
 }
 
-/** The fields of one line; undefined if a quote is not closed. */
+/** Returns the fields of one line, or undefined if a quote is not closed. */
 export function splitRow(line: string): string[] | undefined {
   const fields: string[] = [];
   FIELD.lastIndex = 0;
@@ -48,7 +50,7 @@ export function splitRow(line: string): string[] | undefined {
   }
 }
 
-/** One row as a line of a table. */
+/** Formats one row as a line of a table. */
 export function csvLine(fields: readonly string[]): string {
   return fields.map((field) => (/[",]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(",");
 }

@@ -1,7 +1,7 @@
-// domain-list.ts: gathers the domains of one feed: A-labels in lower case, each once, sorted.
+// domain-list.ts: collects the domains of one feed as sorted, lower-case A-labels without duplicates.
 //
-// note the engine's parser decides what a domain is, so that every entry can be looked up. Public suffixes such as
-//      "edu.pl" are a matter of policy
+// note the engine's parser decides what counts as a domain, so that every entry can be looked up. The policy decides
+//      how to treat public suffixes such as "edu.pl"
 
 import { toAsciiDomain } from "@inkling/engine";
 import type { Tally } from "./tally.ts";
@@ -15,8 +15,8 @@ export class DomainList {
   }
 
   /**
-   * Adds the domain in `text`; anything else is tallied as unusable.
-   * @param service who runs it, "" when unknown; of several, the first named one remains
+   * Adds the domain in `text`. Counts anything else as unusable.
+   * @param service who runs the domain, or "" if unknown. If several entries name a service, the first name wins
    */
   add(line: number, text: string, service = ""): void {
     const domain = toAsciiDomain(text);
@@ -28,7 +28,7 @@ export class DomainList {
     if (!this.services.get(domain)) this.services.set(domain, service);
   }
 
-  /** Domain (A-label, lower case) -> service, "" when unknown; sorted. */
+  /** Returns a map from domain (A-label, lower case) to service ("" if unknown), sorted by domain. */
   result(): { readonly domains: ReadonlyMap<string, string> } {
     return { domains: new Map([...this.services].sort(([a], [b]) => (a < b ? -1 : 1))) };
   }

@@ -1,4 +1,4 @@
-// What a geofeed states, in every form that operators write it.
+// What a geofeed states, in every form that operators write.
 
 import { describe, expect, test } from "bun:test";
 import { formatPrefix } from "@inkling/engine";
@@ -6,7 +6,7 @@ import { parseGeofeed } from "./geofeed.ts";
 
 const parse = (text: string) => parseGeofeed(new TextEncoder().encode(text));
 
-/** "192.0.2.0/24 US OH Columbus", "-" for what is not stated. */
+/** Formats each network as "192.0.2.0/24 US OH Columbus", with "-" for parts that are not stated. */
 function shown(text: string): string[] {
   const { stated } = parse(text);
   return stated.networks.map((network, i) => {

@@ -1,10 +1,10 @@
-// geofeed.ts: a geofeed -> its networks, and the place that it states of each.
+// geofeed.ts: reads the networks of a geofeed, and the place that the geofeed states for each network.
 //
-// in   prefix,country,region,city,postal a line; "#" comments, CRLF, quotes; any field but the first may be empty
-// out  networks sorted, each once (the first line counts), with the number of its place
-// err  FeedError as every parser of lines; a line that cannot be read is skipped and counted
-// src  RFC 8805. An empty country asks for no location: a place without members. The postal code, which the RFC
-//      deprecates, is ignored
+// in   prefix,country,region,city,postal per line; "#" comments, CRLF, quotes; any field but the first may be empty
+// out  sorted networks, each with the index of its place; if lines repeat a network, the first line counts
+// err  FeedError like every line parser; a line that cannot be read is skipped and counted
+// src  RFC 8805. An empty country asks that the network not be located, so the place has no members. The postal code,
+//      which the RFC deprecates, is ignored
 
 import type { Prefix } from "@inkling/engine";
 import { FeedError } from "../catalog/feed.ts";
@@ -13,28 +13,40 @@ import { NetworkList } from "./network-list.ts";
 import { lineParser } from "./parser.ts";
 import { findStatedDate } from "./text.ts";
 
-/** What an operator states of a network; nothing where it asks not to be located. */
+/** What an operator states about a network. Empty if the operator asks not to be located. */
 export interface StatedPlace {
-  /** Two letters, upper case. */
+  /** Two upper-case letters. */
   readonly country?: string;
-  /** The part of an ISO 3166-2 code of that country after the hyphen; not checked against the standard. */
+  /** The part of the country's ISO 3166-2 code after the hyphen. It is not checked against the standard. */
   readonly region?: string;
   readonly city?: string;
 }
 
-/** Networks in order, the wider first; they may contain each other, and the narrowest counts. */
+/**
+ * Networks in address order; of networks with the same start, the widest comes first. Networks may contain each other,
+ * and the narrowest one applies.
+ */
 export interface StatedPlaces {
   readonly networks: readonly Prefix[];
-  /** For each network, its place. */
+  /** For each network, the index of its place. */
   readonly placeOf: Uint32Array;
   readonly places: readonly StatedPlace[];
 }
 
-/** Fields after the network may be empty, but not their commas: without these the line is cut or of another format. */
+/**
+ * Fields after the network may be empty, but the commas are required. A line without them was cut short, or has a
+ * different format.
+ */
 const MIN_FIELDS = 4;
-/** The longest city of the feeds of August 2026 has 25 characters: longer text is damage. */
+/**
+ * Maximum length of a city name. The longest name in the feeds of August 2026 has 25 characters, so longer text is a
+ * sign of damage.
+ */
 const MAX_CITY = 200;
-/** A segment has room for five times as many (geo/operator-places.ts), and there are five geofeeds. */
+/**
+ * Maximum number of places in a geofeed. A segment has room for five times as many (geo/operator-places.ts), and there
+ * are five geofeeds.
+ */
 const MAX_PLACES = 100_000;
 
 class GeofeedList extends NetworkList {
@@ -73,7 +85,7 @@ class GeofeedList extends NetworkList {
   }
 }
 
-/** Undefined if the country is neither empty nor a code. */
+/** Returns undefined if the country is neither empty nor a country code. */
 function readPlace([, code = "", region = "", city = ""]: readonly string[]): StatedPlace | undefined {
   const country = code.toUpperCase();
   if (country === "") return {};

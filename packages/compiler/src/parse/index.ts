@@ -1,4 +1,4 @@
-// parse/index.ts: the parser of each format: bytes in, claims out; FeedError.
+// parse/index.ts: maps each format to its parser. A parser takes bytes, returns claims and throws FeedError.
 
 import { FeedError, type Format } from "../catalog/feed.ts";
 import { parseDshieldBlock, parseIpRangeCsv, parseNetworkLines } from "./address-ranges.ts";
@@ -30,11 +30,11 @@ import { parseExitNetworks, parseRelayDomains } from "./own-lists.ts";
 export type { StatedPlace, StatedPlaces } from "./geofeed.ts";
 export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
 
-/** A geofeed's networks have places as well. */
+/** The networks of a feed and, if the feed is a geofeed, their places. */
 export type ParsedNetworks = ReturnType<typeof parseIpLines> & { readonly stated?: StatedPlaces };
 export type ParsedDomains = ReturnType<typeof parseDomainLines>;
 
-/** @param path of the entries, if the format has one */
+/** @param path path to the entries in the file, if the format has one */
 type Parse<Parsed> = (body: Uint8Array, path: string) => Parsed;
 
 const NETWORK_PARSERS: { readonly [F in Format]?: Parse<ParsedNetworks> } = {
@@ -67,21 +67,21 @@ const DOMAIN_PARSERS: { readonly [F in Format]?: Parse<ParsedDomains> } = {
   "relay-domains": parseRelayDomains,
 };
 
-/** Does the format hold networks, so that {@link parseNetworks} reads it? */
+/** Returns whether the format contains networks, so that {@link parseNetworks} can read it. */
 export const isNetworkFormat = (format: Format): boolean => NETWORK_PARSERS[format] !== undefined;
-/** Does the format hold domains, so that {@link parseDomains} reads it? */
+/** Returns whether the format contains domains, so that {@link parseDomains} can read it. */
 export const isDomainFormat = (format: Format): boolean => DOMAIN_PARSERS[format] !== undefined;
 
-/** @throws FeedError when the body is invalid, or the format has no networks */
+/** @throws FeedError if the body is invalid, or the format does not contain networks */
 export function parseNetworks(format: Format, body: Uint8Array, path = "$"): ParsedNetworks {
   const parse = NETWORK_PARSERS[format];
-  if (parse === undefined) throw new FeedError(`${format} is no format of networks`);
+  if (parse === undefined) throw new FeedError(`${format} is not a network format`);
   return parse(body, path);
 }
 
-/** @throws FeedError when the body is invalid, or the format has no domains */
+/** @throws FeedError if the body is invalid, or the format does not contain domains */
 export function parseDomains(format: Format, body: Uint8Array, path = "$"): ParsedDomains {
   const parse = DOMAIN_PARSERS[format];
-  if (parse === undefined) throw new FeedError(`${format} is no format of domains`);
+  if (parse === undefined) throw new FeedError(`${format} is not a domain format`);
   return parse(body, path);
 }

@@ -1,8 +1,10 @@
-// json-formats.ts: the formats of one JSON document, each by its schema and by how its records are taken.
+// json-formats.ts: the formats that consist of one JSON document. Each has a schema and a function that reads its
+// records.
 //
-// src  metrics.torproject.org/onionoo.html: or_addresses are "ip:port" and "[v6]:port"; exit_addresses are those seen by
-//      exit scanners in the last 24 hours, absent when there are none
-// note the dates in lists of crawlers and CDNs are not used: they state when the list last changed, which may be years ago
+// src  metrics.torproject.org/onionoo.html: or_addresses are "ip:port" and "[v6]:port". exit_addresses are the
+//      addresses that exit scanners saw in the last 24 hours; the member is absent if there are none
+// note the dates in lists of crawlers and CDNs are ignored, because they state when the list last changed, which may be
+//      years ago
 
 import { z } from "zod";
 import { FeedError } from "../catalog/feed.ts";
@@ -28,7 +30,7 @@ export const parseDomainJson = jsonParser(DomainList, texts, (file, list) =>
   ),
 );
 
-/** Google's and Microsoft's crawlers. */
+/** Lists of crawlers, in the format of Google and Microsoft. */
 export const parsePrefixJson = jsonParser(
   NetworkList,
   z.object({
@@ -47,12 +49,12 @@ export const parseFastlyJson = jsonParser(
   (file, list) => addEach(list, [...file.addresses, ...file.ipv6_addresses]),
 );
 
-/** Of all that GitHub publishes about its networks: those that webhooks come from. */
+/** GitHub publishes all its networks. This parser reads only the networks from which webhooks are sent. */
 export const parseGithubMeta = jsonParser(NetworkList, z.object({ hooks: texts }), ({ hooks }, list) =>
   addEach(list, hooks),
 );
 
-/** `version` is a day, such as 20260801, in most of them. */
+/** In most lists, `version` is a date, such as 20260801. */
 const warningList = z.object({
   list: texts,
   version: z.union([z.string(), z.number()]).optional().catch(undefined),
@@ -65,13 +67,13 @@ function readWarningList({ list: entries, version }: z.infer<typeof warningList>
   return date === null || Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** A warning list of MISP, of networks. */
+/** A MISP warning list of networks. */
 export const parseMispJson = jsonParser(NetworkList, warningList, readWarningList);
 
-/** A warning list of MISP, of domains. */
+/** A MISP warning list of domains. */
 export const parseMispDomains = jsonParser(DomainList, warningList, readWarningList);
 
-/** Texts that the operator's path leads to. @throws FeedError where it leads to nothing */
+/** Calls `use` with each text that the operator's path leads to. @throws FeedError if the path leads to nothing */
 function selectTexts(
   document: unknown,
   path: string,
@@ -82,12 +84,12 @@ function selectTexts(
   if (found.length === 0) throw new FeedError(`has nothing at ${path}`);
   for (const [index, value] of found.entries()) {
     if (typeof value === "string") use(value.trim(), index + 1);
-    else tally.fail(index + 1, `is no text at ${path}`);
+    else tally.fail(index + 1, `is not text at ${path}`);
   }
   return undefined;
 }
 
-/** @param path as json-path.ts reads it */
+/** @param path a path that json-path.ts can parse */
 export const parseJsonNetworks = (body: Uint8Array, path: string) =>
   jsonParser(NetworkList, z.unknown(), (file, list) =>
     selectTexts(file, path, (text, number) => addNetworks(list, number, text), list.tally),
@@ -98,7 +100,7 @@ export const parseJsonDomains = (body: Uint8Array, path: string) =>
     selectTexts(file, path, (text, number) => list.add(number, text), list.tally),
   )(body);
 
-/** Working proxies: the address to connect to, and the exit address. */
+/** Working proxies: for each, the address that clients connect to, and the address from which it sends traffic. */
 export const parseMonosans = jsonParser(
   NetworkList,
   z.array(z.object({ host: z.string(), exit_ip: z.string().nullish() })),
@@ -111,7 +113,7 @@ export const parseMonosans = jsonParser(
   },
 );
 
-/** Servers of a VPN operator, with the addresses that its programs connect to. */
+/** The servers of a VPN operator, with the addresses that its programs connect to. */
 export const parseGluetun = jsonParser(
   NetworkList,
   z.object({
@@ -127,7 +129,7 @@ export const parseGluetun = jsonParser(
   },
 );
 
-/** The requested confidence; entries below it are skipped. */
+/** The confidence that was requested. Entries with a lower confidence are skipped. */
 const MIN_CONFIDENCE = 100;
 
 export const parseAbuseipdb = jsonParser(
@@ -147,7 +149,7 @@ export const parseAbuseipdb = jsonParser(
     for (const [index, { ipAddress, abuseConfidenceScore: score, lastReportedAt }] of data.entries()) {
       newest = newerOf(newest, findDate(lastReportedAt));
       if (score >= MIN_CONFIDENCE) list.add(index + 1, ipAddress);
-      else list.tally.pass(index + 1, `confidence is ${score}, at least ${MIN_CONFIDENCE} is required`);
+      else list.tally.pass(index + 1, `confidence is ${score}, but at least ${MIN_CONFIDENCE} is required`);
     }
     return findDate(meta?.generatedAt) ?? newest;
   },
@@ -163,7 +165,7 @@ export const parseOnionoo = jsonParser(
       z.object({
         or_addresses: texts,
         exit_addresses: texts.optional(),
-        // Not in the request, but a copy made by hand may have all relays.
+        // The request asks for running exits only, but a copy made by hand may contain all relays.
         flags: texts.optional(),
         running: z.boolean().optional(),
       }),
@@ -179,7 +181,7 @@ export const parseOnionoo = jsonParser(
       for (const text of relay.or_addresses) {
         const parts = WITH_PORT.exec(text);
         if (parts === null) list.tally.fail(number, "is not an address with a port");
-        else list.add(number, (parts[1] ?? parts[2])!); // one of the two has matched
+        else list.add(number, (parts[1] ?? parts[2])!); // one of the two groups always matches
       }
       for (const text of relay.exit_addresses ?? []) list.add(number, text);
     }
@@ -187,7 +189,9 @@ export const parseOnionoo = jsonParser(
   },
 );
 
-/** Hosts are grouped by registrable domain, and only they are listed: a dynamic-DNS domain has many owners. */
+/**
+ * FakeFilter groups hosts by registrable domain. Only the hosts are used, because a dynamic-DNS domain has many owners.
+ */
 export const parseFakefilterJson = jsonParser(
   DomainList,
   z.object({

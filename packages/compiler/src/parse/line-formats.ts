@@ -1,8 +1,9 @@
-// line-formats.ts: the formats of one entry a line, each by how it reads a line. Comments may state the file's date.
+// line-formats.ts: the formats with one entry per line. Each has a function that reads a line. Comments may state the
+// file's date.
 //
 // proxy-lines      address:port, IPv6 in brackets; only the address is used
 // fakefilter-text  domains under "## service" headings
-// spamhaus         a JSON object a line, the last one metadata, which counts the others
+// spamhaus         a JSON object per line; the last line is metadata and states the number of other lines
 
 import { toAsciiDomain } from "@inkling/engine";
 import { z } from "zod";
@@ -13,7 +14,7 @@ import { lineParser, parsed, type ReadLine, readJson, unixTime } from "./parser.
 import { Tally } from "./tally.ts";
 import { findStatedDate, forEachLine, readText } from "./text.ts";
 
-/** One entry per line; text after a `comment` sign is ignored. */
+/** Reads one entry per line. Text after the `comment` character is ignored. */
 function entryReader(comment: RegExp): ReadLine {
   return (line, number, list) => {
     const at = line.search(comment);
@@ -37,7 +38,10 @@ export const parseProxyLines = lineParser(NetworkList, () => (line, number, list
   return undefined;
 });
 
-/** A service as FakeFilter names it: mostly a domain, but also "static" for entries added by hand. */
+/**
+ * Returns a service as a domain. FakeFilter mostly names services by domain, but uses "static" for entries added by
+ * hand.
+ */
 export const toService = (name: string): string => toAsciiDomain(name) ?? "";
 
 export const parseFakefilterText = lineParser(DomainList, () => {
@@ -50,7 +54,10 @@ export const parseFakefilterText = lineParser(DomainList, () => {
   };
 });
 
-/** It is shown with the data, so nothing else may stand there; the feed table has one without the year. */
+/**
+ * The copyright line is shown with the data, so no other text is allowed. The feed table contains the line without the
+ * year.
+ */
 const COPYRIGHT = /^\(c\) [0-9]{4} The Spamhaus Project(?: SLU)?$/;
 
 const spamhausLine = z.union([
@@ -63,13 +70,13 @@ const spamhausLine = z.union([
   z.object({ cidr: z.string() }),
 ]);
 
-/** @throws FeedError above all when the metadata is missing or counts differently */
+/** @throws FeedError in particular if the metadata is missing or states a different number of entries */
 export function parseSpamhaus(body: Uint8Array) {
   const list = new NetworkList(new Tally("record"));
   let records = 0;
   let end: Extract<z.infer<typeof spamhausLine>, { type: string }> | undefined;
   forEachLine(readText(body), (line, number) => {
-    if (end !== undefined) throw new FeedError(`goes on after its metadata, at line ${number}`);
+    if (end !== undefined) throw new FeedError(`continues after its metadata, at line ${number}`);
     const value = readJson(line, spamhausLine, `line ${number}`);
     if ("type" in value) end = value;
     else {
@@ -77,9 +84,9 @@ export function parseSpamhaus(body: Uint8Array) {
       list.add(number, value.cidr);
     }
   });
-  if (end === undefined) throw new FeedError("is cut short: the metadata that closes it is missing");
+  if (end === undefined) throw new FeedError("is truncated: the closing metadata is missing");
   if (end.records !== records)
-    throw new FeedError(`has ${records} records, its metadata counts ${end.records}`);
+    throw new FeedError(`has ${records} records, but its metadata lists ${end.records}`);
   list.tally.check();
   const copyright = COPYRIGHT.test(end.copyright ?? "") ? end.copyright : undefined;
   return parsed(list, { publishedAt: new Date(end.timestamp * 1000), copyright });

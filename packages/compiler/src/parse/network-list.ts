@@ -1,13 +1,17 @@
-// network-list.ts: gathers the networks of one feed: each once, sorted, none absurdly wide.
+// network-list.ts: collects the networks of one feed, sorted and without duplicates. It refuses implausibly wide
+// networks.
 
 import { IpAddress, type Prefix, parsePrefix, SPECIAL_USE, specialUse } from "@inkling/engine";
 import type { Tally } from "./tally.ts";
 
 /**
- * Shortest prefixes accepted. The widest in any default feed are /16 and /29; a /7 or a 2000::/3 is an error or an
- * attack, and would flag a part of the internet.
+ * Shortest accepted prefixes. The widest networks in default feeds are a /11 (AWS) and a /24 (Akamai). A /7 or 2000::/3
+ * is an error or an attack, and would flag part of the internet.
  */
 const SHORTEST = { 4: 8, 6: 16 } as const;
+
+/** How the reason begins for a network that no list may contain. requireNarrow refuses a copy that contains one. */
+export const TOO_WIDE = "is too wide";
 
 export class NetworkList {
   private readonly networks: Prefix[] = [];
@@ -17,7 +21,7 @@ export class NetworkList {
     this.tally = tally;
   }
 
-  /** Adds the address or CIDR in `text`; anything else is tallied as unusable. @returns what was added */
+  /** Adds the address or CIDR in `text`. Counts anything else as unusable. @returns the network that was added */
   add(line: number, text: string): Prefix | undefined {
     const prefix = parsePrefix(text);
     if (prefix === undefined) {
@@ -30,7 +34,7 @@ export class NetworkList {
       return undefined;
     }
     if (prefix.bits < shortest) {
-      this.tally.pass(line, `too wide: a /${prefix.bits}, at most /${shortest} is taken`);
+      this.tally.pass(line, `${TOO_WIDE}: a /${prefix.bits}; the widest allowed is /${shortest}`);
       return undefined;
     }
     this.tally.use();
@@ -38,7 +42,7 @@ export class NetworkList {
     return prefix;
   }
 
-  /** All that was added, sorted (IPv4 first), each network once; not merged. */
+  /** Returns all added networks, sorted (IPv4 first) and without duplicates. They are not merged. */
   result(): { readonly networks: readonly Prefix[] } {
     this.networks.sort(comparePrefixes);
     const isNew = (prefix: Prefix, i: number) =>
@@ -52,8 +56,8 @@ const WIDEST_SPECIAL = Math.max(
 );
 
 /**
- * Is all of it special-use, which policy never flags? FireHOL's level 1 holds 10.0.0.0/8 and 224.0.0.0/3, which is
- * multicast and reserved: harmless.
+ * Returns whether a network consists only of special-use addresses, which the policy never flags. FireHOL level 1 lists
+ * 10.0.0.0/8 and 224.0.0.0/3 (multicast and reserved), which does no harm.
  */
 export function isSpecialUse({ address, bits }: Prefix): boolean {
   const row = specialUse(address);
@@ -67,7 +71,7 @@ export function isSpecialUse({ address, bits }: Prefix): boolean {
   return isSpecialUse({ address, bits: bits + 1 }) && isSpecialUse({ address: upper, bits: bits + 1 });
 }
 
-/** IPv4 before IPv6, then by address, the wider network first. */
+/** Sorts IPv4 before IPv6, then by address, then wider networks first. */
 export function comparePrefixes(a: Prefix, b: Prefix): number {
   return a.address.family - b.address.family || compareWords(a.address, b.address) || a.bits - b.bits;
 }

@@ -1,9 +1,10 @@
-// nro-delegated.ts: the registries' statistics of who holds which addresses (RIR statistics exchange format).
+// nro-delegated.ts: reads the registries' statistics of address holders (RIR statistics exchange format).
 //
-// in   registry|cc|type|start|value|date|status[|opaque-id[|extensions…]]; the first line is
-//      version|registry|serial|records|startdate|enddate|UTC-offset, then summary lines
-// out  one prefix or more for each IPv4 or IPv6 delegation that names a country
-// err  FeedError when the version line is missing, or counts more records than there are: cut short
+// in   registry|cc|type|start|value|date|status[|opaque-id[|extensions…]]. The first line is
+//      version|registry|serial|records|startdate|enddate|UTC-offset; summary lines follow
+// out  one or more prefixes for each IPv4 or IPv6 delegation that names a country
+// err  FeedError if the version line is missing, or if the file was cut short and has fewer records than that line
+//      states
 // src  apnic.net/about-apnic/corporate-documents/documents/resource-guidelines/rir-statistics-exchange-format
 
 import { IpAddress, type Prefix, parseIp, parsePrefix } from "@inkling/engine";
@@ -13,16 +14,16 @@ import { forEachLine, readText } from "./text.ts";
 
 export interface Delegation {
   readonly prefix: Prefix;
-  /** ISO 3166-1 alpha-2, as registered. */
+  /** ISO 3166-1 alpha-2, as the registry states it. */
   readonly country: string;
 }
 
 const VERSION_LINE = /^2(?:\.[0-9]+)?\|[a-z]+\|[0-9]+\|([0-9]+)\|/;
 const HELD = new Set(["allocated", "assigned"]);
-/** Regions and placeholders in the country column. */
+/** Regions and placeholders that occur in the country column. */
 const NO_COUNTRY = new Set(["", "*", "ZZ", "EU", "AP"]);
 
-/** @throws FeedError when the file is invalid */
+/** @throws FeedError if the file is invalid */
 export function parseNroDelegated(body: Uint8Array): readonly Delegation[] {
   const tally = new Tally();
   const delegations: Delegation[] = [];
@@ -56,12 +57,12 @@ export function parseNroDelegated(body: Uint8Array): readonly Delegation[] {
     for (const prefix of prefixes) delegations.push({ prefix, country });
   });
   if (announced === undefined) throw new FeedError("lacks the version line of registry statistics");
-  if (records < announced) throw new FeedError(`is cut short: ${records} records of ${announced}`);
+  if (records < announced) throw new FeedError(`is truncated: ${records} of ${announced} records`);
   tally.check();
   return delegations;
 }
 
-/** The networks of `count` addresses from `start` on; counts need not be powers of two. */
+/** Returns the networks that make up `count` addresses, starting at `start`. The count need not be a power of two. */
 function splitIpv4(start: string, count: string): Prefix[] | undefined {
   const address = parseIp(start);
   if (address === undefined || address.family !== 4 || !/^[1-9][0-9]{0,9}$/.test(count)) return undefined;

@@ -1,4 +1,4 @@
-// own-lists.ts: the lists that are part of this project; every row names its source.
+// own-lists.ts: reads the lists that are part of Inkling. Every row names its source.
 
 import { FeedError } from "../catalog/feed.ts";
 import { forEachRow } from "./csv.ts";
@@ -8,14 +8,14 @@ import { parsed } from "./parser.ts";
 import { type Skips, Tally } from "./tally.ts";
 import { readText } from "./text.ts";
 
-/** data/tor-exit-networks.csv and others. @throws FeedError naming the first line at fault */
+/** Reads data/tor-exit-networks.csv and similar files. @throws FeedError naming the first invalid line */
 export function parseExitNetworks(body: Uint8Array) {
   const list = new NetworkList(new Tally());
   forEachEntry(body, ["network", "operator", "source"], ([network], line) => list.add(line, network));
   return requireAll(parsed(list));
 }
 
-/** data/relay-domains.csv and others. @throws FeedError naming the first line at fault */
+/** Reads data/relay-domains.csv and similar files. @throws FeedError naming the first invalid line */
 export function parseRelayDomains(body: Uint8Array) {
   const list = new DomainList(new Tally());
   forEachEntry(body, ["domain", "service", "source"], ([domain, service], line) =>
@@ -24,12 +24,12 @@ export function parseRelayDomains(body: Uint8Array) {
   return requireAll(parsed(list));
 }
 
-/** data/vpn-systems.csv: numbers of autonomous systems. @throws FeedError naming the first line at fault */
+/** Reads data/vpn-systems.csv: numbers of autonomous systems. @throws FeedError naming the first invalid line */
 export function parseVpnSystems(body: Uint8Array): ReadonlySet<number> {
   const systems = new Set<number>();
   forEachEntry(body, ["asn", "operator", "source"], ([asn], line) => {
     if (!/^[1-9][0-9]{0,9}$/.test(asn) || systems.has(Number(asn)))
-      throw new FeedError(`line ${line} is not the number of a further system`);
+      throw new FeedError(`line ${line} is not an AS number, or repeats one`);
     systems.add(Number(asn));
   });
   return systems;

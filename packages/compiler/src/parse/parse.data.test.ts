@@ -1,4 +1,4 @@
-// Every format on the mirror, and on the samples of feeds that are off by default.
+// Every format in the mirror, and in the samples of feeds that are off by default.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import type { Format } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { isNetworkFormat, parseDomains, parseNetworks } from "./index.ts";
 
-/** Counted in August 2026's mirror by independent means: `sort -u | wc -l`, and a script over the JSON. */
+/** Counted in August 2026's mirror by independent means: `sort -u | wc -l`, and a script for the JSON files. */
 const IN_MIRROR: Readonly<Record<string, readonly [entries: number, skipped: number]>> = {
   "tor-bulk-exits": [1_363, 0],
   "tor-onionoo": [1_363 + 914, 0],
@@ -22,7 +22,7 @@ const IN_MIRROR: Readonly<Record<string, readonly [entries: number, skipped: num
   "microsoft-geofeed": [31_494, 0],
   "starlink-geofeed": [3_502, 0],
   "ipsum-3": [14_217, 0],
-  "spamhaus-drop-v4": [1_698, 0], // 62.60.226.0/24 stands there twice
+  "spamhaus-drop-v4": [1_698, 0], // 62.60.226.0/24 is listed twice
   "feodo-recommended": [1, 0],
   "disposable-email-domains": [8_335, 0],
   fakefilter: [4_552, 0],
@@ -36,7 +36,7 @@ const IN_MIRROR: Readonly<Record<string, readonly [entries: number, skipped: num
 
 describe("the offline mirror", () => {
   const files = new Map(readdirSync(MIRROR).map((name) => [name.slice(0, name.indexOf(".")), name]));
-  // The mirror may have files of feeds that are still to come, and lack some.
+  // The mirror may have files of future feeds, and may lack some.
   const present = Object.entries(IN_MIRROR).filter(([id]) => files.has(id));
   test("has files of feeds", () => expect(present.length).toBeGreaterThan(0));
   test.each(present)("%s", (id, [entries, skipped]) => {
@@ -52,7 +52,7 @@ describe("the offline mirror", () => {
   });
 });
 
-/** Counted by `grep -v '^#' | sort -u | wc -l`; the copies are of January 2024. */
+/** Counted by `grep -v '^#' | sort -u | wc -l`. The copies are from January 2024. */
 const OPT_IN_SAMPLES: readonly (readonly [file: string, feed: string, entries: number])[] = [
   ["blocklist_de.ipset", "blocklist-de", 23_723],
   ["ciarmy.ipset", "cins-army", 15_000],

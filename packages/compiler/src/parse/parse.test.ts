@@ -1,4 +1,4 @@
-// Every format: the samples of fixtures/feeds, the seeds, and files that must be refused.
+// Every format: the samples in fixtures/feeds, the seeds, and files that must be refused.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -163,9 +163,9 @@ describe("samples of each network feed", () => {
       "a warning list of names",
       "misp-json",
       '{"list":["example.org","example.net"]}',
-      "2 of 2 records cannot be used",
+      "2 of 2 entries are unusable",
     ],
-    ["a warning list cut short", "misp-json", '{"list":["192.0.2.1",', "is not JSON, or is cut short"],
+    ["a warning list cut short", "misp-json", '{"list":["192.0.2.1",', "is not JSON, or is truncated"],
   ])("what operators publish of themselves, refused: %s", (_name, format, text, why) => {
     expect(() => parseNetworks(format, bytes(text))).toThrow(why);
   });
@@ -208,18 +208,18 @@ describe("lists of ranges, of reports and of proxies", () => {
     ["one number", '"3221225985"\n'],
     ["nothing behind the second, which may have gone on", '"16777216","167772160\n'],
   ])("ranges, refused: %s", (_name, text) => {
-    expect(() => ranges(text)).toThrow(/^1 of 1 lines cannot be used.*is not a range of addresses/);
+    expect(() => ranges(text)).toThrow(/^1 of 1 entries are unusable.*is not an address range/);
   });
   test("DShield: families that differ, and a network twice", () => {
     const read = (text: string) => networks(parseNetworks("dshield-block", bytes(text)));
     expect(read("192.0.2.0\t192.0.2.255\t24\n192.0.2.0\t192.0.2.255\t24\n")).toEqual(["192.0.2.0/24"]);
-    expect(() => read("192.0.2.0\t2001:db8::\t24\n")).toThrow("is not a range of addresses");
+    expect(() => read("192.0.2.0\t2001:db8::\t24\n")).toThrow("is not an address range");
   });
   test("AbuseIPDB: entries below 100 % confidence are skipped", () => {
     const body = { data: [{ ipAddress: "192.0.2.7", abuseConfidenceScore: 99 }] };
     const parsed = parseNetworks("abuseipdb-json", bytes(JSON.stringify(body)));
     expect(networks(parsed)).toEqual([]);
-    expect(parsed.skipped).toEqual([{ line: 1, reason: "confidence is 99, at least 100 is required" }]);
+    expect(parsed.skipped).toEqual([{ line: 1, reason: "confidence is 99, but at least 100 is required" }]);
     expect(() => parseNetworks("abuseipdb-json", bytes('{"errors":[{"detail":"no"}]}'))).toThrow(
       "does not have the expected form at data",
     );
@@ -315,9 +315,9 @@ describe("forms that lists come in", () => {
     );
     expect(networks(parsed)).toEqual(["10.0.0.0/8", "2001::/16"]);
     expect(parsed.skipped).toEqual([
-      { line: 1, reason: "too wide: a /0, at most /8 is taken" },
+      { line: 1, reason: "is too wide: a /0; the widest allowed is /8" },
       { line: 2, reason: "is special-use" },
-      { line: 3, reason: "too wide: a /3, at most /16 is taken" },
+      { line: 3, reason: "is too wide: a /3; the widest allowed is /16" },
     ]);
   });
   test("all skipped lines are counted and the first is reported", () => {
@@ -378,6 +378,16 @@ describe("forms that lists come in", () => {
     const parsed = parseNetworks("ip-lines", bytes(`${line}\n${addresses}`));
     expect(parsed.networks).toHaveLength(20);
     expect(parsed.skipped).toEqual([{ line: 1, reason: "is not an address or a network" }]);
+  });
+  test.each(["45.67.12.0/24,seen 2026-11-20", "network,seen", "network;seen"])("CSV: %s", (row) => {
+    expect(() => parseNetworks("network-lines", bytes(`${row}\n${row}\n`))).toThrow(
+      "the first is line 1: looks like CSV, but this form takes one network per line",
+    );
+  });
+  test.each(["host.example ; a, b", "host.example # a, b", "host.example"])("not CSV: %s", (line) => {
+    expect(() => parseNetworks("network-lines", bytes(`${line}\n`))).toThrow(
+      "line 1: is not an address or a network",
+    );
   });
   test("no message quotes what was there", () => {
     const secret = "internal-metadata-7f3a";
@@ -486,7 +496,7 @@ describe("forms that lists come in", () => {
   });
 });
 
-/** Of operators' own feeds: no built-in feed has them. */
+/** Formats of operators' own feeds, which no built-in feed has. */
 const OWN_FORMATS: readonly Format[] = ["network-lines", "json-networks", "json-domains"];
 
 describe("files that are refused", () => {
@@ -501,12 +511,12 @@ describe("files that are refused", () => {
   const page = "<!DOCTYPE html>\n<html><head><title>404: Not\tFound</title></head><body></body></html>";
   const bad: readonly [name: string, body: Uint8Array, message: RegExp][] = [
     ["empty", bytes(""), /^is empty$/],
-    ["white space", bytes("\r\n \n"), /^is empty but for white space$/],
+    ["white space", bytes("\r\n \n"), /^contains only white space$/],
     ["a web page", bytes(page), /^is a web page, not a list$/],
     ["a page without a doctype", bytes("\n\n<HTML lang=en><body>"), /^is a web page, not a list$/],
     ["an XML error", bytes("<?xml version='1.0'?><Error/>"), /^is a web page/],
-    ["gzip", gzipSync("192.0.2.1\n"), /^is still packed: it is a gzip file$/],
-    ["zip", bytes("PK\u0003\u0004..."), /^is still packed: it is a zip file$/],
+    ["gzip", gzipSync("192.0.2.1\n"), /^is still compressed: it is a gzip file$/],
+    ["zip", bytes("PK\u0003\u0004..."), /^is still compressed: it is a zip file$/],
     ["binary", new Uint8Array([0xab, 0xcd, 0, 1, 2, 3]), /^is a binary file/],
     ["UTF-16", new Uint8Array([0xff, 0xfe, 0x31, 0, 0x0a, 0]), /^is a binary file/],
     ["Latin-1", new Uint8Array([0x62, 0xfc, 0x63, 0x68, 0x0a]), /^is not UTF-8 text$/],
@@ -527,43 +537,48 @@ describe("files that are refused", () => {
       "prose",
       "ip-lines",
       "Too many requests.\nCome back later.\n",
-      /^2 of 2 lines cannot be used; the first is line 1: is not an address or a network$/,
+      /^2 of 2 entries are unusable; the first is line 1: is not an address or a network$/,
     ],
-    ["a tenth and more", "ip-lines", `${"192.0.2.1\n".repeat(17)}x\ny\n`, /^2 of 19 lines cannot be used/],
+    ["a tenth and more", "ip-lines", `${"192.0.2.1\n".repeat(17)}x\ny\n`, /^2 of 19 entries are unusable/],
     [
       "too many invalid lines: refused early",
       "ip-lines",
       `${"192.0.2.1\n".repeat(9_000)}${"x\n".repeat(50_000)}`,
-      /^10000 of 19000 lines cannot be used; the first is line 9001/,
+      /^10000 of 19000 entries are unusable; the first is line 9001/,
     ],
-    ["JSON in place of lines", "domain-lines", '{"error":"rate limit"}\n', /^1 of 1 lines cannot be used/],
+    ["JSON in place of lines", "domain-lines", '{"error":"rate limit"}\n', /^1 of 1 entries are unusable/],
     [
       "cut inside a line",
       "ip-lines",
       `${"192.0.2.1\n".repeat(50)}80.246.2`,
-      /^is cut short inside line 51, which/,
+      /^is truncated in line 51, which/,
     ],
-    ["cut inside a domain", "domain-lines", `${"a.example\n".repeat(50)}b.`, /^is cut short inside line 51/],
-    ["cut inside a geofeed", "geofeed-csv", `${"192.0.2.0/24,,,,\n".repeat(50)}198.51.10`, /^is cut short/],
+    ["cut inside a domain", "domain-lines", `${"a.example\n".repeat(50)}b.`, /^is truncated in line 51/],
+    ["cut inside a geofeed", "geofeed-csv", `${"192.0.2.0/24,,,,\n".repeat(50)}198.51.10`, /^is truncated/],
     ["a geofeed without commas", "geofeed-csv", "192.0.2.0/24\n", /is not a geofeed line/],
-    ["no metadata", "spamhaus-json-lines", '{"cidr":"192.0.2.0/24"}\n', /^is cut short: the metadata/],
+    [
+      "no metadata",
+      "spamhaus-json-lines",
+      '{"cidr":"192.0.2.0/24"}\n',
+      /^is truncated: the closing metadata/,
+    ],
     [
       "fewer records than counted",
       "spamhaus-json-lines",
       `{"cidr":"192.0.2.0/24"}\n${metadata(2)}\n`,
-      /^has 1 records, its metadata counts 2$/,
+      /^has 1 records, but its metadata lists 2$/,
     ],
     [
       "records after the metadata",
       "spamhaus-json-lines",
       `${metadata(0)}\n{"cidr":"192.0.2.0/24"}\n`,
-      /^goes on after its metadata, at line 2$/,
+      /^continues after its metadata, at line 2$/,
     ],
     [
       "a cut record",
       "spamhaus-json-lines",
       '{"cidr":"192.0.2.0/24"}\n{"cidr":"198.5',
-      /^line 2 is not JSON, or is cut/,
+      /^line 2 is not JSON, or is truncated/,
     ],
     [
       "another record",
@@ -575,7 +590,7 @@ describe("files that are refused", () => {
       "unusable records",
       "spamhaus-json-lines",
       `{"cidr":"AS64496"}\n${metadata(1)}`,
-      /^1 of 1 records cannot be used/,
+      /^1 of 1 entries are unusable/,
     ],
     [
       "no relays",
@@ -587,7 +602,7 @@ describe("files that are refused", () => {
       "cut",
       "onionoo-json",
       '{"relays":[{"or_addresses":["192.0.2.1:1"]},{"or_',
-      /^the file is not JSON, or is cut/,
+      /^the file is not JSON, or is truncated/,
     ],
     [
       "no ports",
@@ -602,20 +617,20 @@ describe("files that are refused", () => {
       '[{"ip":"192.0.2.1"}]',
       /^the file does not have the expected form at 0\.host/,
     ],
-    ["host names", "monosans-json", '[{"host":"proxy.example"}]', /^1 of 1 records cannot be used/],
-    ["words", "domain-json", '["not","domains"]', /^2 of 2 records cannot be used; the first is record 1: /],
+    ["host names", "monosans-json", '[{"host":"proxy.example"}]', /^1 of 1 entries are unusable/],
+    ["words", "domain-json", '["not","domains"]', /^2 of 2 entries are unusable; the first is record 1: /],
     ["numbers", "domain-json", "[1,2]", /^the file does not have the expected form at 0/],
     [
       "prose",
       "fakefilter-text",
       "## a.example\nnot found\n",
-      /^1 of 1 lines cannot be used; the first is line 2/,
+      /^1 of 1 entries are unusable; the first is line 2/,
     ],
     [
       "hosts that are none",
       "fakefilter-json",
       '{"version":2,"t":1,"domains":{"a.example":{"providers":[],"hosts":{"x y":{}}}}}',
-      /^1 of 1 records cannot be used/,
+      /^1 of 1 entries are unusable/,
     ],
     ["version 1", "fakefilter-json", '{"version":1,"t":1,"domains":{}}', /expected form at version/],
     [
@@ -659,7 +674,7 @@ describe("files that are refused", () => {
       "cut",
       "nro-delegated",
       "2|nro|20260801|2|19830705|20260731|+0000\nripencc|DE|ipv4|192.0.2.0|256|2010|allocated|x\n",
-      /^is cut short: 1 records of 2$/,
+      /^is truncated: 1 of 2 records$/,
     ],
   ];
   test.each(rows)("%s (%s)", (_name, format, text, message) => {
@@ -667,12 +682,12 @@ describe("files that are refused", () => {
   });
   test("a format of the other kind throws", () => {
     expect(() => parseNetworks("domain-lines", bytes("a.example"))).toThrow(
-      "domain-lines is no format of networks",
+      "domain-lines is not a network format",
     );
-    expect(() => parseDomains("mmdb", bytes("a.example"))).toThrow("mmdb is no format of domains");
+    expect(() => parseDomains("mmdb", bytes("a.example"))).toThrow("mmdb is not a domain format");
   });
   test("splices of samples are refused or read", () => {
-    // One of each form, so that feeds of a form that has many do not crowd out the others.
+    // One sample of each format, so that formats with many feeds do not crowd out the others.
     const forms = [...new Set(formats)];
     const samples = forms.flatMap((format) => {
       const feed = FEEDS.find((row) => row.format === format);
@@ -708,7 +723,7 @@ describe("files that are refused", () => {
       const feed = FEEDS.find(({ id }) => file.startsWith(`${id}.`))!;
       const extension = file.slice(feed.id.length + 1);
       const format = feed.otherFormats?.[extension] ?? feed.format;
-      if (["mmdb", "nro-delegated", "asn-csv", "vpn-systems"].includes(format)) continue; // tests of their own
+      if (["mmdb", "nro-delegated", "asn-csv", "vpn-systems"].includes(format)) continue; // these have separate tests
       const whole = readFileSync(join(FIXTURES, file));
       const entriesOf = (body: Uint8Array): string[] => {
         if (isNetworkFormat(format)) return networks(parseNetworks(format, body));
@@ -721,7 +736,7 @@ describe("files that are refused", () => {
         const body = whole.subarray(0, length);
         try {
           const part = entriesOf(body);
-          // All but the last line are whole; the last one may be cut to another valid entry.
+          // All lines but the last are whole. The last line may be cut to another valid entry.
           expect(part.filter((entry) => !all.has(entry)).length).toBeLessThanOrEqual(1);
         } catch (error) {
           expect(error).toHaveProperty("name", "FeedError");
@@ -766,6 +781,6 @@ describe("registry statistics", () => {
     ["too long", "2001:db8::", "129", "ipv6"],
     ["host bits", "2001:db8::1", "32", "ipv6"],
   ])("refused: %s", (_name, start, value, type) => {
-    expect(() => one(start, value, type)).toThrow(/^1 of 1 lines cannot be used/);
+    expect(() => one(start, value, type)).toThrow(/^1 of 1 entries are unusable/);
   });
 });

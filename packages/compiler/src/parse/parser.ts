@@ -1,15 +1,16 @@
-// parser.ts: what parsers of lines and of JSON have in common; the formats are rows of line-formats.ts and json-formats.ts.
+// parser.ts: the common parts of the line and JSON parsers. line-formats.ts and json-formats.ts have one row per
+// format.
 //
 // in   the bytes of a feed file
 // out  its networks or domains, the skipped lines, and the date that the file states
-// err  FeedError when the file is invalid
+// err  FeedError if the file is invalid
 
 import { z } from "zod";
 import { FeedError } from "../catalog/feed.ts";
 import { type Skips, Tally } from "./tally.ts";
 import { forEachLine, LAST_SECOND, LONG, readText } from "./text.ts";
 
-/** What a parser gathers; a NetworkList or a DomainList. */
+/** Where a parser collects entries: a NetworkList or a DomainList. */
 export interface EntryList<Result = unknown> {
   readonly tally: Tally;
   add(line: number, text: string, service?: string): unknown;
@@ -20,14 +21,14 @@ type Parser<Result> = (body: Uint8Array) => Parsed<Result>;
 type Parsed<Result> = Result & Skips & Stated;
 interface Stated {
   readonly publishedAt?: Date;
-  /** The copyright line that has to remain with the data. */
+  /** The copyright line that must be kept with the data. */
   readonly copyright?: string;
 }
 
-/** Takes what one line holds. @returns the date that it states */
+/** Reads the entries of one line. @returns the date that the line states */
 export type ReadLine = (line: string, number: number, list: EntryList) => Date | undefined;
 
-/** @param reader called for each file: readers may keep what earlier lines stated */
+/** @param reader called once per file, because readers may remember earlier lines */
 export function lineParser<Result>(make: MakeList<Result>, reader: () => ReadLine): Parser<Result> {
   return (body) => {
     const text = readText(body);
@@ -51,12 +52,12 @@ export function lineParser<Result>(make: MakeList<Result>, reader: () => ReadLin
 
 const COMMENT = /^[#;]/;
 
-/** The newer of two dates: a file was made no earlier than its newest entry. */
+/** Returns the newer of two dates, because a file is at least as new as its newest entry. */
 export function newerOf(a: Date | undefined, b: Date | undefined): Date | undefined {
   return a === undefined || (b !== undefined && b > a) ? b : a;
 }
 
-/** @param read takes the records of a file; @returns the date that it states */
+/** @param read reads the records of a file and returns the date that the file states */
 export function jsonParser<Result, T>(
   make: MakeList<Result>,
   schema: z.ZodType<T>,
@@ -85,23 +86,23 @@ export function parsed<Result>(
 /** A time in seconds since 1970. */
 export const unixTime = z.number().int().positive().max(LAST_SECOND);
 
-/** Of a member; other keys are content, domains above all. */
+/** Matches member names of the formats. Other keys are content, usually domains. */
 const NAME = /^[a-z][a-z0-9_]{0,23}$/i;
 
 /**
  * @param what names the text in errors: "the file", "line 7"
- * @throws FeedError when `text` is not JSON (cut short, most often) or not of the schema's shape
+ * @throws FeedError if `text` is not JSON (most often because it was cut short), or does not match the schema
  */
 export function readJson<T>(text: string, schema: z.ZodType<T>, what = "the file"): T {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new FeedError(`${what} is not JSON, or is cut short`);
+    throw new FeedError(`${what} is not JSON, or is truncated`);
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const { path, message } = result.error.issues[0]!; // a failure has an issue
+  const { path, message } = result.error.issues[0]!; // a failed parse has at least one issue
   const names = path.map((key) => (typeof key === "number" || NAME.test(String(key)) ? String(key) : "*"));
   const place = names.length === 0 ? "at its top" : `at ${names.join(".").slice(0, 80)}`;
   throw new FeedError(`${what} does not have the expected form ${place}: ${message}`);

@@ -1,4 +1,4 @@
-// Lists of autonomous systems, as their publishers write them and as they should not be.
+// Lists of autonomous systems, in the publishers' formats and in invalid forms.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -14,7 +14,8 @@ const kindsIn = (format: Format, text: string) => Object.fromEntries(read(format
 test.each<[file: string, format: Format, kinds: object]>([
   ["x4bnet-datacenter-asn.txt", "asn-lines", { 64496: "hosting", 64497: "hosting" }],
   ["bad-asn-list.csv", "asn-entities", { 64496: "hosting", 64497: "hosting" }],
-  ["as-metadata.json", "as-metadata", { 64496: "isp", 64497: "education" }], // null, and one of a later version: no claim
+  // The systems with null, or with a category of a later version, get no kind.
+  ["as-metadata.json", "as-metadata", { 64496: "isp", 64497: "education" }],
 ])("the sample %s", (file, format, kinds) => {
   const parsed = parseSystemKinds(format, readFileSync(join(FIXTURES, file)), "hosting");
   expect<object>(Object.fromEntries(parsed.kinds)).toEqual(kinds);
@@ -47,7 +48,7 @@ describe("refused", () => {
       "cut short",
       "as-metadata",
       '[{"asn":64496,"metadata":{"category":"isp"}},{"asn":',
-      /is not JSON, or is cut short/,
+      /is not JSON, or is truncated/,
     ],
     ["no list", "as-metadata", '{"asn":64496}', /does not have the expected form/],
     ["a number of a system that cannot be", "as-metadata", '[{"asn":-1,"metadata":null}]', /at 0\.asn/],

@@ -1,10 +1,11 @@
-// system-kinds.ts: lists of autonomous systems, of one kind or each with its own.
+// system-kinds.ts: reads lists of autonomous systems. All systems of a list share one kind, or each entry states its
+// kind.
 //
-// in   asn-lines: AS45090 a line, with a comment behind "#"
+// in   asn-lines: AS45090 per line, with a comment after "#"
 //      asn-entities: a header ASN,Entity, then rows; some are repeated
 //      as-metadata: records with `asn` and `metadata.category`
-// out  the kind of each system by its number; a category that is not known here states nothing
-// err  FeedError: another file, or cut short
+// out  the kind of each system by its number; unknown categories are ignored
+// err  FeedError if the file has another format, or was cut short
 // src  https://github.com/ipverse/as-metadata (category), read in November 2026
 
 import { z } from "zod";
@@ -37,7 +38,7 @@ export function isSystemFormat(format: Format): boolean {
   return format === "asn-lines" || format === "asn-entities" || format === "as-metadata";
 }
 
-/** @param kind of all systems, if the form has none. @throws FeedError */
+/** @param kind the kind of all systems, if the format does not state kinds. @throws FeedError */
 export function parseSystemKinds(
   format: Format,
   body: Uint8Array,

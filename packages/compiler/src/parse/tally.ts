@@ -1,21 +1,22 @@
-// tally.ts: counts the entries that a parser used and skipped, and refuses a file with too many unusable ones.
+// tally.ts: counts the entries that a parser used or skipped, and refuses a file with too many unusable entries.
 //
-// A feed may have a broken line (the free-mail list has one); a file of which a tenth cannot be read is another file,
-// another format, or damaged.
-// cost at most MAX_NAMED entries are kept, and an invalid file is refused early: 60 million commas took 35 s and 8 GB
+// A feed may contain a broken line (the free-mail list does). If more than a tenth of a file cannot be read, it is the
+// wrong file, has another format, or is damaged.
+// cost keeps at most MAX_NAMED entries and refuses an invalid file early. Without these limits, 60 million commas took
+//      35 s and 8 GB
 
 import { FeedError } from "../catalog/feed.ts";
 
 /** A skipped line or record, for the report. */
 export interface Skipped {
-  /** Counted from 1; records of a JSON document are counted alike. */
+  /** Number of the line or JSON record, counted from 1. */
   readonly line: number;
-  /** What was expected, never what was there. */
+  /** Says what was expected, and never repeats the content. */
   readonly reason: string;
 }
 
 export interface Skips {
-  /** The first thousand, and how many there were. */
+  /** The first thousand skipped entries, and the number of all skipped entries. */
   readonly skipped: readonly Skipped[];
   readonly skippedCount: number;
 }
@@ -31,21 +32,21 @@ export class Tally {
   private passed = 0;
   private unusable = 0;
   private firstUnusable: Skipped | undefined;
-  /** The latest entry, if that was unusable. */
+  /** The latest entry, if it was unusable. */
   private latestUnusable: Skipped | undefined;
 
-  /** @param unit what is counted */
+  /** @param unit what is counted, for messages */
   constructor(unit: "line" | "record" = "line") {
     this.unit = unit;
   }
 
-  /** One entry was read. */
+  /** Counts an entry that was used. */
   use(): void {
     this.used++;
     this.latestUnusable = undefined;
   }
 
-  /** Skips a well-formed entry, which is no sign of a broken file. */
+  /** Skips a well-formed entry. Such entries are not a sign of a broken file. */
   pass(line: number, reason: string): void {
     this.passed++;
     this.name({ line, reason });
@@ -53,8 +54,8 @@ export class Tally {
   }
 
   /**
-   * An entry that is not of the feed's form.
-   * @throws FeedError when nearly all entries so far are unusable
+   * Counts an entry that is not in the feed's format.
+   * @throws FeedError if at least 10,000 entries are unusable so far, and more than were used
    */
   fail(line: number, reason: string): void {
     const skipped = { line, reason };
@@ -69,29 +70,29 @@ export class Tally {
     if (this.named.length < MAX_NAMED) this.named.push(skipped);
   }
 
-  /** @throws FeedError when more than a tenth of the entries were unusable */
+  /** @throws FeedError if more than a tenth of the entries are unusable */
   check(): void {
     const total = this.used + this.unusable;
     if (this.firstUnusable === undefined || this.unusable <= total * UNUSABLE_SHARE) return;
     const { line, reason } = this.firstUnusable;
     throw new FeedError(
-      `${this.unusable} of ${total} ${this.unit}s cannot be used; the first is ${this.unit} ${line}: ${reason}`,
+      `${this.unusable} of ${total} entries are unusable; the first is ${this.unit} ${line}: ${reason}`,
     );
   }
 
   /**
-   * As {@link check}, for text that came line by line.
-   * @throws FeedError also when the last line is unusable and has no line end: the file is truncated
+   * Like {@link check}, for text that was read line by line.
+   * @throws FeedError also if the last line is unusable and has no line end, because the file was then cut short
    */
   checkLines(text: string): void {
     if (this.latestUnusable !== undefined && !text.endsWith("\n")) {
       const { line, reason } = this.latestUnusable;
-      throw new FeedError(`is cut short inside line ${line}, which ${reason}`);
+      throw new FeedError(`is truncated in line ${line}, which ${reason}`);
     }
     this.check();
   }
 
-  /** For the report: the number of skipped entries, and the first ones. */
+  /** Returns the number of skipped entries, and the first thousand of them. */
   get report(): Skips {
     return { skipped: this.named, skippedCount: this.passed + this.unusable };
   }

@@ -1,26 +1,26 @@
-// text.ts: the bytes of a feed file -> its text, and the lines of it.
+// text.ts: decodes the bytes of a feed file into text and lines.
 //
-// in   bytes as published; a byte-order mark, CRLF and a missing last line end occur
+// in   bytes as published, possibly with a byte-order mark, with CRLF, or without a line end after the last line
 // out  text; lines without their ends, numbered from 1
-// note no error quotes the text: it may have come from elsewhere than where it should, and everybody sees the error
-// err  FeedError for anything but text: empty, a web page, a packed or binary file, another encoding
+// note errors never quote the text, because anyone can see them, and the text may come from the wrong place
+// err  FeedError if the file is not text: empty, a web page, packed, binary, or in another encoding
 
 import { FeedError } from "../catalog/feed.ts";
 
-/** Longest line that is parsed; the longest in any default feed has 200 characters. */
+/** Maximum length of a line that is parsed, in characters. The longest line in any default feed has 200. */
 export const MAX_LINE = 65_536;
 export const LONG = `is longer than ${MAX_LINE} characters`;
 const HEAD = 1024;
 
 /**
  * Decodes a feed's body.
- * @throws FeedError when it is empty, HTML or XML, packed, binary, or not UTF-8
+ * @throws FeedError if it is empty, HTML or XML, packed, binary, or not UTF-8
  */
 export function readText(body: Uint8Array): string {
   if (body.length === 0) throw new FeedError("is empty");
-  if (body[0] === 0x1f && body[1] === 0x8b) throw new FeedError("is still packed: it is a gzip file");
-  if (body[0] === 0x50 && body[1] === 0x4b) throw new FeedError("is still packed: it is a zip file");
-  if (body.includes(0)) throw new FeedError("is a binary file: it holds a zero byte");
+  if (body[0] === 0x1f && body[1] === 0x8b) throw new FeedError("is still compressed: it is a gzip file");
+  if (body[0] === 0x50 && body[1] === 0x4b) throw new FeedError("is still compressed: it is a zip file");
+  if (body.includes(0)) throw new FeedError("is a binary file: it contains a zero byte");
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(body);
@@ -28,7 +28,7 @@ export function readText(body: Uint8Array): string {
     throw new FeedError("is not UTF-8 text");
   }
   const start = text.trimStart();
-  if (start === "") throw new FeedError("is empty but for white space");
+  if (start === "") throw new FeedError("contains only white space");
   if (start.startsWith("<") || /<!doctype html|<html[\s>]/i.test(start.slice(0, HEAD))) {
     throw new FeedError("is a web page, not a list");
   }
@@ -36,8 +36,8 @@ export function readText(body: Uint8Array): string {
 }
 
 /**
- * Calls `visit` with each line that holds more than white space, trimmed, and its number.
- * @param onLong called for a line of more than {@link MAX_LINE} characters; by default it is an error
+ * Calls `visit` with each non-blank line, trimmed, and its number.
+ * @param onLong called for a line of more than {@link MAX_LINE} characters; by default, such a line is an error
  */
 export function forEachLine(
   text: string,
@@ -48,7 +48,7 @@ export function forEachLine(
   for (let from = 0; from < text.length; ) {
     const found = text.indexOf("\n", from);
     const to = found < 0 ? text.length : found;
-    const line = text.slice(from, to).trim(); // takes the CR of CRLF with it
+    const line = text.slice(from, to).trim(); // also removes the CR of CRLF
     number++;
     if (line.length > MAX_LINE) onLong(line, number);
     else if (line !== "") visit(line, number);
@@ -61,23 +61,23 @@ function refuseLong(_line: string, number: number): never {
 }
 
 const STATED_DATE = /\blast[ -]?(?:updated?|modified)\s*(?:\([^()]*\)\s*)?:\s*(.+?)[\s#]*$/i;
-/** Longest comment searched for a date: the pattern takes quadratic time. */
+/** Maximum length of a comment that is searched for a date, because the pattern takes quadratic time. */
 const MAX_COMMENT = 200;
 
-/** The date that a comment such as "# Last updated: 2026-03-07 21:15:07 UTC" states. */
+/** Returns the date in a comment such as "# Last updated: 2026-03-07 21:15:07 UTC". */
 export function findStatedDate(comment: string): Date | undefined {
   if (comment.length > MAX_COMMENT) return undefined;
   const stated = STATED_DATE.exec(comment)?.[1];
   return stated === undefined ? undefined : findDate(stated);
 }
 
-/** 9999-12-31T23:59:59Z in seconds since 1970: later times have another ISO form, which no release can hold. */
+/** 9999-12-31T23:59:59Z in seconds since 1970. Later times have a different ISO form, which a release cannot hold. */
 export const LAST_SECOND = 253_402_300_799;
 
-/** As "GMT", "Z" or "+01:00". */
+/** Matches a time zone such as "GMT", "Z" or "+01:00". */
 const ZONE = /(?:[a-z]|:\d\d(?:\.\d+)? ?[+-]\d\d:?\d\d)$/i;
 
-/** "2026-03-07 21:15:07[ UTC]", ISO 8601 or an HTTP date, from 1970 to 9999. A time without a zone is UTC. */
+/** Reads "2026-03-07 21:15:07[ UTC]", ISO 8601 or an HTTP date, from 1970 to 9999. A time without a zone is UTC. */
 export function findDate(text = ""): Date | undefined {
   const date = new Date(ZONE.test(text) ? text.replace(/ ?UTC$/, "Z") : `${text}Z`);
   return date.getTime() >= 0 && date.getTime() <= LAST_SECOND * 1000 ? date : undefined;

@@ -1,4 +1,4 @@
-// Our own list of Tor exit networks: held against the exits of the mirror.
+// Inkling's own list of Tor exit networks, compared with the exits of the mirror.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { parseNetworks } from "./index.ts";
 const OWN_LIST = join(import.meta.dir, "../../data/tor-exit-networks.csv");
 const listed = parseNetworks("exit-networks", readFileSync(OWN_LIST)).networks;
 const rows = listed.map((network) => [formatPrefix(network), network] as const);
-/** Declared as a whole by its operator, and sparsely used: see docs/own-lists.md. */
+/** Networks whose operator declares all of them as exits but uses them sparsely. See docs/own-lists.md. */
 const DECLARED_WHOLE = new Set(["109.70.100.0/25"]);
 const isInside = (inner: Prefix, outer: Prefix) =>
   inner.bits >= outer.bits && prefixContains(outer, inner.address);

@@ -1,5 +1,5 @@
-// Our own list of Tor exit networks: its rows are public, stand once, and are documented. (tor-exit-networks.data.test.ts
-// holds it against the exits of the mirror.)
+// Inkling's own list of Tor exit networks: its rows are public, unique and documented. tor-exit-networks.data.test.ts
+// compares it with the exits of the mirror.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,8 +1,9 @@
 // build.ts: one build, from feeds to a published release.
 //
-// in   a BuildRequest, the clock, and where events go
-// out  "done": published, found equal to what is there, or held for the operator; refused feeds are in the release
-// err  throws when nothing was published: the folder cannot be written, another build is at work, a broken invariant
+// in   a BuildRequest, the clock, and a function that receives events
+// out  "done" if the release was published, was equal to the newest release, or is held for the operator. Refused feeds
+//      are listed in the release
+// err  throws if nothing was published: the folder is not writable, another build is running, or an invariant is broken
 //
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
 
@@ -34,25 +35,28 @@ import { makeSegments } from "./make-segments.ts";
 import { canSet, decides, isLoaded } from "./parts.ts";
 import type { Decided } from "./segment-builders.ts";
 
-/** On a line of 1 Mbit/s all default feeds but DB-IP's arrive in 80 s; what is there by now is enough for a release. */
+/**
+ * Milliseconds to wait for feeds. On a 1 Mbit/s line, all default feeds except DB-IP's arrive in 80 s. The feeds that
+ * have arrived by then are enough for a release.
+ */
 const PATIENCE_MS = 90_000;
 
 export interface Build {
   readonly name: string;
   readonly release: Release;
-  /** false when the newest release has the same content already. */
+  /** False if the newest release already has the same content. */
   readonly published: boolean;
-  /** The release that remains in use because it is pinned, whatever was built. */
+  /** The release that remains in use because it is pinned, regardless of what this build published. */
   readonly pinned?: string;
-  /** Feeds of which a copy was refused, whether or not an older one is in use. */
+  /** Feeds that had a copy refused, whether or not an older copy is in use. */
   readonly refused: readonly string[];
   /** Feeds whose source could not be reached. */
   readonly unreached: readonly string[];
-  /** Other feeds without a copy that can be used, of those that have a source. */
+  /** Other feeds that have a source but no usable copy. */
   readonly missing: readonly string[];
-  /** The release that was built and waits for the operator; `name` and `release` then describe the previous release. */
+  /** The release that was built and waits for the operator. `name` and `release` then describe the previous release. */
   readonly held?: HeldRelease;
-  /** When the next feed is due; absent when none has a remote source. */
+  /** When the next feed is due. Absent if no feed has a remote source. */
   readonly nextDue?: string;
 }
 
@@ -64,7 +68,7 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
     const { feeds, ...first } = await buildLocked(request, effects, deadline);
     const late = feeds.filter((loaded) => loaded.late).map(({ feed }) => feed.id);
     if (late.length === 0) return first;
-    // What is there is published; then what is late has all the time that a download may take.
+    // The feeds that have arrived are published now. The slow feeds then get the full time that a download may take.
     const text = `still waiting for ${late.join(", ")}`;
     effects.emit({ type: "note", text, ...(first.published && { published: first.name }) });
     const arrived = feeds.filter((loaded) => !loaded.late);
@@ -78,12 +82,12 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
   }
 }
 
-/** Nothing is published, and nothing was before. */
+/** No release was published, and there is no earlier release. */
 export class NothingToServe extends Error {}
 
 /**
- * @param deadline when it continues without the feeds that have not arrived
- * @param arrived feeds that are loaded already
+ * @param deadline the time at which the build continues without the feeds that have not arrived
+ * @param arrived feeds that are already loaded
  */
 async function buildLocked(
   request: BuildRequest,
@@ -92,13 +96,14 @@ async function buildLocked(
   arrived: readonly LoadedFeed[] = [],
 ): Promise<Build & { feeds: readonly LoadedFeed[] }> {
   const { dataDir } = request;
-  sweep(dataDir); // now, as this build may publish nothing, or be killed
+  sweep(dataDir); // done now, because this build may publish nothing, or be killed
   const found = findHeld(dataDir);
   const isAccepted = request.accept.includes(ACCEPT_RELEASE);
   const isForFound = isAccepted && request.accept.length === 1 && found !== undefined;
   const accepted = isForFound ? publishHeld(dataDir, found, effects.now()) : undefined;
   if (accepted !== undefined) return { ...accepted, feeds: [] };
-  const waiting = isForFound ? undefined : found; // one that cannot be published: nothing of it is used
+  // A held release that cannot be published as it is. The build uses none of its parts.
+  const waiting = isForFound ? undefined : found;
   const code = codeDigest();
   const newest = findNewest(dataDir);
   const before = newest?.manifest;
@@ -121,12 +126,13 @@ async function buildLocked(
   if (held === undefined) removeHeld(dataDir);
   else if (newest === undefined) {
     settle({ held });
-    throw new NothingToServe(`the first release waits for you: ${held.why}`);
+    throw new NothingToServe(`the first release needs your approval: ${held.why}`);
   }
   const kept = held === undefined ? same : newest;
   const name = kept?.name ?? publish(dataDir, manifest);
-  const isMoved = kept !== undefined && makeCurrent(dataDir, name); // another was pinned, or it was damaged
-  if (held !== undefined) sweep(dataDir); // segments of an earlier one that waited
+  // `current` may have pointed to another release.
+  const isMoved = kept !== undefined && makeCurrent(dataDir, name);
+  if (held !== undefined) sweep(dataDir); // removes segments of a previously held release
   settle({ name, ...(held && { held }) });
   return {
     name,
@@ -142,14 +148,17 @@ async function buildLocked(
   };
 }
 
-/** Keeps a release for the operator; one that waits already does so since then. */
+/** Holds a release for the operator. If the release is already held, its time does not change. */
 function hold(dataDir: string, manifest: Release, waiting: Release | undefined, why: string): HeldRelease {
   const at = waiting?.id === manifest.id ? waiting.created_at : manifest.created_at;
   writeHeld(dataDir, { ...manifest, created_at: at });
   return { id: manifest.id, at, why };
 }
 
-/** Has it no copy in use, for another reason than those that are listed apart? Without a source it is for mirrors only. */
+/**
+ * Returns whether the feed has a source but no copy in use, and is neither refused nor unreached. A feed without a
+ * source is available only from mirrors.
+ */
 function isMissing(loaded: LoadedFeed, now: Date): boolean {
   const { urls, seed, own, file } = loaded.feed;
   const hasSource = urls(now).length > 0 || [seed, own, file].some((source) => source !== undefined);
@@ -162,7 +171,10 @@ function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
   return pinned === undefined || pinned === name ? {} : { pinned };
 }
 
-/** Publishes the release that waits, as it was built; undefined if it is not sound, or another version built it. */
+/**
+ * Publishes the held release as it was built. Returns undefined if it is damaged, or was built by another version of
+ * Inkling.
+ */
 function publishHeld(dataDir: string, waiting: Release, now: Date): Build | undefined {
   if (waiting.code !== codeDigest() || releaseId(waiting) !== waiting.id) return undefined;
   if (brokenSegments(dataDir, waiting).length > 0) return undefined;
@@ -202,18 +214,19 @@ function writeFeedsReport(
   replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
 }
 
-/** Keeps why the build failed, beside what the build before reported, until a build succeeds. */
+/** Records why the build failed, next to the report of the previous build, until a build succeeds. */
 function reportFailure(dataDir: string, why: string, { now, emit }: BuildEffects): void {
   const at = now().toISOString();
   const before = readFeedsReport(dataDir) ?? { format: 1 as const, at, feeds: [] };
   try {
     replaceJson(join(dataDir, DATA_FOLDER.feedsReport), { ...before, failed: { at, why } });
   } catch (error) {
-    emit({ type: "note", text: `the failure cannot be recorded: ${messageOf(error)}` }); // as on a full disk
+    // Writing fails if the disk is full, for example.
+    emit({ type: "note", text: `the failure cannot be recorded: ${messageOf(error)}` });
   }
 }
 
-/** Never in the past: a feed that is due already is due now. */
+/** Returns the time of the next check. It is never in the past: an overdue feed is due now. */
 function nextDue(feeds: readonly LoadedFeed[], now: Date): Pick<Build, "nextDue"> {
   const times = feeds.flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt.getTime()]));
   return times.length === 0

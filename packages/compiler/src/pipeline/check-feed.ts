@@ -1,8 +1,8 @@
-// check-feed.ts: reads one feed as a build does, in its own folder, and keeps nothing.
+// check-feed.ts: reads one feed in the same way as a build, in a temporary folder, and keeps nothing.
 //
-// in   a row of the feed table, where copies come from
-// out  the report that a build would give
-// err  what node:fs throws when the temporary folder cannot be written
+// in   a row of the feed table, and where copies come from
+// out  the report that a build would create
+// err  errors of node:fs if the temporary folder is not writable
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// What a release lacks: answers without data, answers of which a feed is missing, and feeds that brought no copy.
+// What a release lacks: answers without data, answers with a missing feed, and feeds that brought no copy.
 
 import { beforeEach, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const withoutSeed = (id: string): Feed => {
   const { seed: _, ...row } = feed(id);
   return row;
 };
-/** A list of the mirror for each feed of these. */
+/** A list in the mirror for each of these feeds. */
 const LISTS: Readonly<Record<string, string>> = {
   "tor-bulk-exits": "5.2.67.226\n",
   "x4bnet-vpn-v4": "45.66.100.0/24\n",
@@ -44,7 +44,7 @@ const buildWith = (feeds: readonly Feed[], lists: readonly string[]): Promise<Bu
     { now: () => NOW, emit: () => {}, chance: () => 0.5, feeds },
   );
 };
-/** Flags that no feed of these tests sets are missing in each of them. */
+/** Leaves out flags that no feed of these tests sets, because they are missing in every test. */
 const isOfTests = (answer: string) =>
   FEEDS.some(({ id, sets }) => sets === answer && Object.hasOwn(LISTS, id)) || !isReputationFlag(answer);
 const headerOf = ({ release }: Build) =>

@@ -1,9 +1,9 @@
-// events.ts: input and output of the compiler's process.
+// events.ts: input and output of the compiler process.
 //
-// in   a BuildRequest on standard input, one JSON document: not argv, because it holds secrets
-// out  BuildEvents on standard output; "done" or "failed" is the last one
-// Exit status: 0 done, 3 done but a feed was refused, not reached or is missing, or the release waits, 1 failed and
-// nothing was published.
+// in   a BuildRequest as one JSON document on standard input rather than in argv, because it contains secrets
+// out  BuildEvents on standard output; "done" or "failed" is the last event
+// Exit status 0: done. 3: done, but a feed was refused, unreachable, expired or missing, or the release is held. 1:
+// failed, and nothing was published.
 
 import { feedReport, heldRelease, release } from "@inkling/engine";
 import { z } from "zod";
@@ -11,34 +11,46 @@ import type { Feed } from "../catalog/feed.ts";
 import { ownFeeds } from "../catalog/own-feed.ts";
 import type { FetchTimes } from "../fetch/fetch.ts";
 
-/** In `accept`: the release that waits. No feed has this id. */
+/** In `accept`, this id stands for the held release. It is not the id of any feed. */
 export const ACCEPT_RELEASE = "release";
 
 export const buildRequest = z.object({
   dataDir: z.string(),
-  /** Folder or base URL with one file per feed. The only source of new copies when set. */
+  /**
+   * Folder or base URL that contains one file per feed. If set, new copies come only from here and from the files of
+   * own feeds.
+   */
   mirror: z.string().optional(),
-  /** Whether publishers are requested. If not: mirror, last good copies, seeds and our own lists only. */
+  /**
+   * Whether to request files from publishers. If not, only the mirror, last good copies, seeds and Inkling's own lists
+   * are used.
+   */
   fetch: z.boolean(),
-  /** Check only feeds that are due; the others keep their copies. */
+  /** Whether to check only the feeds that are due. All other feeds keep their copies. */
   onlyDue: z.boolean().default(false),
-  /** Feeds of which a larger change than usual is accepted, this once; {@link ACCEPT_RELEASE} is the release that waits. */
+  /** Feeds for which this build accepts a larger change than usual. {@link ACCEPT_RELEASE} accepts the held release. */
   accept: z.array(z.string()).readonly().default([]),
-  /** The operator's own feeds of inkling.toml; the data folder has those that were added on the command line. */
+  /**
+   * The operator's own feeds from inkling.toml. Feeds that were added on the command line are stored in the data
+   * folder.
+   */
   ownFeeds: ownFeeds.optional(),
-  /** Credentials of publishers with accounts, by the names in the feed table. */
+  /** Credentials for publishers that require an account, by their names in the feed table. */
   credentials: z.record(z.string(), z.string()).default({}),
 });
 export type BuildRequest = z.infer<typeof buildRequest>;
-/** As it is sent: what has a default may be left out. */
+/** The request as sent. Members with a default may be left out. */
 export type BuildOrder = z.input<typeof buildRequest>;
 
-/** Why the source of a feed could not be reached, and its other problems; its report's `error` has all. */
+/**
+ * Why the source of a feed could not be reached, and any other problems. The `error` in the feed's report combines
+ * both.
+ */
 const trouble = z.object({ why: z.string(), rest: z.string() });
 export type Trouble = z.infer<typeof trouble>;
 
 export const buildEvent = z.discriminatedUnion("type", [
-  /** A step of the build; `total` is absent while unknown. Sent at most ten times a second. */
+  /** A step of the build. `total` is absent while it is unknown. Sent at most ten times a second. */
   z.object({ type: z.literal("progress"), step: z.string(), done: z.number(), total: z.number().optional() }),
   z.object({ type: z.literal("feed"), feed: feedReport, trouble: trouble.optional() }),
   /** A domain that lists disagree on, with its verdict. */
@@ -48,25 +60,25 @@ export const buildEvent = z.discriminatedUnion("type", [
     verdict: z.enum(["disposable", "not disposable"]),
     reason: z.string(),
   }),
-  /** With `published`: a release that was published meanwhile, whatever becomes of the rest of the build. */
+  /** `published` names a release that has been published, regardless of how the rest of the build ends. */
   z.object({ type: z.literal("note"), text: z.string(), published: z.string().optional() }),
   z.object({
     type: z.literal("done"),
-    /** false when the newest release had the same content already. */
+    /** False if the newest release already had the same content. */
     published: z.boolean(),
     name: z.string(),
     release,
-    /** Feeds of which a copy was refused, whether or not an older one is in use. */
+    /** Feeds that had a copy refused or held back, whether or not an older copy is in use. */
     refused: z.array(z.string()).readonly(),
-    /** Feeds whose publisher, or mirror, could not be reached. */
+    /** Feeds whose publisher or mirror could not be reached. */
     unreached: z.array(z.string()).readonly(),
-    /** Other feeds without a copy that can be used: not in the mirror, expired, or never fetched. */
+    /** Other feeds without a usable copy: not in the mirror, expired, or never fetched. */
     missing: z.array(z.string()).readonly(),
-    /** The release that remains in use because the operator pinned it, whatever was built. */
+    /** The release that remains in use because the operator pinned it, regardless of what this build published. */
     pinned: z.string().optional(),
-    /** The release that was built and is not published before the operator accepts it. */
+    /** The release that was built but is not published until the operator accepts it. */
     held: heldRelease.optional(),
-    /** When the next feed is due; absent when none has a remote source. */
+    /** When the next feed is due. Absent if no feed has a remote source. */
     nextDue: z.iso.datetime().optional(),
     seconds: z.number(),
     peakBytes: z.number(),
@@ -75,21 +87,23 @@ export const buildEvent = z.discriminatedUnion("type", [
     type: z.literal("failed"),
     message: z.string(),
     hint: z.string(),
-    /** For programs. busy: another build is at work in the data folder, so this one did nothing. */
+    /** A code for programs. `busy`: another build is running in the data folder, so this build did nothing. */
     code: z.literal("busy").optional(),
   }),
 ]);
 export type BuildEvent = z.infer<typeof buildEvent>;
 
-/** What a build has of the world around it. */
+/** What a build needs from its environment. */
 export interface BuildEffects {
   readonly now: () => Date;
   readonly emit: (event: BuildEvent) => void;
-  /** From 0 to 1, as Math.random: spreads requests. */
+  /** Returns a random number from 0 to 1, like Math.random. It spreads requests. */
   readonly chance: () => number;
-  /** For tests: another feed table, other time limits. */
+  /** For tests: a different feed table and different time limits. */
   readonly feeds?: readonly Feed[];
   readonly times?: FetchTimes;
-  /** How long the first release of a build waits for feeds. */
+  /** For tests: returns the next 32-bit word of the email segment's hash keys, which otherwise follow from its names. */
+  readonly drawWord?: () => number;
+  /** Milliseconds that the first release of a build waits for feeds. */
   readonly patienceMs?: number;
 }

@@ -1,10 +1,12 @@
-// export-mirror.ts: the copies of feeds that this machine has -> a folder that another one can use as its mirror.
+// export-mirror.ts: exports this machine's copies of feeds to a folder that another machine can use as its mirror.
 //
-// in   the feeds to take, the data folder, the folder to write
-// out  <feed id>.<ext> for each, as old as its copy, so that it expires when that does; the feeds left out, with reasons
-// err  what node:fs throws when the folder cannot be written; FeedError is a reason to leave out
+// in   the feeds to export, the data folder, the folder to write
+// out  <feed id>.<ext> for each feed, with the date of the copy, so that the file and the copy expire together; and the
+//      feeds that were left out, with reasons
+// err  errors of node:fs if the folder is not writable; a FeedError becomes the reason why the feed was left out
 //
-// Left out: our own lists and seeds of two files, which every installation has (a mirror holds one file per feed).
+// It leaves out Inkling's own lists and seeds that consist of several files. Every installation has them, and a mirror
+// contains one file per feed.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +34,7 @@ interface MirrorExport {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Each file is replaced by rename; files of the same feeds under other names go, others remain. */
+/** Replaces each file atomically. Deletes files of the same feeds under other names, and keeps all other files. */
 export async function exportMirror(
   feeds: readonly Feed[],
   dataDir: string,
@@ -73,7 +75,7 @@ async function bestCopy(feed: Feed, dataDir: string, now: Date): Promise<FeedCop
   return { why: problems.length > 0 ? problems.join("; ") : "there is no copy yet" };
 }
 
-/** The extension that stands for this format in a mirror. */
+/** Returns the file extension that represents this format in a mirror. */
 function extensionOf(feed: Feed, format: Format): string {
   if (format === feed.format) return EXTENSIONS[format];
   const other = Object.entries(feed.otherFormats ?? {}).find(([, value]) => value === format);
@@ -84,12 +86,15 @@ function writeCopy(path: string, copy: FeedCopy, now: Date): void {
   replaceFile(path, [copy.files[0]!.bytes], { mode: PUBLIC_FILE, modified: usableSince(copy) ?? now });
 }
 
-/** What the copy expires by (policy/age.ts): of a file without its own date, that is when it was put there. */
+/**
+ * Returns the date from which the copy's age is counted (policy/age.ts). If the data in a mirror has no date of its
+ * own, its age counts from the date of the file.
+ */
 function usableSince({ fetchedAt, publishedAt }: FeedCopy): Date | undefined {
   return publishedAt ?? fetchedAt;
 }
 
-/** A mirror with two files for one feed is refused. */
+/** Deletes the feed's other files, because a mirror that contains two files for one feed is refused. */
 function removeOthers(feed: Feed, folder: string, file: string): void {
   for (const name of readdirSync(folder))
     if (name.startsWith(`${feed.id}.`) && name !== file) rmSync(join(folder, name), { force: true });

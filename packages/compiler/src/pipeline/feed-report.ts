@@ -1,6 +1,6 @@
-// feed-report.ts: the report of a feed after a load, as status shows it. Pure.
+// feed-report.ts: creates the report about a feed after a load, as the status shows it. It has no side effects.
 //
-// note visible to every key: it contains no local path
+// note every API key can read the report, so it contains no local path
 
 import { basename } from "node:path";
 import type { FeedReport } from "@inkling/engine";
@@ -23,7 +23,7 @@ export function reportOf(
 ): {
   readonly report: FeedReport;
   readonly trouble: Trouble | undefined;
-  /** When its source is due; undefined if never. */
+  /** When the feed's source is due. Undefined if the source is never requested. */
   readonly dueAt: Date | undefined;
 } {
   const { feed, source } = load;
@@ -38,8 +38,8 @@ export function reportOf(
     const age =
       publishedAt === undefined
         ? `is more than ${days} days old`
-        : `was made on ${publishedAt.toISOString().slice(0, 10)}, more than ${days} days ago`;
-    const text = `${sourceWord(feed, used.copy)}: ${age}: its claims are dropped`;
+        : `is from ${publishedAt.toISOString().slice(0, 10)}, more than ${days} days ago`;
+    const text = `${sourceWord(feed, used.copy)}: ${age}: its claims are ignored`;
     problems.push({ text });
   }
   const attempts = attemptsAt(next, source.mirror);
@@ -66,7 +66,7 @@ export function reportOf(
 
 interface Problem {
   readonly text: string;
-  /** Why its source could not be reached. */
+  /** Why the source could not be reached. */
   readonly unreached?: string | undefined;
 }
 
@@ -78,7 +78,7 @@ function troubleOf(problems: readonly Problem[]): Trouble | undefined {
   return { why, rest: textOf(problems.filter(({ unreached }) => unreached === undefined)) };
 }
 
-/** Was a copy refused, rather than absent, out of reach or late? */
+/** Returns whether a copy was refused, rather than being absent, unreachable or slow. */
 export const isFault = ({ absent, unreached, late }: Refusal): boolean => !absent && !unreached && !late;
 
 function dueNext({ feed, options }: Load, attempts: Attempts | undefined): Date | undefined {
@@ -88,10 +88,12 @@ function dueNext({ feed, options }: Load, attempts: Attempts | undefined): Date 
   return dueAt(feed, attempts, options.now);
 }
 
-/** @param isCurrent the source is not due: the kept copy counts as fetched now */
+/**
+ * @param isCurrent whether the source was not due; the report then names the source from which the kept copy once came
+ */
 function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean) {
   const about = {
-    source: isCurrent ? copy.keptFrom! : copy.source, // a last good copy is a kept one
+    source: isCurrent ? copy.keptFrom! : copy.source, // a last good copy always has keptFrom
     licence: copy.licence,
     ...(copy.fetchedAt && { fetched_at: copy.fetchedAt.toISOString() }),
     ...(copy.publishedAt && { published_at: copy.publishedAt.toISOString() }),
@@ -111,7 +113,7 @@ function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean)
   } as const;
 }
 
-/** Why the source was not requested, and its last error. */
+/** Says why the source was not requested, and what its last error was. */
 function heldProblems({ hold, state, source }: Load): Problem[] {
   if (hold === undefined) return [];
   const { error, unreached } = attemptsAt(state, source.mirror) ?? {};
@@ -125,7 +127,7 @@ export function problemText(refusal: Refusal, { feed, options }: Pick<Load, "fee
   return `${sourceWord(feed, refusal)}: ${withoutFolders(refusal.error, feed, options)}`;
 }
 
-/** Where the problem is: "fetched" would be wrong for an unreachable publisher. */
+/** Returns the origin of the problem. "fetched" would be wrong for a publisher that could not be reached. */
 function sourceWord({ file }: Feed, { source }: Pick<FeedCopy, "source">): string {
   if (source === "mirror" && file !== undefined) return "file";
   return source === "fetched" ? "publisher" : source;

@@ -1,4 +1,5 @@
-// inputs.ts: a digest of all that a segment is made from, so that equal inputs are not compiled again.
+// inputs.ts: computes a digest of everything from which a segment is built, so that equal inputs are not compiled
+// again.
 //
 // in   the feeds of a segment, and this program's own files
 // out  SHA-256, hex
@@ -10,10 +11,10 @@ import type { FeedReport, SegmentKind } from "@inkling/engine";
 import { sha256Hex } from "@inkling/release-store";
 import { programFile } from "@inkling/release-store/program";
 
-/** Defined in a bundle, which is not made of these files any more. */
+/** Defined only in a bundle, because a bundle does not contain the files in CODE. */
 declare const CODE_DIGEST: string | undefined;
 
-/** Everything that can change what a build makes of the same feeds. */
+/** Everything that can change the result of a build from the same feeds. */
 const CODE = [
   "compiler/package.json",
   "compiler/src",
@@ -22,7 +23,7 @@ const CODE = [
   "engine/src",
 ].map(programFile);
 
-/** Digest of the compiler's and the engine's own files, tests left out. */
+/** Returns a digest of the compiler's and the engine's own files, without tests. */
 export function codeDigest(): string {
   if (typeof CODE_DIGEST !== "undefined") return CODE_DIGEST;
   const hash = new Bun.CryptoHasher("sha256");
@@ -46,7 +47,7 @@ function filesBelow(path: string): string[] {
     .sort();
 }
 
-/** Digest of a segment's inputs: the code, and the copies of the feeds that were loaded for it. */
+/** Returns a digest of a segment's inputs: the code, and the loaded copies of its feeds. */
 export function inputsDigest(code: string, kind: SegmentKind, feeds: readonly FeedReport[]): string {
   const loaded = feeds.filter((feed) => feed.state === "loaded").map((feed) => `${feed.id}=${feed.sha256}`);
   return sha256Hex([kind, code, ...loaded.sort()].join("\n"));

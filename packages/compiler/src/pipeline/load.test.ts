@@ -1,4 +1,4 @@
-// What a load stores, and what its report, visible to every key, contains.
+// What a load stores, and what its report contains. Every API key can read the report.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import type { LoadOptions } from "./try-copies.ts";
 const TOR = FEEDS.find(({ id }) => id === "tor-bulk-exits")!;
 const LIST = Array.from({ length: 500 }, (_, i) => `5.2.${i >> 8}.${i & 255}\n`).join("");
 
-/** A load, and the release that is made with it. */
+/** Loads a feed and settles it, as a build does after its release. */
 const loadFeed: typeof loadOnly = async (...args) => {
   const loaded = await loadOnly(...args);
   loaded.settle();
@@ -33,7 +33,7 @@ const load = (mirror: string, more: Partial<LoadOptions> = {}) => {
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 7, 22, 12);
-/** A load from a publisher that answers with `status`. */
+/** Loads a feed from a publisher that answers with `status`. */
 const loadFrom = async (
   feed: Feed,
   status: () => number,
@@ -73,7 +73,7 @@ test("a list that is too small waits for the operator, and stays in use once it 
   const { least } = TOR.entries;
   put(3);
   expect(outcome(await load(mirror))).toMatchObject({
-    error: `mirror: has 3 entries, at least ${least} are expected`,
+    error: `mirror: has 3 entries, but at least ${least} are expected`,
     waits: true,
   });
   const used = { state: "loaded", entries: 3, error: undefined, waits: false };
@@ -134,13 +134,13 @@ describe("what a load stores", () => {
         expect(refused).toBe(true);
         expect(report).toMatchObject({ state: "loaded", source: "last-good", entries: 500 });
         expect(report.error).toMatch(
-          /^mirror: has the file time 20\S+, more than 14 days ago: the last good copy is not replaced/,
+          /^mirror: has the file time 20\S+, more than 14 days ago: an expired copy cannot replace/,
         );
         expect(content().networks?.[0]?.networks).toHaveLength(500);
         expect(state(TOR).copy).toEqual(good);
       }
     }
-    const later = new Date(Date.now() + 15 * DAY_MS); // then the kept copy has expired, too
+    const later = new Date(Date.now() + 15 * DAY_MS); // by then, the kept copy has expired as well
     expect((await load(join(root, "mirror"), { now: later })).report.state).toBe("expired");
   });
   test("a feed without its credentials sends no request and stores nothing", async () => {
@@ -265,7 +265,7 @@ describe("the age of a file in a mirror", () => {
     expect(report.state).toBe(state);
     expect(content().networks?.length ?? 0).toBe(state === "loaded" ? 1 : 0);
     if (state === "loaded") expect(report.error).toBeUndefined();
-    else expect(report.error).toMatch(/ more than 14 days (ago|old): its claims are dropped$/);
+    else expect(report.error).toMatch(/ more than 14 days (ago|old): its claims are ignored$/);
   });
 });
 
@@ -274,7 +274,7 @@ test("a mirror that does not answer: the feed is missing with the reason, not re
   expect([report.state, refused, unreached]).toEqual(["missing", false, true]);
   expect(report.error).toMatch(/^mirror: \S+ could not be reached: connection refused$/);
   expect(trouble).toEqual({ why: "connection refused", rest: "" });
-  // Until it is requested again, and beside other problems.
+  // The report keeps the trouble until the source is requested again, even if there are other problems.
   const again = { onlyDue: true, mirror: "http://127.0.0.1:1", fetch: false };
   const later = await loadFrom(TOR, () => 200, Date.now(), again);
   expect([later.report.error, later.trouble]).toEqual([report.error, trouble]);

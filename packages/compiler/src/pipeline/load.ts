@@ -1,12 +1,12 @@
-// load.ts: one feed -> the newest copy of it that passes the gates, read, and a report.
+// load.ts: loads one feed: reads the feed's newest copy that passes the gates, and reports the result.
 //
-// in   a row of the feed table, where copies come from, the release before
-// out  LoadedFeed; the copy or the failure in the feed's state on disk
-// err  none for a bad copy: it is refused by name and reason, and the next one is tried
+// in   a row of the feed table, where copies come from, the previous release
+// out  LoadedFeed; the feed's state on disk records the copy or the failure
+// err  none for a bad copy: the report names the copy and the reason, and the next copy is tried
 //
-// readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState; the state is read once and written once.
-// With a budget the state is also written before the request: a build killed meanwhile has spent it. A copy that passed is
-// a candidate; once a release is made, `settle` writes it as the last good one.
+// readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState. The state is read once and written once.
+// For a feed with a budget, the state is also written before the request, so that the request counts even if the build
+// is killed. A copy that passed is a candidate. After a release, `settle` stores the candidate as the last good copy.
 
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
@@ -26,25 +26,28 @@ import { type Load, type LoadOptions, type Refusal, type Tried, tryCopies, tryEa
 export interface LoadedFeed {
   readonly feed: Feed;
   readonly report: FeedReport;
-  /** Was any copy refused, whether or not an older one is in use? */
+  /** Whether any copy was refused, even if an older copy is in use. */
   readonly refused: boolean;
-  /** Whether its source could not be reached; then no copy was refused. */
+  /** Whether the feed's source could not be reached. In that case, no copy was refused. */
   readonly unreached: boolean;
-  /** Why, also of an earlier request, and other problems. */
+  /** Why the source could not be reached, now or during an earlier request, and any other problems. */
   readonly trouble: Trouble | undefined;
-  /** Whether its copy had not arrived when the build went on. */
+  /** Whether the feed's copy had not arrived when the build continued without it. */
   readonly late: boolean;
-  /** When its source is due; undefined if never. */
+  /** When the feed's source is due. Undefined if the source is never requested. */
   readonly dueAt: Date | undefined;
-  /** Reads the copy in use: empty when there is none. */
+  /** Reads the copy in use. The content is empty if there is no copy. */
   readonly content: () => Content;
-  /** Releases the content from memory once its segment is made. */
+  /** Releases the content from memory once its segment is built. */
   readonly forget: () => void;
-  /** Whether it is another copy than the last good one: no release was made with it. */
+  /** Whether the copy differs from the last good copy, so that no release contains it yet. */
   readonly isUntried: boolean;
-  /** Stores what became of it once a release exists: the candidate is the last good copy, or is refused. */
+  /** Stores the result after a release has been created: the candidate becomes the last good copy, or is refused. */
   readonly settle: () => void;
-  /** The feed as it is without its candidate, which is refused when that settles. @param why no segment can be made */
+  /**
+   * Loads the feed without its candidate. Settling that result refuses the candidate. @param why why no segment can be
+   * built
+   */
   readonly withoutCandidate: (why: string) => Promise<LoadedFeed>;
 }
 
@@ -64,7 +67,7 @@ export async function loadFeed(
   return loadedFeed(load, tried, next);
 }
 
-/** @param next the state on disk */
+/** @param next the state to write to disk */
 function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
   const { feed, options } = load;
   const { content, forget } = tried.used?.age === "dropped" ? NOTHING : (tried.used?.read ?? NOTHING);
@@ -87,8 +90,8 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
       state = settled;
     },
     async withoutCandidate(why) {
-      const { copy } = tried.used!; // it uses the candidate
-      const error = `no segment can be made with it: ${why}`;
+      const { copy } = tried.used!; // the copy is the candidate
+      const error = `no segment can be built with it: ${why}`;
       const refusal: Refusal = { source: copy.source, error, copy };
       const refused = { sha256: copy.sha256, why: error, code: options.code ?? "" };
       const failure = { error: problemText(refusal, load) };
@@ -102,7 +105,9 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
   };
 }
 
-/** Destroys expired copies of a feed that is turned off, where its licence requires that. */
+/**
+ * Destroys the copies of a feed that is turned off, if one of them has expired and the feed's licence requires that.
+ */
 function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
   if (feed.destroyOld !== true) return;
   const { copy, candidate, pending, ...rest } = readFeedState(feed, dataDir);
@@ -138,7 +143,7 @@ function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   return { type: "failed", failure, refetch, destroy };
 }
 
-/** The body of the copy that the next state names, unless it is on disk already. */
+/** Returns the body of the copy that the next state names, unless that body is already on disk. */
 function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome): FeedCopy[] {
   const named =
     outcome.type === "passed" ? outcome.copy : outcome.type === "held" ? outcome.pending : undefined;
@@ -147,7 +152,7 @@ function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome):
   return copies.flatMap((copy) => (copy?.sha256 === named.sha256 ? copy : [])).slice(0, 1);
 }
 
-/** Failures of the feed's source, without failures of kept copies. */
+/** Returns the failures of the feed's source, without the failures of kept copies. */
 function failuresOf(refusals: readonly Refusal[]): Refusal[] {
   return refusals.filter(
     (refusal) =>
@@ -164,8 +169,9 @@ const CONCURRENT_LOADS = 4;
 
 /**
  * Loads all chosen feeds, in the order of the feed table.
- * @param deadline when it continues without the feeds that have not arrived, as performance.now() counts
- * @param arrived feeds that are loaded already
+ * @param deadline the time at which the build continues without the feeds that have not arrived, on the clock of
+ *   performance.now()
+ * @param arrived feeds that are already loaded
  */
 export async function loadFeeds(
   request: BuildRequest,

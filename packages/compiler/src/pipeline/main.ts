@@ -1,4 +1,4 @@
-// main.ts: the compiler's process; events.ts has its input and output.
+// main.ts: the compiler process. events.ts defines its input and output.
 
 import { existsSync, readFileSync, writeSync } from "node:fs";
 import { DataFolderLocked, messageOf } from "@inkling/release-store";
@@ -10,7 +10,7 @@ import { type BuildEvent, buildRequest } from "./events.ts";
 const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;
 const PROGRESS_EVERY_MS = 100;
 
-/** Writes events; progress of one step at most every PROGRESS_EVERY_MS. */
+/** Writes events. Progress within one step is written at most every PROGRESS_EVERY_MS. */
 function eventWriter(): (event: BuildEvent) => void {
   let last = { step: "", at: 0 };
   return (event) => {
@@ -24,37 +24,36 @@ function eventWriter(): (event: BuildEvent) => void {
   };
 }
 
-/** Peak memory of this process. On Linux maxRSS starts at the parent's, so VmHWM is read instead. */
+/** Returns this process's peak memory. On Linux, maxRSS starts at the parent's value, so VmHWM is read instead. */
 function peakBytes(): number {
   const own = "/proc/self/status";
   const peak = existsSync(own) ? /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(own, "utf8"))?.[1] : undefined;
   return 1024 * (peak === undefined ? process.resourceUsage().maxRSS : Number(peak));
 }
 
-/** What to do about an error of the operating system. */
+/** What to do about each operating-system error. */
 const HINTS: Readonly<Record<string, string>> = {
   EACCES: "make the data folder writable for this user, or choose another with --data-dir",
   EPERM: "make the data folder writable for this user, or choose another with --data-dir",
   EROFS: "the data folder is on a read-only file system: choose another with --data-dir",
-  ENOSPC: "the disk is full: a build needs about 1 GB; what was published before is untouched",
-  EDQUOT: "the disk quota is used up: a build needs about 1 GB; what was published before is untouched",
-  ENOTDIR: "a part of the path is a file: choose another data folder with --data-dir",
+  ENOSPC: "the disk is full: a build needs about 1 GB; the current release is unchanged",
+  EDQUOT: "the disk quota is used up: a build needs about 1 GB; the current release is unchanged",
+  ENOTDIR: "part of the path is a file: choose another data folder with --data-dir",
 };
 
-/** @returns undefined for an error that is a defect of Inkling's */
+/** @returns undefined if the error is a bug in Inkling */
 function hintFor(error: unknown): string | undefined {
-  if (error instanceof DataFolderLocked) return "wait for it to end, then try again";
+  if (error instanceof DataFolderLocked) return "wait for that build to finish, then try again";
   if (error instanceof OwnFeedError)
-    return "correct the [[feed]] in inkling.toml, or `npx @inkling/cli feeds remove ID`";
-  if (error instanceof FeedChoiceError)
-    return "correct it, or delete it: then the feeds of the default are on";
+    return "fix the [[feed]] in inkling.toml, or `npx @inkling/cli feeds remove ID`";
+  if (error instanceof FeedChoiceError) return "fix the file, or delete it: then the default feeds are on";
   if (error instanceof NothingToServe)
-    return "look at these lists, and turn one off with `npx @inkling/cli feeds disable ID`; or accept what they say: `npx @inkling/cli data update --accept release`";
+    return "check these lists, and disable a wrong one with `npx @inkling/cli feeds disable ID`, or accept the release with `npx @inkling/cli data update --accept release`";
   const code = (error as { code?: unknown }).code;
   return typeof code === "string" ? HINTS[code] : undefined;
 }
 
-const DEFECT_HINT = "this is a defect of Inkling: please report it with the lines above";
+const DEFECT_HINT = "this is a bug in Inkling: please report it with the lines above";
 
 const emit = eventWriter();
 try {
@@ -77,4 +76,4 @@ try {
   if (hint === undefined && error instanceof Error) writeSync(2, `${error.stack}\n`);
   process.exitCode = EXIT.failed;
 }
-process.exit(); // a call into a file system that hangs would keep the process
+process.exit(); // otherwise a call into a hanging file system would keep the process alive

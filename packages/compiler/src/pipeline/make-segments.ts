@@ -1,5 +1,5 @@
-// make-segments.ts: the loaded feeds of a build -> its segment files, each verified; one with the same inputs as an earlier
-// release's is used again.
+// make-segments.ts: builds and verifies the segment files from the loaded feeds. If an earlier release has a segment
+// with the same inputs, that segment is reused.
 
 import { join } from "node:path";
 import { FEED_SETS, type Release, type SegmentKind, type SegmentReport } from "@inkling/engine";
@@ -20,19 +20,22 @@ import { collectGarbage, type Decided, SEGMENT_BUILDERS } from "./segment-builde
 
 interface SegmentOrder {
   readonly dataDir: string;
-  /** Digest of the compiler. */
+  /** Digest of the compiler's code. */
   readonly code: string;
-  /** Whose segments may be used again. */
+  /** The releases whose segments may be reused. */
   readonly earlier: readonly (Release | undefined)[];
   readonly effects: BuildEffects;
 }
 
-/** Segments that share feeds follow each other, so that these are read once; the largest is the last. */
+/**
+ * The order in which segments are built. Segments that share feeds follow each other, so that each feed is read once.
+ * The largest segment comes last.
+ */
 const BUILD_ORDER = ["reputation", "network", "email", "geo"] as const satisfies readonly SegmentKind[];
 
 /**
- * @param feeds changed in place: one that no segment can be made of goes back to its last good copy
- * @throws when no changed feed is to blame
+ * @param feeds changed in place: a feed that breaks its segment reverts to its last good copy
+ * @throws the error if no changed feed is to blame
  */
 export async function makeSegments(
   feeds: LoadedFeed[],
@@ -56,7 +59,10 @@ export async function makeSegments(
   return { segments, decided };
 }
 
-/** One segment, made and verified, or that of an earlier release with the same inputs; undefined if no feed decides it. */
+/**
+ * Builds and verifies one segment, or reuses a segment with the same inputs from an earlier release. Returns undefined
+ * if no feed contributes to the segment.
+ */
 function makeSegment(
   kind: SegmentKind,
   feeds: readonly LoadedFeed[],
@@ -77,9 +83,9 @@ function makeSegment(
 }
 
 /**
- * Makes a segment; when that fails, again without each feed that has changed, one after the other, then without all.
- * @param feeds changed in place: the one to blame goes back to its last good copy
- * @throws what `make` throws when no changed feed is to blame
+ * Builds a segment. If that fails, it retries without each changed feed in turn, then without all of them.
+ * @param feeds changed in place: the feed to blame reverts to its last good copy
+ * @throws the error of `make` if no changed feed is to blame
  */
 async function withoutCulprit<T>(
   kind: SegmentKind,
@@ -90,7 +96,8 @@ async function withoutCulprit<T>(
   try {
     return make();
   } catch (error) {
-    if (typeof (error as { code?: unknown }).code === "string") throw error; // the system's, such as a full disk
+    // This is an error of the operating system, such as a full disk.
+    if (typeof (error as { code?: unknown }).code === "string") throw error;
     const why = messageOf(error);
     const changed = [...feeds.entries()].filter(([, one]) => belongsTo(kind, one) && one.isUntried);
     const sets = changed.length > 1 ? [...changed.map((one) => [one]), changed] : [changed];
@@ -101,23 +108,23 @@ async function withoutCulprit<T>(
         const made = make();
         for (const [index] of set) emit({ type: "feed", feed: feeds[index]!.report });
         const ids = set.map(([, { feed }]) => feed.id).join(", ");
-        emit({ type: "note", text: `the ${kind} segment cannot be made with ${ids}: ${why}` });
+        emit({ type: "note", text: `the ${kind} segment cannot be built with ${ids}: ${why}` });
         return made;
       } catch {
-        for (const [index, one] of set) feeds[index] = one; // not to blame, or not alone
+        for (const [index, one] of set) feeds[index] = one; // this set is not to blame, or not by itself
       }
     }
     throw error;
   }
 }
 
-/** Has an earlier segment the same inputs, and is its file intact? */
+/** Returns whether an earlier segment has the same inputs and an intact file. */
 const isReusable = (dataDir: string, earlier: SegmentReport | undefined, inputs: string): boolean =>
   earlier?.inputs === inputs && hasSegment(dataDir, earlier.sha256);
 
 type Written = Omit<SegmentReport, "inputs"> & Decided;
 
-/** What the policy decided for one segment, of a release or of what was just made. */
+/** Returns the policy's decisions for one segment, either from an earlier release or from the segment just built. */
 function decidedIn(kind: SegmentKind, { flagged, disposable }: Decided): Decided {
   if (kind === "reputation") return flagged === undefined ? {} : { flagged };
   return kind === "email" && disposable !== undefined ? { disposable } : {};
@@ -137,7 +144,10 @@ function writeSegment(
   return { ...writeSegmentFile(dataDir, segmentChunks(kind, sections, meta)), ...decided };
 }
 
-/** What the segment was made of is garbage by now: its feeds' mapped files and the file itself count as memory, too. */
+/**
+ * Verifies a segment file. By then, the inputs are garbage. They are collected first, because the feeds' mapped files
+ * count as memory, as does the segment file itself.
+ */
 function verifySegment(
   dataDir: string,
   kind: SegmentKind,

@@ -1,5 +1,5 @@
-// A publisher that misbehaves, case by case: the last good data goes on answering, the reason can be seen, and the next
-// good file is taken. The table of docs/feed-failures.md is this one.
+// A publisher that misbehaves, case by case. Each time, the last good data keeps answering, the reason is shown, and
+// the next good file is used. The table in docs/feed-failures.md lists the same cases.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
 import fs, { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ const realOpen = fs.openSync;
 const DAY_1 = Date.UTC(2026, 7, 22, 12);
 const DAY_2 = DAY_1 + 24 * HOUR;
 const DAY_3 = DAY_2 + 24 * HOUR;
-/** Far longer than an answer takes on a slow machine. */
+/** Far longer than a response takes on a slow machine. */
 const TIMES: FetchTimes = { responseMs: 30_000, totalMs: 60_000 };
 
 let script: Script;
@@ -63,11 +63,11 @@ const MAIL = row("disposable-email-domains");
 const RESOLVERS = FEEDS.find(({ id }) => id === "public-resolvers")!;
 const ORDINARY = FEEDS.find(({ id }) => id === "ordinary-mail")!;
 
-/** A list of one publisher on three days: two entries change each day. */
+/** A publisher's list on three days. Two entries change each day. */
 interface List {
   readonly feed: Feed;
   readonly day: (n: number) => string;
-  /** Is this entry, or one that is new on day 3, in the data that answers? */
+  /** Whether the active data has this entry. "new" is an entry that appears on day 3. */
   readonly has: (manifest: Release, entry: "old" | "new") => boolean;
 }
 
@@ -115,7 +115,7 @@ const MAIL_LIST: List = {
 const dated = (time: number) => ({ "last-modified": new Date(time).toUTCString() });
 const send = (response: ServerResponse, body: string | Uint8Array, headers: Record<string, string> = {}) =>
   response.writeHead(200, headers).end(body);
-/** A good file of day `n`. */
+/** Responds with a good file of day `n`. */
 const good = (list: List, n: number) => (_: unknown, response: ServerResponse) =>
   void send(response, list.day(n), dated(DAY_1 + (n - 1) * 24 * HOUR));
 
@@ -134,6 +134,7 @@ const run = async (
     {
       now: () => new Date(now),
       chance: () => 0.5,
+      drawWord: () => 2 ** 31,
       emit: (event) => events.push(event),
       feeds: [feed].flat(),
       times,
@@ -144,11 +145,11 @@ const current = (): Release => {
   const name = readFileSync(join(dataDir, DATA_FOLDER.current), "utf8").trim();
   return release.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8")));
 };
-/** As status shows it. */
+/** Returns the feed's report, as status shows it. */
 const shown = (): FeedReport =>
   feedsReport.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.feedsReport), "utf8"))).feeds[0]!;
 
-/** A line of docs/feed-failures.md. */
+/** A row in docs/feed-failures.md. */
 interface Row {
   readonly name: string;
   readonly outcome: string;
@@ -159,17 +160,17 @@ interface Case extends Row {
   readonly bad: (response: ServerResponse, list: List) => unknown;
   /** What status shows. */
   readonly error: RegExp;
-  /** Is nothing refused, for nothing came? */
+  /** Nothing arrived, so nothing is refused. */
   readonly isUnreached?: true;
   /** How long the publisher may take. */
   readonly times?: typeof TIMES;
 }
 
-/** The publisher sends nothing usable, or a copy that a gate refuses. */
+/** The publisher sends nothing usable, or sends a copy that a gate refuses. */
 const REFUSED: readonly Case[] = [
   {
     name: "429 with Retry-After",
-    outcome: "not fetched; retried after that time, by `data update` too",
+    outcome: "not fetched; retried after that time, also by `data update`",
     bad: (response) => response.writeHead(429, { "retry-after": "7200" }).end(),
     error: /answered 429 Too Many Requests/,
   },
@@ -189,7 +190,7 @@ const REFUSED: readonly Case[] = [
     name: "a redirect to http",
     outcome: "not followed",
     bad: (response) => response.writeHead(302, { location: "http://publisher.example/list" }).end(),
-    error: /redirects to a host that it may not redirect to/,
+    error: /redirects to a host that is not allowed/,
   },
   {
     name: "a slow drip",
@@ -215,15 +216,15 @@ const REFUSED: readonly Case[] = [
   },
   {
     name: "a redirect to the host of an internal service",
-    outcome: "not followed: only to hosts that the feed names, by HTTPS",
+    outcome: "not followed: a redirect to another host needs HTTPS, and the feed must name the host",
     bad: (response) => response.writeHead(302, { location: "http://169.254.169.254/latest" }).end(),
-    error: /redirects to a host that it may not redirect to$/,
+    error: /redirects to a host that is not allowed$/,
   },
   {
     name: "no answer at all",
     outcome: "aborted at the time limit",
     bad: () => undefined,
-    error: /could not be reached: no answer within 150 ms/,
+    error: /could not be reached: no response within 150 ms/,
     times: { ...TIMES, responseMs: 150 },
     isUnreached: true,
   },
@@ -252,19 +253,19 @@ const REFUSED: readonly Case[] = [
   },
   {
     name: "an empty file",
-    outcome: "refused: is empty",
+    outcome: "refused as empty",
     bad: (response) => send(response, ""),
     error: /is empty/,
   },
   {
-    name: "doubled",
+    name: "a list that doubled",
     outcome: "waits for `--accept`: grew by more than the feed's limit",
     bad: (response) => send(response, `${addresses(2, 400).join("\n")}\n`, dated(DAY_2)),
     error:
       /differs too much from the last good copy: 202 added and 2 removed of 200, at most 40 % are expected/,
   },
   {
-    name: "halved",
+    name: "a list that halved",
     outcome: "waits for `--accept`: shrank by more than the feed's limit",
     bad: (response) => send(response, `${addresses(2, 100).join("\n")}\n`, dated(DAY_2)),
     error: /differs too much from the last good copy: 0 added and 100 removed of 200/,
@@ -273,7 +274,7 @@ const REFUSED: readonly Case[] = [
     name: "yesterday's file again",
     outcome: "refused: older than the last good copy by its own date or Last-Modified; `--accept` takes it",
     bad: (response) => send(response, addressDay(0), dated(DAY_1 - 24 * HOUR)),
-    error: /was made on 2026-08-21T12:00:00\.000Z, before the last good copy of 2026-08-22T12:00:00\.000Z/,
+    error: /is from 2026-08-21T12:00:00\.000Z, before the last good copy from 2026-08-22T12:00:00\.000Z/,
   },
   {
     name: "a date in the future",
@@ -293,21 +294,21 @@ const REFUSED: readonly Case[] = [
     outcome: "refused: a network wider than the feed can hold",
     list: ABUSE_LIST,
     bad: (response) => send(response, `${addressDay(2)}0.0.0.0/0\n`, dated(DAY_2)),
-    error: /line 201: too wide: a \/0, at most \/8 is taken/,
+    error: /line 201: is too wide: a \/0; the widest allowed is \/8/,
   },
   {
     name: "a /12 in a list whose widest is a /16",
     outcome: "refused: a network wider than the feed can hold",
     list: ABUSE_LIST,
     bad: (response) => send(response, `${addressDay(2)}45.0.0.0/12\n`, dated(DAY_2)),
-    error: /has a network of \/12 \(IPv4\): \/16 is the widest it can hold/,
+    error: /has a network of \/12 \(IPv4\): \/16 is the widest allowed/,
   },
   {
     name: "more lines than the list may have entries and comments",
     outcome: "refused before it is parsed: the parser would need more memory than a build has",
     list: ABUSE_LIST,
     bad: (response) => send(response, `${addressDay(2)}${"#\n".repeat(40_000)}`, dated(DAY_2)),
-    error: /has \d+ lines, at most \d+ are parsed: at most \d+ entries are expected/,
+    error: /has \d+ lines, but at most \d+ are parsed: at most \d+ entries are expected/,
   },
   {
     name: "a 1 GB line",
@@ -352,7 +353,7 @@ describe("a publisher that misbehaves", () => {
       expect(list.has(current(), "new")).toBe(false);
 
       script.answer = (request, response) => {
-        // A pending copy is revalidated; a refused one never is.
+        // The next request revalidates a pending copy, but never a refused copy.
         if (shown().pending === undefined)
           expect(request.headers["if-modified-since"]).toBe(dated(DAY_1)["last-modified"]);
         good(list, 3)(request, response);
@@ -371,17 +372,17 @@ interface Taken extends Row {
   readonly list?: List;
   readonly feeds?: readonly Feed[];
   readonly body: (list: List) => string;
-  /** Nothing is wrong with what these stand for. */
+  /** Whether the release has no claim about the bad entries. */
   readonly never: (manifest: Release) => boolean;
-  /** Where the operator sees that something was left out. */
+  /** Where the operator sees that an entry was left out. */
   readonly reports?: RegExp;
 }
 
-/** The copy is good but for an entry of which nothing may come. */
+/** The copy is good except for an entry that must have no effect. */
 const TAKEN: readonly Taken[] = [
   {
-    name: "RFC 1918",
-    outcome: "taken; private and other special-use networks are never flagged, and counted as skipped",
+    name: "private networks (RFC 1918)",
+    outcome: "taken; private and other special-use networks are skipped, counted, and never flagged",
     list: ABUSE_LIST,
     body: (list) => `${list.day(2)}10.1.2.3\n192.168.0.0/16\n`,
     never: (manifest) => isFlagged(manifest, "10.1.2.3") || isFlagged(manifest, "192.168.1.1"),
@@ -398,7 +399,7 @@ const TAKEN: readonly Taken[] = [
   },
   {
     name: "`com`",
-    outcome: "taken; a public suffix is never disposable, and counted as skipped",
+    outcome: "taken; a public suffix is skipped, counted, and never disposable",
     list: MAIL_LIST,
     body: (list) => `${list.day(2)}com\n`,
     never: (manifest) => isDisposable(manifest, "example.com"),
@@ -406,11 +407,11 @@ const TAKEN: readonly Taken[] = [
   },
   {
     name: "`edu.pl`",
-    outcome: "taken; a public suffix is never disposable, and counted as skipped",
+    outcome: "taken; a public suffix is skipped, counted, and never disposable",
     list: MAIL_LIST,
     body: (list) => `${list.day(2)}edu.pl\n`,
     never: (manifest) => isDisposable(manifest, "uni.edu.pl"),
-    reports: /"entries":1,"first":"a domain is a public or special-use suffix: never flagged"/,
+    reports: /"entries":1,"first":"a domain is a public or special-use suffix, which is never flagged"/,
   },
   {
     name: "`gmail.com`",
@@ -471,7 +472,7 @@ describe(CUT.name, () => {
       ),
     has: hasAddress,
   };
-  // A part of a line is no other line: that would be harmless, and pass.
+  // No part of a line is another valid line. Otherwise a truncated file would be harmless and pass.
   const wide = (n: number) =>
     numbers(1_500, 2 * n).map((k) => `45.66.${100 + Math.floor(k / 100)}.${100 + (k % 100)}`);
   const lists: readonly [name: string, list: List][] = [
@@ -505,7 +506,7 @@ describe(CUT.name, () => {
       script.answer = (_, response) => void send(response, body.subarray(0, length), dated(DAY_2));
       const second = await run(list.feed, DAY_2 + length);
       expect(second).toMatchObject({ published: false, name, refused: [list.feed.id] });
-      expect(shown().error).toMatch(/cut short|announces|not JSON|differs too much/);
+      expect(shown().error).toMatch(/truncated|announces|not JSON|differs too much/);
       cuts++;
     }
     expect(cuts).toBeGreaterThan(1);
@@ -515,7 +516,7 @@ describe(CUT.name, () => {
   });
 });
 
-/** Names that fit no table whose keys a constant chance of 0.5 draws: the test knows them, a publisher does not. */
+/** Names that fit no table if every word of its keys is 2^31. Only a test can predict the keys; a publisher cannot. */
 function crowdedNames(slots: number): string[] {
   const found = new Set<string>();
   for (let draws = 0, count = slots; draws < 12; draws++) {
@@ -566,12 +567,14 @@ test("a list that no segment can be made of is refused by name, and the rest is 
   expect(isDisposable(current(), "other-e.com")).toBe(true);
   expect(isDisposable(current(), "disposable-7.com")).toBe(true);
   expect(shown()).toMatchObject({ id: mail.id, state: "loaded", source: "last-good", failures: 1 });
-  expect(shown().error).toMatch(/no segment can be made with it: email table: \d+ names fit no table/);
+  expect(shown().error).toMatch(
+    /no segment can be built with it: email table: \d+ names do not fit into a table/,
+  );
   const state = readFeedState(mail, dataDir);
   expect(state).toMatchObject({ copy: { sha256: good!.sha256 }, refused: { why: expect.any(String) } });
   expect(state.candidate).toBeUndefined();
   expect(readFeedState(other, dataDir).copy?.entries).toBe(5);
-  lists.mail = [...ordinary, "new.com"]; // the next good file is taken
+  lists.mail = [...ordinary, "new.com"]; // the next good file is used
   expect(await run([mail, other], DAY_3)).toMatchObject({ published: true, refused: [] });
   expect(isDisposable(current(), "new.com")).toBe(true);
   expect(readFeedState(mail, dataDir).refused).toBeUndefined();
@@ -579,7 +582,7 @@ test("a list that no segment can be made of is refused by name, and the rest is 
 
 const NOT_MODIFIED: Row = {
   name: "304",
-  outcome: "the copy is confirmed: status shows the new time, no release is built",
+  outcome: "the copy is confirmed: status shows the new time, and no release is built",
 };
 test(NOT_MODIFIED.name, async () => {
   script.answer = good(TOR_LIST, 1);
@@ -599,10 +602,10 @@ test(NOT_MODIFIED.name, async () => {
 
 const DISK_FULL: Row = {
   name: "ENOSPC on write",
-  outcome: "nothing is published, the build fails with the reason; the next one continues",
+  outcome: "nothing is published, and the build fails with the reason; the next build succeeds",
 };
 describe(DISK_FULL.name, () => {
-  /** Files that a build writes; the name under which it does so is known before. */
+  /** Files that a build writes, under their known names. */
   const sha = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 16);
   const files: readonly [name: string, file: string][] = [
     ["the kept body", `body-${sha(addressDay(2))}.txt`],
@@ -648,7 +651,7 @@ describe("between builds", () => {
       await run(TOR, DAY_1 + HOUR, { onlyDue });
       expect(script.count).toBe(requestsBefore);
       expect(shown().error).toMatch(
-        /Retry-After ends at 2026-08-22T14:00:00\.000Z; publisher: .* answered 503/,
+        /on hold until 2026-08-22T14:00:00\.000Z, as its publisher's Retry-After requires; publisher: .* answered 503/,
       );
     }
     script.answer = good(TOR_LIST, 1);
@@ -689,12 +692,12 @@ describe("between builds", () => {
     expect(await run(TOR, DAY_1 + 1, { onlyDue: true })).toMatchObject({ published: false, name });
     expect(script.count).toBe(requestsBefore + 1);
     expect(readFileSync(body, "utf8")).toBe(addressDay(1));
-    // No source has it any more: one request, then as after any failure.
+    // Now no source has the copy: one request follows, then the usual waits after a failure.
     rmSync(body);
     script.answer = (_, response) => void response.writeHead(500).end();
     for (const ms of [2, 3]) await run(TOR, DAY_1 + ms, { onlyDue: true });
     expect(script.count).toBe(requestsBefore + 2);
-    expect(shown().error).toMatch(/answered 500.*is missing, which state\.json names/);
+    expect(shown().error).toMatch(/answered 500.*is missing, but state\.json lists it/);
   });
 
   test("the same list with a new date is a newer one, and with a date in the future it is refused", async () => {
@@ -713,11 +716,11 @@ describe("between builds", () => {
     writeFileSync(join(folder, "free-mail.txt"), "");
     await run(TOR, DAY_1, { mirror: folder });
     expect(shown().error).toBe("mirror: the mirror has no file tor-bulk-exits.*");
-    // Without the mirror its publisher is requested at once, and responds with a Retry-After of an hour.
+    // Without the mirror, the publisher is requested at once. It responds with a Retry-After of one hour.
     script.answer = (_, response) => void response.writeHead(429, { "retry-after": "3600" }).end();
     await run(TOR, DAY_1 + 1, { onlyDue: true });
     expect(shown().error).toMatch(/^publisher: \S+ answered 429/);
-    // Another mirror is requested all the same; its response does not end the publisher's Retry-After.
+    // A new mirror is requested nevertheless. Its response does not end the publisher's Retry-After.
     const mirror = `${script.base}/mirror`;
     const requestsBefore = script.count;
     script.answer = (_, response) => void response.writeHead(429, { "retry-after": "7200" }).end();
@@ -727,7 +730,7 @@ describe("between builds", () => {
     script.answer = good(TOR_LIST, 1);
     await run(TOR, DAY_1 + 3, {});
     expect(script.count).toBe(requestsBefore + 1);
-    expect(shown().error).toMatch(/^on hold: .* ends at 2026-08-22T13:00.*; publisher: \S+ answered 429/);
+    expect(shown().error).toMatch(/^on hold until 2026-08-22T13:00.*; publisher: \S+ answered 429/);
     await run(TOR, DAY_1 + HOUR + 1, {});
     expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
     expect(shown().error).toBeUndefined();
@@ -741,7 +744,9 @@ describe("between builds", () => {
     const requestsBefore = script.count;
     const held = await run(feed, DAY_1 + 2 * HOUR);
     expect(script.count).toBe(requestsBefore);
-    expect(shown().error).toMatch(/the 2 downloads a day .* are used up until 2026-08-23T12:00:00\.000Z/);
+    expect(shown().error).toMatch(
+      /on hold until 2026-08-23T12:00:00\.000Z: the 2 downloads a day .* are used up/,
+    );
     expect(held.nextDue).toBe(new Date(DAY_2).toISOString());
     await run(feed, DAY_2);
     expect(script.count).toBe(requestsBefore + 1);
@@ -754,7 +759,7 @@ describe("between builds", () => {
     script.answer = (_, response) => void send(response, doubled, dated(DAY_2));
     await run(TOR, DAY_2);
     expect(shown().pending?.sha256).toBe(new Bun.CryptoHasher("sha256").update(doubled).digest("hex"));
-    // Revalidated, not fetched again.
+    // The pending copy is revalidated, not fetched again.
     script.answer = (request, response) => {
       expect(request.headers["if-modified-since"]).toBe(dated(DAY_2)["last-modified"]);
       response.writeHead(304).end();
@@ -784,9 +789,9 @@ describe("between builds", () => {
     expect(hasAddress(current(), "old")).toBe(true);
     const expired = await run(TOR, DAY_1 + dropHours * HOUR + 1);
     expect(shown()).toMatchObject({ state: "expired", entries: 0 });
-    expect(shown().error).toMatch(/ more than \d+ days ago: its claims are dropped/);
+    expect(shown().error).toMatch(/ more than \d+ days ago: its claims are ignored/);
     expect(expired.release.missing).toContain("is_tor_exit");
-    // Nothing is left to compare with: whatever comes next has only to be of a believable size.
+    // No copy is left to compare with, so the next copy only needs a plausible size.
     const after = DAY_1 + dropHours * HOUR + HOUR;
     script.answer = (_, response) => void send(response, `${addresses(2, 900).join("\n")}\n`, dated(after));
     await run(TOR, after);
@@ -805,7 +810,7 @@ describe("between builds", () => {
       expect(readFileSync(join(dataDir, DATA_FOLDER.current), "utf8").trim()).toBe(name);
       built.push(next.name);
     }
-    expect(hasAddress(current(), "old")).toBe(true); // its segments are there, too
+    expect(hasAddress(current(), "old")).toBe(true); // its segments are still there
     expect(await run(TOR, DAY_1 + 8 * 24 * HOUR + 1)).toMatchObject({ published: false, pinned: name });
     rmSync(join(dataDir, DATA_FOLDER.pinned));
     const moved = await run(TOR, DAY_1 + 8 * 24 * HOUR + 2);
@@ -830,7 +835,7 @@ test("a network of a VPN operator's system that is wider than any such is not fl
   );
   expect(isFlagged(current(), "45.66.100.7")).toBe(true);
   expect(isFlagged(current(), "5.0.0.7")).toBe(false);
-  const text = "vpn-systems: left out as wider than it can hold: 5.0.0.0/14";
+  const text = "vpn-systems: left out networks wider than its limit: 5.0.0.0/14";
   expect(events).toContainEqual({ type: "note", text });
 });
 
@@ -876,7 +881,7 @@ test("a copy that its licence wants destroyed is deleted with its feed turned of
 
 test("a feed that drips delays no other: what is there is published, and the rest when it has arrived", async () => {
   const slow: Feed = { ...TOR, urls: () => [`${script.base}/slow`] };
-  /** What each request for the slow feed found published. */
+  /** The release that was published at the time of each request for the slow feed. */
   const found: (Release | undefined)[] = [];
   const published = () => (existsSync(join(dataDir, DATA_FOLDER.current)) ? current() : undefined);
   script.answer = (request, response) => {

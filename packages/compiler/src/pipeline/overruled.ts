@@ -1,6 +1,6 @@
-// overruled.ts: report lines for flags of lists that guards removed.
+// overruled.ts: creates report lines about flags that lists set and guards removed.
 //
-// in   the evidence of a judgement
+// in   the evidence from a judgement
 // out  a line for each pair of list and guard, with the first network as an example
 
 import { formatPrefix } from "@inkling/engine";
@@ -11,7 +11,7 @@ interface Overruling {
   count: number;
 }
 
-/** @returns one line for each list and guard, in the order of addresses */
+/** @returns one line for each pair of list and guard, in address order */
 export function overruledLines({ lists }: Pick<EvidenceRanges, "lists">): string[] {
   const found = new Map<string, Overruling>();
   for (const entries of lists) {

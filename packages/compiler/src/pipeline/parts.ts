@@ -1,4 +1,4 @@
-// parts.ts: which feeds each segment is made of, by the engine's FEED_SETS.
+// parts.ts: the feeds that each segment is built from, according to the engine's FEED_SETS.
 
 import { type Answer, FEED_SETS, type SegmentKind } from "@inkling/engine";
 import { ANONYMOUS_FLAGS } from "../parse/anonymous-ip.ts";
@@ -11,8 +11,8 @@ export function isLoaded({ report }: LoadedFeed): boolean {
 }
 
 /**
- * `relay` is claimed of networks and of domains: the format decides which segment it belongs to. Geofeeds and anycast
- * networks have places, whatever else they set.
+ * Returns whether a feed belongs to a segment. Both networks and domains can have the label `relay`, so the format
+ * decides. Geofeeds and anycast networks contribute places, whatever else they contribute.
  */
 export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   const { deciding, other } = FEED_SETS[kind];
@@ -21,12 +21,15 @@ export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   return deciding.includes(feed.sets) || other.includes(feed.sets);
 }
 
-/** Whether the feed decides one of these answers. */
+/** Returns whether the feed can provide one of these answers, rather than only supplement other feeds. */
 export function decides({ feed }: LoadedFeed, sets: readonly string[]): boolean {
   return sets.includes(feed.sets) && feed.supplement !== true;
 }
 
-/** Whether the answer may be wrong without the feed: geofeeds only correct places, all others can set the flag. */
+/**
+ * Returns whether the answer may be wrong without the feed. Geofeeds only correct places, but every feed for a flag can
+ * set that flag.
+ */
 export function canSet(answer: Answer, { feed }: LoadedFeed): boolean {
   if (answer === "geolocation") return feed.sets === answer && feed.supplement !== true;
   if (feed.sets === answer) return true;

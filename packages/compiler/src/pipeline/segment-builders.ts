@@ -1,4 +1,4 @@
-// segment-builders.ts: the loaded feeds of a segment -> its sections.
+// segment-builders.ts: builds the sections of a segment from the segment's loaded feeds.
 
 import { formatPrefix, type Release, type SegmentKind } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
@@ -29,18 +29,17 @@ type Emit = (event: BuildEvent) => void;
 
 interface Effects {
   readonly emit: Emit;
-  /** From 0 to 1, as Math.random. */
-  readonly chance: () => number;
+  readonly drawWord?: () => number;
 }
 
-/** What the policy decided, for the gate of the release. */
+/** The policy's decisions, which the release gate checks. */
 export type Decided = Pick<Release, "flagged" | "disposable">;
 
 interface Made extends Decided {
   readonly sections: readonly SectionData[];
 }
 
-/** Given the feeds that belong to the segment (parts.ts), in the order of the feed table. */
+/** Each builder gets the feeds that belong to the segment (parts.ts), in the order of the feed table. */
 export const SEGMENT_BUILDERS: Readonly<
   Record<SegmentKind, (parts: readonly LoadedFeed[], effects: Effects) => Made>
 > = {
@@ -80,7 +79,10 @@ function makeGeo(parts: readonly LoadedFeed[], { emit }: Effects): Made {
 const byPreference = (a: { readonly id: string }, b: { readonly id: string }): number =>
   PLACE_PREFERENCE.indexOf(a.id) - PLACE_PREFERENCE.indexOf(b.id);
 
-/** Geofeeds, then anycast networks: a relay's or a cloud's network inside one has a place. */
+/**
+ * Returns geofeeds first, then anycast networks, because the network of a relay or cloud inside an anycast network does
+ * have a place.
+ */
 function operatorFeeds(contents: readonly (Content & { readonly id: string })[]): OperatorFeed[] {
   const geofeeds = contents.flatMap(({ id, stated }): OperatorFeed | [] =>
     stated === undefined ? [] : { id, networks: stated.networks, stated },
@@ -93,7 +95,7 @@ function operatorFeeds(contents: readonly (Content & { readonly id: string })[])
   return [...geofeeds.sort(byPreference), ...anycast];
 }
 
-/** Collects garbage, in 0.1 to 0.2 s: without it the heap grows to twice what it needs. */
+/** Collects garbage, which takes 0.1 to 0.2 s. Without this, the heap grows to twice the size that it needs. */
 export function collectGarbage(): void {
   Bun.gc(true);
 }
@@ -113,7 +115,7 @@ function makeReputation(parts: readonly LoadedFeed[], { emit }: Effects): Made {
     const more = others.length > 0 ? ` and ${others.length} more` : "";
     emit({
       type: "note",
-      text: `${feed.id}: left out as wider than it can hold: ${formatPrefix(example)}${more}`,
+      text: `${feed.id}: left out networks wider than its limit: ${formatPrefix(example)}${more}`,
     });
   }
   const judged = judgeNetworks(claims);
@@ -121,18 +123,20 @@ function makeReputation(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   return { sections: reputationSections(judged), flagged: flaggedBy(judged) };
 }
 
-function makeEmail(parts: readonly LoadedFeed[], { emit, chance }: Effects): Made {
+function makeEmail(parts: readonly LoadedFeed[], { emit, drawWord }: Effects): Made {
   const claims = parts.flatMap((loaded): DomainClaims | [] => loaded.content().domains ?? []);
   const verdicts = judgeDomains(claims);
   for (const conflict of verdicts.conflicts) emit({ type: "conflict", ...conflict });
-  const sections = emailSections(verdicts.disposable, domainEvidence(claims, verdicts), chance);
-  // Listed ones included: the gate sees the loss of a list, whether or not the list decides alone.
+  const sections = emailSections(verdicts.disposable, domainEvidence(claims, verdicts), drawWord);
+  // The number includes domains that are only listed, so that the gate notices a lost list even if that list never
+  // decides.
   return { sections, disposable: verdicts.disposable.size + verdicts.listed.size };
 }
 
 function makeNetwork(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
-  const { id, asns } = contents.find((content) => content.asns !== undefined)!; // it decides: there is one
+  // There is always one, because the feed belongs to this segment.
+  const { id, asns } = contents.find((content) => content.asns !== undefined)!;
   const claims = contents.flatMap(({ networks }): readonly NetworkClaims[] => networks ?? []);
   const kinds = contents.flatMap((content) => content.kinds ?? []);
   const { sections, ranges, records } = networkTable(id, asns!, claims, kinds);

@@ -1,8 +1,8 @@
-// try-copies.ts: the copies of one feed, tried in their order until one passes the gates.
+// try-copies.ts: tries the copies of one feed in order until one passes the gates.
 //
-// in   Load: the feed, its state, whether its source may be requested now
-// out  Tried: the copy that passed, and those refused before it with reasons
-// err  what node:fs throws when the data folder cannot be written
+// in   a Load: the feed, its state, and whether its source may be requested now
+// out  a Tried: the copy that passed, and the copies that were refused before it, with reasons
+// err  errors of node:fs if the data folder is not writable
 
 import type { Release } from "@inkling/engine";
 import { type Feed, FeedError } from "../catalog/feed.ts";
@@ -19,32 +19,34 @@ import { HeldBack, requireGood } from "../validate/copy-gates.ts";
 import { type Readable, readCopy } from "../validate/read-copy.ts";
 
 export interface LoadOptions extends SourceOptions {
-  /** Whether only due feeds are requested. */
+  /** Whether to request only feeds that are due. */
   readonly onlyDue: boolean;
-  /** From 0 to 1, as Math.random. */
+  /** Returns a random number from 0 to 1, like Math.random. */
   readonly chance: () => number;
-  /** Digest of the code that builds: a copy that it could not make a segment of is not tried again. */
+  /**
+   * Digest of the code that builds segments. A copy from which this code could not build a segment is not tried again.
+   */
   readonly code?: string;
 }
 
-/** What is fixed before any copy is tried. */
+/** Everything that is fixed before the first copy is tried. */
 export interface Load {
   readonly feed: Feed;
   readonly options: LoadOptions;
-  /** The previous release, if this version of the code made it: its copies are read only when needed. */
+  /** The previous release, if this version of the code built it. The release's copies are read only if needed. */
   readonly trusted: Release | undefined;
   readonly source: Source;
   readonly state: FeedState;
   readonly kept: KeptCopies;
-  /** Why its source is not requested now. */
+  /** Why the source is not requested now. */
   readonly hold: Hold | undefined;
 }
 
-/** A candidate that is not used, and why. */
+/** A candidate that is not used, and the reason. */
 export interface Refusal extends NoCopy {
-  /** The copy, when there was one and a gate refused it. */
+  /** The copy, if there was one that a gate refused. */
   readonly copy?: FeedCopy;
-  /** Whether only the comparison with the last good copy refused it. */
+  /** Whether the comparison with the last good copy was the only reason for the refusal. */
   readonly isHeld?: boolean;
 }
 
@@ -54,13 +56,13 @@ export interface Used {
   readonly age: Age;
 }
 
-/** The refused candidates in order, and the one in use. */
+/** The refused candidates in order, and the copy in use. */
 export interface Tried {
   readonly refusals: readonly Refusal[];
   readonly used?: Used;
 }
 
-/** Tries the candidates; when the last good copy was lost, its source is requested early. */
+/** Tries the candidates. If the last good copy was lost, the source is requested early. */
 export async function tryCopies(
   request: Omit<Load, "source" | "hold">,
 ): Promise<{ load: Load; tried: Tried }> {
@@ -71,7 +73,7 @@ export async function tryCopies(
   return { load: again, tried: await tryEach(again) };
 }
 
-/** Decides whether the source is requested; stores a request that counts against its budget. */
+/** Decides whether to request the source. If the request counts against a budget, it is recorded first. */
 function prepare(load: Omit<Load, "source" | "hold">): Load {
   const { feed, options, state } = load;
   const { dataDir, mirror, now, chance, onlyDue, accept } = options;
@@ -104,7 +106,9 @@ export async function tryEach(load: Load): Promise<Tried> {
   return { refusals };
 }
 
-/** Whether the last good copy is missing or damaged and its source was skipped as not due. */
+/**
+ * Returns whether the last good copy is missing or damaged, and the feed's source was skipped because it is not due.
+ */
 function hasLostCopy({ hold, options, state, source }: Load, { used }: Tried): boolean {
   if (hold === undefined || !options.onlyDue || state.copy === undefined) return false;
   if ((attemptsAt(state, source.mirror)?.failures ?? 0) > 0) return false;

@@ -16,7 +16,7 @@ import { dataTable } from "./data-table.ts";
 import { distanceKm } from "./distance.ts";
 import { DENSITIES, type Density, type Place } from "./place.ts";
 
-/** As network/kinds.ts names them. */
+/** The kinds of network/kinds.ts. */
 const KINDS = ["hosting", "isp", "mobile", "education", "government", "business", "unknown"];
 const HERE = { latitude: 48.2, longitude: 16.37 };
 const place = (known: Partial<Place>): Place => ({ subdivisions: [], ...known });
@@ -26,7 +26,7 @@ const table = new Map(
     radius,
   ]),
 );
-/** The table's radius of an area. */
+/** Returns the radius that the table has for an area. */
 const stated = (key: string) => (table.get(key) === "" ? undefined : Number(table.get(key)));
 
 describe("the table", () => {
@@ -83,7 +83,7 @@ describe("the level of a place", () => {
 });
 
 describe("an estimate", () => {
-  const uncounted = "VA"; // too small a country for a sample
+  const uncounted = "VA"; // a country too small for a sample
   const rows: [why: string, known: Partial<Place>, radius: number | undefined][] = [
     ["a city of a country", { ...HERE, cityName: "Wien", countryCode: "AT" }, stated("AT city")],
     ["a region", { ...HERE, countryCode: "DE", subdivisions: [{ name: "Hesse" }] }, stated("DE region")],

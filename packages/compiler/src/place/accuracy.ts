@@ -1,14 +1,15 @@
-// accuracy.ts: an accuracy radius for places whose source states none, measured for similar places.
+// accuracy.ts: estimates an accuracy radius for places whose source states none, from measurements of similar places.
 //
-// in   a place as its source describes it, with its density and the kind of network that has it
-// out  whole kilometres within which two of three such places lie; undefined without coordinates, without any
-//      named place, and where not even the largest step would hold two of three
+// in   a place as its source describes it, with its density and the kind of network at the place
+// out  the radius, in whole kilometres, that contains two of three such places. Undefined if the place has no
+//      coordinates or no named part, or if even the largest step would contain fewer than two of three
 //
-// What tells most is how many addresses share the coordinates: a database puts those of which it knows little to one
-// place, in the United States half of ten million of them more than 900 km off, of ten thousand more than 10 km. Next is
-// the kind of network: at places of a million addresses two of three servers are within 10 km, of subscribers within 250.
-// src  data/accuracy-radius.csv, made by scripts/accuracy-radius.ts; method and figures: docs/accuracy-radius.md
-// cost one string and a look into a map for each place
+// The number of addresses that share the coordinates matters most, because a database puts all addresses about which it
+// knows little at one place. In the United States, if ten million addresses share a place, half of them are more than
+// 900 km off. If ten thousand share it, half are more than 10 km off. The kind of network comes second. At places with
+// a million addresses, two of three servers are within 10 km, and two of three subscribers are within 250 km.
+// src  data/accuracy-radius.csv, created by scripts/accuracy-radius.ts; method and figures: docs/accuracy-radius.md
+// cost one string and one map lookup per place
 
 import { knownCoordinates } from "./coordinates.ts";
 import { findCountry, knownCountry } from "./countries.ts";
@@ -16,26 +17,29 @@ import { dataTable, once } from "./data-table.ts";
 import { DENSITIES, type Density, type Place } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 
-/** Kilometres that a radius is rounded to: a third apart at most, so that it holds about two of three. */
+/**
+ * The steps, in kilometres, to which a radius is rounded. From 3 km on, neighbouring steps differ by at most a third,
+ * so that a rounded radius still contains about two of three places.
+ */
 export const RADIUS_STEPS = [
   ...[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 100, 120, 150, 200, 250, 300],
   ...[400, 500, 600, 700, 800, 1000, 1200, 1500, 2000, 2500, 3000],
 ] as const;
 
-/** @param addresses IPv4, at the coordinates of a place */
+/** @param addresses the number of IPv4 addresses at a place's coordinates */
 export function densityOf(addresses: number): Density {
   return DENSITIES.findLast((least) => least !== "operator" && addresses >= Number(least)) ?? "0";
 }
 
-/** The smallest part of the world that a place names; a postal code names more than a region. */
+/** The smallest area that a place names. A postal code stands for a smaller area than a region. */
 export type Level = (typeof LEVELS)[number];
 export const LEVELS = ["city", "region", "country"] as const;
 
-/** The table's name of a continent, whose code alone may also be a country's (AF, AS, NA, SA). */
+/** Returns the table's name for a continent. A bare continent code may also be a country's code (AF, AS, NA, SA). */
 const continentArea = (code: string) => `continent ${code}`;
 export const WORLD = "world";
 
-/** The step whose ratio to the distance is closest to one; undefined beyond the last. */
+/** Returns the step whose ratio to the distance is closest to one, or undefined beyond the last step. */
 export function radiusStep(km: number): number | undefined {
   const up = RADIUS_STEPS.findIndex((step) => km <= step);
   const isBelow = up > 0 && km * km < RADIUS_STEPS[up]! * RADIUS_STEPS[up - 1]!;
@@ -49,7 +53,7 @@ export function levelOf(place: Place): Level | undefined {
 }
 
 /**
- * The areas whose figures may stand for a place, closest first: its country, its continent, the world.
+ * Returns the areas whose figures may be used for a place, closest first: its country, its continent, the world.
  * @param country ISO 3166-1 alpha-2
  */
 export function areasOf(country: string | undefined, continent?: string): string[] {
@@ -72,17 +76,23 @@ export function estimateRadius(place: Place): number | undefined {
   return radius || undefined;
 }
 
-/** By what decides it: 0 for none. A few thousand for a database of 700,000 places. */
+/**
+ * Radii by the values that determine them; 0 means no radius. A database of 700,000 places needs a few thousand
+ * entries.
+ */
 const known = new Map<string, number>();
 
-/** @param keys the closest first */
+/** @param keys row keys, closest first */
 export function radiusIn(keys: readonly string[]): number | undefined {
   const rows = table();
   const key = keys.find((one) => rows.has(one));
   return key === undefined ? undefined : rows.get(key);
 }
 
-/** The rows of the table that may stand for a place, closest first: by density and kind, by density, or of all. */
+/**
+ * Returns the table rows that may be used for a place, closest first: by density and kind, by density only, or for all
+ * densities.
+ */
 export function rowKeys(
   country: string | undefined,
   continent: string | undefined,
@@ -103,7 +113,7 @@ export function rowKeys(
 export const rowKey = (area: string, level: Level, density: Density | "", kind = ""): string =>
   `${area}\t${level}\t${density}\t${kind}`;
 
-/** By area, level, density and kind; undefined if the radius is more than the last step. */
+/** Radii by area, level, density and kind. Undefined if the radius is larger than the last step. */
 const table = once(
   (): ReadonlyMap<string, number | undefined> =>
     new Map(

@@ -139,7 +139,7 @@ describe("members derived from a source's values", () => {
       continentCode: "AF",
       continentName: "Afrika",
       countryCode: "AT",
-      countryName: "Oesterreich ", // cleaned when it is written out
+      countryName: "Oesterreich ", // encodePlace cleans it later
       accuracyRadius: 7,
       latitude: 1,
       longitude: 2,

@@ -1,9 +1,9 @@
 // countries.ts: English names and continents of countries by ISO 3166-1 alpha-2 code.
 //
-// src  countries-list (npm): common English names ("South Korea", "Türkiye"), continents as GeoNames has them;
-//      corrected below where its name drops letters or parts, or its continent is not the one that the
-//      country's people and capital are on
-// err  undefined if the code is not a country's
+// src  countries-list (npm) has common English names ("South Korea", "Türkiye") and GeoNames' continents. The tables
+//      below correct names that lack letters or parts, and continents that differ from where the country's people and
+//      capital are
+// err  returns undefined if the code is not a country code
 
 import { continents, countries } from "countries-list";
 import { cleanName } from "./place-names.ts";
@@ -28,9 +28,9 @@ const CONTINENTS: Readonly<Record<string, string>> = {
   RU: "EU", // as in UN M49 and in MaxMind's data
 };
 
-// ISO 3166-1 leaves these to users; XK, for Kosovo, is the code that feeds agree on.
+// ISO 3166-1 leaves these codes to users. Feeds agree on only one of them: XK, for Kosovo.
 const USER_ASSIGNED = /^(?:AA|Q[M-Z]|X[A-JL-Z]|ZZ)$/;
-/** Written instead of a country when only a continent or nothing is known. */
+/** Codes that sources use if only the continent is known, or nothing at all. */
 const NO_COUNTRY = new Set(["AP", "EU", "UN"]);
 
 const byCode = new Map<string, Country>(
@@ -45,7 +45,7 @@ export function findCountry(code: string): Country | undefined {
   return byCode.get(code);
 }
 
-/** The code in upper case, or undefined if it stands for no country: "", ZZ, XX, EU, AP, A1, … */
+/** Returns the code in upper case, or undefined if it does not stand for a country: "", ZZ, XX, EU, AP, A1, … */
 export function countryCode(code: string | undefined): string | undefined {
   if (code !== undefined && byCode.has(code)) return code;
   const upper = code?.trim().toUpperCase();
@@ -54,8 +54,8 @@ export function countryCode(code: string | undefined): string | undefined {
 }
 
 /**
- * The code and name of a country, from a source and the table above.
- * A name beside a code that is no country's ("ZZ", "Unknown") is ignored.
+ * Returns the code and name of a country, from a source and the table above.
+ * Ignores a name if its code is not a country code ("ZZ", "Unknown").
  */
 export function knownCountry(
   code: string | undefined,
@@ -67,7 +67,7 @@ export function knownCountry(
 }
 const NOWHERE = { code: undefined, name: undefined };
 
-/** The English name of a continent by its code: AF, AN, AS, EU, NA, OC, SA. */
+/** Returns the English name of a continent by its code: AF, AN, AS, EU, NA, OC, SA. */
 export function findContinentName(code: string): string | undefined {
   return Object.hasOwn(continents, code) ? continents[code as keyof typeof continents] : undefined;
 }

@@ -1,7 +1,8 @@
-// distance.ts: how far two places are from each other.
+// distance.ts: the distance between two places.
 //
 // in   WGS 84 degrees
-// out  kilometres along the great circle, on a sphere of the Earth's mean radius: 0.5 % off the ellipsoid at most
+// out  kilometres along the great circle, on a sphere with the Earth's mean radius. The error is at most 0.5 % of the
+//      distance on the ellipsoid
 // src  haversine formula; IUGG mean radius
 
 import type { Coordinates } from "./coordinates.ts";

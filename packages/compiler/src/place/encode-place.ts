@@ -1,12 +1,12 @@
-// encode-place.ts: one place -> the bytes of the geolocate answer.
+// encode-place.ts: encodes one place as the bytes of the geolocate answer.
 //
 // in   a place, usually completed (complete-place.ts)
-// out  JSON text: the seven members of the contract, always all of them and in this order; unknown leaves omitted;
-//      "" when every leaf is unknown
-//      and where such a text is divided, so that places share what they have in common
-// err  empty values ("", "-", 0/0, ZZ, NaN) are unknown leaves
+// out  JSON text with the contract's seven members, always in the same order. Unknown values inside them are omitted,
+//      and the text is "" if all are unknown. dividePlace returns the positions at which such a text is divided, so
+//      that places share their common parts
+// err  empty values ("", "-", 0/0, ZZ, NaN) count as unknown
 // src  docs/api.md
-// cost 1.4 µs a place of DB-IP City
+// cost 1.4 µs per DB-IP City place
 
 import { knownCoordinates, shortDegrees } from "./coordinates.ts";
 import { findContinentName, knownCountry } from "./countries.ts";
@@ -29,10 +29,10 @@ export function encodePlace(place: Place): string {
 }
 
 /**
- * Where the text of a place is its own and where places of an area share it: own | shared | own | shared. A quote within
- * a name is escaped, so that nothing that is searched for is found in one.
+ * Divides a place's text into individual parts and parts that it shares with places nearby: own | shared | own |
+ * shared. Names cannot contain the search texts, because JSON escapes the quotes in names.
  * @param json from {@link encodePlace}
- * @returns the three cuts, ascending; undefined for another text
+ * @returns the three cuts, ascending, or undefined for any other text
  */
 export function dividePlace(
   json: string,
@@ -45,7 +45,7 @@ export function dividePlace(
   const numbers = json.startsWith(RADIUS, from) ? from + RADIUS.length : from;
   const timeZone = json.indexOf(TIME_ZONE, numbers);
   const code = postal + POSTAL.length;
-  if (json[code] !== "}") return [city, numbers, json.indexOf("}", code)]; // few places have the same code
+  if (json[code] !== "}") return [city, numbers, json.indexOf("}", code)]; // few places share a postal code
   return [city, numbers, timeZone >= 0 ? timeZone : postal - 2];
 }
 
@@ -77,7 +77,7 @@ function location(place: Place) {
   };
 }
 
-/** A radius is at least 1 km: 0 is a source's "unknown". */
+/** Rounds a radius to whole kilometres, at least 1. Sources use a radius of 0 for "unknown". */
 function wholeKilometres(radius: number | undefined): number | undefined {
   if (radius === undefined || !(radius > 0 && Number.isFinite(radius))) return undefined;
   return Math.max(1, Math.round(radius));

@@ -1,11 +1,11 @@
-// place-names.ts: names as sources write them -> names fit to print, and keys to compare them by.
+// place-names.ts: turns names as written by sources into printable names, and into keys for comparing them.
 //
-// in   any text a source holds for a name
+// in   any text that a source gives as a name
 // out  cleanName: the same name, printable, in NFC; undefined if nothing readable is left
-//      withoutDistrict: the city alone
-//      nameKeys: what two spellings of one name have in common
+//      withoutDistrict: the name of the city without its district
+//      nameKeys: keys that are equal for two spellings of one name
 
-/** Letters that Unicode does not take apart into a base letter and a mark. */
+/** Letters that Unicode does not decompose into a base letter and a mark. */
 const LETTERS: Readonly<Record<string, string>> = {
   æ: "ae",
   œ: "oe",
@@ -23,35 +23,38 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join("")}]`, "gu");
 
-/** Words for the type of a division. Removed only at the ends of a name. */
+/** Words for types of division. They are removed only at the start or end of a name. */
 const KIND_WORDS = new Set(
-  // English
+  // English words
   (
     "administrative area atoll autonomous canton capital city commune community council county department " +
     "district division emirate federal governate governorate island islands land metropolitan municipal " +
     "municipality parish prefecture province region republic special state territory union unitary urban town " +
-    // other languages, as feeds carry them over
+    // words in other languages, as feeds spell them
     "atholhu aymag baladiyat castello departamento departement distrikt dzongkhag gouvernorat judet kanton " +
     "khoueng krai kray megye mintaqah mohafazat muhafazat novads oblast oblisi oblys oblysy obcina okres okrug " +
     "opstina ostan provincia provincie provinsi raion raionul rajon rajons rayon regione respublika shabiyat " +
     "tinh viloyati voivodeship welayaty wilaya zupanija " +
-    // articles and the words between
+    // articles and connecting words
     "al and da de del di do e el hal haz i id il in ir is it ix iz l la le of ta tal tas the"
   ).split(" "),
 );
 
-// Controls, zero-width and direction marks, the replacement character, lone surrogates.
-// U+200C and U+200D remain: Persian and Indic spelling needs them.
+// Control characters, zero-width and direction marks, the replacement character, lone surrogates.
+// U+200C and U+200D remain, because Persian and Indic spelling needs them.
 const UNPRINTABLE = /[\p{Cc}\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd\p{Cs}]+/gu;
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 const READABLE = /[\p{L}\p{N}]/u;
-/** Plain, readable, and no formula: nearly every name, and told by one pattern instead of three. */
+/**
+ * Matches printable names that are not formulas. This pattern accepts nearly every name, so that three other tests are
+ * rarely needed.
+ */
 const CLEAN = /^[0-9A-Za-z][!-~]*(?: [!-~]+)*$/;
-/** Signs that begin a spreadsheet formula, and no name: exports and enriched files are opened in spreadsheets. */
+/** Signs that begin a spreadsheet formula but never a name. People open exports and enriched files in spreadsheets. */
 const FORMULA = /^[=+@\-\uff1d\uff0b\uff20\uff0d\s]+/u;
 
 /**
- * The name in NFC, without control characters, with single spaces, and no sign of a formula in front.
+ * Returns the name in NFC, with single spaces, without control characters, and without a formula sign at its start.
  * @returns undefined if no letter or digit is left ("", "-", "?")
  */
 export function cleanName(text: string | undefined): string | undefined {
@@ -62,13 +65,17 @@ export function cleanName(text: string | undefined): string | undefined {
   return READABLE.test(clean) ? clean.replace(FORMULA, "") : undefined;
 }
 
-/** Rivers and regions that belong to the names of German towns: all that DB-IP has, and Saale. Other brackets are districts. */
+/**
+ * Rivers and regions that are part of German town names: all that occur in DB-IP, plus Saale. Other names in brackets
+ * are districts.
+ */
 const GERMAN_QUALIFIER =
   /\((?:Allgau|Chiemgau|Elbe|Hessen|Oder|Saale|Schwarzwald|Sieg|Taunus|Unterweser|Wumme)\)$/u;
 
 /**
- * DB-IP writes the district in brackets behind the city: "Seoul (Toegye-ro)", for 18.6 % of the routed IPv4 space.
- * @param name as a database has it
+ * Removes the district that DB-IP writes in brackets after the city: "Seoul (Toegye-ro)". 18.6 % of the routed IPv4
+ * space has such names.
+ * @param name the name in the database
  * @param country ISO 3166-1 code
  */
 export function withoutDistrict(name: string | undefined, country: string | undefined): string | undefined {
@@ -82,7 +89,7 @@ export function withoutDistrict(name: string | undefined, country: string | unde
   return name;
 }
 
-/** Lower-case words of a name, without marks and punctuation. */
+/** Returns the words of a name in lower case, without marks and punctuation. */
 export function nameWords(name: string): string[] {
   return name
     .normalize("NFD")
@@ -95,15 +102,18 @@ export function nameWords(name: string): string[] {
     .map((word) => (word === "st" ? "saint" : word));
 }
 
-/** What two spellings of one name have in common. */
+/** Keys that are equal for two spellings of one name. */
 interface NameKeys {
-  /** All words. */
+  /** All words of the name, joined. */
   readonly whole: string;
-  /** Also without text in brackets or after a comma, and without words for the type. */
+  /**
+   * The key in `whole`, and its variants without text in brackets or after a comma, and without words for types of
+   * division.
+   */
   readonly loose: readonly string[];
 }
 
-/** Keys of one name; empty when nothing in it can be compared. */
+/** Returns the keys of one name. They are empty if the name contains nothing that can be compared. */
 export function nameKeys(name: string): NameKeys {
   const whole = nameWords(name);
   const short = nameWords(name.replace(/\s*[([].*$/u, "").replace(/,.*$/u, ""));

@@ -112,11 +112,11 @@ test("every name of ISO leads to its own code or to none, except where the alias
     "EE-793 Tartu -> 79", // city, rural municipality, and the county around them
     "EE-796 Tartu -> 79",
     "HU-VM Veszprém -> VE", // city, and the county around it
-    "ID-ML Maluku -> MA", // group of islands, and the province of that name
+    "ID-ML Maluku -> MA", // a group of islands, and the province with the same name
     "ID-PP Papua -> PA",
-    "KZ-19 Almaty -> 75", // region, and the city it is named after
+    "KZ-19 Almaty -> 75", // a region, and the city that it is named after
     "PE-LIM Lima -> LMA",
-    "UA-30 Kyiv -> 32", // city; feeds call it "Kyiv City" and the region "Kyiv"
+    "UA-30 Kyiv -> 32", // a city; feeds call it "Kyiv City" and call the region "Kyiv"
   ]);
   expect(same).toBeGreaterThan(4_900);
 });

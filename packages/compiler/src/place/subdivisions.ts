@@ -1,11 +1,11 @@
-// subdivisions.ts: names of states, provinces and regions <-> their ISO 3166-2 codes.
+// subdivisions.ts: converts between names of states, provinces and regions and their ISO 3166-2 codes.
 //
 // in   a country code and a name in any common spelling, or a code
 // out  the part of the code after the hyphen, or the English name
 // err  undefined if a name is unknown, or fits more than one code
-// src  iso-3166 (npm: codes, ISO's names), data/subdivision-names.csv (English names of Unicode CLDR),
-//      data/subdivision-changes.csv (ISO's changes since), data/subdivision-aliases.csv (spellings of feeds),
-//      data/subdivision-cities.csv (former subdivisions, told apart by the city)
+// src  iso-3166 (npm: codes, ISO's names); data/subdivision-names.csv (English names from Unicode CLDR);
+//      data/subdivision-changes.csv (later changes by ISO); data/subdivision-aliases.csv (spellings in feeds);
+//      data/subdivision-cities.csv (former subdivisions; the city determines the current subdivision)
 // cost the names of a country are indexed on first use, and results are cached
 
 import { iso31662 } from "iso-3166";
@@ -13,13 +13,13 @@ import { dataTable, once } from "./data-table.ts";
 import { nameKeys } from "./place-names.ts";
 
 interface Division {
-  /** Whole code, GB-ENG. */
+  /** The whole code, such as GB-ENG. */
   readonly code: string;
-  /** The country, or the whole code of the division that it lies in. */
+  /** The country code, or the whole code of the parent division. */
   readonly parent: string;
-  /** English where it is known, else ISO's. */
+  /** The English name if known, otherwise ISO's name. */
   name: string;
-  /** Every name it goes by, those above included. */
+  /** All names of the subdivision, including `name` and ISO's name. */
   readonly names: string[];
 }
 
@@ -28,9 +28,12 @@ type Keys = Map<string, Set<Division>>;
 class CountryDivisions {
   readonly country: string;
   readonly byCode = new Map<string, Division>();
-  /** Spellings of the alias table, which decide. No division: ambiguous, or without a code. */
+  /**
+   * Spellings from the alias table, which override all other names. Undefined if a spelling is ambiguous or has no
+   * code.
+   */
   readonly aliases = new Map<string, Division | undefined>();
-  /** By parent, then by name: one key of both would be a new text for each place. */
+  /** Results by parent, and then by name. A combined key would need a new string for each place. */
   private readonly found = new Map<string, Map<string, Division | undefined>>();
   private readonly keys = once(() => this.index());
 
@@ -62,11 +65,12 @@ class CountryDivisions {
 
   private search(name: string, parent: string): Division | undefined {
     const keys = nameKeys(name);
-    // Aliases are about the largest subdivisions; inside one, the names found there come first.
+    // Aliases apply only to the largest subdivisions. Inside a subdivision, the names found there take precedence.
     if (parent === this.country && this.aliases.has(keys.whole)) return this.aliases.get(keys.whole);
     const { whole, loose } = this.keys();
     const matches = [whole.get(keys.whole), ...keys.loose.map((key) => loose.get(key))];
-    // A larger division may share its name with one inside it (Madrid, Vilnius, Zlín): the requested level comes first.
+    // A larger division may share its name with a division inside it (Madrid, Vilnius, Zlín). The requested level takes
+    // precedence.
     for (const direct of [true, false]) {
       for (const match of matches) {
         const fitting = [...(match ?? [])].filter((division) => (division.parent === parent) === direct);
@@ -83,9 +87,9 @@ function addTo(keys: Keys, key: string, division: Division): void {
 }
 
 /**
- * The code of a subdivision by its name.
+ * Returns the code of a subdivision by its name.
  * @param country ISO 3166-1 alpha-2
- * @param parent the code of the larger subdivision that it lies in, when there is one
+ * @param parent the code of the larger subdivision that contains it, if there is one
  * @returns the part of the ISO 3166-2 code after the hyphen
  */
 export function findSubdivisionCode(country: string, name: string, parent?: string): string | undefined {
@@ -95,8 +99,8 @@ export function findSubdivisionCode(country: string, name: string, parent?: stri
 }
 
 /**
- * The code of the subdivision that a city lies in, if a feed names a former one.
- * @param name of the former subdivision
+ * Returns the code of the subdivision in which a city lies, for feeds that name a former subdivision.
+ * @param name the name of the former subdivision
  * @returns the part of the ISO 3166-2 code after the hyphen
  */
 export function findCodeOfCity(country: string, name: string, city: string | undefined): string | undefined {
@@ -114,12 +118,15 @@ const cities = once((): ReadonlyMap<string, ReadonlyMap<string, string>> => {
   return result;
 });
 
-/** The English name of a subdivision; `code` is the part after the hyphen. */
+/** Returns the English name of a subdivision. `code` is the part after the hyphen. */
 export function findSubdivisionName(country: string, code: string): string | undefined {
   return countries().get(country)?.byCode.get(`${country}-${code}`)?.name;
 }
 
-/** Is it the same subdivision, or does one lie directly in the other? Both are parts of codes after the hyphen. */
+/**
+ * Returns whether two codes stand for the same subdivision, or whether one of the two subdivisions lies directly in the
+ * other. Both codes are the parts after the hyphen.
+ */
 export function areRelated(country: string, a: string, b: string): boolean {
   if (a === b) return true;
   const { byCode } = countries().get(country) ?? {};
@@ -155,5 +162,5 @@ const countries = once((): ReadonlyMap<string, CountryDivisions> => {
   return result;
 });
 
-/** Rows have as many fields as the table's header. */
+/** Returns the rows of a table. Each row has as many fields as the header. */
 const rows = (file: string) => dataTable(file) as (readonly [string, string, string])[];

@@ -1,12 +1,12 @@
 // time-zone.ts: the IANA time zone of a place.
 //
-// in   a country (may be unknown), coordinates, and whether they mean a place inside the country
-// out  an IANA name such as Europe/Vienna; undefined if not known
+// in   a country (may be unknown), and coordinates, if they stand for a place inside the country
+// out  an IANA name such as Europe/Vienna, or undefined if the zone is unknown
 // src  tz-lookup (npm, coarse polygons), data/time-zones.csv (the zones of each country)
 // cost one map lookup, or one tz-lookup (36 ns)
 //
-// tz-lookup is coarse near borders: of DB-IP's ranges it puts 0.43 % into another country's zone. So a country
-// with a single zone has that one, and elsewhere a zone must be one of the country's.
+// tz-lookup is coarse near borders: it puts 0.43 % of DB-IP's ranges into another country's zone. So a place in a
+// country with a single zone always gets that zone. In other countries, the result must be one of the country's zones.
 
 import tzLookup from "@photostructure/tz-lookup";
 import type { Coordinates } from "./coordinates.ts";
@@ -16,7 +16,7 @@ const zonesByCountry = once(
   () => new Map(dataTable("time-zones.csv").map(([code, zones]) => [code!, zones!.split(" ")])),
 );
 
-/** @param coordinates undefined if they are unknown, or stand for the country as a whole */
+/** @param coordinates undefined if they are unknown, or only represent the whole country */
 export function findTimeZone(
   country: string | undefined,
   coordinates: Coordinates | undefined,
@@ -26,5 +26,5 @@ export function findTimeZone(
   if (coordinates === undefined) return undefined;
   const zone = tzLookup(coordinates.latitude, coordinates.longitude);
   if (zones !== undefined) return zones.includes(zone) ? zone : undefined;
-  return zone.startsWith("Etc/") ? undefined : zone; // at sea: an offset, not a region
+  return zone.startsWith("Etc/") ? undefined : zone; // at sea, tz-lookup returns an offset instead of a region
 }

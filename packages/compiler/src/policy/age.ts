@@ -1,24 +1,25 @@
-// age.ts: how long the copy of a feed is used.
+// age.ts: decides how long a copy of a feed may be used.
 //
-// in   the feed's limits (feed.ts, AgeLimits), the dates of the copy, and the time now
-// out  "fresh"; "stale": reported and used; "dropped": ignored. A copy without a date (Inkling's, or a seed's) is fresh
+// in   the feed's limits (feed.ts, AgeLimits), the dates of the copy, and the current time
+// out  "fresh"; "stale": reported, but still used; "dropped": ignored. A copy without a date, such as Inkling's own
+//      file, is fresh
 
 import type { AgeLimits } from "../catalog/feed.ts";
 
 export type Age = "fresh" | "stale" | "dropped";
 
 export interface CopyDates {
-  /** When its source last confirmed it as current; for a file in a mirror: when it was put there. */
+  /** When the source last confirmed that the copy is current. For a file in a mirror: when the file was put there. */
   readonly confirmedAt?: Date | undefined;
-  /** When the publisher made it, if the copy or its source states that. */
+  /** When the publisher created the copy, if the copy or its source states that. */
   readonly publishedAt?: Date | undefined;
 }
 
 const HOUR_MS = 3_600_000;
 
 /**
- * The publisher's own date decides, if there is one: a publisher whose job has failed keeps confirming its last file,
- * and an old list does not become new when somebody puts it into a mirror.
+ * Rates a copy's age by the publisher's own date, if there is one. A publisher whose job has failed keeps confirming
+ * its last file, and an old list does not become new when somebody puts it into a mirror.
  */
 export function ageOf({ age }: { readonly age: AgeLimits }, dates: CopyDates, now: Date): Age {
   const madeAt = dates.publishedAt ?? dates.confirmedAt;

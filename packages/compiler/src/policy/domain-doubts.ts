@@ -1,11 +1,13 @@
-// domain-doubts.ts: what speaks against a listing beside allow-lists: popularity, a reserved ending, a typing error.
+// domain-doubts.ts: finds what counts against a listing, apart from allow-lists: popularity, a reserved ending, or a
+// typing error.
 //
-// in   the claims, then the path of one listed domain
-// out  doubts with their weights; they vote with the lists of free mail (email.ts), none decides alone
+// in   the claims, and the path of one listed domain
+// out  doubts with their weights. They vote together with the lists of free mail (email.ts). A doubt never decides by
+//      itself
 //
-// Lists that copy others also hold what people mistyped or made up at a sign-up form: gmai.com, army.gov. A reserved ending
-// is one that only institutions get. Where lists that do not copy name several domains under one, as under edu.pl, it
-// is sold to anybody, and counts for nothing.
+// Lists that copy other lists also contain domains that people mistyped or made up at a sign-up form: gmai.com,
+// army.gov. Only institutions can get names under a reserved ending. But if lists that do not copy contain several
+// domains under one ending, such as edu.pl, then anybody can buy names there, and the ending does not count.
 
 import { suggestDomain } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
@@ -19,13 +21,13 @@ import type { WeightedList } from "./lineage.ts";
 
 export interface Doubt extends WeightedList {
   readonly label: "popular" | "name";
-  /** The popular name: the domain, or a parent. */
+  /** The popular name: the domain itself or one of its parents. */
   readonly name?: string;
   readonly why?: string;
 }
 
 const RESERVED = /(?:^|\.)((?:gov|edu|mil|int)|(?:gov|govt|gob|gouv|gub|go|mil|edu|ac)\.[a-z]{2})$/;
-/** Domains on lists that rest on observation: so many make an ending an open one. */
+/** Number of domains on observation-based lists from which an ending counts as open to anybody. */
 const OPEN_FROM = 3;
 
 export class DomainDoubts {
@@ -37,7 +39,7 @@ export class DomainDoubts {
     this.openEndings = openEndings(claims);
   }
 
-  /** @param path from the engine's `walkUp`: the listed domain, its parents, last its registrable domain */
+  /** @param path from the engine's `walkUp`: the listed domain and its parents, ending with its registrable domain */
   about(path: readonly string[]): readonly Doubt[] {
     const doubts: Doubt[] = [];
     for (const { feed, lineage, domains } of this.popular) {
@@ -54,13 +56,13 @@ export class DomainDoubts {
   private nameDoubt(registrable = ""): Pick<Doubt, "weight" | "why"> | undefined {
     const ending = reservedEnding(registrable);
     if (ending !== undefined && !this.openEndings.has(ending))
-      return { weight: RESERVED_ENDING_WEIGHT, why: `only institutions get names under ${ending}` };
+      return { weight: RESERVED_ENDING_WEIGHT, why: `only institutions can get names under ${ending}` };
     if (suggestDomain(registrable) === undefined) return undefined;
-    return { weight: TYPING_ERROR_WEIGHT, why: "it is a typing error away from a large provider" };
+    return { weight: TYPING_ERROR_WEIGHT, why: "it looks like a typo of a large provider" };
   }
 }
 
-/** The ending below which the domain lies, if institutions have it to themselves almost everywhere. */
+/** Returns the ending of the domain if, almost everywhere, only institutions can get names under it. */
 function reservedEnding(registrable: string): string | undefined {
   const ending = RESERVED.exec(registrable)?.[1];
   return ending === registrable ? undefined : ending;

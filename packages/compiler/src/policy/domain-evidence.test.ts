@@ -17,7 +17,7 @@ function evidenceOf(claims: readonly DomainClaims[], domain: string) {
   return domainEvidence(claims, judgeDomains(claims)).get(domain);
 }
 
-/** An entry in short: feed, effect, labels, weight and why. */
+/** Formats each entry as feed, effect, labels, weight and why. */
 function short(claims: readonly DomainClaims[], domain: string): string[] | undefined {
   return evidenceOf(claims, domain)?.map(({ feed, effect, span, weight, why }) =>
     [feed, effect, span === SPAN_NONE ? "-" : span, weight, why]
@@ -45,7 +45,7 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "a telling name beside one of two lists",
       [list("a", "disposable", "tempmail-x.com"), list("b", "disposable", "y.com")],
       "tempmail-x.com",
-      ["a sets 2", "inkling sets - 3 its name says what it is for"],
+      ["a sets 2", "inkling sets - 3 its name shows its purpose"],
     ],
     ["free mail alone", [list("f", "free", "x.com")], "x.com", ["f label 2"]],
     ["a relay alone", [list("r", "relay", "x.com")], "x.com", ["r label 2"]],
@@ -59,7 +59,7 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "above a relay",
       [list("a", "disposable", "x.com"), list("r", "relay", "y.x.com")],
       "x.com",
-      ["a sets 2", "r removes - a relay lies below it"],
+      ["a sets 2", "r removes - a relay is under it"],
     ],
     [
       "a relay and free mail: there was no vote",
@@ -83,7 +83,10 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "a won vote",
       [list("disposable-services", "disposable", "x.com"), list("free-mail", "free", "x.com")],
       "x.com",
-      ["disposable-services sets 2 4", "free-mail label 2 2 the lists that say disposable weigh more"],
+      [
+        "disposable-services sets 2 4",
+        "free-mail label 2 2 the lists that mark it as disposable outweigh this one",
+      ],
     ],
     [
       "a vote that the name won",
@@ -91,21 +94,21 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "tempmail.com",
       [
         "a sets 2 1",
-        "free-mail label 2 2 the lists that say disposable weigh more",
-        "inkling sets - 3 its name says what it is for",
+        "free-mail label 2 2 the lists that mark it as disposable outweigh this one",
+        "inkling sets - 3 its name shows its purpose",
       ],
     ],
     [
       "free mail below a disposable domain",
       [list("a", "disposable", "x.com"), list("f", "free", "y.x.com")],
       "y.x.com",
-      ["a sets 2 1", "f label 3 1 it lies below a disposable domain"],
+      ["a sets 2 1", "f label 3 1 it is under a disposable domain"],
     ],
     [
       "a name that cannot receive mail",
       [list("a", "disposable", "x.test")],
       "x.test",
-      ["a label 2 no mail can come from there"],
+      ["a label 2 no mail can come from this domain"],
     ],
     [
       "popular, on a copied list",
@@ -117,7 +120,7 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "popular, on a service's own page",
       [list("fakefilter", "disposable", "x.com"), list("tranco-10k", "popular", "x.com")],
       "x.com",
-      ["fakefilter sets 2 4", "tranco-10k label 2 3 the lists that say disposable weigh more"],
+      ["fakefilter sets 2 4", "tranco-10k label 2 3 the lists that mark it as disposable outweigh this one"],
     ],
     [
       "below a popular domain",
@@ -130,25 +133,25 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "an institution's name",
       [list("a", "disposable", "x.gov.uk")],
       "x.gov.uk",
-      ["a sets 3 1", "inkling removes - 1 only institutions get names under gov.uk"],
+      ["a sets 3 1", "inkling removes - 1 only institutions can get names under gov.uk"],
     ],
     [
       "a mistyped name",
       [list("a", "disposable", "gmai.com")],
       "gmai.com",
-      ["a sets 2 1", "inkling removes - 2 it is a typing error away from a large provider"],
+      ["a sets 2 1", "inkling removes - 2 it looks like a typo of a large provider"],
     ],
     [
       "a shared domain, and free mail: there was no vote",
       [list("a", "disposable", "x.com"), list("f", "free", "x.com"), list("s", "shared", "x.com")],
       "x.com",
-      ["a label 2 the names below it belong to strangers", "f label 2", "s label -"],
+      ["a label 2 names under it belong to unrelated people", "f label 2", "s label -"],
     ],
     [
       "below a shared domain: only what names it itself",
       [list("a", "disposable", "x.com"), list("b", "disposable", "y.x.com"), list("s", "shared", "x.com")],
       "y.x.com",
-      ["b label 3 the list copies others, and no other list confirms it"],
+      ["b label 3 the list copies other lists, and no independent list confirms it"],
     ],
     ["a shared domain on no list", [list("s", "shared", "x.com")], "x.com", undefined],
     ["a public suffix", [list("a", "disposable", "co.uk")], "co.uk", undefined],

@@ -1,10 +1,11 @@
-// domain-evidence.ts: why a mail domain is disposable or not: which lists name it, what counts against, the weights.
+// domain-evidence.ts: explains why a mail domain is disposable or not: the lists that contain it, the objections, and
+// the weights.
 //
 // in   the claims that were judged, and the verdicts
-// out  for each domain that a disposable list or an allow-list names: its entries
-// cost 150,000 domains: 0.2 s; domains with the same evidence share one array
+// out  the evidence entries of each domain that is on a disposable list or an allow-list
+// cost 0.2 s for 150,000 domains; domains with the same evidence share one array
 //
-// A domain is disposable exactly when an entry sets it and no entry removes it.
+// A domain is disposable if and only if an entry sets it and no entry removes it.
 
 import { cutSuffix, SPAN_NONE, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
@@ -15,29 +16,29 @@ import type { EvidenceText } from "./evidence.ts";
 
 type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
 
-/** The feed of entries that are Inkling's and on no list. */
+/** The feed name in entries that come from Inkling itself rather than from a list. */
 const OURS = "inkling";
 const LABELS = { disposable: "disposable", free: "free_mail", relay: "relay" } as const;
 type Listed = keyof typeof LABELS;
 const FLAGS = ["disposable"];
 
 const WHY = {
-  noMail: "no mail can come from there",
-  unconfirmed: "the list copies others, and no other list confirms it",
-  outvoted: "the lists that say disposable weigh more",
-  below: "it lies below a disposable domain",
-  above: "a relay lies below it",
-  name: "its name says what it is for",
-  shared: "the names below it belong to strangers",
+  noMail: "no mail can come from this domain",
+  unconfirmed: "the list copies other lists, and no independent list confirms it",
+  outvoted: "the lists that mark it as disposable outweigh this one",
+  below: "it is under a disposable domain",
+  above: "a relay is under it",
+  name: "its name shows its purpose",
+  shared: "names under it belong to unrelated people",
 } as const;
 
-/** One list's entry: the closest name of the path that it has. */
+/** One list's entry: the closest name on the path that the list contains. */
 interface Listing {
   readonly claim: number;
   readonly labels: number;
 }
 
-/** @param claims those that `verdicts` were made from */
+/** @param claims the claims from which `verdicts` were derived */
 export function domainEvidence(claims: readonly DomainClaims[], verdicts: DomainVerdicts): DomainEvidence {
   const evidence = new Map<string, readonly EvidenceText[]>();
   const ordered = claims
@@ -81,14 +82,14 @@ export function domainEvidence(claims: readonly DomainClaims[], verdicts: Domain
 interface Facts {
   readonly disposable: boolean;
   readonly hasMail: boolean;
-  /** The feed that has a relay below it. */
+  /** The feed that lists a relay below the domain. */
   readonly relayBelow: string | undefined;
-  /** Do the lists that name it weigh too little, with nothing against it? */
+  /** Whether the lists that contain the domain weigh too little, although nothing counts against it. */
   readonly isUnconfirmed: boolean;
-  /** Whether its name counted in a vote. */
+  /** Whether the domain's name took part in a vote. */
   readonly nameVoted: boolean;
   readonly isBelow: boolean;
-  /** The feed by which the names below it belong to strangers. */
+  /** The feed that says that the names below the domain belong to different owners. */
   readonly sharedBy: string | undefined;
   readonly doubts: readonly Doubt[];
 }
@@ -125,7 +126,7 @@ function entriesOf(
   });
   if (isVote && !isRelay) entries.push(...facts.doubts.map((doubt) => doubtEntry(doubt, facts)));
   if (facts.sharedBy !== undefined && isNamed) {
-    // Not "removes": a name below may have the mail host of a service.
+    // The effect is not "removes", because a name below may use the mail host of a disposable-email service.
     entries.push({ feed: facts.sharedBy, label: "shared_domain", effect: "label", span: SPAN_NONE });
   }
   if (facts.nameVoted) {
@@ -160,7 +161,10 @@ function doubtEntry({ feed, label, weight, name, why }: Doubt, facts: Facts): Ev
 
 const whyOverruled = (facts: Facts) => (facts.isBelow ? WHY.below : WHY.outvoted);
 
-/** @param up beyond the names of one owner, if a relay counts as well */
+/**
+ * @param up names up to the registrable domain, including those of other owners. A relay list counts if it contains any
+ *   of these names
+ */
 function findListings(
   claims: readonly DomainClaims[],
   path: readonly string[],
@@ -181,7 +185,7 @@ function labelsOf(name: string): number {
   return labels;
 }
 
-/** What entries are made of, as text: most of the names of a list share theirs. */
+/** Returns everything that the entries depend on, as text. Most names on a list share the same text. */
 function keyOf(listings: readonly Listing[], facts: Facts): string {
   const { disposable, hasMail, relayBelow, nameVoted, isBelow, isUnconfirmed, sharedBy, doubts } = facts;
   const flags = [disposable, hasMail, nameVoted, isBelow, isUnconfirmed].map(Number).join("");
@@ -192,7 +196,7 @@ function keyOf(listings: readonly Listing[], facts: Facts): string {
   return [flags, lists, relayBelow, sharedBy, ...against].join(" ");
 }
 
-/** Parents of relays -> the first feed that names one below. */
+/** Maps each parent of a relay to the first feed that names a relay below it. */
 function relayParents(claims: readonly DomainClaims[]): ReadonlyMap<string, string> {
   const parents = new Map<string, string>();
   for (const { feed, subject, domains } of claims) {

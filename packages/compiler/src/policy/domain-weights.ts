@@ -1,59 +1,71 @@
-// domain-weights.ts: the weight of each list of mail domains, and of a name itself, if there is something against a
-// listing.
+// domain-weights.ts: the weights of the mail domain lists and of a domain's name. They apply if something counts
+// against a listing.
 //
-// A weight reflects a list's sources, not its size: lists that copy each other count once.
-// docs/mail-policy.md shows how these numbers were found, and all that they decide.
+// A weight reflects a list's sources, not its size. Lists that copy each other count once.
+// docs/mail-policy.md shows how these numbers were found, and everything that they decide.
 
 import { FEEDS } from "../catalog/feeds.ts";
 
-/** Feed -> weight; 1 for a feed that is not here. */
+/** Maps each feed to its weight. Feeds that are not in the table have weight 1. */
 export const WEIGHTS: Readonly<Record<string, number>> = {
-  // For disposable.
-  "disposable-services": 4, // Inkling's: each row with the service's own page as its source
+  // lists of disposable domains
+  "disposable-services": 4, // Inkling's: the source of each row is the service's own page
   "disposable-email-domains": 2, // people review each entry in a pull request
-  fakefilter: 4, // takes domains from the services' own pages, day by day
-  "disposable-domains": 1, // collects other lists, the two above and mailchecker among them: mostly copies
-  "disposable-domains-mx": 1, // those of them with a live mail server
-  "tompec-domains": 1, // its older part is unreviewed, and states no sources
-  // Against.
-  "ordinary-mail": 8, // Inkling's: each row with a source; more than all default lists together
-  "free-mail": 2, // grown from lists that put every unknown domain under "free": emailondeck.com, mail.tm
-  "cloudflare-top-100k": 3, // as much as a reviewed list and a live mail server: services are popular, too
+  fakefilter: 4, // takes domains from the services' own pages every day
+  "disposable-domains": 1, // mostly copies: it collects other lists, including the two above and mailchecker
+  "disposable-domains-mx": 1, // the part of disposable-domains with a live mail server
+  "tompec-domains": 1, // its older part is unreviewed and states no sources
+  // lists that count against a listing
+  "ordinary-mail": 8, // Inkling's: each row has a source; it outweighs all default lists together
+  "free-mail": 2, // grew from lists that put every unknown domain under "free": emailondeck.com, mail.tm
+  // Popular domains weigh as much as a reviewed list plus a live mail server, because disposable services are also
+  // popular.
+  "cloudflare-top-100k": 3,
   "tranco-10k": 3,
 };
 
 /**
- * Of a list that goes by its own observation or review: it makes a domain disposable only, where nothing speaks against
- * it. Other lists need one of another publisher, or a live mail server, to confirm them. docs/accuracy.md has the recall and the precision of other settings.
+ * Minimum weight of a list that relies on its own observation or review. Such a list makes a domain disposable on its
+ * own if nothing counts against the domain. For any other list, a list of another publisher or a live mail server must
+ * confirm the domain. docs/accuracy.md gives the recall and precision for other settings.
  */
 export const OWN_OBSERVATION = 2;
 
-/** Lists of domains whose mail server was found alive: new services are there first. */
+/** Lists of domains whose mail server was found working. New services appear there first. */
 export const LIVE_MAIL_SERVERS: ReadonlySet<string> = new Set(["disposable-domains-mx"]);
 
 const PUBLISHERS = new Map(FEEDS.map(({ id, homepage }) => [id, homepage]));
 
-/** Whose list a feed is: two lists of one publisher do not confirm each other. */
+/** Returns the publisher of a feed. Two lists of one publisher do not confirm each other. */
 export const publisherOf = (feed: string) => PUBLISHERS.get(feed) ?? feed;
 
-/** Of a popular domain for a listed name below it. */
+/** Weight that a popular parent domain has against a listed name below it. */
 export const POPULAR_PARENT_WEIGHT = 1;
 
-/** Against, of a name under a reserved ending: as much as a copied list. */
+/** Weight against a name under a reserved ending. It equals the weight of one copied list. */
 export const RESERVED_ENDING_WEIGHT = 1;
 
-/** Against, of a name one typing error from a large provider's: as much as a reviewed list, which holds such names, too. */
+/**
+ * Weight against a name that is one typing error away from a large provider. It equals the weight of a reviewed list,
+ * because reviewed lists also contain such names.
+ */
 export const TYPING_ERROR_WEIGHT = 2;
 
-/** @param stated in the row of an operator's own feed */
+/** @param stated the weight in the row, if it is an operator's own feed */
 export function weightOf(feed: string, stated?: number): number {
   return stated ?? WEIGHTS[feed] ?? 1;
 }
 
-/** For disposable, of a name with one of DISPOSABLE_WORDS. It never decides alone: only listed domains are voted on. */
+/**
+ * Weight in favour of "disposable" for a name that contains one of DISPOSABLE_WORDS. It never decides by itself,
+ * because only listed domains are voted on.
+ */
 export const NAME_WEIGHT = 3;
 
-/** Searched in a name without hyphens and dots. No university's or free-mail provider's name has one. */
+/**
+ * Words to search for in a name after its hyphens and dots are removed. No name of a university or free-mail provider
+ * contains any of them.
+ */
 export const DISPOSABLE_WORDS: readonly string[] = [
   "tempmail",
   "tempemail",
@@ -73,12 +85,12 @@ export const DISPOSABLE_WORDS: readonly string[] = [
   "guerrillamail",
   "yopmail",
   "wegwerf", // German: disposable
-  "jetable", // French: to be thrown away
+  "jetable", // French: disposable
 ];
 
 /**
- * Whether the name has one of DISPOSABLE_WORDS.
- * @param path from the engine's `walkUp`: the domain, its parents, last its registrable domain
+ * Returns whether the name contains one of DISPOSABLE_WORDS.
+ * @param path from the engine's `walkUp`: the domain and its parents, ending with its registrable domain
  */
 export function hasDisposableName(path: readonly string[]): boolean {
   const joined = (path[0] ?? "").replaceAll(/[.-]/g, "");

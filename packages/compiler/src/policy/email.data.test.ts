@@ -1,4 +1,5 @@
-// The email policy on the real lists: the mirror's as of August 2026, and the seeds of a machine without internet.
+// The email policy on real lists: the mirror's lists of August 2026, and the seeds on a machine without internet
+// access.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -15,7 +16,7 @@ import { type DomainVerdicts, judgeDomains } from "./email.ts";
 const COPIED = "disposable-domains-mx";
 const REVIEWED = "disposable-email-domains";
 
-/** As the engine looks up: the closest entry on the way from the host up to its registrable domain. */
+/** Looks up a host as the engine does: finds the closest entry from the host up to its registrable domain. */
 function lookup({ disposable }: DomainVerdicts, host: string): readonly string[] {
   const entry = walkUp(host).find((name) => disposable.has(name));
   return entry === undefined ? [] : disposable.get(entry)!;
@@ -61,7 +62,7 @@ const NAMED: Record<string, boolean> = {
   "eintagsmail.de": true,
 };
 
-/** On disposable lists, and not disposable: an institution's, well-known, mistyped, or shared by strangers. */
+/** Domains on disposable lists that are not disposable: institutions', well-known, mistyped, or shared by strangers. */
 const ORDINARY = [
   ...[
     "dallas.gov",
@@ -93,7 +94,7 @@ for (const from of ["mirror", "seeds"] as const)
     const claims = realClaims(from);
     const verdicts = judgeDomains(claims);
     const lists = claims.filter((c) => c.subject === "disposable");
-    /** Hosts that a list names, or a parent of; as a service without a policy would flag them. */
+    /** Returns the hosts that a list names directly or through a parent. A service without a policy would flag them. */
     const rawlyFlagged = (hosts: readonly string[]) =>
       hosts.filter((host) => {
         const parents = host.split(".").map((_, i, labels) => labels.slice(i).join("."));

@@ -1,4 +1,4 @@
-// The email policy on small claims and on random ones. (email.data.test.ts has the real lists.)
+// The email policy on small claims and on random claims. email.data.test.ts tests the real lists.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -43,7 +43,7 @@ describe("judgeDomains", () => {
       name: "otherwise it takes lists of two publishers, a live mail server, one of its own observation, or a telling name",
       claims: [
         listed("disposable-domains", "one.com", "both.com", "live.com", "tempmail-x.com"),
-        listed(COPIED, "live.com"), // of the same publisher
+        listed(COPIED, "live.com"), // from the same publisher
         listed("tompec-domains", "two.com", "both.com"),
         listed(REVIEWED, "reviewed.com"),
       ],
@@ -333,7 +333,7 @@ describe("where lists disagree", () => {
     ]);
     expect(conflicts.map(({ domain, reason }) => [domain, reason])).toEqual([
       ["a.com", "1 for disposable (a 1), 2 against (free-mail 2)"],
-      ["x.box.com", "below box.com, which is disposable"],
+      ["x.box.com", "under box.com, which is disposable"],
     ]);
   });
 

@@ -1,60 +1,60 @@
-// evidence.ts: the entries of lists, guards and labels behind an address's flags.
+// evidence.ts: the evidence for an address's flags: entries from lists, guards and labels.
 //
-// out  ranges in the form of flag ranges; a value is the number of a list of entries, 0 for none
+// out  ranges like those of the flags; a value is the number of a list of entries, or 0 for none
 // An address has exactly the flags that its entries set and no entry removes.
 
 import type { Effect, Prefix, RangeColumns } from "@inkling/engine";
 import type { Flag, NetworkLabel } from "../catalog/claims.ts";
 
 export interface EvidenceEntry {
-  /** A feed's id; "special-use" for the registries' special-purpose networks. */
+  /** A feed's id, or "special-use" for the registries' special-purpose networks. */
   readonly feed: string;
   readonly label: NetworkLabel | "special_use";
-  /** As the list has it; of several that hold the address the smallest. The /64 where a rule widened it. */
+  /** The network on the list: the smallest one, if several contain the address, or the /64 if a rule widened it. */
   readonly network: Prefix;
-  /** "label": describes the address and changes no flag. */
+  /** "label" describes the address and changes no flag. */
   readonly effect: "sets" | "removes" | "label";
   /** Empty for the effect "label". */
   readonly flags: readonly Flag[];
-  /** The rule that prevented its effect, or widened it. */
+  /** The rule that widened the entry or prevented its effect. */
   readonly why?: string;
 }
 
-/** An entry of evidence in an answer. */
+/** An evidence entry in an answer. */
 export interface EvidenceText {
-  /** A feed's id, or `special-use`, `inkling`. */
+  /** A feed's id, `special-use` or `inkling`. */
   readonly feed: string;
   readonly label: string;
   readonly effect: Effect;
-  /** What it sets or removes, or would without the rule of `why`. */
+  /** The flags that the entry sets or removes, or would set or remove if the rule in `why` did not apply. */
   readonly flags?: readonly string[];
-  /** What it filled in, as paths of the answer. */
+  /** The members that the entry filled in, as paths in the answer. */
   readonly members?: readonly string[];
-  /** In a vote. */
+  /** The entry's weight, if it took part in a vote. */
   readonly weight?: number;
-  /** ASCII. */
+  /** ASCII text. */
   readonly why?: string;
-  /** Prefix bits, labels, or a SPAN_… of the engine. */
+  /** Prefix length in bits, number of labels, or one of the engine's SPAN_… constants. */
   readonly span: number;
 }
 
-/** A covering of each address space: value 0 = no evidence, n = `lists[n - 1]`. */
+/** Covers each address space. Value 0 means no evidence; value n means `lists[n - 1]`. */
 export interface EvidenceRanges {
   readonly v4: RangeColumns;
   readonly v6: RangeColumns;
-  /** Each different list once, in the order in which addresses need them. */
+  /** Each distinct list once, in the order in which addresses need them. */
   readonly lists: readonly (readonly EvidenceEntry[])[];
 }
 
-/** Evidence gathered range by range; equal lists become one. */
+/** Collects evidence range by range and stores equal lists once. */
 export class EvidenceLists {
   readonly lists: (readonly EvidenceEntry[])[] = [];
   private readonly numbers = new Map<string, number>();
 
   /**
-   * The value of a range.
-   * @param key equal for equal lists and for no others
-   * @param list called once for each key; an empty list is "no evidence"
+   * Returns the value for a range.
+   * @param key a text that is equal for equal lists, and different for different lists
+   * @param list called once for each key; an empty list means no evidence
    */
   add(key: string, list: () => readonly EvidenceEntry[]): number {
     const known = this.numbers.get(key);

@@ -1,4 +1,4 @@
-// flags.ts: the bits of a reputation verdict; REPUTATION_ANSWERS of the engine are in their order.
+// flags.ts: the bits of a reputation verdict. The engine's REPUTATION_ANSWERS have the same order.
 
 import { recordOf } from "@inkling/contract";
 import { ADDRESS_FLAGS, bitsOf } from "@inkling/engine";
@@ -11,7 +11,7 @@ export const ALL_FLAGS = bitsOf(ADDRESS_FLAGS);
 
 export const FLAG_BITS: Readonly<Record<Flag, number>> = recordOf(ADDRESS_FLAGS, (flag) => bitsOf([flag]));
 
-/** The flags whose bits are set, in the order of the answer. */
+/** Returns the flags whose bits are set, in the order of the answer. */
 export function flagsOf(bits: number): Flag[] {
   return ADDRESS_FLAGS.filter((flag) => (bits & FLAG_BITS[flag]) !== 0);
 }

@@ -1,6 +1,6 @@
 // guards.ts: the flags that guarded networks never have, by kind of guard.
 //
-// catalog/guard-feeds.ts has the networks, docs/guards.md the reasons.
+// catalog/guard-feeds.ts lists the networks, and docs/guards.md gives the reasons.
 
 import type { GuardKind, NetworkLabel } from "../catalog/claims.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY } from "./flags.ts";
@@ -9,35 +9,39 @@ interface GuardRule {
   /** Bits of flags that a network of this kind never has. */
   readonly takes?: number;
   /**
-   * Bits of flags that it does not have from less specific lists: lists of traffic, and lists of a network around it.
+   * Bits of the flags that less specific lists cannot set: lists about traffic, and lists that contain only a
+   * surrounding network.
    */
   readonly outweighs?: number;
-  /** Bits of flags that a single list does not set. */
+  /** Bits of the flags that a single list cannot set. */
   readonly doubts?: number;
-  /** One address answers in many places at once: it has no city. */
+  /** The addresses answer in many places at once, so they have no city. */
   readonly anycast?: true;
 }
 
 export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
   "public-resolver": { takes: ALL_FLAGS, anycast: true },
-  // Anyone can open a resolver and have it listed, so it never outweighs two lists of which one names this very address,
-  // nor a list of botnet command servers.
+  // Anyone can run a resolver and have it listed. This guard is overridden by two lists, if one of them contains the
+  // exact address, or by a list of botnet command servers.
   "listed-resolver": { outweighs: IS_ABUSER | IS_PROXY, doubts: IS_PROXY },
   crawler: { takes: ALL_FLAGS },
-  // Not is_proxy: Cloudflare WARP's users leave from 104.28.0.0/16.
+  // The guard does not remove is_proxy, because users of Cloudflare WARP come from 104.28.0.0/16.
   cdn: { takes: IS_ABUSER, anycast: true },
-  // Never flagged, although the operator may rent out machines in it: docs/policy.md counts the flags removed.
+  // These networks are never flagged, although the operator may rent out machines in them. docs/policy.md states how
+  // many flags this removes.
   "cdn-operator": { takes: ALL_FLAGS },
   "mail-sender": { takes: IS_ABUSER | IS_PROXY },
   monitor: { takes: IS_ABUSER | IS_PROXY },
   "webhook-sender": { takes: IS_ABUSER | IS_PROXY },
 };
 
-/** Are the networks under this label anycast? A CDN operator's other networks are not. */
+/** Returns whether networks with this label are anycast. A CDN operator's other networks are not. */
 export function isAnycast(label: NetworkLabel | undefined): boolean {
   if (label === "anycast") return true;
   return label !== undefined && label in GUARD_KINDS && GUARD_KINDS[label as GuardKind].anycast === true;
 }
 
-/** Prefix length of the widest networks that guard against a Tor list that names an address itself. */
+/**
+ * Minimum prefix length of a guard that also removes the Tor flag from a listed address. Wider guards do not remove it.
+ */
 export const EXACT_GUARD_BITS: Readonly<Record<4 | 6, number>> = { 4: 24, 6: 48 };

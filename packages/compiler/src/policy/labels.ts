@@ -1,16 +1,16 @@
-// labels.ts: what each label means for the answer, and the weight of each list.
+// labels.ts: how each label affects the answer, and the weight of each list.
 //
-// A flag is set when the lists that name an address for it weigh QUORUM together (reputation.ts has the exceptions).
-// docs/policy.md gives the reasons, and a test keeps it and these tables alike.
+// A flag is set if the lists that claim it for an address together reach the weight QUORUM (reputation.ts has the
+// exceptions). docs/policy.md gives the reasons, and a test checks that it matches these tables.
 
 import type { Space } from "@inkling/engine";
 import type { Flag, Label } from "../catalog/claims.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { IS_ABUSER, IS_PROXY } from "./flags.ts";
 
-/** Which flag a label sets is a row of the contract (LABEL_ROWS). */
+/** The effect of a label. The contract's LABEL_ROWS define which flag the label sets. */
 interface LabelRule {
-  /** Bits of flags that such a network never has. */
+  /** Bits of the flags that a network with this label never has. */
   readonly takes?: number;
   /** The label is about traffic from the address, not about its operator. */
   readonly traffic?: true;
@@ -23,44 +23,50 @@ export const LABELS: Readonly<Record<Label, LabelRule>> = {
   attacker: { traffic: true },
   criminal_network: {},
   botnet_c2: {},
-  // Data centres also host sites' own servers, crawlers and offices' gateways.
+  // Data centres also contain sites' own servers, crawlers and office gateways.
   hosting: {},
-  // About places only.
+  // This label only affects places.
   anycast: {},
-  // Ordinary people, many behind one address; the operator refuses abusers itself.
+  // Many ordinary people share one address, and the operator itself refuses abusers.
   relay: { takes: IS_PROXY | IS_ABUSER },
 };
 
 interface FlagBound {
-  /** The widest network that any list of the flag may hold, whatever the list's row says; rows have narrower ones. */
+  /**
+   * Prefix length of the widest network that any list for the flag may contain, regardless of the list's row. Rows have
+   * narrower limits.
+   */
   readonly widest: Space;
-  /** The largest share of public IPv4 that a release may give the flag, and the largest number of IPv6 /64s. */
+  /** The largest share of public IPv4 that a release may flag, and the largest number of IPv6 /64s. */
   readonly largest: Space;
 }
 
 /**
- * What is believable of each flag. In brackets the figures of the default feeds of August 2026, which the optional feeds
- * at most double.
+ * Plausible limits for each flag. The comments give the figures for the default feeds of August 2026. Optional feeds at
+ * most double these figures.
  */
 export const FLAG_BOUNDS: Readonly<Record<Flag, FlagBound>> = {
-  // widest (/12 of Spamhaus): a /10 would be 0.11 % of public IPv4 by one line
-  // largest (0.40 %: 14,876,114 addresses, nearly all Spamhaus'); no copy of its IPv6 list was at hand
+  // widest: Spamhaus lists a /12. A /10 would flag 0.11 % of public IPv4 with one line.
+  // largest: 0.40 %, or 14,876,114 addresses, nearly all from Spamhaus. No copy of Spamhaus' IPv6 list was available.
   is_abuser: { widest: { v4: 11, v6: 19 }, largest: { v4: 0.02, v6: 2 ** 47 } },
-  // widest (/16 and /29 of X4BNet)
-  // largest (0.082 %: 3,038,503 addresses; 2.6e12 /64s, as many as 605 /32s have): at most 32,768 /32s
+  // widest: X4BNet lists a /16 and a /29.
+  // largest: 0.082 %, or 3,038,503 addresses; 2.6e12 /64s, as many as in 605 /32s. The limit is 32,768 /32s.
   is_proxy: { widest: { v4: 12, v6: 20 }, largest: { v4: 0.02, v6: 2 ** 47 } },
-  // widest (/25 and /59 of Inkling's list)
-  // largest (0.00004 %: 1,622 addresses; 41 /64s): at most as many as a /32 has
+  // widest: Inkling's list has a /25 and a /59.
+  // largest: 0.00004 %, or 1,622 addresses; 41 /64s. The limit is as many /64s as in one /32.
   is_tor_exit: { widest: { v4: 24, v6: 48 }, largest: { v4: 0.0001, v6: 2 ** 32 } },
 };
 
-/** The weight that sets a flag. */
+/** The combined weight at which a flag is set. */
 export const QUORUM = 2;
 
-/** 2: sets a flag only. 1: needs another list that does not copy it. */
+/** A list with weight 2 sets a flag by itself. A list with weight 1 needs another list that does not copy from it. */
 type ListWeight = 1 | 2;
 
 const NOISY = new Set(FEEDS.filter(({ optIn }) => optIn?.why === "noisy").map(({ id }) => id));
 
-/** A list states what it observed, or the operator enabled it; only a noisy one needs another list. */
+/**
+ * Returns a list's weight. Most lists decide by themselves, because they state what they observed or because the
+ * operator enabled them. Only a noisy list needs another list.
+ */
 export const weightOfList = (feed: string): ListWeight => (NOISY.has(feed) ? 1 : 2);

@@ -59,7 +59,7 @@ describe("independentWeight", () => {
   });
 });
 
-/** All 2^n sets, and all pairs in each. */
+/** Finds the best weight by trying all 2^n sets, and all pairs in each set. */
 function bySets(lists: readonly WeightedList[]): number {
   let best = 0;
   for (let set = 0; set < 2 ** lists.length; set++) {

@@ -1,19 +1,21 @@
-// lineage.ts: how much independent lists weigh together: a list that copies another does not count again.
+// lineage.ts: computes the combined weight of lists. A list that copies another list does not count again.
 //
-// in   lists with their weights and the feeds that they take entries from (feed.ts, `lineage`)
-// out  the greatest weight of those that have no origin in common
-// cost exponential in the lists that depend on each other, directly or through others; lists that do not are added up. It
-//      is computed once for each set of lists that share an address
+// in   lists with their weights, and the feeds from which they copy entries (feed.ts, `lineage`)
+// out  the greatest combined weight of lists that share no origin
+// cost exponential in the number of lists that depend on each other, directly or through other lists; the weights of
+//      independent lists are just added. The combined weight is computed once for each set of lists that share an
+//      address
 
 export interface WeightedList {
   readonly feed: string;
   readonly weight: number;
-  /** Direct and indirect sources; a test checks that the feed table is complete. */
+  /** Direct and indirect sources. A test checks that the feed table is complete. */
   readonly lineage?: readonly string[] | undefined;
 }
 
 /**
- * Never lower with one more list. Two copies of one list count once even without that list.
+ * Returns the combined weight. An additional list never lowers it. Two copies of the same list count once, even if that
+ * list itself is absent.
  */
 export function independentWeight(lists: readonly WeightedList[]): number {
   let sum = 0;
@@ -25,7 +27,7 @@ export function independentWeight(lists: readonly WeightedList[]): number {
   return sum;
 }
 
-/** The lists that depend on this one, those that depend on them, and so on. */
+/** Returns the lists that depend on this list, directly or through other lists. */
 function relatedTo(first: WeightedList, lists: readonly WeightedList[]): readonly WeightedList[] {
   const related = [first];
   for (const one of related)

@@ -1,6 +1,8 @@
-// oracle.testing.ts: the policy for addresses a second time, as plainly as docs/policy.md reads; slow and small.
+// oracle.testing.ts: implements the address policy a second time, as plainly as docs/policy.md describes it. It is slow
+// and short.
 //
-// Addresses are one bigint and a family: nothing here is shared with the code under test but its types.
+// An address is one bigint and a family. With the code under test, this file shares only types, the bits of flags and
+// the weights of lists.
 
 import { expect } from "bun:test";
 import { formatIp, IpAddress, type Prefix, type RangeColumns, SPECIAL_USE } from "@inkling/engine";
@@ -30,7 +32,7 @@ export function show({ family, at }: Point): string {
 
 export const widthOf = (family: 4 | 6) => (family === 4 ? 32n : 128n);
 
-/** The value of the last range that starts at or before the point. */
+/** Returns the value of the last range that starts at or before the point. */
 export function valueAt(ranges: FlagRanges, { family, at }: Point): number {
   const columns: RangeColumns = family === 4 ? ranges.v4 : ranges.v6;
   const start = (i: number) => {
@@ -54,7 +56,7 @@ export function evidenceAt(evidence: EvidenceRanges, point: Point): readonly Evi
   return value === 0 ? [] : evidence.lists[value - 1]!;
 }
 
-/** Membership by one set of leading bits for each prefix length: exact, and too simple to be wrong. */
+/** Tests membership, with one set of leading bits for each prefix length. It is exact, and too simple to be wrong. */
 export class Members {
   private readonly lengths: { family: 4 | 6; shift: bigint; heads: Set<bigint> }[] = [];
 
@@ -76,7 +78,7 @@ export class Members {
     return this.smallest(point) !== undefined;
   }
 
-  /** The smallest network that holds the point. */
+  /** Returns the smallest network that contains the point. */
   smallest({ family, at }: Point): string | undefined {
     const row = this.lengths.find((row) => row.family === family && row.heads.has(at >> row.shift));
     if (row === undefined) return undefined;
@@ -84,7 +86,7 @@ export class Members {
   }
 }
 
-/** IPv6 abuse at /64: the bits beyond are not looked at. */
+/** Widens IPv6 abuse to /64. The bits beyond are ignored. */
 function widened(networks: readonly Prefix[]): Prefix[] {
   return networks.flatMap(({ address, bits }) => {
     if (address.family === 4 || bits <= 64) return [];
@@ -95,7 +97,7 @@ function widened(networks: readonly Prefix[]): Prefix[] {
   });
 }
 
-/** The claims of one list, about addresses and networks, abuse with its /64s. */
+/** The claims of one list about addresses and about networks. For abuse, this includes the /64s. */
 interface Side extends Pick<NetworkClaims, "feed" | "subject" | "label"> {
   readonly origins: readonly string[];
   readonly members: Members;
@@ -111,7 +113,7 @@ function sideOf({ feed, subject, label, lineage = [], networks }: NetworkClaims)
   };
 }
 
-/** Do some of these that share no origin weigh so much together? Tries every set of them. */
+/** Returns whether some of these lists share no origin and together reach the weight `least`. Tries every subset. */
 function isEnough(speaking: readonly Side[], least = 2): boolean {
   for (let set = 0; set < 1 << speaking.length; set++) {
     const chosen = speaking.filter((_, i) => (set & (1 << i)) !== 0);
@@ -122,7 +124,9 @@ function isEnough(speaking: readonly Side[], least = 2): boolean {
   return false;
 }
 
-/** What lists say of a point: all of them, and where a listed resolver leaves it at that. */
+/**
+ * Returns what lists claim about a point: all lists, and the lists whose claims a listed resolver does not override.
+ */
 function listVerdicts(sides: readonly Side[]) {
   const of = (subject: Flag, hosts: boolean, traffic: boolean, least?: number) => (point: Point) =>
     isEnough(
@@ -156,10 +160,10 @@ function listVerdicts(sides: readonly Side[]) {
 /** Guards that remove all flags. */
 const NEVER_FLAGGED: readonly string[] = ["public-resolver", "crawler", "cdn-operator"];
 
-/** Machines that nobody browses through: docs/guards.md. */
+/** Machines from which nobody browses (docs/guards.md). */
 const SENDERS = ["mail-sender", "monitor", "webhook-sender"];
 
-/** The flags of an address: docs/policy.md, once more. */
+/** Returns the flags of an address by the rules of docs/policy.md. */
 export function oracle(claims: readonly NetworkClaims[]): (point: Point) => number {
   const sides = claims.map(sideOf);
   const { isTorExit, isExactTorExit, all, close } = listVerdicts(sides);
@@ -183,8 +187,9 @@ export function oracle(claims: readonly NetworkClaims[]): (point: Point) => numb
 }
 
 /**
- * The networks that the evidence for an address must name, as "feed label network", sorted: of each list that holds it
- * the smallest; listed resolvers where they matter; special use left out.
+ * Returns the networks that the evidence for an address must name, as sorted "feed label network" texts. For each list,
+ * this is the smallest network that contains the address. Listed resolvers appear only if they have an effect, and
+ * special-use networks never appear.
  */
 export function evidenceOracle(claims: readonly NetworkClaims[]): (point: Point) => string[] {
   const sides = claims.map(sideOf);
@@ -203,7 +208,7 @@ export function evidenceOracle(claims: readonly NetworkClaims[]): (point: Point)
       .sort();
 }
 
-/** The flags that the entries come to: those that they set, less those that they remove. */
+/** Returns the flags that follow from the entries: the flags they set, minus the flags they remove. */
 export function flagsByEvidence(entries: readonly EvidenceEntry[]): number {
   const bits = (effect: EvidenceEntry["effect"]) =>
     entries
@@ -213,7 +218,7 @@ export function flagsByEvidence(entries: readonly EvidenceEntry[]): number {
   return bits("sets") & ~bits("removes");
 }
 
-/** The networks that the entries name, as {@link evidenceOracle} gives them. */
+/** Returns the networks that the entries name, in the format of {@link evidenceOracle}. */
 export function namedBy(entries: readonly EvidenceEntry[]): string[] {
   return entries
     .filter(({ label }) => label !== "special_use")
@@ -221,7 +226,7 @@ export function namedBy(entries: readonly EvidenceEntry[]): string[] {
     .sort();
 }
 
-/** Just before, at the start of, at the end of and just after a network. */
+/** Returns the points just before, at the start of, at the end of and just after a network. */
 export function boundaries({ address, bits }: Prefix): Point[] {
   const { family, at } = pointOf(address);
   const size = 1n << (widthOf(family) - BigInt(bits));
@@ -231,7 +236,7 @@ export function boundaries({ address, bits }: Prefix): Point[] {
     .map((point) => ({ family, at: point }));
 }
 
-/** Fails when two neighbours are equal, out of order, or the space is not covered from zero. */
+/** Throws if two neighbouring ranges are equal or out of order, or if the ranges do not start at zero. */
 export function expectCovering({ starts, values, length, width }: RangeColumns): void {
   expect([...starts.subarray(0, width)].every((word) => word === 0)).toBe(true);
   for (let i = 1; i < length; i++) {

@@ -15,7 +15,7 @@ import { LABELS, QUORUM } from "./labels.ts";
 const DOCS = ["policy.md", "guards.md", "mail-policy.md"]
   .map((page) => readFileSync(join(import.meta.dir, "../../../../docs", page), "utf8"))
   .join("\n");
-/** Cells of the table row that starts with this cell. */
+/** Returns the cells of the table row that starts with this cell. */
 function row(first: string): string[] {
   const line = DOCS.split("\n").find((text) => text.startsWith(`| ${first} |`));
   if (line === undefined) throw new Error(`no page has a row ${first}`);
@@ -40,7 +40,9 @@ test.each(Object.entries(GUARD_KINDS))(
     );
     expect(flags.reduce((sum, [, bit]) => sum | bit, 0)).toBe(takes | outweighs);
     expect(taken.includes("of traffic or of a wider network")).toBe(outweighs !== 0);
-    expect(taken.includes("`is_proxy` also if only one list names it")).toBe(doubts === FLAG_BITS.is_proxy);
+    expect(taken.includes("`is_proxy` also if only one list names the address")).toBe(
+      doubts === FLAG_BITS.is_proxy,
+    );
   },
 );
 

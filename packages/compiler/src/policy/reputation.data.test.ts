@@ -1,4 +1,4 @@
-// The policy on the lists of the mirror and the never-flag lists of the vectors, against a second, deliberately simple
+// The policy on the mirror's lists and the vectors' never-flag lists, compared with a deliberately simple
 // implementation.
 
 import { describe, expect, test } from "bun:test";
@@ -27,10 +27,10 @@ import {
 } from "./oracle.testing.ts";
 import { type Judgement, judgeNetworks } from "./reputation.ts";
 
-/** On Tor's lists, in 172.224.0.0/12 of Akamai's warning list. */
+/** Addresses on Tor's lists that lie in 172.224.0.0/12, which Akamai's warning list has. */
 const EXITS_IN_WIDE = ["172.232.209.254", "172.232.219.78", "172.234.228.174", "172.234.92.148"];
 
-// The lists of the mirror, read in the plainest way; the compiler's own parsers have their own tests.
+// Reads the mirror's lists in the simplest way. The compiler's own parsers have their own tests.
 const lines = (file: string) =>
   readFileSync(join(MIRROR, file), "utf8")
     .split("\n")
@@ -88,7 +88,7 @@ describe("judgeNetworks on the lists of the mirror", () => {
     expect(ranges.v6.length).toBeGreaterThan(1_000);
   });
 
-  // By default each fourth network of a long list: 4 of the file's 8 s of CPU are these.
+  // By default, a test run takes every fourth network of a long list. They need 4 of the file's 8 s of CPU.
   const every = share(1, 4);
   test("flags and evidence are exact before, at and after the ends of every network of every list", () => {
     const flags = oracle(all);
@@ -132,7 +132,7 @@ describe("judgeNetworks on the lists of the mirror", () => {
 
   const listed = (file: string) =>
     (JSON.parse(readFileSync(join(VECTORS, "guards", file), "utf8")) as { list: string[] }).list;
-  /** Networks of a never-flag list of which any address is flagged. */
+  /** Returns the networks of a never-flag list in which any address is flagged. */
   const flaggedOf = (file: string, { flags }: Judgement) =>
     listed(file).filter((text) => {
       const prefix = parsePrefix(text);
@@ -154,8 +154,8 @@ describe("judgeNetworks on the lists of the mirror", () => {
     expect([...new Set(exits.map(show))].sort()).toEqual(EXITS_IN_WIDE);
   });
 
-  // docs/policy.md, Limits, has the reasons. Without the feeds public-dns-*: 81 resolvers in networks of VPN providers
-  // and of criminals.
+  // docs/policy.md gives the reasons under Limits. Without the feeds public-dns-*, 81 resolvers lie in networks of VPN
+  // providers and criminals.
   const withLists = judgeNetworks([
     ...all,
     ...GUARD_FEEDS.filter(({ format }) => format === "misp-json").map(({ id, label, format }) => {
@@ -180,7 +180,7 @@ describe("judgeNetworks on the lists of the mirror", () => {
   test("docs/policy.md states the number of flagged resolvers", () => {
     const docs = readFileSync(join(PACKAGE, "../../docs/policy.md"), "utf8").replaceAll(/\s+/g, " ");
     const [v4, v6] = [left["public-dns-v4.json"]!, left["public-dns-v6.json"]!];
-    expect(docs).toContain(`reaches no publisher, ${v4} and ${v6}:`);
+    expect(docs).toContain(`reaches no publisher, ${v4} IPv4 and ${v6} IPv6 resolvers are flagged:`);
   });
 
   test("every flagged range has evidence, and removals are recorded", () => {
@@ -190,7 +190,7 @@ describe("judgeNetworks on the lists of the mirror", () => {
         [flags.v4, evidence.v4],
         [flags.v6, evidence.v6],
       ] as const) {
-        let row = 0; // flags change only where evidence does
+        let row = 0; // flags change only where evidence changes
         for (let i = 0; i < reasons.length; i++) {
           if (row + 1 < columns.length && isSameStart(columns, row + 1, reasons, i)) row++;
           const entries = evidence.lists[reasons.values[i]! - 1] ?? [];
@@ -209,7 +209,7 @@ function isSameStart(a: RangeColumns, i: number, b: RangeColumns, j: number): bo
   return true;
 }
 
-/** Flags of all ranges that a network touches. */
+/** Returns the flags of all ranges that a network touches. */
 function anyFlag(ranges: Judgement["flags"], prefix: Prefix): number {
   const { family, at: first } = pointOf(prefix.address);
   const last = first + (1n << (widthOf(family) - BigInt(prefix.bits))) - 1n;
@@ -220,7 +220,7 @@ function anyFlag(ranges: Judgement["flags"], prefix: Prefix): number {
       0n,
     );
   let flags = valueAt(ranges, { family, at: first });
-  // A linear walk would do, were it not for 60,000 networks: begin at the range that holds the first address.
+  // A linear walk is too slow for 60,000 networks, so begin at the range that holds the first address.
   let low = 0;
   let high = columns.length;
   while (low < high) {

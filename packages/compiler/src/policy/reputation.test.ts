@@ -1,4 +1,4 @@
-// The policy against a second, deliberately simple implementation, on small lists and on random ones.
+// The policy compared with a deliberately simple implementation, on small lists and on random lists.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -26,7 +26,7 @@ import { judgeNetworks } from "./reputation.ts";
 /** The flags that the lists of these tests claim. */
 const CLAIMED = IS_ABUSER | IS_PROXY | IS_TOR_EXIT;
 
-const YIELDS = "is_tor_exit stays: a Tor list names this very address, and this network is wide";
+const YIELDS = "is_tor_exit is kept: a Tor list has this exact address, and this network is wide";
 
 function claim(feed: string, subject: NetworkSubject, ...texts: string[]): NetworkClaims {
   const lineage = FEEDS.find(({ id }) => id === feed)?.lineage ?? [];
@@ -242,7 +242,7 @@ describe("judgeNetworks", () => {
       expect(Object.fromEntries(got)).toEqual(expected);
     });
 
-  // Small universes where everything overlaps; special use begins or ends inside of three of them.
+  // Small universes in which everything overlaps. Special-use networks begin or end inside three of them.
   const universes = [
     "20.0.0.0/27",
     "9.255.255.192/25",
@@ -260,7 +260,7 @@ describe("judgeNetworks", () => {
       const network = fc
         .tuple(fc.nat(size - 1), fc.nat(6))
         .map(([offset, shift]) => around(at + BigInt(offset), BigInt(shift)));
-      // The universe, and so much around it that exact entries of Tor lists count against it.
+      // A network so much wider than the universe that exact entries of Tor lists override it.
       const wide = fc.constant(around(at, family === 4 ? 12n : 84n));
       const guarded = fc.oneof({ weight: 7, arbitrary: network }, { weight: 1, arbitrary: wide });
       const some = fc.array(network, { maxLength: 5 });
@@ -306,9 +306,9 @@ describe("judgeNetworks", () => {
             seen.add(expectPoint(judgement, point, { flags: flags(point), named: named(point) }));
           }
         }),
-        { numRuns: share(250, 100), seed: 1 }, // other seeds may miss one of the sets below
+        { numRuns: share(250, 100), seed: 1 }, // other seeds may miss one of the sets of flags below
       );
-      expect(seen.size).toBe(8); // every set of flags was met
+      expect(seen.size).toBe(8); // every set of flags occurred
     });
 });
 
@@ -447,14 +447,7 @@ describe("evidence", () => {
       claims: [claim("ipsum-3", "is_abuser", "20.0.0.1"), claim("tor", "is_tor_exit", "20.0.0.1")],
       want: [
         ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
-        [
-          "ipsum-3",
-          "attacker",
-          "20.0.0.1/32",
-          "label",
-          "",
-          "what comes from a Tor exit is its users' traffic",
-        ],
+        ["ipsum-3", "attacker", "20.0.0.1/32", "label", "", "traffic from a Tor exit comes from its users"],
       ],
     },
     {

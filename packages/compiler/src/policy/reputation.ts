@@ -1,9 +1,9 @@
-// reputation.ts: claims about networks -> the flags of every address, and the evidence for them.
+// reputation.ts: turns claims about networks into the flags of every address, and the evidence for them.
 //
-// in   claims of each loaded feed, guards among them; their order does not matter
-// out  coverings of each address space: flag bits (flags.ts), and numbers of evidence lists (evidence.ts)
-// cost 45,600 networks of the default feeds: 0.1 s, and no more with the 63,000 resolvers of the warning lists
-// The rules for one address are in verdict.ts; this applies them from the first address to the last.
+// in   the claims of all loaded feeds, including guards, in any order
+// out  coverings of each address space, with flag bits (flags.ts) and numbers of evidence lists (evidence.ts)
+// cost 0.1 s for 45,600 networks of the default feeds, and no more with the 63,000 resolvers of the warning lists
+// verdict.ts contains the rules for one address. This file applies them from the first address to the last.
 
 import { IpAddress, type Prefix, RangeColumns } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
@@ -19,7 +19,7 @@ import {
   type Verdict,
 } from "./verdict.ts";
 
-/** A covering of each address space; values are flag bits, 0 where no flag is set. */
+/** Covers each address space. Values are flag bits, or 0 if no flag is set. */
 export interface FlagRanges {
   readonly v4: RangeColumns;
   readonly v6: RangeColumns;
@@ -27,7 +27,10 @@ export interface FlagRanges {
 
 export interface Judgement {
   readonly flags: FlagRanges;
-  /** The same, of what guards keep unflagged: bits of the guarded flags, and above them ({@link OVERRULED}) of those set. */
+  /**
+   * Covers each address space for guards. A value has the bits of the guarded flags, and, shifted by {@link OVERRULED},
+   * the bits of those guarded flags that lists set.
+   */
   readonly guards: FlagRanges;
   readonly evidence: EvidenceRanges;
 }
@@ -39,26 +42,26 @@ interface Listed {
 
 interface Network {
   readonly network: Prefix;
-  /** The rule that widened it. */
+  /** The rule that widened the network. */
   readonly why?: string;
 }
 
 interface Span<Key extends number | bigint> extends Interval<Key>, Network {
-  /** Different for each span of both families. */
+  /** Unique among the spans in both families. */
   readonly id: number;
 }
 
 /**
- * The IPv6 subnet (RFC 7421): devices change their address within it (RFC 8981), so abuse of a smaller network counts
- * for all of it.
+ * Prefix length of an IPv6 subnet (RFC 7421). Devices change their address within the subnet (RFC 8981), so abuse from
+ * a smaller network counts for the whole subnet.
  */
 const ABUSE_BITS_6 = 64;
 const WIDENED = `an address in it is listed: IPv6 abuse counts for its /${ABUSE_BITS_6}`;
 
-/** By how many bits the flags that a guard overrules are shifted in {@link Judgement.guards}. */
+/** Number of bits by which {@link Judgement.guards} shifts the flags that a guard overrules. */
 export const OVERRULED = 8;
 
-/** The flags of every address, with the evidence for them. */
+/** Returns the flags of every address, with the evidence for them. */
 export function judgeNetworks(claims: readonly NetworkClaims[]): Judgement {
   const lists = listed(claims);
   const verdicts = new Verdicts(lists.map((list) => list.source));
@@ -83,7 +86,7 @@ export function judgeNetworks(claims: readonly NetworkClaims[]): Judgement {
   return { flags, guards, evidence: { ...evidence, lists: verdicts.lists } };
 }
 
-/** Verdicts by set of sources: each set is judged once, however many addresses it covers. */
+/** Caches verdicts by set of sources. Each set is judged only once, regardless of how many addresses it covers. */
 class Verdicts {
   private readonly sources: readonly Source[];
   private readonly verdicts = new Map<string, Verdict & { readonly present: readonly number[] }>();
@@ -97,7 +100,7 @@ class Verdicts {
     return this.evidenceLists.lists;
   }
 
-  /** @param covers for each source, what of it covers the address */
+  /** @param covers for each source, its spans that cover the address */
   verdict(covers: readonly (readonly unknown[])[]): Verdict & { readonly present: readonly number[] } {
     let key = "";
     for (let i = 0; i < covers.length; i++) if (covers[i]!.length > 0) key += `${i} `;
@@ -109,7 +112,7 @@ class Verdicts {
     return verdict;
   }
 
-  /** The number of the evidence list, 0 for none. */
+  /** Returns the number of the evidence list, or 0 for none. */
   evidence(
     { parts, present }: Verdict & { readonly present: readonly number[] },
     covers: readonly (readonly Span<number | bigint>[])[],
@@ -127,7 +130,10 @@ class Verdicts {
   }
 }
 
-/** Rows for each feed and label, by name: single addresses, then networks; special use last. */
+/**
+ * Returns rows for each feed and label, sorted by name. Individual addresses come before networks, and special use
+ * comes last.
+ */
 function listed(claims: readonly NetworkClaims[]): Listed[] {
   const byName = new Map<string, NetworkClaims[]>();
   for (const claim of claims) {
@@ -139,7 +145,7 @@ function listed(claims: readonly NetworkClaims[]): Listed[] {
   return [...rows.flatMap(bySize), { source: SPECIAL_USE_SOURCE, networks: special }];
 }
 
-/** @param claims of one feed and label */
+/** @param claims the claims of one feed under one label */
 function bySize(claims: readonly NetworkClaims[]): Listed[] {
   const networks = claims.flatMap((claim) => claim.networks);
   const claim = claims[0]!;
@@ -165,7 +171,7 @@ function isHost({ address, bits }: Prefix): boolean {
   return bits === (address.family === 4 ? 32 : 128);
 }
 
-/** The /64 of each longer IPv6 prefix, once. */
+/** Returns the /64s of all longer IPv6 prefixes, without duplicates. */
 function widen(networks: readonly Prefix[]): Network[] {
   const wider = new Map<string, Network>();
   for (const { address, bits } of networks) {

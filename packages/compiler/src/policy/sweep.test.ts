@@ -5,7 +5,7 @@ import { type Interval, sweep } from "./sweep.ts";
 const LIMIT = 32;
 const SOURCES = 3;
 
-/** What covers each place of a space of 32 places, by walking the pieces. */
+/** Returns what covers each position in a space of 32, by walking the pieces. */
 function bySweep(intervals: readonly Interval<number>[]): string[] {
   const starts: number[] = [];
   const pieces: string[] = [];
@@ -17,7 +17,7 @@ function bySweep(intervals: readonly Interval<number>[]): string[] {
   return Array.from({ length: LIMIT }, (_, at) => pieces[starts.findLastIndex((start) => start <= at)]!);
 }
 
-/** The same by asking every interval for every place. */
+/** Returns the same by testing every interval at every position. */
 function byCounting(intervals: readonly Interval<number>[]): string[] {
   return Array.from({ length: LIMIT }, (_, at) => {
     const covers = Array.from({ length: SOURCES }, () => 0);

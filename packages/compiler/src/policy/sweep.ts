@@ -1,10 +1,11 @@
-// sweep.ts: from overlapping intervals of many sources to pieces that cover everything once.
+// sweep.ts: divides overlapping intervals of many sources into pieces that cover the whole space once.
 //
-// in   intervals, in any order, each of one source; sources may overlap themselves and each other
+// in   intervals in any order, each from one source. Intervals may overlap, even within a source
 // out  the pieces between any two neighbouring boundaries, in order, from `zero` to `limit`
-// cost O(n log n) in intervals. The same code serves number keys (IPv4: 2^32 is exact) and bigint keys (IPv6)
+// cost O(n log n) in the number of intervals. The same code serves number keys (IPv4: 2^32 is exact) and bigint keys
+// (IPv6)
 
-/** From `start` up to, not including, `end`; `start < end`. */
+/** An interval from `start` (inclusive) to `end` (exclusive); `start < end`. */
 export interface Interval<Key extends number | bigint> {
   readonly start: Key;
   readonly end: Key;
@@ -13,9 +14,9 @@ export interface Interval<Key extends number | bigint> {
 
 /**
  * Walks the space from boundary to boundary.
- * @param sources how many there are; every `Interval.source` is below it
- * @param visit gets where a piece starts, and for each source its intervals that cover the piece, the one that
- *   starts last at the end (of those that start together the shortest); must not keep the arrays
+ * @param sources the number of sources; every `Interval.source` is smaller
+ * @param visit called with the start of a piece and, for each source, the intervals that cover the piece. The interval
+ *   that starts last comes last. If several start together, the shortest comes last. `visit` must not keep the arrays
  */
 export function sweep<Key extends number | bigint, Of extends Interval<Key>>(
   zero: Key,
@@ -47,7 +48,7 @@ function compare<Key extends number | bigint>(a: Key, b: Key): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Networks are nested or disjoint, so it is nearly always the last one. */
+/** Networks are nested or disjoint, so the interval to close is nearly always the last one. */
 function close<Key extends number | bigint, Of extends Interval<Key>>(covers: Of[][], interval: Of): void {
   const open = covers[interval.source]!;
   open.splice(open.lastIndexOf(interval), 1);

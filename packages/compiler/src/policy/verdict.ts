@@ -1,15 +1,17 @@
-// verdict.ts: the lists, labels and guards of one address -> its flags, and the effect of each source.
+// verdict.ts: derives the flags of one address, and the effect of each source, from its lists, labels and guards.
 //
-// in   the sources that name the address
-// out  flag bits, and one part for each that is evidence
+// in   the sources that contain the address
+// out  flag bits, and one part for each source that is evidence
 //
-// The rules (docs/policy.md gives their reasons):
-//   1 a flag is set when the lists for it weigh QUORUM together (labels.ts); copies count once (lineage.ts)
-//   2 for a Tor exit, lists of traffic do not count
-//   3 relay: never is_proxy or is_abuser
-//   4 guard: never the flags that its kind removes, or not those set by less specific lists or by one list only; a wide
-//     guard leaves is_tor_exit to a Tor list that names the address itself
-//   5 special-use: no flag at all
+// The rules (docs/policy.md gives the reasons):
+//   1 a flag is set if the lists that claim it together reach the weight QUORUM (labels.ts); copies count once
+//   (lineage.ts)
+//   2 for a Tor exit, lists about traffic do not count
+//   3 a relay never has is_proxy or is_abuser
+//   4 a guarded address never has the flags that the guard's kind removes. Some kinds only remove flags that were set
+//   by less specific lists, or by a single list. A wide guard keeps is_tor_exit if a Tor list contains the address
+//   itself
+//   5 a special-use address has no flags
 
 import { flagOfLabel } from "@inkling/contract";
 import { ADDRESS_FLAGS, SPECIAL_USE } from "@inkling/engine";
@@ -20,38 +22,44 @@ import { GUARD_KINDS } from "./guards.ts";
 import { LABELS, QUORUM, weightOfList } from "./labels.ts";
 import { independentWeight, type WeightedList } from "./lineage.ts";
 
-/** One set of networks of the same effect: a feed under one label, or special use. */
+/** A set of networks that all have the same effect: those of a feed under one label, or the special-use networks. */
 export interface Source extends Pick<EvidenceEntry, "feed" | "label">, WeightedList {
-  /** Bits of the flag that it sets, 0 for none. */
+  /** Bit of the flag that the source sets, or 0 for none. */
   readonly adds: number;
-  /** Bits of the flags that it removes. */
+  /** Bits of the flags that the source removes. */
   readonly takes: number;
-  /** The same, of guards only. */
+  /** For a guard: bits of the flags that it removes; 0 for other sources. */
   readonly guards: number;
-  /** Bits of the flags that it removes where only lists of traffic or of a wider network set them. */
+  /**
+   * Bits of the flags that the guard removes if they were set only by lists about traffic, or by lists of a surrounding
+   * network.
+   */
   readonly outweighs: number;
-  /** Those of them that it removes unless the lists that set them weigh twice {@link QUORUM}. */
+  /**
+   * Bits of the flags in `outweighs` that the source removes unless the lists that set them weigh twice {@link QUORUM}.
+   */
   readonly doubts: number;
   readonly traffic: boolean;
-  /** Whether it lists a network around the address. */
+  /** Whether the source contains a network around the address rather than the address itself. */
   readonly wide: boolean;
-  /** Bits of those in `takes` that it leaves to lists that name the address itself. */
+  /** Bits of the flags in `takes` that the guard leaves if lists contain the address itself. */
   readonly yields: number;
 }
 
 /** The effect of one source. */
 export interface Part extends Pick<EvidenceEntry, "effect" | "flags" | "why"> {
-  /** Its index among the judged sources. */
+  /** The index of the source among the sources passed to {@link judge}. */
   readonly index: number;
 }
 
 export interface Verdict {
-  /** Bits: what the parts set, less what they remove. */
+  /** Bits of the flags that the parts set, minus the flags that they remove. */
   readonly flags: number;
-  /** Bits of the flags that guards remove here whoever sets them, and of those that lists set. */
+  /** Bits of the flags that guards always remove for this address. */
   readonly guarded: number;
+  /** Bits of the flags in `guarded` that lists set. */
   readonly overruled: number;
-  /** Those that set flags, then those that remove some, then the others. */
+  /** Entries that set flags come first, then entries that remove flags, then all others. */
   readonly parts: readonly Part[];
 }
 
@@ -76,8 +84,8 @@ export const SPECIAL_USE_SOURCE: Source = {
 export const SPECIAL_USE_NETWORKS = SPECIAL_USE.map((row) => row.prefix);
 
 /**
- * @param wide for the networks of the claim, or for its single addresses?
- * @param yields for the networks of a guard that are wider than {@link EXACT_GUARD_BITS}?
+ * @param wide true for the networks in the claim, false for its individual addresses
+ * @param yields true for networks of a guard that are wider than {@link EXACT_GUARD_BITS}
  */
 export function sourceOf(
   { feed, subject, label, lineage, weight = weightOfList(feed) }: NetworkClaims,
@@ -96,8 +104,8 @@ export function sourceOf(
 }
 
 /**
- * @param sources all that name the address; of a feed that lists the address and a network around it under one label,
- *   the former counts
+ * @param sources all sources that contain the address. If a feed lists both the address and a surrounding network under
+ *   one label, only its entry for the address counts
  */
 export function judge(sources: readonly Source[]): Verdict {
   const counted = sources.filter((source) => !isShadowed(source, sources));
@@ -116,15 +124,15 @@ export function judge(sources: readonly Source[]): Verdict {
   };
 }
 
-/** What the sources of an address come to for one flag. */
+/** What the sources of an address together state about one flag. */
 interface FlagVerdict {
   readonly bit: number;
-  /** Of the lists that set it. */
+  /** Combined weight of the lists that set the flag. */
   readonly weight: number;
   readonly isSet: boolean;
-  /** Do lists that name the address itself weigh enough? */
+  /** Whether the lists that contain the address itself weigh enough. */
   readonly isExact: boolean;
-  /** Do lists set it that do not weigh enough beside a source that outweighs them? */
+  /** Whether lists set the flag, but weigh too little against a source that outweighs them. */
   readonly isOutweighed: boolean;
   readonly isRemoved: boolean;
 }
@@ -142,7 +150,7 @@ function judgeFlag(bit: number, counted: readonly Source[], isTorExit: boolean):
   return { bit, weight, isSet, isExact, isOutweighed, isRemoved: isOutweighed || isTaken };
 }
 
-/** The part of a source; undefined if it is no evidence. */
+/** Returns the evidence from one source, or undefined if the source is not evidence. */
 function effectOf(
   source: Source,
   flags: readonly FlagVerdict[],
@@ -157,7 +165,8 @@ function effectOf(
   const left = yielded.length === 0 ? {} : { why: YIELDS };
   if (removed.length > 0) return { effect: "removes", flags: flagsOf(bitsOf(removed)), ...left };
   if (yielded.length > 0) return { effect: "label", flags: [], ...left };
-  if (source.label === "special_use" || source.outweighs !== 0) return undefined; // evidence only where it has an effect
+  // These sources are evidence only if they have an effect.
+  if (source.label === "special_use" || source.outweighs !== 0) return undefined;
   const set = flags.find(({ bit }) => bit === source.adds);
   if (set === undefined) return { effect: "label", flags: [] };
   if (isTorExit && source.traffic) return { effect: "label", flags: [], why: TOR_EXIT };
@@ -168,7 +177,9 @@ function effectOf(
 const has = (bits: number, bit: number) => (bits & bit) !== 0;
 const bitsOf = (flags: readonly FlagVerdict[]) => flags.reduce((bits, { bit }) => bits | bit, 0);
 
-/** Whether the same feed also lists the address itself, or a smaller network around it, under the same label. */
+/**
+ * Returns whether the same feed also lists the address itself, or a smaller network around it, under the same label.
+ */
 function isShadowed({ feed, label, wide, yields }: Source, sources: readonly Source[]): boolean {
   if (!wide) return false;
   return sources.some(
@@ -178,7 +189,10 @@ function isShadowed({ feed, label, wide, yields }: Source, sources: readonly Sou
 }
 
 const EFFECTS = ["sets", "removes", "label"] as const;
-/** A Tor list is measured at the address, a CDN operator's /12 is what the registry gave it. */
-const YIELDS = "is_tor_exit stays: a Tor list names this very address, and this network is wide";
-/** 240 of the 14,217 addresses of ipsum-3 are exits, and there is a flag for that. */
-const TOR_EXIT = "what comes from a Tor exit is its users' traffic";
+/**
+ * A Tor list is based on measurements of the address itself, while a CDN operator's /12 is just what a registry
+ * allocated.
+ */
+const YIELDS = "is_tor_exit is kept: a Tor list has this exact address, and this network is wide";
+/** 240 of the 14,217 addresses in ipsum-3 are Tor exits, which already have a flag. */
+const TOR_EXIT = "traffic from a Tor exit comes from its users";

@@ -1,45 +1,51 @@
-// answer-records.ts: answers in, the sections of a segment that hold them out; equal answers share one record.
+// answer-records.ts: collects answers and writes the segment sections that contain them. Equal answers share one
+// record.
 //
-// Record 0 is the answer of addresses without a value: empty means "not found". A record may have a note, a number that
-// is not sent; records are equal only with equal notes.
+// Record 0 is the answer for addresses without a value. If it is empty, the answer is "not found". A record may have a
+// note, which is a number that is not sent. Records are equal only if their notes are equal.
 // src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/answers.ts
-// cost answers are kept as bytes only, in blocks: half a million of 350 bytes in one array would be copied
-//      at each doubling, and cost 700 MB at the last; equality is hash, then bytes
+// cost answers are kept only as bytes, in blocks. In a single array, half a million answers of 350 bytes would be
+//      copied at each doubling, and the last copy would need 700 MB. Equality compares hashes, then bytes
 
 import { RECORD_SECTIONS, type RecordSections } from "@inkling/engine";
 import type { SectionData } from "./segment-writer.ts";
 
-/** A record lies in one block. */
+/** Size of a block in bytes. Each record lies within a single block. */
 const BLOCK_BYTES = 1 << 22;
 
 interface Block {
   readonly bytes: Uint8Array;
-  /** Where the next record goes. */
+  /** Where the next record is written. */
   end: number;
 }
 
 export class AnswerRecords {
-  /** Records in the order of their numbers. */
+  /** Records in order of their numbers. */
   private blocks: Block[] = [{ bytes: new Uint8Array(BLOCK_BYTES), end: 0 }];
   private readonly encoder = new TextEncoder();
-  /** Open addressing: record number + 1, or 0; a power of two, at most half full. */
+  /**
+   * A hash table with open addressing: record number + 1, or 0 if the slot is free. The number of slots is a power of
+   * two, and at most half of them are in use.
+   */
   private slots = new Uint32Array(1 << 12);
   private count = 0;
-  /** By record: its place, counted through all blocks, its length, its note, and the hash of it with its note. */
+  /**
+   * For each record: its position, counted across all blocks; its length; its note; and the hash of record and note.
+   */
   private places = new Uint32Array(1 << 11);
   private lengths = new Uint32Array(1 << 11);
   private notes = new Uint32Array(1 << 11);
   private hashes = new Uint32Array(1 << 11);
 
-  /** @param standard the answer where nothing is known; empty for none */
+  /** @param standard the answer if nothing is known; if empty, there is no answer */
   constructor(standard: string | Uint8Array) {
     this.add(standard);
   }
 
   /**
-   * The number that stands for this answer in a range table.
+   * Returns the number that stands for this answer in a range table.
    * @param note below 2^32
-   * @throws RangeError for an answer of more than a million characters
+   * @throws RangeError for an answer of more than 1.39 million characters
    */
   add(answer: string | Uint8Array, note = 0): number {
     const block = blockFor(this.blocks, answer.length * 3);
@@ -60,15 +66,16 @@ export class AnswerRecords {
     return number;
   }
 
-  /** Distinct answers, the one for nothing known included. */
+  /** Number of distinct answers, including the answer if nothing is known. */
   get size(): number {
     return this.count;
   }
 
   /**
-   * Gives some records the lowest numbers, in this order; the others follow as they stood, moved up within their
-   * blocks: a second copy of all of them would be 60 MB. No record may be added after it.
-   * @param rewrite what becomes of the first `rewritten` of them
+   * Gives some records the lowest numbers, in the given order. All other records follow in their previous order. These
+   * records are moved up within their blocks, because a second copy of all records would need 60 MB. Do not add records
+   * afterwards.
+   * @param rewrite transforms each of the first `rewritten` records
    * @returns the new number of each record
    */
   putFirst(
@@ -123,7 +130,7 @@ export class AnswerRecords {
     return answer.length;
   }
 
-  /** The slot that holds what equals this record, or the free one where it belongs. */
+  /** Returns the slot that holds an equal record, or the free slot where this record belongs. */
   private slotOf(record: Uint8Array, note: number, hash: number): number {
     const mask = this.slots.length - 1;
     let slot = hash & mask;
@@ -156,7 +163,7 @@ export class AnswerRecords {
     }
   }
 
-  /** After records have moved: their columns, by the new number of each. */
+  /** Reorders the columns by the records' new numbers, after the records have moved. */
   private renumber(numbers: Uint32Array): void {
     for (const column of ["lengths", "notes", "hashes"] as const) {
       const moved = new Uint32Array(this[column].length);
@@ -179,7 +186,7 @@ export class AnswerRecords {
   }
 }
 
-/** The last block, or a new one after it when there is no room for so many bytes. */
+/** Returns the last block, or appends a new block if the last one has no room for this many bytes. */
 function blockFor(blocks: Block[], room: number): Block {
   if (room > BLOCK_BYTES) throw new RangeError(`an answer of up to ${room} bytes`);
   const last = blocks.at(-1)!;

@@ -1,4 +1,4 @@
-// Answers that share templates: the same bytes as whole ones, however they are read; and damage to them.
+// Answers that share templates have the same bytes as whole answers, and damaged templates are detected.
 
 import { describe, expect, test } from "bun:test";
 import { Answers, openSegment, type PartSink, SegmentError, type SegmentFile } from "@inkling/engine";
@@ -12,7 +12,7 @@ import { type SectionData, writeSegment } from "./segment-writer.ts";
 const segmentOf = (sections: readonly SectionData[]): SegmentFile =>
   openSegment(Uint8Array.from(writeSegment("geo", sections, {})), "geo");
 
-/** Names that look like the text around them, are long, or are none. */
+/** Names that look like the text around them, long names, and no name. */
 const NAMES = [
   undefined,
   "Berlin",
@@ -104,7 +104,7 @@ test("most texts of places are divided, and others are not", () => {
   for (const text of ["", "x", '},"continent":', '{"asn":1}']) expect(dividePlace(text)).toBeUndefined();
 });
 
-/** Two whole records, then two divided ones of the template that starts at 4: `ab|cd`. */
+/** Two whole records, then two divided records that use the template at position 4: `ab|cd`. */
 const TEMPLATES = [2, 0, 0, 0, 2, 0, 2, 0, 0x61, 0x62, 0x63, 0x64];
 const STARTS = [0, 0, 2, 9, 16];
 const OWN = [4, 0, 0, 0, 1, 0x78, 0x79];
@@ -129,7 +129,7 @@ describe("divided records", () => {
 
   const withWhole = (count: number) => [count, ...TEMPLATES.slice(1)];
   const atOpen: readonly [name: string, place: RegExp, templates: readonly number[]][] = [
-    ["nothing", /^section answerTemplates: has 0 bytes, want 4 at least/, []],
+    ["nothing", /^section answerTemplates: has 0 bytes, want at least 4/, []],
     ["more whole records than there are", /^section answerTemplates: got 5 whole records of 4/, withWhole(5)],
   ];
   test.each(atOpen)("with %s in their section are refused when they are opened", (_, place, templates) => {

@@ -1,31 +1,31 @@
-// answer-templates.ts: answers about places, without what they have in common, and templates that have it.
+// answer-templates.ts: divides answers about places into individual parts and templates that many answers share.
 //
 // in   the text of an answer
-// out  a record that names its template; the whole answer of such a record; the section of templates
+// out  a record that refers to its template; the whole answer for such a record; the section of templates
 // src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/answers.ts
-// why  717,000 answers of DB-IP have 29,000 templates: 61 MB instead of 250 (bench/README.md, Layouts)
-// cost 1 µs an answer; a template is kept as text and as bytes
+// why  717,000 answers of DB-IP have 29,000 templates, which takes 61 MB instead of 250 MB (bench/README.md, Layouts)
+// cost 1 µs per answer; a template is kept both as text and as bytes
 
 import { DIVIDED_HEADER_BYTES, TEMPLATE_HEADER_BYTES, TEMPLATES_HEADER_BYTES } from "@inkling/engine";
 import { dividePlace } from "../place/encode-place.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-/** What the fields of a divided record and a template can hold. */
+/** Maximum sizes that fit into the fields of a divided record and of a template. */
 const MAX_OWN_BYTES = 0xff;
 const MAX_SHARED_BYTES = 0xffff;
 
 export class AnswerTemplates {
-  /** The part of the section that is built. */
+  /** The section of templates written so far. */
   private bytes = Buffer.alloc(1 << 16);
   private length = TEMPLATES_HEADER_BYTES;
-  /** By their two parts, where they start in it. */
+  /** Templates by their two parts, with their positions in the section. */
   private readonly starts = new Map<string, number>();
-  /** The record that was made last. */
+  /** The buffer of the record that was created most recently. */
   private record = Buffer.alloc(1 << 12);
-  /** Of what cannot be divided. */
+  /** The template for answers that cannot be divided. */
   private readonly empty = this.add("", "");
 
-  /** The record of an answer, equal for equal answers only; overwritten by the next one. */
+  /** Returns the record of an answer. Only equal answers have equal records. The next call overwrites the record. */
   divide(answer: string): Uint8Array {
     const room = DIVIDED_HEADER_BYTES + answer.length * 3;
     if (room > this.record.length) this.record = Buffer.alloc(room * 2);
@@ -41,7 +41,9 @@ export class AnswerTemplates {
     return record.subarray(0, at + record.write(own, at));
   }
 
-  /** The answer of a record from {@link divide}: a copy; an empty record is an empty answer. */
+  /**
+   * Returns the whole answer for a record from {@link divide}, as a copy. An empty record stands for an empty answer.
+   */
   join(record: Uint8Array): Uint8Array {
     if (record.length === 0) return record;
     const { buffer, byteOffset, length } = record;
@@ -59,7 +61,7 @@ export class AnswerTemplates {
     ]);
   }
 
-  /** @param whole how many records were joined: the first ones */
+  /** @param whole how many records remain undivided; they come first */
   section(whole: number): SectionData {
     this.bytes.writeUInt32LE(whole);
     return { name: "answerTemplates", data: this.bytes.subarray(0, this.length) };

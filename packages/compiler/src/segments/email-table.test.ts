@@ -1,4 +1,4 @@
-// The email table against an independent oracle: a Map, searched for each parent in turn.
+// The email table against an independent oracle: a Map that is searched for each parent in turn.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -24,10 +24,10 @@ type Table = ReadonlyMap<string, readonly string[]>;
 
 type Reasons = ReadonlyMap<string, readonly EvidenceText[]>;
 
-/** Draws the same keys each time. */
+/** The first keys if every word is 2^31. */
 const KEYS = domainKeys(2 ** 31, 2 ** 31);
-const emailSections = (domains: Table, evidence: Reasons = new Map(), chance = () => 0.5) =>
-  sectionsOf(domains, evidence, chance);
+const emailSections = (domains: Table, evidence: Reasons = new Map(), drawWord = () => 2 ** 31) =>
+  sectionsOf(domains, evidence, drawWord);
 
 function bytesOf(domains: Table, evidence: Reasons = new Map()): Uint8Array {
   return new Uint8Array(writeSegment("email", emailSections(domains, evidence), { made: "for a test" }));
@@ -88,7 +88,7 @@ const HOSTS: readonly [host: string, providers: readonly string[] | undefined][]
   ["a.b.mailinator.com", ["mailinator.com"]],
   ["sub.mailinator.com", ["sub.mailinator.com", "mailinator.com"]],
   ["x.sub.mailinator.com", ["sub.mailinator.com", "mailinator.com"]],
-  ["ok.mailinator.com", ["mailinator.com"]], // has evidence of its own, and no answer
+  ["ok.mailinator.com", ["mailinator.com"]], // has evidence, but no answer
   ["notmailinator.com", undefined],
   ["mailinator.com.de", undefined],
   ["mailinator.co", undefined],
@@ -123,9 +123,9 @@ describe("a name in a public suffix has no answer, whichever host is asked about
     ["amazonaws.com", listed],
     ["AmazonAWS.com", listed],
     ["a.amazonaws.com", listed],
-    ["s3.amazonaws.com", clean], // a suffix
+    ["s3.amazonaws.com", clean], // a public suffix
     ["a.s3.amazonaws.com", clean],
-    ["a.b.compute.amazonaws.com", clean], // by *.compute.amazonaws.com
+    ["a.b.compute.amazonaws.com", clean], // because of *.compute.amazonaws.com
   ];
   for (const order of [rows, rows.toReversed()]) {
     const segment = segmentOf(new Map([["amazonaws.com", ["amazonaws.com"]]]));
@@ -204,7 +204,7 @@ test("domains with the same providers share one answer", () => {
 });
 
 test("answers that share a place among the kept ones are not taken for each other", () => {
-  const names = Array.from({ length: 70_000 }, (_, i) => `n${i}.com`); // more than there are places
+  const names = Array.from({ length: 70_000 }, (_, i) => `n${i}.com`); // more than the answer cache has places
   const segment = EmailSegment.open(bytesOf(new Map(names.map((name) => [name, [name]]))));
   const hosts = ["n1.com", "free.com", "n1.com", ...names, ...names];
   const wrong = hosts.filter((name) => {
@@ -233,14 +233,14 @@ describe("entries that no lookup may ever match are refused", () => {
     ["public suffix", "co.uk", ["co.uk"], "is a public suffix"],
     ["public suffix of the private section", "github.io", ["github.io"], "is a public suffix"],
     ["public suffix of a wildcard rule", "test.ck", ["test.ck"], "is a public suffix"],
-    ["top-level domain", "com", ["com"], "is no domain name"],
-    ["upper case", "A.com", ["a.com"], "is no domain name"],
-    ["Unicode", "münchen.de", ["münchen.de"], "is no domain name"],
-    ["trailing dot", "a.com.", ["a.com"], "is no domain name"],
-    ["empty", "", ["a.com"], "is no domain name"],
+    ["top-level domain", "com", ["com"], "is not a domain name"],
+    ["upper case", "A.com", ["a.com"], "is not a domain name"],
+    ["Unicode", "münchen.de", ["münchen.de"], "is not a domain name"],
+    ["trailing dot", "a.com.", ["a.com"], "is not a domain name"],
+    ["empty", "", ["a.com"], "is not a domain name"],
     ["no provider", "a.com", [], "has no provider"],
     ["provider twice", "a.com", ["a.com", "a.com"], "names a provider twice"],
-    ["provider that is no domain", "a.com", ["a.com", "Mohmal"], "has a provider that is no domain name"],
+    ["provider that is no domain", "a.com", ["a.com", "Mohmal"], "has a provider that is not a domain name"],
   ];
   for (const [name, entry, list, problem] of rows) {
     test(name, () => {
@@ -260,7 +260,7 @@ test("evidence of a public suffix is refused", () => {
   expect(() => emailSections(new Map(), new Map([["co.uk", [LISTED]]]))).toThrow("is a public suffix");
 });
 
-/** Names without a pattern: the sums that make up the hash would share it. */
+/** Returns names without a pattern. The sums in the hash would otherwise share the pattern. */
 const spread = (i: number) => `${crc32(Uint8Array.of(i, i >> 8, i >> 16)).toString(36)}${i.toString(36)}`;
 
 test("names with the same hash are distinguished", () => {
@@ -273,13 +273,13 @@ test("names with the same hash are distinguished", () => {
     if (twin !== undefined) pair = [twin, name];
     seen.set(hash, name);
   }
-  const [one, other] = pair!; // a million names make about a hundred pairs
+  const [one, other] = pair!; // a million names contain about a hundred such pairs
   expect(providers(segmentOf(new Map([[one, [one]]])), other)).toBeUndefined();
   const both = segmentOf(new Map([one, other].map((name) => [name, [name]])));
   expect([providers(both, one), providers(both, other)]).toEqual([[one], [other]]);
 });
 
-/** More names than fit, which share a slot with the first keys that are drawn. */
+/** Returns more names than fit, which all share a slot under the first keys that are drawn. */
 function crowded(): Map<string, readonly string[]> {
   const count = 128; // slots for 39 to 76 names
   const domains = new Map<string, readonly string[]>();
@@ -298,14 +298,25 @@ test("names that share a slot do not lengthen lookups: other keys are drawn", ()
   for (const name of domains.keys()) expect(providers(segment, name)).toEqual([name]);
 });
 
+test("equal names give an equal table, in any order; another name gives other keys", () => {
+  const names = Array.from({ length: 200 }, (_, i) => `name-${i}.com`);
+  const slotsOf = (some: readonly string[]) =>
+    sectionsOf(new Map(some.map((name) => [name, [name]])), new Map()).find(
+      ({ name }) => name === "domainSlots",
+    )!.data;
+  const slots = slotsOf(names);
+  expect(slotsOf(names.toReversed())).toEqual(slots);
+  expect(slotsOf([...names, "another.com"]).slice(0, 2)).not.toEqual(slots.slice(0, 2));
+});
+
 test("names made against one table fit the next at once: who makes them cannot know its keys", () => {
   const domains = crowded();
   let draws = 0;
-  const chance = () => {
+  const drawWord = () => {
     draws++;
-    return 0.25;
+    return 2 ** 30;
   };
-  const sections = emailSections(domains, new Map(), chance);
+  const sections = emailSections(domains, new Map(), drawWord);
   expect(draws).toBe(2);
   const segment = EmailSegment.open(new Uint8Array(writeSegment("email", sections, {})));
   segment.verify();
@@ -350,7 +361,7 @@ test("an answer that names a provider twice is refused", () => {
   const at = Buffer.from(bytes).indexOf("ab.com", answers);
   bytes[at + 1] = 0x61;
   mendChecksum(bytes);
-  expect(() => EmailSegment.open(bytes).verify()).toThrow(/\(x\.com\): its answer is no list/);
+  expect(() => EmailSegment.open(bytes).verify()).toThrow(/\(x\.com\): its answer is not a list/);
 });
 
 describe("damage", () => {
@@ -373,20 +384,28 @@ describe("damage", () => {
       opened++;
       for (const email of emails) answerEmail(email, segment);
       for (const [host] of HOSTS) segment.evidenceFrom(host, 0);
-      if (bit >> 3 >= 36 && bit >> 3 < 64) continue; // reserved bytes of the header: see segment-writer.test.ts
+      if (bit >> 3 >= 36 && bit >> 3 < 64) continue; // reserved bytes of the header; segment-writer.test.ts covers them
       expect(() => segment.verify()).toThrow(SegmentError);
     }
     expect(opened).toBeGreaterThan(whole.length * 4);
   });
 
-  // With the checksum put right again, so that the checks behind it are the ones that answer.
+  // The rows correct the checksum, so that the checks behind it report the damage.
   const sections = sectionOffsets(whole);
   const rows: readonly [name: string, damage: (bytes: Uint8Array) => void, place: RegExp][] = [
     ["another seed of the keys", (b) => poke32(b, sections.slots + 4, 1), /hash of/],
     ["another seed", (b) => poke32(b, sections.slots, 1), /hash of/],
     ["hash of a slot", (b) => pokeSlot(b, 0, (hash) => hash ^ 1), /hash of/],
-    ["pointer of a slot beyond the names", (b) => pokeSlot(b, 1, () => 0x7fffffff), /points at no name/],
-    ["pointer of a slot into a name", (b) => pokeSlot(b, 1, (pointer) => pointer + 1), /points at no name/],
+    [
+      "pointer of a slot beyond the names",
+      (b) => pokeSlot(b, 1, () => 0x7fffffff),
+      /does not point at a name/,
+    ],
+    [
+      "pointer of a slot into a name",
+      (b) => pokeSlot(b, 1, (pointer) => pointer + 1),
+      /does not point at a name/,
+    ],
     ["pointer of a slot to another's name", (b) => pokeSlot(b, 1, (p) => (p === 1 ? 7 : 1)), /domainSlots/],
     ["slot emptied", (b) => pokeSlot(b, 1, () => 0), /an empty slot has a hash/],
     [
@@ -398,14 +417,14 @@ describe("damage", () => {
       /no slot points at it/,
     ],
     ["first bytes of the names", (b) => poke32(b, sections.names, 1), /byte 0/],
-    ["value of a name", (b) => poke32(b, sections.names + 4, 0x7fffffff), /points at no record/],
+    ["value of a name", (b) => poke32(b, sections.names + 4, 0x7fffffff), /does not point at a record/],
     ["length of a name", (b) => (b[sections.names + 12] = 255), /domainNames, byte/],
     ["length of the last name", (b) => pokeLengthOfLastName(b), /runs past the end/],
     ["upper case in a name", (b) => (b[sections.names + 13]! ^= 0x20), /lower-case A-labels/],
     ["letter of a name", (b) => (b[sections.names + 13]! ^= 1), /hash of/],
-    ["value of evidence", (b) => poke32(b, sections.names + 8, 0x7fffffff), /points at no record/],
+    ["value of evidence", (b) => poke32(b, sections.names + 8, 0x7fffffff), /does not point at a record/],
     ["neither answer nor evidence", (b) => poke64(b, sections.names + 4, 0n), /neither answer nor evidence/],
-    ["quote of an answer", (b) => (b[sections.answers + 13] = 0x20), /no list of providers/],
+    ["quote of an answer", (b) => (b[sections.answers + 13] = 0x20), /not a list of providers/],
   ];
   for (const [name, damage, place] of rows) {
     test(name, () => {
@@ -425,7 +444,10 @@ describe("damage", () => {
     for (const email of emails) expect(answerEmail(email, segment).length).toBeGreaterThan(40);
   });
 
-  /** xn--…: its 23 characters and five bytes before them fill a multiple of four. */
+  /**
+   * Changes the length of the last name, xn--…: its 23 characters and the five bytes before them fill a multiple of
+   * four.
+   */
   function pokeLengthOfLastName(bytes: Uint8Array): void {
     const last = Buffer.from(bytes).indexOf("xn--wegwerf", sections.names) - 1;
     bytes[last]! += 1;
@@ -452,7 +474,7 @@ test("a name stored twice is refused", () => {
   const second = new TextDecoder().decode(bytes.subarray(names + 20 + 9, names + 20 + 14));
   expect(second).toBe("b.com");
   bytes[names + 20 + 9] = 0x61; // "a.com" again
-  // As a writer that stores it twice would: the right hash, in the next free slot.
+  // The slots are what a writer would store if it stored the name twice: the right hash, in the next free slot.
   const hash = hashWithKeys("a.com", KEYS);
   const count = (slotsEnd - slots - 8) / 8;
   for (let i = 0; i < count; i++) {

@@ -1,14 +1,17 @@
-// email-table.ts: disposable domains, their providers, and evidence in; the sections of an email segment out.
+// email-table.ts: writes the sections of an email segment from disposable domains, their providers, and evidence.
 //
-// in   domain -> providers, and domain -> evidence, as policy decided them, in any order; chance
+// in   maps from domain to providers and from domain to evidence, as decided by the policy, in any order
 // out  answers, evidence, evidenceFeeds, domainSlots, domainNames
-// err  Error for an entry that policy must not let through: no A-label, a public suffix, no or repeated providers
+// err  Error for an entry that the policy must not let through: a name that is not an A-label, is a public suffix, or
+//      has no provider or a repeated provider
 // src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts
-// note names in public lists may be made to fall into the same slots, and a reader stops after MAX_DOMAIN_PROBES. The
-//      keys of the hash are therefore drawn for each table: who makes names cannot know them. A table that is full
-//      anyway gets other keys, and later more slots. Names with evidence alone are in the same table with an answer
-//      of 0: two tables held nearly every name twice, and took 1.7 times the space.
+// note someone could choose names for public lists that all fall into the same slots, and a reader stops after
+//      MAX_DOMAIN_PROBES. So the hash keys of a table follow from a digest of all its names: whoever chooses names
+//      cannot know the keys in advance, and equal lists still give equal segments. If a name would nevertheless be too
+//      far from its slot, the table gets new keys, and later more slots. Names that only have evidence are in the same
+//      table with an answer of 0. Two separate tables held nearly every name twice and took 1.7 times the space
 
+import { createHash } from "node:crypto";
 import {
   cutSuffix,
   DOMAIN_NAME_ALIGN,
@@ -25,28 +28,33 @@ import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-/** Keys that are drawn for one table, at most. The first nearly always fit; the last four also double the table each. */
+/**
+ * Maximum number of keys drawn for one table. The first keys nearly always fit. Each of the last four attempts also
+ * doubles the table.
+ */
 const MAX_DRAWS = 12;
 const DRAWS_BEFORE_GROWTH = 8;
-/** Share of slots in use, at most: a search for an absent name then reads three or four slots. */
+/** Maximum share of slots in use. Searching for an absent name then reads three or four slots. */
 const MAX_FULL = 0.6;
 
 /**
- * The sections of an email segment.
- * @param domains lower-case A-labels, none a public suffix -> the providers of each: itself, then who runs it
- * @param evidence of each name that any list has; equal lists may be one array
- * @param chance from 0 to 1, as Math.random: draws the keys of the hash
- * @throws Error naming the first entry (in order of names) that no lookup may ever match
+ * Returns the sections of an email segment.
+ * @param domains lower-case A-labels without public suffixes -> the providers of each: the domain itself, then the
+ *   service that runs it
+ * @param evidence the evidence for each name that is on any list; equal lists may share one array
+ * @param drawWord for tests: returns the next 32-bit word of hash keys
+ * @throws Error naming the first entry (in order of names) that no lookup could ever match
  */
 export function emailSections(
   domains: ReadonlyMap<string, readonly string[]>,
   evidence: ReadonlyMap<string, readonly EvidenceText[]>,
-  chance: () => number,
+  drawWord?: () => number,
 ): SectionData[] {
   const records = new AnswerRecords("");
   const writer = new EvidenceWriter();
   const known = new Map<readonly EvidenceText[], number>();
-  const names = [...new Set([...domains.keys(), ...evidence.keys()])].sort(); // code units: the same on every machine
+  // Sorting by code units gives the same order on every machine.
+  const names = [...new Set([...domains.keys(), ...evidence.keys()])].sort();
   const values = names.map((name): Values => {
     checkName(name);
     const providers = domains.get(name);
@@ -60,16 +68,16 @@ export function emailSections(
   return [
     ...records.sections(),
     ...writer.sections(),
-    { name: "domainSlots", data: slotSection(names, pointers, chance) },
+    { name: "domainSlots", data: slotSection(names, pointers, drawWord ?? wordsOf(names)) },
     { name: "domainNames", data: bytes },
   ];
 }
 
-/** Numbers of the records of a name's answer and evidence; 0 is none. */
+/** Record numbers of a name's answer and evidence; 0 means none. */
 type Values = readonly [answer: number, evidence: number];
 
 function checkName(name: string): void {
-  if (toAsciiDomain(name) !== name) throw entryError(name, "is no domain name in lower-case A-labels");
+  if (toAsciiDomain(name) !== name) throw entryError(name, "is not a domain name in lower-case A-labels");
   if (cutSuffix(name).registrableStart < 0) throw entryError(name, "is a public suffix");
 }
 
@@ -78,14 +86,17 @@ function checkProviders(name: string, providers: readonly string[]): void {
   if (new Set(providers).size !== providers.length) throw entryError(name, "names a provider twice");
   const wrong = providers.find((provider) => toAsciiDomain(provider) !== provider);
   if (wrong !== undefined)
-    throw entryError(name, `has a provider that is no domain name in lower-case A-labels: ${wrong}`);
+    throw entryError(name, `has a provider that is not a domain name in lower-case A-labels: ${wrong}`);
 }
 
 function entryError(name: string, problem: string): Error {
   return new Error(`email table: ${JSON.stringify(name)} ${problem}`);
 }
 
-/** Four zeros, so that no pointer is 0; then for each name its values, its length, itself, zeros up to four. */
+/**
+ * Writes four zero bytes, so that no pointer is 0. Then, for each name, it writes the values, the length, the name, and
+ * padding to a multiple of four.
+ */
 function nameSection(names: readonly string[], values: readonly Values[]) {
   const pointers = new Uint32Array(names.length);
   let end = DOMAIN_NAME_ALIGN;
@@ -107,8 +118,17 @@ function nameSection(names: readonly string[], values: readonly Values[]) {
   return { bytes, pointers };
 }
 
-function slotSection(names: readonly string[], pointers: Uint32Array, chance: () => number): Uint32Array {
-  const draw = () => Math.floor(chance() * 2 ** 32) >>> 0;
+/**
+ * Returns words that follow from all names together, so they are as good as random to somebody who chooses some of the
+ * names.
+ */
+function wordsOf(names: readonly string[]): () => number {
+  const digest = createHash("sha256").update(names.join("\n")).digest();
+  let count = 0;
+  return () => createHash("sha256").update(digest).update(`${count++}`).digest().readUInt32LE();
+}
+
+function slotSection(names: readonly string[], pointers: Uint32Array, draw: () => number): Uint32Array {
   let count = 1;
   while (count * MAX_FULL < names.length) count *= 2;
   for (let draws = 0; draws < MAX_DRAWS; draws++) {
@@ -116,10 +136,10 @@ function slotSection(names: readonly string[], pointers: Uint32Array, chance: ()
     const slots = fillSlots(names, pointers, count, [draw(), (draw() + draws) >>> 0]);
     if (slots !== undefined) return slots;
   }
-  throw new Error(`email table: ${names.length} names fit no table, tried ${MAX_DRAWS} keys`);
+  throw new Error(`email table: ${names.length} names do not fit into a table after ${MAX_DRAWS} keys`);
 }
 
-/** Open addressing, linear; `undefined` when a name would be too far from its home. */
+/** Fills the slots by linear open addressing. Returns `undefined` if a name would be too far from its home slot. */
 function fillSlots(
   names: readonly string[],
   pointers: Uint32Array,

@@ -1,4 +1,4 @@
-// Evidence from its writer to the bytes that go out, and the records that no reader accepts.
+// Evidence, from its writer to the bytes that a server sends, and records that every reader refuses.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -38,7 +38,7 @@ const NOTE: EvidenceText = {
   span: SPAN_NONE,
 };
 
-/** The records of these lists, and the value of each. */
+/** Writes these lists. Returns the records and the value of each list. */
 function written(...lists: readonly (readonly EvidenceText[])[]) {
   const writer = new EvidenceWriter();
   const values = lists.map((list) => writer.add(list));
@@ -188,14 +188,14 @@ describe("damage", () => {
   const rows: readonly [name: string, change: (bytes: Uint8Array) => void, place: RegExp][] = [
     ["no entries", (b) => b.fill(0, at, at + 1), /has 0 entries/],
     ["33 entries", (b) => b.fill(33, at, at + 1), /has 33 entries/],
-    ["one entry more", (b) => b.fill(3, at, at + 1), /entry 2: is no entry/],
+    ["one entry more", (b) => b.fill(3, at, at + 1), /entry 2: is not a feed entry/],
     ["one entry less", (b) => b.fill(1, at, at + 1), /bytes after its entries/],
     ["another mark", (b) => b.fill(2, at + 2, at + 3), /mark 2/],
-    ["another feed", (b) => b.fill(1, at + 4, at + 5), /entry 0: is no entry of a feed/],
-    ["a feed that is none", (b) => b.fill(9, at + 4, at + 5), /entry 0: is no entry of a feed/],
-    ["a longer entry", (b) => b.fill(255, at + 6, at + 7), /entry 0: is no entry/],
+    ["another feed", (b) => b.fill(1, at + 4, at + 5), /entry 0: is not a feed entry/],
+    ["a feed that is none", (b) => b.fill(9, at + 4, at + 5), /entry 0: is not a feed entry/],
+    ["a longer entry", (b) => b.fill(255, at + 6, at + 7), /entry 0: is not a feed entry/],
     ["a span that is none", (b) => b.fill(200, at + 8, at + 9), /entry 0: span 200/],
-    ["no JSON", (b) => b.fill(0x20, at + 9, at + 10), /entry 0: is no entry/],
+    ["no JSON", (b) => b.fill(0x20, at + 9, at + 10), /entry 0: is not a feed entry/],
   ];
   for (const [name, change, place] of rows) {
     test(`${name}: verify refuses`, () => {

@@ -1,10 +1,11 @@
-// evidence-records.ts: entries of evidence -> the sections `evidence…`.
+// evidence-records.ts: writes the `evidence…` sections from evidence entries.
 //
-// in   lists of entries; a network or domain is given by its span only, since it contains the subject of the lookup
-// out  a value for each list; equal lists share one record
-// err  RangeError beyond the format's limits: too many feeds, an entry that is too long
+// in   lists of entries. An entry stores only the span of its network or domain, because the network or domain contains
+//      the subject of the lookup
+// out  a number for each list; equal lists share one record
+// err  RangeError beyond the format's limits: too many feeds, or an entry that is too long
 // src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/evidence.ts
-// note the same lists in the same order give the same bytes: no time is in them
+// note the same lists in the same order give the same bytes, because the bytes contain no timestamps
 
 import {
   EFFECTS,
@@ -17,14 +18,14 @@ import type { EvidenceText } from "../policy/evidence.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-/** Limit of an entry's text; the reader limits answers. */
+/** Maximum length of an entry's text in bytes. The reader limits the size of answers. */
 const MAX_ENTRY_TEXT = 1024;
 
 export class EvidenceWriter {
   private readonly records = new AnswerRecords("");
   private readonly feeds = new Map<string, number>();
 
-  /** The value of a list; 0 for an empty one. */
+  /** Returns the number of a list, or 0 for an empty list. */
   add(entries: readonly EvidenceText[]): number {
     if (entries.length === 0) return 0;
     const kept = topEvidence(entries);
@@ -44,7 +45,7 @@ export class EvidenceWriter {
     return this.records.add(record);
   }
 
-  /** Distinct lists. */
+  /** Number of distinct lists. */
   get size(): number {
     return this.records.size - 1;
   }
@@ -65,7 +66,7 @@ export class EvidenceWriter {
   }
 }
 
-/** An entry's JSON up to its network or domain. */
+/** Returns an entry's JSON up to its network or domain. */
 function entryText({ feed, label, effect, flags, members, weight, why }: EvidenceText): string {
   const text = JSON.stringify({ feed, label, effect, flags, members, weight, why }).slice(0, -1);
   if (text.length > MAX_ENTRY_TEXT) throw new RangeError(`evidence: an entry of ${text.length} characters`);
@@ -74,8 +75,8 @@ function entryText({ feed, label, effect, flags, members, weight, why }: Evidenc
 }
 
 /**
- * Sorted by effect (sets, removes, fills, label), otherwise in input order. Of too many, one for each effect on each
- * flag is always kept, so that every flag has evidence.
+ * Sorts entries by effect (sets, removes, fills, label), keeping the input order within each effect. If there are too
+ * many entries, it keeps at least one for each effect on each flag, so that every flag has evidence.
  */
 function topEvidence(entries: readonly EvidenceText[]): readonly EvidenceText[] {
   const byEffect = (a: EvidenceText, b: EvidenceText) =>

@@ -1,4 +1,5 @@
-// geo-answers.ts: (place number, country, kind of network) -> the record of their answer, made on first use.
+// geo-answers.ts: maps a place number, a country and a kind of network to the number of an answer record. It creates
+// the record on first use.
 
 import { filledMask, type GeoFeeds, geoEntries, type PlaceOrigin } from "../geo/evidence.ts";
 import { COUNTRIES, GROUNDS, groundOf } from "../geo/layers.ts";
@@ -10,17 +11,17 @@ import type { AnswerTemplates } from "./answer-templates.ts";
 import type { EvidenceWriter } from "./evidence-records.ts";
 
 export interface AnswerSteps {
-  /** Ids of the sources, for evidence. */
+  /** Ids of the source feeds, for the evidence. */
   readonly feeds: GeoFeeds;
   /** Fills in missing members. */
   readonly complete: (place: Place) => Place;
-  /** The answer's JSON; "" when nothing is known. */
+  /** Returns the answer's JSON, or "" if nothing is known. */
   readonly encode: (place: Place) => string;
-  /** Called where much garbage has just become collectable. */
+  /** Called after a large amount of memory has become garbage. */
   readonly collectGarbage: () => void;
 }
 
-/** Answers made between two collections: each leaves about 3 KB of garbage. */
+/** Number of answers created between two garbage collections. Each answer leaves about 3 KB of garbage. */
 const COLLECT_EVERY = 100_000;
 
 export class GeoAnswers {
@@ -31,14 +32,15 @@ export class GeoAnswers {
   private readonly templates: AnswerTemplates;
   private readonly evidence: EvidenceWriter;
   private readonly steps: AnswerSteps;
-  // Most places occur with one country and radius only: that is in columns (a Map of all takes 80 MB), the rest in a Map.
+  // Most places occur with only one country and radius. The first combination of each place is stored in columns,
+  // because a Map of all places would take 80 MB. A Map holds the other combinations.
   private readonly firstGround: Uint16Array;
   private readonly firstValue: Uint32Array;
   private readonly others = new Map<number, number>();
   private readonly notes = new Map<string, number>();
   private made = 0;
 
-  /** @param operators their places are numbered after the places of the source */
+  /** @param operators the operators' places, numbered after the places of the source */
   constructor(
     source: Pick<PlaceSource, "places" | "feedOf">,
     operators: OperatorPlaces,
@@ -60,7 +62,7 @@ export class GeoAnswers {
     this.firstValue = new Uint32Array(operators.length + 1);
   }
 
-  /** All numbers count from 1; 0 is none. */
+  /** All numbers count from 1; 0 means none. */
   valueFor(place: number, country: number, networkKind: number): number {
     const kind = this.operators.firstKindWithRadius(place, networkKind);
     const ground = groundOf(kind, country);
@@ -93,7 +95,7 @@ export class GeoAnswers {
     return this.records.add(this.templates.divide(answer), this.noteFor(filledMask(stated, whole), origin));
   }
 
-  /** @returns `place` where it is more than what its feed states */
+  /** @returns `place` only for an operator's place, with the members that the database fills in */
   private describe(
     number: number,
     registered: string | undefined,

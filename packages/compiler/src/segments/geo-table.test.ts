@@ -1,4 +1,5 @@
-// The order of the geo segment's records: nothing known first, then what most addresses ask for.
+// The order of the geo segment's records: first the record for "nothing known", then the records that most addresses
+// have.
 
 import { describe, expect, test } from "bun:test";
 import { NETWORK_KINDS } from "@inkling/contract";
@@ -8,7 +9,7 @@ import { completePlace } from "../place/complete-place.ts";
 import { geoTable } from "./geo-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
-/** A segment of places that are their own names, in address order; IPv4 alone. */
+/** Builds a segment of places that return their own names, in address order, for IPv4 only. */
 function segmentOf(rows: readonly (readonly [network: string, city: string])[]): IpSegment {
   const networks = rows.map(([network]): Prefix => parsePrefix(network)!);
   const { sections } = geoTable(
@@ -58,7 +59,7 @@ describe("records of places", () => {
   });
 });
 
-/** One city of 16 million addresses in Germany, whose networks are of these kinds. */
+/** Builds a segment with one German city of 16 million addresses, whose networks are of these kinds. */
 function segmentOfKinds(rows: readonly (readonly [network: string, kind: NetworkKind])[]): IpSegment {
   const networks = rows.map(([network, kind]) => ({
     ...parsePrefix(network)!,
@@ -105,7 +106,7 @@ test("a place has a radius for each kind of network, kinds of one radius one ans
       networkKind,
     }).accuracyRadius;
   expect(radius("hosting")).not.toBe(radius("isp"));
-  expect(radius("unknown")).toBe(radius("isp")); // so both have the answer that is made first
+  expect(radius("unknown")).toBe(radius("isp")); // so both share the answer that is created first
   expect(answer("2.1.1.1")).toBe(`${radius("hosting")} km, hosting`);
   expect(answer("2.2.1.1")).toBe(answer("2.3.1.1"));
   expect(answer("2.2.1.1")).toStartWith(`${radius("isp")} km`);

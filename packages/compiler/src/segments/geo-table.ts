@@ -1,9 +1,9 @@
-// geo-table.ts: sources of geolocation -> the sections of the geo segment.
+// geo-table.ts: builds the sections of the geo segment from the sources of geolocation.
 //
-// in   networks with a place each, with the country each is registered in, and with the kind of network each is
-// out  sections: one answer per distinct (place, registered country, radius), with a note that names the evidence for
-//      it, and the ranges that point at them
-// cost one pass over the networks of each family; an answer is made once, however many networks share it
+// in   networks with their places, the countries in which they are registered, and their kinds
+// out  sections: one answer per distinct combination of place, registered country and radius, with a note that names
+//      its evidence, and the ranges that point at the answers
+// cost one pass over the networks of each family; an answer is created once, however many networks share it
 
 import { NETWORK_KINDS } from "@inkling/contract";
 import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
@@ -19,8 +19,9 @@ import type { SectionData } from "./segment-writer.ts";
 
 interface GeoTable {
   readonly sections: readonly SectionData[];
-  /** Ranges that have an answer, by family, and distinct answers. */
+  /** Number of ranges that have an answer, by family. */
   readonly ranges: { readonly v4: number; readonly v6: number };
+  /** Number of distinct answers. */
   readonly answers: number;
 }
 
@@ -29,9 +30,9 @@ interface GeoSteps extends AnswerSteps {
 }
 
 /**
- * @param registered absent when no registry feed is loaded
- * @param stated by operators, the preferred feed first
- * @param kinds of network, by their number in NETWORK_KINDS: decide the accuracy radius
+ * @param registered absent if no registry feed is loaded
+ * @param stated places that operators state, the preferred feed first
+ * @param kinds networks by kind, as a number in NETWORK_KINDS; the kind affects the accuracy radius
  */
 export function geoTable(
   source: PlaceSource,
@@ -41,7 +42,7 @@ export function geoTable(
   kinds: NetworkWalk = NO_NETWORKS,
 ): GeoTable {
   const { v4, v6, records, templates, evidence } = answerRanges(source, registered, steps, stated, kinds);
-  steps.collectGarbage(); // the most memory is taken from here on: what only answerRanges needs is not kept
+  steps.collectGarbage(); // memory use peaks from here on, so drop what only answerRanges needs
   const whole = Math.ceil(records.size * WHOLE_SHARE);
   const first = mostAsked(v4, v6, records.size, Math.max(whole, KEPT_RECORDS));
   const numbers = records.putFirst(first, whole, (record) => templates.join(record));
@@ -61,7 +62,7 @@ export function geoTable(
   return { sections, ranges, answers: records.size - 1 };
 }
 
-/** The ranges of each family, and the answers that their values are the numbers of. */
+/** Returns the ranges of each family, and the answers that the ranges' values refer to. */
 function answerRanges(
   source: PlaceSource,
   registered: RegisteredCountries | undefined,
@@ -82,7 +83,7 @@ function answerRanges(
     evidence,
     steps,
   );
-  /** @param above what lies over the database: see OperatorPlaces.layOver */
+  /** @param above the value that overlays the database: see OperatorPlaces.layOver */
   const valueFor = (place: number, above: number): number => {
     const row = rowIn(above);
     const country = countryIn(above);
@@ -108,13 +109,18 @@ function answerRanges(
   return { v4, v6: family(6), records, templates, evidence };
 }
 
-/** Of IPv6 a range counts as much as this many addresses of IPv4: both families count about the same then. */
+/**
+ * Number of IPv4 addresses that one IPv6 range counts as. With this number, both families have about the same weight.
+ */
 const ADDRESSES_OF_A_V6_RANGE = 1024;
 
-/** Of the answers, the share that remain whole: 95 % of addresses have one of these. */
+/** Share of the answers that are stored undivided. 95 % of addresses have one of these answers. */
 const WHOLE_SHARE = 1 / 6;
 
-/** The records that most addresses have, in order, after record 0: a lookup is quicker where they lie together. */
+/**
+ * Returns record 0, followed by the records that most addresses have. Lookups are faster if these records are next to
+ * each other.
+ */
 function mostAsked(v4: RangeColumns, v6: RangeColumns, count: number, wanted: number): Uint32Array {
   const weights = new Float64Array(count);
   for (let i = 0; i < v4.length; i++) {
@@ -134,7 +140,7 @@ function mostAsked(v4: RangeColumns, v6: RangeColumns, count: number, wanted: nu
 
 const NO_NETWORKS: NetworkWalk = { walk: () => {} };
 
-/** Numbers from 1: 0 means that nothing is known. */
+/** Numbers the records from 1, because 0 means that nothing is known. */
 function numbered(source: NetworkWalk, family: 4 | 6): Networks {
   return (add) => source.walk(family, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1));
 }

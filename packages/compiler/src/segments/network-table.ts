@@ -1,9 +1,10 @@
-// network-table.ts: autonomous systems and what operators publish -> the sections of the network segment.
+// network-table.ts: builds the sections of the network segment from autonomous systems and from what operators publish.
 //
-// in   networks with their system, claims of relays, guards and hosting
-// out  sections: a record for each set of facts, {"asn":…,"organization":…,"kind":…,"shared":…,"services":[…],"operator":…}, with a
-//      note that names the evidence for it, and the ranges that point at them
-// cost 732,000 networks of 91,000 systems, with 300,000 published ones: 3 s
+// in   networks with their autonomous systems; claims about relays, guards and hosting
+// out  sections: a record for each set of facts,
+//      {"asn":…,"organization":…,"kind":…,"shared":…,"services":[…],"operator":…}, with a note that names its evidence,
+//      and the ranges that point at the records
+// cost 3 s for 732,000 networks of 91,000 systems, and 300,000 published networks
 
 import { cover, networksOf, overlay, type RangeColumns, SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
 import type { KindClaims, NetworkClaims, NetworkKind } from "../catalog/claims.ts";
@@ -23,7 +24,7 @@ interface NetworkTable {
   readonly records: number;
 }
 
-/** @param feed the id of the feed that `asns` is */
+/** @param feed the id of the feed from which `asns` comes */
 export function networkTable(
   feed: string,
   asns: AsnNetworks,
@@ -57,7 +58,10 @@ export function networkTable(
   };
 }
 
-/** Of the smallest network around the range whose feed is its operator's own; undefined: none is. */
+/**
+ * Returns the operator of the smallest network around the range, among the feeds that operators themselves publish.
+ * Undefined if there is no such network.
+ */
 function operatorOf(published: readonly Published[]): string | undefined {
   const nearest = published
     .toSorted((a, b) => b.bits - a.bits)
@@ -67,7 +71,10 @@ function operatorOf(published: readonly Published[]): string | undefined {
 
 const NOTHING_KNOWN = { kind: "unknown", shared: false, services: [] };
 
-/** (system number, number of a list of what is published) -> the record of the facts, made on first use. */
+/**
+ * Maps a system number and the number of a list of published networks to a record of facts. The record is created on
+ * first use.
+ */
 class Facts {
   private readonly feed: string;
   private readonly systems: readonly AutonomousSystem[];
@@ -98,7 +105,7 @@ class Facts {
     return [...this.records.sections(), this.records.noteSection(), ...this.evidence.sections()];
   }
 
-  /** Both numbers count from 1; 0 is none. */
+  /** Both numbers count from 1; 0 means none. */
   valueFor(system: number, list: number): number {
     if (system === 0 && list === 0) return 0;
     const key = list * (this.systems.length + 1) + system;
@@ -168,7 +175,7 @@ class Facts {
   }
 }
 
-/** What gave the kind fills it in; what states another one is a label. */
+/** Sources that state the chosen kind count as having filled it in. Sources that state another kind become labels. */
 function kindEntries({ kind, rule, stated }: KindVerdict): EvidenceText[] {
   const effectOf = (of: NetworkKind) =>
     of === kind || (of === "isp" && kind === "mobile")

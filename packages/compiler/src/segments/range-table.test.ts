@@ -1,4 +1,4 @@
-// Range tables against an independent oracle: a list of networks, searched from its end.
+// Range tables against an independent oracle: a list of networks that is searched from its end.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -22,7 +22,7 @@ import fc from "fast-check";
 import { rangeSections } from "./range-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
-/** The same networks in every run: what the tests expect of how many there are holds for these. */
+/** Every run creates the same networks. The counts that the tests expect only hold for this seed. */
 const SEED = 1;
 
 interface Row {
@@ -53,11 +53,11 @@ function tableOf(v4: RangeColumns, v6: RangeColumns): RangeTable {
 const block = new PackedAddresses();
 const blockValues = new Uint32Array(BLOCK_ADDRESSES);
 
-/** Alone, and behind the addresses before it in a block. */
+/** Looks up an address by itself, and after the earlier addresses in a block. */
 function find(table: RangeTable, address: IpAddress): number {
   const value = address.family === 4 ? table.find4(address.words[0]!) : table.find6(address.words);
   if (block.length === BLOCK_ADDRESSES) block.length = 0;
-  block.add(address as UnwrappedAddress); // the table takes addresses as they are
+  block.add(address as UnwrappedAddress); // the table takes addresses without unwrapping them
   table.findBlock(block, blockValues);
   expect(blockValues[block.length - 1]).toBe(value);
   return value;
@@ -79,7 +79,7 @@ function fromBig(family: 4 | 6, value: bigint): IpAddress | undefined {
   return address;
 }
 
-/** First and last address of a network, and their neighbours outside. */
+/** Returns the first, middle and last address of a network, and the neighbours outside. */
 function edges({ address, bits }: Prefix): IpAddress[] {
   const first = toBig(address);
   const size = 1n << BigInt((address.family === 4 ? 32 : 128) - bits);
@@ -88,7 +88,7 @@ function edges({ address, bits }: Prefix): IpAddress[] {
   );
 }
 
-/** Networks that do not overlap, in order. Few distinct bits, so that neighbours and nests at every depth occur. */
+/** Networks that do not overlap, in order. Their few distinct bits produce neighbours and nests at every depth. */
 function rowsOf(family: 4 | 6): fc.Arbitrary<Row[]> {
   const width = family === 4 ? 32 : 128;
   const word = fc.constantFrom(0, 1, 0x80000000, 0xffffffff, 0x20010db8, 0x00010000, 0x0000ffff, 0x7fff8000);
@@ -252,7 +252,7 @@ describe("a range table answers like a linear search of its networks", () => {
 });
 
 describe("damage to a bitmap node", () => {
-  // Keys 20 to 39, so 12 runs start in the first group of 32 keys beside the one at 0, and 9 in the second.
+  // Keys 20 to 39: 12 runs start in the first group of 32 keys, in addition to the run at 0, and 9 in the second group.
   const rows = Array.from({ length: 20 }, (_, i) => ({
     prefix: parsePrefix(`10.1.${i + 20}.0/24`)!,
     value: i + 1,
@@ -260,7 +260,7 @@ describe("damage to a bitmap node", () => {
   const damaged = (index: number, word: number) => {
     const sections = [...rangeSections(columnsOf(4, rows)), ...rangeSections(columnsOf(6, []))];
     const nodes = Uint32Array.from(sections.find(({ name }) => name === "v4Nodes")!.data as Uint32Array);
-    expect(nodes.length).toBe(10 + 22); // before, between, after
+    expect(nodes.length).toBe(10 + 22); // bitmap words, then the cells: before, between and after the networks
     nodes[index] = word;
     const all = sections.map((section) =>
       section.name === "v4Nodes" ? { ...section, data: nodes } : section,
@@ -270,7 +270,7 @@ describe("damage to a bitmap node", () => {
 
   test.each([
     ["its first run gone", 0, 0xfff00000, /^v4Nodes\[0\]: counts 13 runs before key 32, not 12/],
-    ["its first run later", 0, 0xfff00002, /^v4Nodes\[0\]: begins without a run/],
+    ["its first run later", 0, 0xfff00002, /^v4Nodes\[0\]: starts without a run/],
     ["a wrong count", 8, 0x16160c00, /^v4Nodes\[0\]: counts 12 runs before key 32, not 13/],
     ["a run more than it has cells for", 7, 1, /^v4Nodes\[0\]: has 23 runs and runs past the end/],
     ["a run less", 1, 0xff, /^v4Nodes\[0\]: counts 22 runs before key 64, not 21/],
@@ -280,9 +280,11 @@ describe("damage to a bitmap node", () => {
 
   test("a value that no record has is refused", () => {
     expect(() => damaged(12, 77).verify((value) => value < 77)).toThrow(
-      /^v4Nodes\[12\]: points at no record: 77/,
+      /^v4Nodes\[12\]: does not point at a record: 77/,
     );
-    expect(() => damaged(12, 0x40000000).verify(() => true)).toThrow(/^v4Nodes\[12\]: points at no record/);
+    expect(() => damaged(12, 0x40000000).verify(() => true)).toThrow(
+      /^v4Nodes\[12\]: does not point at a record/,
+    );
   });
 });
 

@@ -1,8 +1,10 @@
-// range-table.ts: the covering of an address space -> the v4* or v6* sections of a segment, or of its evidence.
+// range-table.ts: writes the covering of an address space into the v4* or v6* sections of a segment, or of its
+// evidence.
 //
-// in   the covering of one family, values below VALUE_LIMIT (record numbers)
-// out  its sections as packages/engine/segment-format.md describes them; the reader is packages/engine/src/segment/ranges.ts
-// cost one pass over the ranges for each 8 bits of depth; beyond the sections 12 bytes for each node of one depth
+// in   the covering of one family, with values below VALUE_LIMIT (record numbers)
+// out  its sections, as packages/engine/segment-format.md describes them; the reader is
+//      packages/engine/src/segment/ranges.ts
+// cost one pass over the ranges per 8 bits of depth; memory for the sections, plus 12 bytes per node of one depth
 
 import {
   BITMAP_WORDS,
@@ -16,7 +18,7 @@ import {
 } from "@inkling/engine";
 import type { SectionData } from "./segment-writer.ts";
 
-/** @param names which of a segment's tables it is */
+/** @param names the sections of one of the segment's tables */
 export function rangeSections(
   columns: RangeColumns,
   names: RangeSections = RANGE_SECTIONS.answers,
@@ -32,21 +34,21 @@ export function rangeSections(
   ];
 }
 
-/** The directory looks at two bytes of an address, a node at one. */
+/** The directory covers two bytes of an address, and each node covers one byte. */
 const DIRECTORY_BYTES = 2;
 const KEYS = 256;
 const MAX_NODE_WORDS = BITMAP_WORDS + KEYS;
 
 class TrieWriter {
   private readonly columns: RangeColumns;
-  /** The directory, then the nodes in the order of the cells that name them, depth by depth. */
+  /** The directory, then the nodes, depth by depth, in the order of the cells that point to them. */
   private words: Uint32Array;
-  /** The same. A view for each node would leave 100 MB of garbage behind. */
+  /** The same memory, as bytes. A separate view for each node would leave 100 MB of garbage. */
   private bytes: Uint8Array;
   private end = DIRECTORY_CELLS;
   /** Cells that need a node. */
   private waiting = new Slots();
-  /** The runs of the node that is being written: where each starts, and the ranges that start in it. */
+  /** The runs of the node that is being written: the start of each run, and the ranges that start in it. */
   private readonly runStart = new Uint8Array(KEYS);
   private readonly runFrom = new Uint32Array(KEYS);
   private readonly runTo = new Uint32Array(KEYS);
@@ -77,7 +79,10 @@ class TrieWriter {
     };
   }
 
-  /** The cell for the networks of which the ranges `from` to `to` start in; a node that it needs is written later. */
+  /**
+   * Writes the cell for the networks in which the ranges `from` to `to` start. If the cell needs a node, the node is
+   * written later.
+   */
   private writeCell(cell: number, from: number, to: number, byte: number): void {
     const { values } = this.columns;
     if (from === to) this.words[cell] = values[from - 1]!;
@@ -96,7 +101,7 @@ class TrieWriter {
     for (let i = 0; i < count; i++) this.writeCell(cells + i, this.runFrom[i]!, this.runTo[i]!, byte + 1);
   }
 
-  /** Runs of keys with one cell each, among which the ranges `from` to `to` start; their number. */
+  /** Finds the runs of keys that share a cell, for the ranges `from` to `to`. @returns the number of runs */
   private findRuns(from: number, to: number, byte: number): number {
     let count = 0;
     let covered = 0; // the first key without a run
@@ -104,9 +109,9 @@ class TrieWriter {
       const key = this.byteAt(row, byte);
       let end = row + 1;
       while (end < to && this.byteAt(end, byte) === key) end++;
-      if (key > covered) this.setRun(count++, covered, row, row); // the value of the range before
+      if (key > covered) this.setRun(count++, covered, row, row); // the value of the previous range
       this.setRun(count++, key, row, end);
-      covered = this.isWhole(row, end, byte + 1) ? KEYS : key + 1; // one that starts here continues to the next
+      covered = this.isWhole(row, end, byte + 1) ? KEYS : key + 1; // a range continues up to the next one
       row = end;
     }
     if (covered < KEYS) this.setRun(count++, covered, to, to);
@@ -119,7 +124,7 @@ class TrieWriter {
     this.runTo[run] = to;
   }
 
-  /** @returns words before the cells */
+  /** @returns the number of words before the cells */
   private writeList(at: number, count: number): number {
     const words = Math.ceil(count / 4);
     this.bytes[at * 4] = count - 1;
@@ -127,7 +132,7 @@ class TrieWriter {
     return words;
   }
 
-  /** @returns words before the cells */
+  /** @returns the number of words before the cells */
   private writeBitmap(at: number, count: number): number {
     for (let i = 0; i < count; i++)
       this.words[at + (this.runStart[i]! >>> 5)]! |= 1 << (this.runStart[i]! & 31);
@@ -139,13 +144,13 @@ class TrieWriter {
     return BITMAP_WORDS;
   }
 
-  /** Is it one range, with no bits of its start below those before `byte`? */
+  /** Returns whether there is exactly one range, and its start has no bits set from `byte` on. */
   private isWhole(from: number, to: number, byte: number): boolean {
     if (to !== from + 1) return false;
     const { starts, width } = this.columns;
     for (let k = byte; k < width * 4; k++) {
       if (starts[from * width + (k >>> 2)]! << (8 * (k & 3)) !== 0) return false;
-      k |= 3; // that was the rest of the word
+      k |= 3; // the rest of the word has been checked
     }
     return true;
   }
@@ -164,7 +169,7 @@ class TrieWriter {
   }
 }
 
-/** Cells, each with the ranges that start in the networks that it is for. */
+/** Cells, each with the ranges that start in its networks. */
 class Slots {
   cell = new Uint32Array(1024);
   from = new Uint32Array(1024);

@@ -1,4 +1,4 @@
-// The reputation segment: what the policy judged comes back from it, address by address; damage to its evidence.
+// The reputation segment returns what the policy judged, address by address, and detects damage to its evidence.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -34,7 +34,7 @@ const bytesOf = (claims: readonly NetworkClaims[]) =>
   Uint8Array.from(writeSegment("reputation", reputationSections(judgeNetworks(claims)), {}));
 const whole = bytesOf(CLAIMS);
 
-/** The entries of evidence: feed, effect and span. */
+/** Returns the evidence entries as feed, effect and span. */
 function evidenceOf(segment: IpSegment, text: string): string[] {
   const record = segment.evidence(parseUnwrapped(text)!);
   if (record === undefined) return [];
@@ -84,7 +84,7 @@ describe("the reputation segment", () => {
     const v4 = new RangeColumns(4);
     v4.append(0, 0, 0, 0, 1);
     expect(() => reputationSections({ flags, evidence: { ...evidence, v4 } })).toThrow(
-      /vpn where it has no network/,
+      /vpn has no network there/,
     );
   });
 });
@@ -92,25 +92,30 @@ describe("the reputation segment", () => {
 describe("damage to evidence", () => {
   const file = openSegment(whole, "reputation");
   const at = (name: SectionName) => file.u32(name).byteOffset - whole.byteOffset;
-  const lastCell = file.u32("evidenceV4Nodes").length - 1; // of the node of 185.220.101.0/24, which has three
+  const lastCell = file.u32("evidenceV4Nodes").length - 1; // in the node of 185.220.101.0/24, which has three cells
   const relays = 104 * 256 + 28;
   const rows: readonly [section: SectionName, index: number, value: number, place: RegExp][] = [
-    ["evidenceV4Directory", 0, 0x3fffffff, /^evidenceV4Directory\[0\]: points at no record: 1073741823/],
-    ["evidenceV4Directory", 0, 0x40000000, /^evidenceV4Directory\[0\]: points at no record/],
+    [
+      "evidenceV4Directory",
+      0,
+      0x3fffffff,
+      /^evidenceV4Directory\[0\]: does not point at a record: 1073741823/,
+    ],
+    ["evidenceV4Directory", 0, 0x40000000, /^evidenceV4Directory\[0\]: does not point at a record/],
     ["evidenceV4Directory", relays, 0xc0000001, /^evidenceV4Nodes\[0\]: is named as 1, out of its order/],
     ["evidenceV4Directory", relays, 0xffffffff, /^evidenceV4Nodes\[0\]: is named as 1073741823, out of/],
     ["evidenceV4Directory", relays, 0, /^evidenceV4Nodes\[0\]: is named as 4, out of its order/],
     ["evidenceV4Directory", relays, 0x80000000, /^evidenceV4Nodes\[0\]: counts/],
     ["evidenceV4Directory", 65535, 0xc0000000, /^evidenceV4Nodes\[8\]: is named as 0, out of its order/],
     ["evidenceV4Nodes", 0, 0x001d1c08, /^evidenceV4Nodes\[0\]: has 9 runs, at most 8/],
-    ["evidenceV4Nodes", 0, 0x001c1c02, /^evidenceV4Nodes\[0\]: run 2 does not start after the one before it/],
+    ["evidenceV4Nodes", 0, 0x001c1c02, /^evidenceV4Nodes\[0\]: run 2 does not start after the previous one/],
     ["evidenceV4Nodes", 0, 0x001d0002, /^evidenceV4Nodes\[0\]: its second run starts at key 0/],
-    ["evidenceV4Nodes", 1, 0x3fffffff, /^evidenceV4Nodes\[1\]: points at no record/],
+    ["evidenceV4Nodes", 1, 0x3fffffff, /^evidenceV4Nodes\[1\]: does not point at a record/],
     [
       "evidenceV4Nodes",
       lastCell,
       0xc0000000,
-      /^evidenceV4Nodes\[\d+\]: is named by a node that the last bits are for/,
+      /^evidenceV4Nodes\[\d+\]: is referenced by a node on the last level/,
     ],
     ["evidenceV4Nodes", lastCell - 3, 0x00000101, /^evidenceV4Nodes\[\d+\]: is part of no node/],
     [
@@ -120,7 +125,7 @@ describe("damage to evidence", () => {
       /^evidenceV4Nodes\[\d+\]: has 4 runs and runs past the end/,
     ],
     ["evidenceV6Directory", 9, 0xc0000000, /^evidenceV6Nodes\[\d+\]: is named as 0, out of its order/],
-    ["evidenceV6Nodes", 1, 0x7fffffff, /^evidenceV6Nodes\[1\]: points at no record/],
+    ["evidenceV6Nodes", 1, 0x7fffffff, /^evidenceV6Nodes\[1\]: does not point at a record/],
   ];
   test.each(rows)("%s[%d] = %d", (section, index, value, place) => {
     const bytes = whole.slice();
@@ -148,7 +153,7 @@ describe("damage to evidence", () => {
   });
 });
 
-/** Puts the checksums right again, so that the checks behind them are the ones that answer. */
+/** Corrects the checksums, so that the checks behind them report the damage. */
 function mend(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer);
   const tableEnd = 64 + 24 * view.getUint32(24, true);

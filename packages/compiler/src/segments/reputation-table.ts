@@ -1,4 +1,5 @@
-// reputation-table.ts: the flags of every address, and the evidence for them -> the sections of the reputation segment.
+// reputation-table.ts: builds the sections of the reputation segment from the flags of every address and their
+// evidence.
 
 import { IpAddress, prefixContains, RANGE_SECTIONS, RangeColumns, REPUTATION_ANSWERS } from "@inkling/engine";
 import type { EvidenceEntry, EvidenceRanges } from "../policy/evidence.ts";
@@ -8,7 +9,7 @@ import { EvidenceWriter } from "./evidence-records.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-/** @param judgement the coverings of `flags` have flag bits as values (policy/flags.ts) */
+/** @param judgement the coverings in `flags` have flag bits as values (policy/flags.ts) */
 export function reputationSections({
   flags,
   evidence,
@@ -23,13 +24,13 @@ export function reputationSections({
   ];
 }
 
-/** @throws RangeError when a range has evidence of a network that it does not lie in */
+/** @throws RangeError if a range has evidence from a network that does not contain it */
 function evidenceSections({ v4, v6, lists }: EvidenceRanges): SectionData[] {
   const writer = new EvidenceWriter();
   const value = (number: number, start: IpAddress) => {
     const list = lists[number - 1] ?? [];
     const outside = list.find(({ network }) => !prefixContains(network, start));
-    if (outside !== undefined) throw new RangeError(`evidence: ${outside.feed} where it has no network`);
+    if (outside !== undefined) throw new RangeError(`evidence: ${outside.feed} has no network there`);
     return writer.add(list.map(withSpan));
   };
   return [

@@ -1,4 +1,4 @@
-// Damage to a segment: what open refuses, what only verify detects, and that lookups terminate all the same.
+// Damage to a segment: what open refuses, what only verify detects, and that lookups always terminate.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -31,7 +31,7 @@ const ADDRESSES = [
 
 const berlin = encodePlace({ cityName: "Berlin", countryCode: "DE", subdivisions: [] });
 
-/** Of its five records, three are whole. */
+/** Three of its five records are whole. */
 function smallSegment(wrongNote?: number): Uint8Array {
   const records = new AnswerRecords("");
   const templates = new AnswerTemplates();
@@ -201,7 +201,7 @@ describe("a segment", () => {
     let changed = 0;
     for (let round = 0; round < 50; round++) {
       const bytes = copy();
-      // Not up to the end each time: opening refuses random bytes in the sections that it checks.
+      // The damage does not always reach the end, because opening refuses random bytes in the sections that it checks.
       const from = 512 + random(bytes.length - 512);
       const to = Math.min(bytes.length, from + random(bytes.length));
       for (let at = from; at < to; at++) bytes[at] = random(256);

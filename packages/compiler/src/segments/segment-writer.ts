@@ -1,6 +1,6 @@
-// segment-writer.ts: sections in memory -> the bytes of a segment file.
+// segment-writer.ts: writes sections into the bytes of a segment file.
 //
-// in   sections in any order, and a JSON value: what the segment was made of
+// in   sections in any order, and a JSON value that describes what the segment was built from
 // out  chunks to be written one after the other; the same input gives the same bytes
 // src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/segment.ts
 
@@ -20,11 +20,11 @@ import {
 
 export interface SectionData {
   readonly name: SectionName;
-  /** Bytes may come in pieces, to be written one after the other. */
+  /** The bytes, or several pieces to be written one after the other. */
   readonly data: Uint8Array | Uint16Array | Uint32Array | readonly Uint8Array[];
 }
 
-/** The segment as chunks, so that a large one is never copied whole. */
+/** Returns the segment as chunks, so that a large segment is never copied whole. */
 export function segmentChunks(
   kind: SegmentKind,
   sections: readonly SectionData[],
@@ -69,7 +69,7 @@ export function segmentChunks(
   return chunks;
 }
 
-/** The segment in one piece: for small ones, and tests. */
+/** Returns the segment in one piece, for small segments and tests. */
 export function writeSegment(kind: SegmentKind, sections: readonly SectionData[], meta: unknown): Uint8Array {
   return Buffer.concat(segmentChunks(kind, sections, meta));
 }

@@ -1,4 +1,4 @@
-// What a copy may hold: each gate at its limit.
+// What a copy may hold. The tests check each gate at its limit.
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
@@ -48,9 +48,11 @@ describe("width", () => {
   test("a network that the parser skipped as too wide", () => {
     const skipped = [
       { line: 1, reason: "is not an address" },
-      { line: 7, reason: "too wide: a /0, at most /8 is taken" },
+      { line: 7, reason: "is too wide: a /0; the widest allowed is /8" },
     ];
-    expect(() => requireNarrow(row, [], skipped)).toThrow("line 7: too wide: a /0, at most /8 is taken");
+    expect(() => requireNarrow(row, [], skipped)).toThrow(
+      "line 7: is too wide: a /0; the widest allowed is /8",
+    );
     expect(problem(() => requireNarrow(row, [], skipped.slice(0, 1)))).toBe("passes");
   });
 });
@@ -69,7 +71,7 @@ describe("entries without effect", () => {
   test("suffixes and special-use names in a list of disposable domains", () => {
     const list = ["edu.pl", "throwaway.com", "a.test", "b.nosuchtld"];
     expect(unflaggableDomains(feed({ sets: "disposable" }), list)).toEqual(
-      Array(3).fill("a domain is a public or special-use suffix: never flagged"),
+      Array(3).fill("a domain is a public or special-use suffix, which is never flagged"),
     );
     expect(unflaggableDomains(feed({ sets: "free" }), list)).toEqual([]);
   });
@@ -84,13 +86,13 @@ describe("what a parser would have to hold", () => {
   test("lines: as many as the feed's entries, and 10,000 comments", () => {
     requireParsable(few, "ip-lines", lines(10_010));
     expect(() => requireParsable(few, "ip-lines", lines(10_011))).toThrow(
-      new FeedError("has 10011 lines, at most 10010 are parsed: at most 10 entries are expected"),
+      new FeedError("has 10011 lines, but at most 10010 are parsed: at most 10 entries are expected"),
     );
   });
   test("JSON: 64 values for each of the feed's entries", () => {
     requireParsable(few, "monosans-json", records(319));
     expect(() => requireParsable(few, "monosans-json", records(320))).toThrow(
-      new FeedError("has 642 JSON values, at most 640 are parsed: at most 10 entries are expected"),
+      new FeedError("has 642 JSON values, but at most 640 are parsed: at most 10 entries are expected"),
     );
   });
   test("every format that is one JSON document is known as one", () => {

@@ -1,4 +1,4 @@
-// Which copies pass beside the last good one: each gate at its limit.
+// Which copies pass, given the last good copy. The tests check each gate at its limit.
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
@@ -47,7 +47,7 @@ const domains = (count: number, from = 0): Comparable => ({
     domains: new Map(Array.from({ length: count }, (_, i) => [`a${from + i}.com`, ""])),
   },
 });
-/** The first `moved` of a hundred networks in another country than the others. */
+/** Returns a hundred networks. The first `moved` of them are in a different country than the rest. */
 const geofeed = (moved: number): Comparable => {
   const { networks, stated } = parseGeofeed(
     new TextEncoder().encode(

@@ -1,10 +1,11 @@
-// copy-gates.ts: which copies of a feed are used. Pure: the time and the last good copy are arguments.
+// copy-gates.ts: decides which copies of a feed are used. It has no side effects; the time and the last good copy are
+// arguments.
 //
-// in   a copy that was read, what is known of its feed, the last good copy
-// out  the copy with its publisher's date and its age
-// err  FeedError with the reason; HeldBack if the copy is too small, or if only the comparison with the last good copy
-//      fails, so that the operator may accept it
-// cost a comparison walks both lists once
+// in   a copy that was read, what is known about its feed, and the last good copy
+// out  the copy, with the publisher's date and the age
+// err  FeedError with the reason. HeldBack if the copy is too small, or fails only the comparison with the last good
+//      copy, so that the operator may accept it
+// cost one pass over both lists for a comparison
 
 import type { Prefix, Space } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
@@ -19,14 +20,14 @@ import { type Age, ageOf } from "../policy/age.ts";
 import { type Readable, readContent } from "./read-copy.ts";
 import { spaceChanges } from "./space.ts";
 
-/** What the gates know of a feed apart from the copy at hand. */
+/** Everything that the gates need to know about a feed, apart from the new copy. */
 export interface Known {
   readonly state: FeedState;
   readonly kept: KeptCopies;
   readonly now: Date;
   /** Whether the operator accepts a copy that would be held back. */
   readonly accept?: boolean | undefined;
-  /** Digest of the code that builds. */
+  /** Digest of the code that builds segments. */
   readonly code?: string | undefined;
 }
 
@@ -61,25 +62,31 @@ function ageOfCopy(feed: Feed, { fetchedAt, publishedAt }: FeedCopy, now: Date):
   return ageOf(feed, { confirmedAt: fetchedAt, publishedAt }, now);
 }
 
-/** What the operator can do about it: `rsync -a` and `cp -p` keep the time that a file had elsewhere. */
+/** Tells the operator what is wrong with the dates. `rsync -a` and `cp -p` preserve a file's original time. */
 function whyExpired(feed: Feed, { source, fetchedAt, publishedAt }: FeedCopy): string {
   const days = Math.round(feed.age.dropHours / 24);
   const dates = [
-    publishedAt && `was made on ${publishedAt.toISOString()}`,
+    publishedAt && `is from ${publishedAt.toISOString()}`,
     fetchedAt &&
       `${source === "mirror" ? "has the file time" : "was confirmed at"} ${fetchedAt.toISOString()}`,
   ];
-  return `${dates.filter(Boolean).join(" and ")}, more than ${days} days ago: the last good copy is not replaced by an expired one`;
+  return `${dates.filter(Boolean).join(" and ")}, more than ${days} days ago: an expired copy cannot replace the last good copy`;
 }
 
 const HOUR = 3_600_000;
-/** Clocks differ, and a date without a time may be tomorrow's in another zone. */
+/**
+ * Milliseconds by which a date may be in the future, because clocks differ, and a date without a time may already be
+ * tomorrow in another time zone.
+ */
 const FUTURE_MS = 24 * HOUR;
 
-/** Refused by its size, or by a comparison with the last good copy: `--accept` takes it. */
+/**
+ * A copy that was refused because of its size, or by the comparison with the last good copy. With `--accept`, it is
+ * used anyway.
+ */
 export class HeldBack extends FeedError {}
 
-/** @throws FeedError when it was made in the future */
+/** @throws FeedError if the copy's date is in the future */
 export function requirePast(publishedAt: Date | undefined, now: Date): void {
   if (publishedAt === undefined || !isAhead(publishedAt, now)) return;
   throw new FeedError(`has a date in the future: ${publishedAt.toISOString()}`);
@@ -87,21 +94,21 @@ export function requirePast(publishedAt: Date | undefined, now: Date): void {
 
 const isAhead = (time: Date, now: Date) => time.getTime() > now.getTime() + FUTURE_MS;
 
-/** @throws HeldBack when the file is older than the one in use */
+/** @throws HeldBack if the file is older than the file in use */
 export function requireNewer(
   publishedAt: Date | undefined,
   lastPublishedAt: Date | undefined,
   now: Date,
 ): void {
   if (publishedAt === undefined || lastPublishedAt === undefined) return;
-  // A last date in the future came from a wrong clock.
+  // If the last good copy's date is in the future, that date came from a wrong clock.
   if (isAhead(lastPublishedAt, now) || publishedAt >= lastPublishedAt) return;
   throw new HeldBack(
-    `was made on ${publishedAt.toISOString()}, before the last good copy of ${lastPublishedAt.toISOString()}`,
+    `is from ${publishedAt.toISOString()}, before the last good copy from ${lastPublishedAt.toISOString()}`,
   );
 }
 
-/** Formats of one entry a line that do not state how many there are. */
+/** Formats with one entry per line that do not state the number of entries. */
 const LINES: ReadonlySet<Format> = new Set([
   "ip-lines",
   "network-lines",
@@ -116,8 +123,9 @@ const LINE_END = 10;
 const CARRIAGE_RETURN = 13;
 
 /**
- * A shorter list whose last line is only the beginning of a line of the last good copy was cut inside that line, and the
- * rest of it may be a valid address. A last line without an end says nothing by itself.
+ * Detects a list that was cut off inside a line. Such a list is shorter than the last good copy, and its last line is
+ * only the beginning of a line in that copy. The beginning may itself be a valid address. A missing line end alone
+ * proves nothing.
  * @throws HeldBack
  */
 export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8Array): void {
@@ -131,23 +139,24 @@ export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8A
     if (after === undefined || after === LINE_END || after === CARRIAGE_RETURN) return;
     longer = true;
   }
-  if (longer) throw new HeldBack("is cut short: its last line is the beginning of one of the last good copy");
+  if (longer) throw new HeldBack("is truncated: its last line is the start of a line in the last good copy");
 }
 
 /**
- * A publisher may shrink a list for good, and only the operator can know. No list becomes empty.
- * @param mayBeSmall the operator accepts the copy, or accepted such a one before: it is the last good one
- * @throws HeldBack when a copy has fewer entries than its feed can have
- * @throws FeedError when it has more, or none
+ * Checks the number of entries. A publisher may shrink a list permanently, which only the operator can confirm. A list
+ * must never become empty.
+ * @param mayBeSmall whether the operator accepts the copy, or has accepted a small copy that is now the last good copy
+ * @throws HeldBack if a copy has fewer entries than its feed should have
+ * @throws FeedError if it has too many entries, or none
  */
 export function requireEntries({ entries: { least, most } }: Feed, count: number, mayBeSmall = false): void {
-  if (count > most) throw new FeedError(`has ${count} entries, at most ${most} are expected`);
+  if (count > most) throw new FeedError(`has ${count} entries, but at most ${most} are expected`);
   if (count >= least || (mayBeSmall && count > 0)) return;
   const Refusal = count > 0 ? HeldBack : FeedError;
-  throw new Refusal(`has ${count} entries, at least ${least} are expected`);
+  throw new Refusal(`has ${count} entries, but at least ${least} are expected`);
 }
 
-/** What can be compared: entries one by one, or only how many there are. */
+/** What can be compared: individual entries, or only the number of entries. */
 export interface Comparable {
   readonly entries: number;
   readonly networks?: readonly NetworkClaims[];
@@ -155,7 +164,7 @@ export interface Comparable {
   readonly stated?: StatedPlaces;
 }
 
-/** @throws HeldBack when more was added to the last good copy, or taken from it, than the feed's row expects */
+/** @throws HeldBack if more entries were added or removed than the feed's row expects */
 export function requireLikeness(feed: Feed, next: Comparable, last: Comparable): void {
   if (feed.change === Number.POSITIVE_INFINITY || last.entries === 0) return;
   const { added, removed } = changes(next, last);
@@ -167,12 +176,16 @@ export function requireLikeness(feed: Feed, next: Comparable, last: Comparable):
   );
 }
 
-/** What any list may gain or lose: an IPv4 /16, an IPv6 /32. Below that a share says nothing of a small list. */
+/**
+ * Address space that any list may gain or lose: an IPv4 /16, an IPv6 /32. In a small list, a change below this size
+ * means little, whatever its share.
+ */
 const FREE_SPACE: Space = { v4: 2 ** 16, v6: 2 ** 32 };
 
 /**
- * Entries say little: 29.9 % more of them covered 37 times as many addresses.
- * @throws HeldBack when the networks cover more or less of either address space than the feed's row expects
+ * Compares address space, because the number of entries says little: in one case, 29.9 % more entries covered 37 times
+ * as many addresses.
+ * @throws HeldBack if the networks cover more or less of either address space than the feed's row expects
  */
 export function requireLikeSpace(
   feed: Feed,
@@ -189,7 +202,7 @@ export function requireLikeSpace(
     if (Math.max(added, removed) <= most) continue;
     const unit = family === "v4" ? "IPv4 addresses" : "IPv6 /64s";
     throw new HeldBack(
-      `covers too much else than the last good copy: ${added} ${unit} added and ${removed} removed of ${before}, ` +
+      `differs too much from the last good copy in address space: ${added} ${unit} added and ${removed} removed of ${before}, ` +
         `at most ${Math.round(most)} are expected`,
     );
   }
@@ -208,18 +221,21 @@ export function changes(next: Comparable, last: Comparable): { added: number; re
   return { added: next.entries - kept, removed: last.entries - kept };
 }
 
-/** The list of a feed with one label; feeds with several are compared by their number of entries. */
+/**
+ * Returns the networks of a feed that has only one label. Feeds with several labels are compared by their number of
+ * entries.
+ */
 function onlyOne(claims: readonly NetworkClaims[] | undefined): readonly Prefix[] | undefined {
   return claims?.length === 1 ? claims[0]!.networks : undefined;
 }
 
-/** How many networks two geofeeds put into the same country. */
+/** Counts the networks that two geofeeds place in the same country. */
 function commonCountries(a: StatedPlaces, b: StatedPlaces): number {
   const country = ({ places, placeOf }: StatedPlaces, i: number) => places[placeOf[i]!]!.country;
   return common(a.networks, b.networks, (i, j) => country(a, i) === country(b, j));
 }
 
-/** How many networks two sorted lists share. */
+/** Counts the networks that two sorted lists share. */
 function common(
   a: readonly Prefix[],
   b: readonly Prefix[],
@@ -236,7 +252,7 @@ function common(
 }
 
 /**
- * @param last with the number of its entries, where that is known
+ * @param last the last good copy, with its number of entries if known
  * @throws HeldBack
  */
 function requireLikeLast(
@@ -249,7 +265,7 @@ function requireLikeLast(
   if (last.sha256 === copy.sha256) return;
   requireNewer(copy.publishedAt, last.publishedAt, now);
   if (last.format !== copy.format) return;
-  requireWholeLines(copy.format, copy.files[0]!.bytes, last.files[0]!.bytes); // what is fetched is one file
+  requireWholeLines(copy.format, copy.files[0]!.bytes, last.files[0]!.bytes); // a fetched copy is a single file
   if (isNetworkFormat(copy.format) || isDomainFormat(copy.format) || feed.label !== undefined) {
     const lastList = findList(feed, last);
     if (lastList === undefined) return;
@@ -261,7 +277,7 @@ function requireLikeLast(
 
 const networksOf = ({ networks, stated }: Comparable) => networks ?? (stated ? [stated] : []);
 
-/** Undefined for a list that this version of Inkling would refuse. */
+/** Returns undefined for a list that this version of Inkling would refuse. */
 function findList(feed: Feed, copy: FeedCopy): Comparable | undefined {
   try {
     const { entries, content } = readContent(feed, copy);

@@ -1,8 +1,8 @@
-// read-copy.ts: the bytes of one copy of a feed -> its content, checked by the gates that need no other copy.
+// read-copy.ts: reads the content of one copy of a feed, and applies the gates that need no other copy.
 //
-// in   a row of the feed table, a copy
-// out  Content: claims, places or registered countries; how many entries, when it was made, what it left out
-// err  FeedError, MmdbError: why it is refused
+// in   a row of the feed table, and a copy
+// out  a Content: claims, places or registered countries; the number of entries, the date, and the skipped entries
+// err  FeedError or MmdbError with the reason for refusal
 
 import { flagOfLabel } from "@inkling/contract";
 import type { FeedReport, Release, Space } from "@inkling/engine";
@@ -35,19 +35,19 @@ import type { Skips } from "../parse/tally.ts";
 import { requireNarrow, requireParsable, unflaggableDomains, unflaggableNetworks } from "./content-gates.ts";
 import { spaceOf } from "./space.ts";
 
-/** What a copy holds, by what it is for. */
+/** The content of a copy, by its purpose. */
 export interface Content {
-  /** One for each label of the feed. */
+  /** One object for each label of the feed. */
   readonly networks?: readonly NetworkClaims[];
   readonly domains?: DomainClaims;
   readonly places?: PlaceSource;
-  /** Of a geofeed. */
+  /** The places of a geofeed. */
   readonly stated?: StatedPlaces;
   readonly registered?: RegisteredCountries;
   readonly asns?: AsnNetworks;
-  /** Systems whose networks the list claims, by their numbers. */
+  /** Numbers of the systems whose networks the list claims. */
   readonly systems?: ReadonlySet<number>;
-  /** What a list states of systems. */
+  /** What a list states about autonomous systems. */
   readonly kinds?: KindClaims;
 }
 
@@ -55,25 +55,26 @@ export interface Read {
   readonly content: Content;
   readonly entries: number;
   readonly publishedAt?: Date | undefined;
-  /** Shown instead of the feed table's attribution where the copy carries its own. */
+  /** Shown instead of the attribution in the feed table, if the copy has its own. */
   readonly attribution?: string | undefined;
   readonly skipped?: FeedReport["skipped"];
-  /** What its networks cover. */
+  /** The address space that the copy's networks cover. */
   readonly space?: Space | undefined;
 }
 
-/** A copy that has been read, or that the previous release describes. */
+/** A copy that was read, or that the previous release describes. */
 export interface Readable extends Omit<Read, "content"> {
   readonly content: () => Content;
-  /** Releases the content; the next call of `content` reads the copy again. */
+  /** Releases the content. The next call of `content` reads the copy again. */
   readonly forget: () => void;
 }
 
 /**
- * @param trusted the previous release, if this version of the code made it: its copies are read only when needed
+ * @param trusted the previous release, if this version of the code built it. The release's copies are read only if
+ *   needed
  */
 export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefined): Readable {
-  // A fetched copy is read even when its bytes are known: its date may differ.
+  // A fetched copy is read even if its bytes are known, because its date may differ.
   const isFresh = (copy.source === "mirror" || copy.source === "fetched") && copy.keptFrom === undefined;
   const before = isFresh
     ? undefined
@@ -94,7 +95,7 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
     return { ...known, content, forget };
   }
   const { entries, published_at, attribution, skipped, space } = before;
-  // A kept copy has its own date, which may be newer than the release's.
+  // A kept copy has its own date, which may be newer than the date recorded in the release.
   const known = published_at ? new Date(published_at) : undefined;
   return {
     entries,
@@ -168,7 +169,7 @@ function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
   };
 }
 
-/** What every claim has of its feed's row. */
+/** Returns the members that every claim copies from its feed's row. */
 const claimed = ({ id, lineage = [], weight, operator }: Feed) => ({
   feed: id,
   lineage,
@@ -176,7 +177,7 @@ const claimed = ({ id, lineage = [], weight, operator }: Feed) => ({
   ...(operator !== undefined && { operator }),
 });
 
-/** Lookups of special-use addresses are refused. */
+/** Removes special-use networks, because lookups of their addresses are refused. */
 function withoutSpecialUse({ networks, placeOf, places }: StatedPlaces): StatedPlaces {
   const isUsable = networks.map((network) => !isSpecialUse(network));
   return {
@@ -193,7 +194,7 @@ function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
   return { content: { domains: claims }, entries: domains.size, publishedAt, skipped };
 }
 
-/** The networks of a database by label, each under the flag that the label sets. */
+/** Reads a database's networks by label. The subject of the claims is the flag that their label sets. */
 function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
   const { byLabel, entries, publishedAt } = readAnonymous(files);
   const claims = [...byLabel].map(([label, networks]): NetworkClaims => {
@@ -205,7 +206,7 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
   return { content: { networks: claims }, entries, publishedAt, space: spaceOf(flagged) };
 }
 
-/** Lines that the parser skipped, and entries that can never set a flag. */
+/** Describes the lines that the parser skipped, and the entries that can never set a flag. */
 function leftOut({ skipped, skippedCount }: Skips, unflaggable: readonly string[]): FeedReport["skipped"] {
   const entries = skippedCount + unflaggable.length;
   if (entries === 0) return undefined;

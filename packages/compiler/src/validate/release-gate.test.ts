@@ -1,4 +1,4 @@
-// Which releases wait for the operator: each bound at its limit.
+// Which releases are held for the operator. The tests check each bound at its limit.
 
 import { describe, expect, test } from "bun:test";
 import { type FeedReport, parsePrefix, type Release } from "@inkling/engine";
@@ -146,7 +146,7 @@ test("the reason names what would be flagged and the lists that grew most", () =
   const next = release("is_proxy", { v4: 30 * MILLION }, [list("a", 23 * MILLION), list("b", 7 * MILLION)]);
   expect(whyHeld(next, before, [])).toBe(
     "is_proxy: 0.81 % of public IPv4 would be flagged, up from 0.27 % of public IPv4 " +
-      "(a covers 0.62 % of public IPv4, before 0.081 % of public IPv4)",
+      "(a covers 0.62 % of public IPv4, up from 0.081 % of public IPv4)",
   );
 });
 
@@ -156,10 +156,10 @@ test("the reason names what is lost and the lists that lost most", () => {
   const next = release("is_proxy", { v4: MILLION }, [list("a", 1), lost]);
   expect(whyHeld(next, before, [])).toBe(
     "is_proxy: only 0.027 % of public IPv4 would be flagged, down from 0.27 % of public IPv4 " +
-      "(a has 1 entries, before 9; b is missing)",
+      "(a has 1 entries, down from 9; b is missing)",
   );
   expect(whyHeld(domains(1), domains(1_000), [])).toBe(
-    "disposable: only 1 domains would be flagged, down from 1000 (d has 1 entries, before 1000)",
+    "disposable: only 1 domains would be flagged, down from 1000 (d has 1 entries, down from 1000)",
   );
 });
 

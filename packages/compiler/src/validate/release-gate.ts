@@ -1,10 +1,12 @@
-// release-gate.ts: whether what a release flags is believable. Pure: the release before comes in.
+// release-gate.ts: decides whether the amount of address space that a release flags is plausible. It has no side
+// effects; the previous release is an argument.
 //
-// in   what the new release and the one before it flag (Release.flagged and disposable), and their feeds
-// out  why it has to wait for the operator, with the feeds that it came from; undefined if it may be published
+// in   what the new and the previous release flag (Release.flagged and disposable), and their feeds
+// out  why the release must wait for the operator, with the feeds that caused it; undefined if it may be published
 //
-// Gates of one copy (copy-gates.ts) stop a list that changes at once. This one also stops many lists that change together, and
-// one that grows a little each day. A release that loses much is held as well: what was flagged would be let in.
+// The gates for one copy (copy-gates.ts) stop a list that changes suddenly. This gate also stops many lists that change
+// together, and a list that grows a little each day. It also holds a release that loses many flags, because visitors
+// from those addresses would be let in.
 
 import {
   ADDRESS_FLAGS,
@@ -20,25 +22,31 @@ import { FLAG_BOUNDS } from "../policy/labels.ts";
 import { type Judgement, OVERRULED } from "../policy/reputation.ts";
 import { spaceByValue, spaceOf } from "./space.ts";
 
-/** All IPv4 addresses that a visitor can have: 3,702,258,432. No feed states which of them are routed (about 3.1 billion). */
+/**
+ * All IPv4 addresses that a visitor can have: 3,702,258,432. No feed states which of them are routed (about 3.1
+ * billion).
+ */
 const PUBLIC_4 = 2 ** 32 - spaceOf(SPECIAL_USE.map(({ prefix }) => prefix)).v4;
 
-/** How much of the address space a release may give a flag. */
+/** Returns how much address space a release may flag. */
 function largest(flag: Flag, family: keyof Space): number {
   const { v4, v6 } = FLAG_BOUNDS[flag].largest;
   return family === "v4" ? v4 * PUBLIC_4 : v6;
 }
-/** Growth from one release to the next; the copies of single feeds may grow by 30 to 50 %. */
+/** Maximum growth from one release to the next. Copies of individual feeds may grow by 30 to 50 %. */
 const MAX_GROWTH = 1.5;
-/** Growth that needs no reason: 0.05 % of public IPv4, 256 IPv6 networks of /32. */
+/** Growth that needs no explanation: 0.05 % of public IPv4, or 256 IPv6 networks of /32. */
 const FREE_GROWTH: Space = { v4: 1_850_000, v6: 2 ** 40 };
-/** The share of guarded addresses that lists name: 0.5 % for is_proxy, 0.007 % for is_abuser. */
+/**
+ * Maximum share of the guarded addresses that lists may name. The share has been 0.5 % for is_proxy and 0.007 % for
+ * is_abuser.
+ */
 const MAX_OVERRULED = 0.05;
-/** Of a few guarded addresses any may be listed. */
+/** Number of guarded addresses up to which lists may name all of them. */
 const FREE_OVERRULED: Space = { v4: 2 ** 16, v6: 2 ** 32 };
-/** A release may lose half of what the one before it flags. */
+/** Minimum share of the previous release's flagged space that a release must keep. */
 const MIN_KEPT = 0.5;
-/** A loss that needs no reason: less than a third of the Tor exits, which are the fewest. */
+/** Loss that needs no explanation: less than a third of the Tor exits, which are the smallest group. */
 const FREE_LOSS: Space = { v4: 500, v6: 2 ** 32 };
 const FREE_LOST_DOMAINS = 500;
 const MAX_NAMED = 3;
@@ -46,7 +54,7 @@ const MAX_NAMED = 3;
 type Flagged = NonNullable<Release["flagged"]>;
 type Known = Pick<Release, "flagged" | "disposable" | "feeds">;
 
-/** What a judgement flags and overrules, by flag. */
+/** Returns the address space that a judgement flags and overrules, by flag. */
 export function flaggedBy({ flags, guards }: Pick<Judgement, "flags" | "guards">): Flagged {
   const [flags4, flags6] = [spaceByValue(flags.v4), spaceByValue(flags.v6)];
   const [guards4, guards6] = [spaceByValue(guards.v4), spaceByValue(guards.v6)];
@@ -72,8 +80,8 @@ function withBit(spaces: ReadonlyMap<number, number>, bit: number): number {
 }
 
 /**
- * @param before the newest release; undefined for the first one
- * @param accepted feeds of which the operator accepts a large change in this build
+ * @param before the newest release; undefined for the first release
+ * @param accepted feeds whose large change the operator accepts in this build
  */
 export function whyHeld(
   next: Known,
@@ -101,18 +109,18 @@ function whyFlag(
   const why: string[] = [];
   if (now > largest(flag, family))
     why.push(
-      `${amount(now, family)} would be flagged, at most ${amount(largest(flag, family), family)} are expected`,
+      `${amount(now, family)} would be flagged, but at most ${amount(largest(flag, family), family)} are expected`,
     );
   const most = last && last.flagged[family] * MAX_GROWTH + FREE_GROWTH[family];
   if (most !== undefined && now > most)
     why.push(`${amount(now, family)} would be flagged, up from ${amount(last!.flagged[family], family)}`);
   const share = overruled[family] / guarded[family];
   if (share > MAX_OVERRULED && overruled[family] > FREE_OVERRULED[family])
-    why.push(`lists name ${percent(share)} of what guards protect (${name(family)})`);
+    why.push(`lists have ${percent(share)} of the space that guards protect (${name(family)})`);
   return why;
 }
 
-/** Why so much less would be flagged that the operator has to say whether that is right. */
+/** Returns the reasons to hold a release that flags much less than the previous release. */
 function whyLess(next: Known, before: Known, accepted: readonly string[]): string[] {
   const reasons: string[] = [];
   const hold = (what: string, now: string, last: string) => {
@@ -136,7 +144,7 @@ function whyLess(next: Known, before: Known, accepted: readonly string[]): strin
   return reasons;
 }
 
-/** Whether a list that was in the release before was turned off, or is too old by now, or is accepted. */
+/** Returns whether a list from the previous release was turned off, has expired, or is accepted. */
 function isLossExpected(what: string, next: Known, before: Known, accepted: readonly string[]): boolean {
   const now = new Map(next.feeds.map((feed) => [feed.id, feed]));
   return listsOf(what, before).some(({ id }) => {
@@ -145,14 +153,14 @@ function isLossExpected(what: string, next: Known, before: Known, accepted: read
   });
 }
 
-/** The lists that lost most, or are gone, as text. */
+/** Describes the lists that lost the most or are missing. */
 function causesOfLoss(what: string, next: Known, before: Known): string {
   const now = new Map(next.feeds.map((feed) => [feed.id, feed]));
   const lost = listsOf(what, before).flatMap(({ id, entries }) => {
     const feed = now.get(id);
     if (feed?.state !== "loaded") return [{ by: entries, text: `${id} is ${feed?.state ?? "missing"}` }];
     const by = entries - feed.entries;
-    return by > 0 ? [{ by, text: `${id} has ${feed.entries} entries, before ${entries}` }] : [];
+    return by > 0 ? [{ by, text: `${id} has ${feed.entries} entries, down from ${entries}` }] : [];
   });
   const named = lost.sort((a, b) => b.by - a.by).slice(0, MAX_NAMED);
   return named.length === 0
@@ -160,7 +168,7 @@ function causesOfLoss(what: string, next: Known, before: Known): string {
     : named.map(({ text }) => text).join("; ");
 }
 
-/** Whether a list for this flag was not in the release before, or is accepted: then growth is no surprise. */
+/** Returns whether a list for this flag is new in this release, or is accepted. If so, growth is expected. */
 function hasNewList(
   flag: Flag,
   next: Known,
@@ -174,7 +182,7 @@ function hasNewList(
 const listsOf = (flag: string, release: Known | undefined): readonly FeedReport[] =>
   release?.feeds.filter(({ sets, state }) => sets === flag && state === "loaded") ?? [];
 
-/** The lists that grew most, as text. */
+/** Describes the lists that grew the most. */
 function causes(flag: Flag, next: Known, before: Known | undefined): string {
   const last = new Map(listsOf(flag, before).map(({ id, space }) => [id, space]));
   const grown = listsOf(flag, next)
@@ -183,7 +191,7 @@ function causes(flag: Flag, next: Known, before: Known | undefined): string {
     .filter(({ by }) => by > 0)
     .sort((a, b) => b.by - a.by)
     .slice(0, MAX_NAMED)
-    .map(({ id, space, was }) => `${id} covers ${both(space)}, before ${both(was)}`);
+    .map(({ id, space, was }) => `${id} covers ${both(space)}, up from ${both(was)}`);
   return grown.length === 0 ? "no list covers more than before" : grown.join("; ");
 }
 const NONE: Space = { v4: 0, v6: 0 };

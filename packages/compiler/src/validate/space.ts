@@ -1,9 +1,9 @@
-// space.ts: how much of the address space networks cover, each address once.
+// space.ts: measures how much address space networks cover. Each address counts once.
 //
 // in   networks, or a covering of the space by values
-// out  Space: IPv4 in addresses, IPv6 in /64s (RFC 7421): a visitor changes the address within one at will, and abuse of an
-//      address counts for all of it. A network inside a /64 counts as one
-// cost linear in networks that are sorted already; 498 IPv6 networks 0.2 ms
+// out  a Space: IPv4 in addresses, IPv6 in /64s (RFC 7421). A visitor can change the address within a /64 at will, so
+//      abuse from one address counts for the whole /64. A network inside a /64 counts as one /64
+// cost linear in networks that are already sorted; 0.2 ms for 498 IPv6 networks
 
 import type { Prefix, RangeColumns, Space } from "@inkling/engine";
 import { comparePrefixes } from "../parse/network-list.ts";
@@ -30,7 +30,7 @@ export function spaceOf(networks: readonly Prefix[]): Space {
   return space;
 }
 
-/** The address space that only one of two lists covers, for each of them. */
+/** Returns, for each of two lists, the address space that only that list covers. */
 export function spaceChanges(next: readonly Prefix[], last: readonly Prefix[]): Record<keyof Space, Change> {
   const [after, before, both] = [spaceOf(next), spaceOf(last), spaceOf([...next, ...last])];
   const change = (family: keyof Space): Change => ({
@@ -44,7 +44,7 @@ export function spaceChanges(next: readonly Prefix[], last: readonly Prefix[]): 
 export interface Change {
   readonly added: number;
   readonly removed: number;
-  /** What the last good copy covers. */
+  /** The address space that the last good copy covers. */
   readonly before: number;
 }
 
@@ -53,13 +53,13 @@ function inOrder(networks: readonly Prefix[]): readonly Prefix[] {
   return isSorted ? networks : networks.toSorted(comparePrefixes);
 }
 
-/** How much of a covering has each value, in the units of {@link Space}; parts of a /64 are parts of one. */
+/** Returns how much of a covering has each value, in the units of {@link Space}. Part of a /64 counts as a fraction. */
 export function spaceByValue({ family, width, starts, values, length }: RangeColumns): Map<number, number> {
   const space = new Map<number, number>();
   const word = (i: number, k: number): number =>
     i < length ? starts[i * width + k]! : k === 0 ? 2 ** 32 : 0;
   for (let i = 0; i < length; i++) {
-    const step = (k: number) => word(i + 1, k) - word(i, k); // exact, where starts as a whole are rounded
+    const step = (k: number) => word(i + 1, k) - word(i, k); // this is exact, while whole starts would be rounded
     const size = family === 4 ? step(0) : step(0) * 2 ** 32 + step(1) + step(2) / 2 ** 32;
     space.set(values[i]!, (space.get(values[i]!) ?? 0) + size);
   }

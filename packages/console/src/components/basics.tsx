@@ -1,4 +1,4 @@
-// basics.tsx: the small parts that every page is made of.
+// basics.tsx: the small parts that all pages share.
 
 import { type ComponentChildren, Fragment } from "preact";
 import { formatExact, formatRelative } from "../format.ts";
@@ -8,7 +8,7 @@ export type Kind = "good" | "warn" | "bad" | "faint";
 
 interface CardProps {
   readonly title?: ComponentChildren;
-  /** As wide as the page, where cards stand side by side. */
+  /** Makes the card as wide as the page, even if other cards are side by side. */
   readonly isWide?: boolean;
   readonly children: ComponentChildren;
 }
@@ -28,14 +28,14 @@ interface KindProps {
 export const Badge = ({ kind, children }: KindProps) => <span class={`badge ${kind}`}>{children}</span>;
 export const Notice = ({ kind, children }: KindProps) => <div class={`notice ${kind}`}>{children}</div>;
 
-/** Announced when it appears. */
+/** A problem that screen readers announce when it appears. */
 export const Problem = ({ text }: { text: string }) => (
   <p class="problem" role="alert">
     {text}
   </p>
 );
 
-/** "3 hours ago", with the exact time on demand. */
+/** A relative time such as "3 hours ago", with the exact time as its title. */
 export const RelativeTime = ({ iso }: { iso: string }) => (
   <time dateTime={iso} title={formatExact(iso)}>
     {formatRelative(iso)}
@@ -50,7 +50,7 @@ export const ExternalLink = ({ href, text = href }: { href: string; text?: strin
   </a>
 );
 
-/** Text whose addresses are links, as some licences require. */
+/** Text with its URLs as links, as some licences require. */
 export const Linked = ({ text }: { text: string }) => (
   <span>
     {text
@@ -59,14 +59,14 @@ export const Linked = ({ text }: { text: string }) => (
   </span>
 );
 
-/** Text in which what stands between backticks is code. */
+/** Text in which the parts between backticks are code. */
 export const Marked = ({ text }: { text: string }) => (
   <span>{text.split("`").map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</span>
 );
 
 type Definition = readonly [name: string, content: ComponentChildren];
 
-/** Names with what they mean; rows without content are omitted. */
+/** A list of names, each with its content. Rows without content are omitted. */
 export const Definitions = ({ rows }: { rows: readonly Definition[] }) => (
   <dl>
     {rows
@@ -80,7 +80,7 @@ export const Definitions = ({ rows }: { rows: readonly Definition[] }) => (
   </dl>
 );
 
-/** Preformatted text that can be scrolled by keyboard. */
+/** Preformatted text that can be scrolled with the keyboard. */
 export const Code = ({ text }: { text: string }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe)
   <pre tabIndex={0}>{text}</pre>
@@ -88,12 +88,12 @@ export const Code = ({ text }: { text: string }) => (
 
 export interface ButtonProps {
   readonly text: string;
-  /** Where the text does not tell two buttons apart. */
+  /** A label for screen readers, needed if several buttons have the same text. */
   readonly label?: string;
-  /** "quiet", "danger" or "" for the main one. */
+  /** "quiet" or "danger"; "" for the main button. */
   readonly class?: "quiet" | "danger" | "";
   readonly isBusy?: boolean;
-  /** Why it cannot be used now. */
+  /** Why the button cannot be used now. */
   readonly refusal?: string | undefined;
   readonly onClick: () => void;
 }
@@ -119,7 +119,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   const copy = () =>
     navigator.clipboard.writeText(text).then(
       () => notify("Copied."),
-      () => notify("The browser does not allow copying: select the text and copy it.", "bad"),
+      () => notify("The browser does not allow copying. Select the text and copy it yourself.", "bad"),
     );
   return <Button text={label} onClick={copy} />;
 }

@@ -6,16 +6,16 @@ import type { ComponentChildren } from "preact";
 import { formatCompact, formatCount } from "../format.ts";
 
 const HEIGHT = 180;
-/** Width of a character of a label, at most, and what labels keep from the axis. */
+/** Maximum width of a character in a label, and the gap between the labels and the axis. */
 const LETTER = 7.5;
 const GAP = 10;
 const BOTTOM = 22;
 const TOP = 8;
 
-/** A number per point in time. */
+/** A series with one number for each point in time. */
 export interface Series<P, V extends number | null = number> {
   readonly name: string;
-  /** 0 to 3 (blue, orange, green, red); by position unless given. */
+  /** 0 to 3 (blue, orange, green, red). The default depends on the position. */
   readonly color?: number;
   readonly of: (point: P) => V;
 }
@@ -36,9 +36,12 @@ interface ChartProps<P extends Point, V extends number | null> {
 
 type Format = (value: number) => string;
 
-/** Where things are in a chart of so many points up to a greatest value; labels of the axis have room at its left. */
+/**
+ * Computes the positions in a chart with `count` points and values up to `greatest`. The left margin has room for the
+ * axis labels.
+ */
 function layoutOf(count: number, greatest: number, format: Format) {
-  // as wide as it is displayed, more or less, so that its text is readable on a phone
+  // The chart is drawn about as wide as it is displayed, so that its text is readable on a phone.
   const width = matchMedia("(max-width: 48rem)").matches ? 340 : 640;
   const [, top] = nice(0, greatest || 1, 4);
   const steps = (greatest > 0 ? ticks(0, top, 4) : [0]).map((value) => [value, format(value)] as const);
@@ -54,7 +57,7 @@ function layoutOf(count: number, greatest: number, format: Format) {
   };
 }
 
-/** Stacked. */
+/** Stacked bars. */
 export function BarChart<P extends Point>(props: ChartProps<P, number>) {
   const { points, series, formatTime } = props;
   const totals = points.map((point) => sum(series, ({ of }) => of(point)));
@@ -65,7 +68,7 @@ export function BarChart<P extends Point>(props: ChartProps<P, number>) {
     .keys(series)
     .value((point, { of }) => of(point))(points);
   const time = formatTime(points[totals.indexOf(greatest)]?.at ?? "");
-  const summary = `${formatCount(sum(totals))} in total, most at ${time}: ${formatCount(greatest)}.`;
+  const summary = `${formatCount(sum(totals))} in total, with a peak of ${formatCount(greatest)} at ${time}.`;
   const describe = (point: P) =>
     `${formatTime(point.at)}: ${series.map(({ name, of }) => `${name} ${formatCount(of(point))}`).join(", ")}`;
   return (
@@ -88,7 +91,7 @@ interface LineChartProps<P extends Point> extends ChartProps<P, number | null> {
   readonly formatValue: Format;
 }
 
-/** A null is a gap. */
+/** Lines, with a gap for each null. */
 export function LineChart<P extends Point>(props: LineChartProps<P>) {
   const { points, series, formatTime, formatValue } = props;
   const layout = layoutOf(points.length, max(series, ({ of }) => max(points, of)) ?? 0, formatValue);
@@ -131,12 +134,12 @@ interface FrameProps extends Omit<ChartProps<Point, never>, "series"> {
   readonly children: ComponentChildren;
 }
 
-/** Title, legend and axes. */
+/** A chart's title, legend and axes. */
 function Frame({ title, points, series, formatTime, ...props }: FrameProps) {
   const { width, left, slot, steps, x, y } = props.layout;
-  const every = Math.max(1, Math.ceil(85 / slot)); // as many times as fit
+  const every = Math.max(1, Math.ceil(85 / slot)); // as many labels as fit
   const labels = points.flatMap(({ at }, i) => (i % every === 0 ? [{ at, text: formatTime(at), i }] : []));
-  /** In the middle below its point, unless that is too close to an edge. */
+  /** Centres a label below its point, unless that is too close to an edge. */
   const place = (text: string, i: number) => {
     const half = (text.length * LETTER) / 2;
     return Math.max(half, Math.min(width - half, x(i + 0.5)));
@@ -167,7 +170,7 @@ function Frame({ title, points, series, formatTime, ...props }: FrameProps) {
   );
 }
 
-/** @param entries each with its colour */
+/** @param entries colours with their texts */
 export const Legend = ({ entries }: { entries: readonly (readonly [color: string, text: string])[] }) => (
   <ul class="legend">
     {entries.map(([color, text]) => (
@@ -183,13 +186,13 @@ export const Legend = ({ entries }: { entries: readonly (readonly [color: string
 
 export type MeterColor = "good" | "warn" | "bad" | "series-0" | "series-1";
 interface MeterProps {
-  /** 0 to 1; more is drawn as 1. */
+  /** A share from 0 to 1. Anything above 1 is drawn as 1. */
   readonly part: number;
   readonly text: string;
   readonly color?: MeterColor;
 }
 
-/** A share of a whole as a bar. */
+/** A bar that shows a share of a whole. */
 export const Meter = ({ part, text, color = "good" }: MeterProps) => (
   <span class="meter">
     {text}
@@ -200,7 +203,10 @@ export const Meter = ({ part, text, color = "good" }: MeterProps) => (
   </span>
 );
 
-/** A few numbers as a line. @param label what it shows, for screen readers */
+/**
+ * A few numbers, drawn as a line.
+ * @param label what the line shows, for screen readers
+ */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
   const [low = 0, high = 0] = [min(values), max(values)];
   const path = line<number>(

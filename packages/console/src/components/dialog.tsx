@@ -1,4 +1,4 @@
-// dialog.tsx: a modal dialog, and a button that asks for confirmation in one.
+// dialog.tsx: a modal dialog, and a button that asks for confirmation in a dialog.
 
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -12,7 +12,10 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Open as long as it is rendered. Closed before it is removed (a layout effect), it gives the focus back. */
+/**
+ * The dialog is open as long as it is rendered. A layout effect closes the dialog before the element is removed, so
+ * that the browser restores the focus.
+ */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -32,9 +35,9 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 interface ConfirmButtonProps extends Omit<ButtonProps, "isBusy" | "onClick" | "refusal"> {
   readonly question: readonly [title: string, text: string, action: string];
   readonly isDanger?: boolean;
-  /** Changes this page only, nothing on the server: a read-only session may do it. */
+  /** The dialog changes only this page and nothing on the server, so a read-only session may use it. */
   readonly isLocal?: boolean;
-  /** Its failure becomes a message. */
+  /** If this function fails, the page shows a message. */
   readonly run: () => Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-// form.tsx: forms whose submission is one request that changes something, and their fields.
+// form.tsx: forms that each send one request to change something, and the fields of these forms.
 
 import {
   type ComponentChildren,
@@ -15,16 +15,16 @@ import { useAction } from "../hooks.ts";
 import { useReadOnly } from "../session.ts";
 import { Problem } from "./basics.tsx";
 
-/** What is entered in a field, without surrounding space. */
+/** A field's value without surrounding white space. */
 export const textOf = (values: FormData, name: string) => String(values.get(name) ?? "").trim();
 
 interface FormProps {
   readonly class?: string;
-  /** The text of the button. */
+  /** The button's text. */
   readonly action: string;
-  /** What it throws is shown above the button; the fields keep their values. */
+  /** If this function throws, the form shows the error above the button, and the fields keep their values. */
   readonly submit: (values: FormData, form: HTMLFormElement) => Promise<unknown>;
-  /** Beside the button. */
+  /** Content next to the button. */
   readonly aside?: ComponentChildren;
   readonly children: ComponentChildren;
 }
@@ -59,7 +59,7 @@ interface FieldProps {
   readonly note?: string | undefined;
 }
 
-/** A control with its label, and a note that describes it. */
+/** A control with its label and, if given, a note that describes it. */
 export function Field({ label, note, children }: FieldProps & { children: VNode<HTMLAttributes> }) {
   const id = useId();
   const noteId = `${id}-note`;
@@ -82,7 +82,7 @@ export type Options = readonly (readonly [value: string, text: string])[];
 
 type SelectProps = SelectHTMLAttributes & {
   readonly options: Options;
-  /** Gets the value of the chosen option. */
+  /** Called with the chosen option's value. */
   readonly onChoose?: (value: string) => void;
 };
 
@@ -97,24 +97,6 @@ export const Select = ({ options, onChoose, ...attributes }: SelectProps) => (
 );
 
 const DAY_MS = 86_400_000;
-const PERIODS: Options = [
-  ["", "any time"],
-  ["1", "last day"],
-  ["7", "last week"],
-  ["30", "last 30 days"],
-  ["365", "last year"],
-];
-
-/** @param onSince gets the time at which the period begins; "" for any time */
-export const PeriodField = ({ onSince }: { onSince: (iso: string) => void }) => (
-  <Field label="Time">
-    <Select
-      options={PERIODS}
-      onChoose={(days) => onSince(days && new Date(Date.now() - Number(days) * DAY_MS).toISOString())}
-    />
-  </Field>
-);
-
 const EXPIRIES: Options = [
   ["", "never"],
   ["1", "in a day"],
@@ -127,7 +109,7 @@ const KEPT = "kept";
 
 /**
  * A field named "expires"; see {@link expiryOf}.
- * @param current the expiry that a change keeps by default
+ * @param current the current expiry, which a change keeps by default
  */
 export const ExpiryField = ({ current }: { current?: string | null }) => (
   <Field label="Expires">
@@ -138,7 +120,7 @@ export const ExpiryField = ({ current }: { current?: string | null }) => (
   </Field>
 );
 
-/** The member `expires_at` of a request, or none. */
+/** An object with the request's `expires_at` member, or an empty object. */
 export function expiryOf(values: FormData, current?: string | null): { expires_at?: string } {
   if (current && values.get("expires") === KEPT) return { expires_at: current };
   const days = Number(values.get("expires"));

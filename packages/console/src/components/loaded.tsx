@@ -1,4 +1,4 @@
-// loaded.tsx: loaded data or its loading state, and code that is loaded on demand.
+// loaded.tsx: shows loaded data or its loading state, and loads code on demand.
 
 import type { ComponentChildren, FunctionComponent, VNode } from "preact";
 import { ApiError } from "../api.ts";
@@ -8,7 +8,7 @@ import { Button, Problem } from "./basics.tsx";
 interface LoadedProps<T> {
   readonly from: Loading<T>;
   readonly waiting?: string;
-  /** What helps with an error, in addition to its message. */
+  /** Help for an error, in addition to the error's message. */
   readonly hint?: (error: unknown) => ComponentChildren;
   readonly children: (data: T) => ComponentChildren;
 }
@@ -27,10 +27,12 @@ export function Loaded<T>({ from, waiting = "Loading …", hint, children }: Loa
         <section class="card">
           <Problem text={messageOf(error)} />
           {hint?.(error)}
-          {error instanceof ApiError && error.requestId && (
-            <p class="faint">Request {error.requestId}: search the server's log for it.</p>
+          {error instanceof ApiError && error.status >= 500 && error.requestId && (
+            <p class="faint">Request {error.requestId}. Search the server's log for this id.</p>
           )}
-          <Button text="Try again" onClick={reload} />
+          {!(error instanceof ApiError && error.status === 400) && (
+            <Button text="Try again" onClick={reload} />
+          )}
         </section>
       )}
       {data !== undefined && children(data)}
@@ -38,16 +40,16 @@ export function Loaded<T>({ from, waiting = "Loading …", hint, children }: Loa
   );
 }
 
-/** A page whose code is loaded when it is first opened. */
+/** A page whose code is loaded when the page is first opened. */
 export const lazyPage = (load: () => Promise<FunctionComponent<PageProps>>) =>
   function LazyPage(props: PageProps) {
     const loading = useLoad(load, []);
     return <Loaded from={loading}>{(Page) => <Page {...props} />}</Loaded>;
   };
 
-/** Loads map.tsx when a map is first shown, and keeps its space free meanwhile. */
+/** Loads map.tsx when a map is first shown. Until map.tsx is loaded, the map's space remains free. */
 export function LazyMap({ children }: { children: (maps: typeof import("./map.tsx")) => VNode }) {
   const { data, error } = useLoad(() => import("./map.tsx"), []);
   if (data) return children(data);
-  return <p class="map-space faint">{error ? "The map cannot be loaded: reload this page." : ""}</p>;
+  return <p class="map-space faint">{error ? "The map could not be loaded. Reload this page." : ""}</p>;
 }

@@ -1,6 +1,7 @@
-// map.tsx: maps as SVG. Loaded when a page first shows one: outlines and projections are 50 KB compressed.
+// map.tsx: maps as SVG. Loaded when a page first shows a map, because the outlines and projections take 50 KB
+// compressed.
 //
-// src  world-atlas (Natural Earth, 1:110 million), in which countries have numbers of ISO 3166-1
+// src  world-atlas (Natural Earth, 1:110 million), which identifies countries by their ISO 3166-1 numbers
 
 import type { CountryCount } from "@inkling/server/admin-answers";
 import { bisectRight } from "d3-array";
@@ -13,18 +14,21 @@ import { Legend } from "./chart.tsx";
 import { ZoomMap } from "./zoom.tsx";
 
 const WIDTH = 640;
-/** Degrees from the middle to the upper edge when zoomed out and in as far as it goes: outlines have no more detail. */
+/**
+ * Degrees from the centre to the upper edge at minimum and maximum zoom. The outlines have too little detail for a
+ * higher zoom.
+ */
 const WIDEST = 60;
 const NARROWEST = 1;
 const MAX_ZOOM = 12;
 const KM_PER_DEGREE = 111.2;
 const ANTARCTICA = "010";
-/** Radius of the dot in the middle. */
+/** Radius of the dot in the centre. */
 const DOT = 4;
 const COAST = { stroke: "var(--coast)", "stroke-width": 0.75 };
 const RADIUS = { fill: "var(--accent)", "fill-opacity": 0.18, stroke: "var(--accent)" };
 
-// The type of an imported JSON file is too wide for the package's: `type: string`, not `type: "Topology"`.
+// TypeScript's type for the imported JSON file is too wide for the package: `type: string`, not `type: "Topology"`.
 type Topology = Parameters<typeof feature<{ name: string }>>[0] & { objects: { countries: Countries } };
 type Countries = Extract<Parameters<typeof feature<{ name: string }>>[1], { type: "GeometryCollection" }>;
 const atlas = topology as unknown as Topology;
@@ -34,22 +38,22 @@ const countries = world.features.filter(({ id }) => id !== ANTARCTICA);
 interface LocationMapProps {
   readonly latitude: number;
   readonly longitude: number;
-  /** Kilometres. */
+  /** Radius in kilometres. */
   readonly radius: number | undefined;
 }
 
-/** The surroundings of a point, with the circle within which the location probably is. */
+/** The surroundings of a point, with a circle that probably contains the location. */
 export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
   const height = WIDTH / 1.8;
   const reach = (radius ?? 200) / KM_PER_DEGREE;
-  // Room for the circle, and for land around it. Closer up the outlines are too coarse, and a circle of 20 km would be
-  // hidden by the dot.
+  // Leaves room for the circle and the land around it. At a higher zoom, the outlines are too coarse. At a lower zoom,
+  // the dot would hide a circle of 20 km.
   const halfHeight = Math.min(90, Math.max(3, reach * 3));
   const projection = geoAzimuthalEquidistant()
     .rotate([-longitude, -latitude])
     .translate([WIDTH / 2, height / 2])
     .scale((height / 2 / halfHeight) * (180 / Math.PI));
-  const earth = projection.scale() * Math.PI; // the antipode is the outermost circle
+  const earth = projection.scale() * Math.PI; // the outermost circle is the antipode
   const content = [WIDTH / 2 - earth, height / 2 - earth, WIDTH / 2 + earth, height / 2 + earth] as const;
   const range = [Math.min(1, halfHeight / WIDEST), Math.max(1, halfHeight / NARROWEST)] as const;
   const path = geoPath(projection).digits(1);
@@ -86,11 +90,11 @@ export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
 const SHADES = 5;
 const shadeOf = (i: number) => `color-mix(in srgb, var(--series-0) ${i * 20}%, var(--land))`;
 
-/** The world, with countries shaded by a number. */
+/** A world map with countries shaded by a number. */
 export function CountryMap({ title, counts }: { title: string; counts: readonly CountryCount[] }) {
   const byNumber = new Map(counts.map(({ iso_code, count }) => [iso31661Alpha2ToNumeric[iso_code], count]));
   const most = Math.max(1, ...byNumber.values());
-  // on a logarithmic scale
+  // The scale is logarithmic.
   const step = (i: number) => Math.max(1, Math.ceil(Math.expm1((i * Math.log1p(most)) / SHADES)));
   const steps = Array.from({ length: SHADES }, (_, i) => step(i));
   const legend = steps.flatMap((from, i) =>

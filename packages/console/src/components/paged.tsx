@@ -1,4 +1,4 @@
-// paged.tsx: a list that is read page by page, newest first.
+// paged.tsx: a list that is read one page at a time, newest items first.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -14,11 +14,11 @@ interface Page<T> {
 interface PagedProps<T> {
   /** @param cursor "" for the first page */
   readonly read: (cursor: string, signal: AbortSignal | null) => Promise<Page<T>>;
-  /** Gets the items of all pages that were read. */
+  /** Called with the items of all pages read so far. */
   readonly children: (items: readonly T[]) => ComponentChildren;
 }
 
-/** Give it a key, so that another list begins with its first page. */
+/** Give this component a `key`, so that a different list starts with its own first page. */
 export function Paged<T>({ read, children }: PagedProps<T>) {
   const loading = useLoad((signal) => read("", signal), []);
   const [older, setOlder] = useState<Page<T>>();

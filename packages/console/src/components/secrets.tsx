@@ -1,4 +1,5 @@
-// secrets.tsx: what keys and webhooks share: a token or secret that is shown once, its rotation, and the end of its owner.
+// secrets.tsx: parts that keys and webhooks share: showing a token or secret once, rotating it, and permanently ending
+// its key or webhook.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -7,14 +8,17 @@ import { ConfirmButton } from "./dialog.tsx";
 import { Field, Select } from "./form.tsx";
 
 interface SecretOnceProps {
-  /** "key" */
+  /** What it is: "key". */
   readonly what: string;
   readonly secret: string;
-  /** What to do next. */
+  /** Says what to do next. */
   readonly children?: ComponentChildren;
 }
 
-/** A token or secret, which the server never shows again: scrolled to, and given the focus, when it appears. */
+/**
+ * A token or secret that the server never shows again. When it appears, the page scrolls to it and gives it
+ * the focus.
+ */
 export function SecretOnce({ what, secret, children }: SecretOnceProps) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -25,7 +29,7 @@ export function SecretOnce({ what, secret, children }: SecretOnceProps) {
     <div class="once" ref={box} tabIndex={-1} role="status">
       <Notice kind="good">
         <p>
-          <strong>Copy the {what} now: it is shown only once.</strong>
+          <strong>Copy the {what} now. It is shown only once.</strong>
         </p>
         <p class="actions">
           <code class="token">{secret}</code>
@@ -45,9 +49,9 @@ const OVERLAPS = [
 ] as const;
 
 interface RotateCardProps {
-  /** "key" */
+  /** What it is: "key". */
   readonly what: string;
-  /** Of the choice of how long the old one remains valid. */
+  /** Label for the choice of how long the old token or secret remains valid. */
   readonly label: string;
   readonly note: string;
   readonly question: readonly [title: string, text: string, action: string];
@@ -78,7 +82,7 @@ interface EndCardProps {
   readonly run: () => Promise<unknown>;
 }
 
-/** Ends what the page is about, for good. */
+/** A card that permanently ends the key or webhook on this page. */
 export const EndCard = ({ title, text, button, question, run }: EndCardProps) => (
   <Card title={title}>
     <p>{text}</p>

@@ -1,11 +1,11 @@
-// table.tsx: a table that may be wider than the window; on a phone each row becomes a block with labels.
+// table.tsx: a table that may be wider than the window. On a phone, each row becomes a block with labels.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount } from "../format.ts";
 import { Button, Card } from "./basics.tsx";
 
-/** The name of a column, its cell in a row, whether it holds numbers, and what its rows can be sorted by. */
+/** A column: its name, its cell in a row, whether it holds numbers, and what its rows can be sorted by. */
 export type Column<T> = readonly [
   name: string,
   cell: (row: T) => ComponentChildren,
@@ -18,9 +18,9 @@ interface TableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly rowKey: (row: T, index: number) => string | number;
-  /** Shown instead of a table without rows. */
+  /** The text to show if there are no rows. */
   readonly empty: string;
-  /** Rows that are shown until the user asks for all. */
+  /** Number of rows to show until the user asks for all. */
   readonly first?: number;
 }
 
@@ -119,7 +119,7 @@ export const TableCard = <T,>(props: TableProps<T>) => (
   </Card>
 );
 
-/** The content of a cell with a smaller line below, if there is one. */
+/** A cell's content, with a smaller line below it if there is one. */
 export const TwoLines = ({ below, children }: { below: ComponentChildren; children: ComponentChildren }) => (
   <>
     {children}

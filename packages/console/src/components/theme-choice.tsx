@@ -1,4 +1,4 @@
-// theme-choice.tsx: light, dark, or as the system; theme.ts reads it when a page opens.
+// theme-choice.tsx: the choice between light, dark and the system's theme. theme.ts reads it when a page opens.
 
 import { useState } from "preact/hooks";
 import { Select } from "./form.tsx";
@@ -16,7 +16,7 @@ export function ThemeChoice() {
     setTheme(chosen);
     if (chosen) localStorage.setItem(KEY, chosen);
     else localStorage.removeItem(KEY);
-    dispatchEvent(new Event("storage")); // theme.ts listens; the browser only tells other tabs
+    dispatchEvent(new Event("storage")); // theme.ts listens for this event; the browser only notifies other tabs
   };
   return <Select class="theme" aria-label="Theme" options={THEMES} value={theme} onChoose={choose} />;
 }

@@ -1,13 +1,13 @@
-// zoom.tsx: a map that zooms and moves: buttons, keyboard, wheel, dragging, two fingers.
+// zoom.tsx: a map that can be zoomed and moved with buttons, keyboard, wheel, dragging or two fingers.
 //
-// note Of the page's own gestures it takes only what it needs: a wheel zooms the map while it has the focus or with Ctrl
-//      (as two fingers on a touchpad send it), and one finger scrolls the page until the map is zoomed.
-//      d3-zoom does the same in 15 KB compressed and nine packages.
+// note The map takes over only the gestures that it needs. The wheel zooms the map only while the map has the focus or
+//      Ctrl is pressed. Touchpads report a two-finger pinch as a wheel event with Ctrl. One finger scrolls the page
+//      until the map is zoomed. d3-zoom does the same, but takes 15 KB compressed and nine packages.
 
 import type { ComponentChildren, TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** A point of the map lies at `k * point + (x, y)` of the drawing. */
+/** Position of the map: the point `p` of the map is drawn at `k * p + (x, y)`. */
 export interface View {
   readonly k: number;
   readonly x: number;
@@ -20,18 +20,18 @@ interface ZoomMapProps {
   readonly label: string;
   readonly width: number;
   readonly height: number;
-  /** Smallest and greatest enlargement; 1 at first. */
+  /** Minimum and maximum zoom; the initial zoom is 1. */
   readonly range: readonly [min: number, max: number];
-  /** What there is to be seen, at the enlargement 1. */
+  /** The area with content, at zoom 1. */
   readonly content: Box;
-  /** Drawn above the map, at its own size. */
+  /** Drawn above the map, without scaling. */
   readonly marks?: (view: View) => ComponentChildren;
   readonly children: ComponentChildren;
 }
 
 const START: View = { k: 1, x: 0, y: 0 };
 const STEP = 1.6;
-/** Of the drawing, with an arrow key. */
+/** Share of the drawing by which an arrow key moves the map. */
 const SHIFT = 0.15;
 
 export function ZoomMap({ label, width, height, range, content, marks, children }: ZoomMapProps) {
@@ -45,7 +45,7 @@ export function ZoomMap({ label, width, height, range, content, marks, children 
     return { k, x: inside(x, k * left, k * right, width), y: inside(y, k * top, k * bottom, height) };
   };
   const move = (dx: number, dy: number) => setView(({ k, x, y }) => limit({ k, x: x + dx, y: y + dy }));
-  /** The given point of the drawing does not move. */
+  /** Zooms around a point of the drawing, which does not move. */
   const zoom = (factor: number, px = width / 2, py = height / 2) =>
     setView(({ k, x, y }) => {
       const next = Math.min(range[1], Math.max(range[0], k * factor));
@@ -67,7 +67,8 @@ export function ZoomMap({ label, width, height, range, content, marks, children 
         ...pointOf(event),
       );
     };
-    svg.current?.addEventListener("wheel", onWheel, { passive: false }); // Preact's listeners may not prevent it
+    // Preact's own listeners cannot prevent the default action
+    svg.current?.addEventListener("wheel", onWheel, { passive: false });
     return () => svg.current?.removeEventListener("wheel", onWheel);
   }, []);
 
@@ -109,7 +110,7 @@ export function ZoomMap({ label, width, height, range, content, marks, children 
     <section
       ref={box}
       class="zoom"
-      aria-label={`${label}. Zoom with plus and minus, move with the arrow keys, 0 shows all of it.`}
+      aria-label={`${label}. Zoom with plus and minus, move with the arrow keys, press 0 to show everything.`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it is moved by keyboard
       tabIndex={0}
       onKeyDown={onKeyDown}
@@ -132,7 +133,7 @@ export function ZoomMap({ label, width, height, range, content, marks, children 
       <div class="zoom-buttons">
         <ZoomButton text="+" label="Zoom in" onClick={() => zoom(STEP)} />
         <ZoomButton text="−" label="Zoom out" onClick={() => zoom(1 / STEP)} />
-        <ZoomButton text="⟲" label="Show all of the map" onClick={reset} />
+        <ZoomButton text="⟲" label="Show the whole map" onClick={reset} />
       </div>
     </section>
   );
@@ -150,7 +151,9 @@ const ZoomButton = ({ text, label, onClick }: ZoomButtonProps) => (
   </button>
 );
 
-/** An offset with which the content fills the drawing, or stands in its middle when it is smaller. */
+/**
+ * Limits an offset so that the content fills the drawing. Centres content that is smaller than the drawing.
+ */
 function inside(offset: number, from: number, to: number, size: number): number {
   if (to - from <= size) return (size - from - to) / 2;
   return Math.min(-from, Math.max(size - to, offset));

@@ -1,10 +1,10 @@
-// audit.tsx: the audit trail: who changed what, when, by which way; filtered, and page by page.
+// audit.tsx: the audit trail: who changed what, when, and through which interface. The list has filters and pages.
 
 import type { AuditEntry } from "@inkling/server/admin-answers";
-import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { Card, Code, RelativeTime } from "../components/basics.tsx";
-import { Field, type Options, PeriodField, Select, TextField } from "../components/form.tsx";
+import { PeriodFilter, SelectFilter, TextFilter, useFilters } from "../components/filters.tsx";
+import type { Options } from "../components/form.tsx";
 import { Paged } from "../components/paged.tsx";
 import { Table, TwoLines } from "../components/table.tsx";
 import type { PageProps } from "../hooks.ts";
@@ -61,32 +61,22 @@ interface Trail {
   readonly next_cursor: string | null;
 }
 
-/** @param rest filters to begin with: `?subject=ovr_…` */
 export function AuditPage({ rest }: PageProps) {
-  const [filter, setFilter] = useState<Readonly<Record<string, string>>>(
-    Object.fromEntries(new URLSearchParams(rest)),
-  );
-  const take = (name: string) => (value: string) => setFilter((old) => ({ ...old, [name]: value.trim() }));
-  const follow = (name: string) => (event: { currentTarget: HTMLInputElement }) =>
-    take(name)(event.currentTarget.value);
-  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== "")).toString();
+  const filters = useFilters(rest);
+  const { query } = filters;
   return (
     <Card title="Changes">
       <div class="filters">
-        <Field label="Action">
-          <Select options={ACTION_OPTIONS} value={filter.action ?? ""} onChoose={take("action")} />
-        </Field>
-        <Field label="Way">
-          <Select options={WAY_OPTIONS} value={filter.way ?? ""} onChoose={take("way")} />
-        </Field>
-        <PeriodField onSince={take("since")} />
-        <TextField label="Who" type="search" defaultValue={filter.actor ?? ""} onChange={follow("actor")} />
-        <TextField
+        <SelectFilter of={filters} label="Action" name="action" options={ACTION_OPTIONS} />
+        <SelectFilter of={filters} label="Way" name="way" options={WAY_OPTIONS} />
+        <PeriodFilter of={filters} />
+        <TextFilter of={filters} label="Who" name="actor" />
+        <TextFilter
+          of={filters}
           label="Subject"
-          type="search"
+          name="subject"
+          note="Enter the exact id, not a name or a value."
           placeholder="key_…, ovr_…, feed"
-          defaultValue={filter.subject ?? ""}
-          onChange={follow("subject")}
         />
       </div>
       <div aria-live="polite">
@@ -130,7 +120,7 @@ const subjectOf = (entry: AuditEntry) => (
   </TwoLines>
 );
 
-/** What people call it: the value of an override, the name of a key, the address of a webhook. */
+/** The name that people use: an override's value, a key's name, a webhook's URL. */
 function nameOf({ before, after }: AuditEntry): string | undefined {
   const row = (after ?? before) as { value?: unknown; name?: unknown; url?: unknown } | null | undefined;
   const name = row?.value ?? row?.name ?? row?.url;

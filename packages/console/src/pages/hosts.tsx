@@ -1,4 +1,4 @@
-// hosts.tsx: the hosts of the group; with SQLite, only this host.
+// hosts.tsx: the hosts of the group. With SQLite, this is only the current host.
 
 import type { Host, Hosts } from "@inkling/server/admin-answers";
 import { api } from "../api.ts";
@@ -9,7 +9,10 @@ import { formatCount, formatDuration } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 
 const REFRESH_MS = 5_000;
-/** A clock that is further off is shown; `inkling doctor` names one that is a minute off. */
+/**
+ * The page shows the deviation of a host's clock if it exceeds this number of seconds. `inkling doctor` reports a
+ * deviation of a minute.
+ */
 const CLOCK_SECONDS = 5;
 
 export function HostsPage() {
@@ -23,12 +26,12 @@ export function HostsPage() {
             rows={rows}
             rowKey={({ id }) => id}
             columns={COLUMNS}
-            empty="No host is in contact with the database."
+            empty="No host is connected to the database."
           />
           <p class="faint">
             {shared
-              ? "A host that was stopped in order leaves at once, one that is gone after ten minutes."
-              : "The database is SQLite, which one host uses; a group shares PostgreSQL."}
+              ? "A host that stops cleanly is removed from the list immediately; a host that disappears is removed after ten minutes."
+              : "The database is SQLite, so only one host can use it. A group of hosts needs PostgreSQL."}
           </p>
         </>
       )}

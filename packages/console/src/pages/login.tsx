@@ -13,7 +13,9 @@ async function submitLogin(values: FormData): Promise<AdminSession> {
   return logIn(body).catch((error: unknown) => {
     const isWrong = error instanceof ApiError && error.code === "TOKEN_INVALID";
     throw isWrong
-      ? new UserError("No admin token has this text: it was revoked or has expired, or the text is wrong.")
+      ? new UserError(
+          "No admin token matches: the token was revoked, has expired, or was not copied correctly.",
+        )
       : error;
   });
 }
@@ -42,8 +44,8 @@ export function LoginPage({ note, onLogin }: { note: string; onLogin: (session: 
         <section class="card login">
           <h1>Log in</h1>
           <p>
-            Use your admin token, or the root token that the first start printed. To create one, run{" "}
-            <code>inkling admin-tokens create</code>.
+            Use your admin token, or the root token that was printed at the first start. To create a token,
+            run <code>inkling admin-tokens create</code>.
           </p>
           {note && <Problem text={note} />}
           <Form action="Log in" submit={submit}>

@@ -1,4 +1,4 @@
-// tokens.tsx: named admin tokens: a list, a form for a new one, and revoking.
+// tokens.tsx: named admin tokens: a list, a form for a new token, and a button that revokes one.
 
 import { ADMIN_SCOPES, type AdminScope } from "@inkling/contract";
 import type { AdminToken, IssuedAdminToken } from "@inkling/server/admin-answers";
@@ -13,7 +13,7 @@ import { TableCard, TwoLines } from "../components/table.tsx";
 import { notify, useLoad } from "../hooks.ts";
 
 const SCOPE_TEXTS: Readonly<Record<AdminScope, string>> = {
-  read: "read: look up, and see everything",
+  read: "read: look up and view everything",
   write: "write: also change everything",
 };
 const SCOPES = ADMIN_SCOPES.map((scope) => [scope, SCOPE_TEXTS[scope]] as const);
@@ -39,7 +39,10 @@ export function TokensPage() {
             empty="No named admin tokens yet: create the first one below."
           />
           <Card title="New admin token">
-            <p>Give each person and each program its own token. The audit trail names it as the author.</p>
+            <p>
+              Give each person and each program its own token. The audit trail shows the token's name as the
+              author.
+            </p>
             <Form class="grid" action="Create token" submit={create}>
               <TextField
                 label="Name"
@@ -84,7 +87,8 @@ function Revoke({ of: { name }, reload }: { of: AdminToken; reload: () => void }
     notify("Revoked.");
     reload();
   };
-  const text = "Programs that use it get 401 at once, and its console sessions end. This cannot be undone.";
+  const text =
+    "Programs that use the token get 401 immediately, and its console sessions end. This cannot be undone.";
   const question = [`Revoke ${name}?`, text, "Revoke"] as const;
   return <ConfirmButton text="Revoke" label={`Revoke ${name}`} question={question} isDanger run={run} />;
 }

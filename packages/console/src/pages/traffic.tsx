@@ -1,22 +1,24 @@
-// traffic.tsx: requests of the last hours, or of up to 30 days: counts only.
+// traffic.tsx: request counts for the last hours, or for up to 30 days. It shows only counts.
 
 import { keysOf, REPUTATION_FLAGS } from "@inkling/contract";
 import type { CountryCount, Traffic, TrafficPoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
-import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { Card } from "../components/basics.tsx";
 import { BarChart, LineChart, Meter } from "../components/chart.tsx";
+import { useFilters } from "../components/filters.tsx";
 import { Select } from "../components/form.tsx";
 import { LazyMap, Loaded } from "../components/loaded.tsx";
 import { Table, TableCard } from "../components/table.tsx";
 import { countryName, flagName, formatCount, formatMilliseconds } from "../format.ts";
-import { useLoad } from "../hooks.ts";
-import { SCOPES } from "./keys/usage.tsx";
+import { type PageProps, useLoad } from "../hooks.ts";
+import { MoreCountries, SCOPES } from "./keys/usage.tsx";
 
 const REFRESH_MS = 60_000;
-/** Refusals that are shown at first, so that cards side by side are about as high. */
+/** Number of refusals to show at first, so that cards side by side are about the same height. */
 const FIRST_PROBLEMS = 4;
+/** Number of countries in the table. The map shows all countries. */
+const MAX_COUNTRIES = 10;
 
 type Moment = Pick<TrafficPoint, "lookups" | "batch_lookups">;
 type CountsOf = "statuses" | "lookups" | "flags_raised";
@@ -25,7 +27,7 @@ const seriesOf = (member: CountsOf, id: string, name = id, color?: number) => ({
   ...(color !== undefined && { color }),
   of: (point: TrafficPoint) => point[member][id] ?? 0,
 });
-/** Green, blue, orange, red. */
+/** Colours: green, blue, orange, red. */
 const STATUS_COLORS = { "2xx": 2, "3xx": 0, "4xx": 1, "5xx": 3 } as const;
 const STATUSES = keysOf(STATUS_COLORS).map((status) =>
   seriesOf("statuses", status, status, STATUS_COLORS[status]),
@@ -35,7 +37,7 @@ const countBatched = ({ batch_lookups }: Moment) => sum(Object.values(batch_look
 const countSingle = (moment: Moment) => sum(Object.values(moment.lookups)) - countBatched(moment);
 const REQUESTS = [
   { name: "Single lookups", of: countSingle },
-  { name: "Values of batches", of: countBatched },
+  { name: "Values in batches", of: countBatched },
 ];
 const FLAGS_SET = [...REPUTATION_FLAGS, "disposable"].map((flag) =>
   seriesOf("flags_raised", flag, flagName(flag)),
@@ -50,7 +52,7 @@ const timeOfDay = (at: string) =>
 const dayAndTime = (at: string) => `${at.slice(5, 10)} ${at.slice(11, 16)}`;
 const day = (at: string) => at.slice(5, 10);
 
-/** Up to 6 hours are those of this host by the minute; from 24 on they are stored. */
+/** Periods up to 6 hours show this host's counts by the minute. Longer periods come from the database. */
 const PERIODS = {
   "1": { text: "last hour", step: "", format: timeOfDay },
   "3": { text: "last 3 hours", step: "", format: timeOfDay },
@@ -62,16 +64,21 @@ const PERIODS = {
 type Period = keyof typeof PERIODS;
 const OPTIONS = keysOf(PERIODS).map((hours) => [hours, PERIODS[hours].text] as const);
 
-export function TrafficPage() {
-  const [hours, setHours] = useState<Period>("24");
+export function TrafficPage({ rest }: PageProps) {
+  const filters = useFilters(rest);
+  const hours = keysOf(PERIODS).find((one) => one === filters.valueOf("hours")) ?? "24";
   const { step } = PERIODS[hours];
   const load = (signal: AbortSignal) => api<Traffic>(`traffic?hours=${hours}${step}`, { signal });
   const traffic = useLoad(async (signal) => ({ hours, traffic: await load(signal) }), [hours], REFRESH_MS);
-  const choose = (value: string) => setHours(value as Period); // the options are its values
   return (
     <>
       <p class="actions">
-        <Select aria-label="Period" options={OPTIONS} value={hours} onChoose={choose} />
+        <Select
+          aria-label="Period"
+          options={OPTIONS}
+          value={hours}
+          onChoose={(value) => filters.set("hours", value)}
+        />
         {traffic.data && <Source of={traffic.data.traffic} />}
       </p>
       <Loaded from={traffic}>{(loaded) => <Charts {...loaded} />}</Loaded>
@@ -82,24 +89,24 @@ export function TrafficPage() {
 const Source = ({ of: { step_minutes, hosts } }: { of: Traffic }) => (
   <span class="faint">
     {step_minutes < 60
-      ? "This host since its start, by the minute."
-      : `Stored by the hour for 30 days${hosts > 1 ? `; the sum of ${hosts} hosts` : ""}.`}{" "}
+      ? "Counts of this host per minute since it started."
+      : `Stored per hour for 30 days${hosts > 1 ? `; summed over ${hosts} hosts` : ""}.`}{" "}
     No address, email address or key is stored.
   </span>
 );
 
-/** Beyond the last bound of the histogram a percentile is null. */
+/** A percentile beyond the histogram's last bound is null. */
 const latencyOf = (seconds: number | null, lookups: number) =>
   seconds === null && lookups > 0 ? "over 500 ms" : formatMilliseconds(seconds);
 
 function Charts({ hours, traffic: { series: points, total } }: { hours: Period; traffic: Traffic }) {
-  if (points.length === 0) return <Card>No data yet: the first minute since the start is not over.</Card>;
+  if (points.length === 0) return <Card>No data yet. The first minute since the start has not passed.</Card>;
   const chart = { points, formatTime: PERIODS[hours].format };
   const numbers = [
     ["Requests", formatCount(total.requests)],
     ["Errors (5xx)", formatCount(total.statuses["5xx"] ?? 0)],
     ["Single lookups", formatCount(countSingle(total))],
-    ["Values of batches", formatCount(countBatched(total))],
+    ["Values in batches", formatCount(countBatched(total))],
     ["Single lookup, median", latencyOf(total.latency_seconds.p50, countSingle(total))],
     ["Single lookup, 99th percentile", latencyOf(total.latency_seconds.p99, countSingle(total))],
   ];
@@ -153,7 +160,7 @@ function Countries({ counts }: { counts: readonly CountryCount[] }) {
       )}
       <Table
         caption="Top countries"
-        rows={counts.slice(0, 10)}
+        rows={counts.slice(0, MAX_COUNTRIES)}
         rowKey={({ iso_code }) => iso_code}
         columns={[
           ["Country", ({ iso_code }) => countryName(iso_code)],
@@ -161,6 +168,7 @@ function Countries({ counts }: { counts: readonly CountryCount[] }) {
         ]}
         empty="None yet."
       />
+      <MoreCountries count={counts.length - MAX_COUNTRIES} />
     </Card>
   );
 }

@@ -1,10 +1,10 @@
-// webhooks.tsx: webhooks: a list, a form for a new one; one by its id with its last attempts, test, enabling,
-// rotation, removal.
+// webhooks.tsx: a list of webhooks and a form for a new one. A single webhook's page has its last attempts, a
+// test, enabling, rotation and removal.
 
 import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS } from "@inkling/contract";
 import type { Delivery, IssuedWebhook, Webhook, WebhookAttempt } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api } from "../api.ts";
+import { api, findById } from "../api.ts";
 import { Badge, Button, Card, type Kind, RelativeTime } from "../components/basics.tsx";
 import { Form, TextField, textOf } from "../components/form.tsx";
 import { Loaded } from "../components/loaded.tsx";
@@ -15,7 +15,8 @@ import { useReadOnly } from "../session.ts";
 
 const REFRESH_MS = 5_000;
 
-export const WebhooksPage = ({ rest }: PageProps) => (rest === "" ? <Overview /> : <Detail id={rest} />);
+export const WebhooksPage = ({ rest }: PageProps) =>
+  rest === "" ? <Overview /> : <Detail key={rest} id={rest} />;
 
 function Overview() {
   const webhooks = useLoad((signal) => api<{ webhooks: Webhook[] }>("webhooks", { signal }), []);
@@ -46,7 +47,7 @@ function Overview() {
             <Form action="Add webhook" submit={add}>
               <TextField
                 label="Address"
-                note="Of your service. It gets a POST request for each event."
+                note="The URL of your service, which receives a POST request for each event."
                 name="url"
                 placeholder="https://example.com/hooks/inkling"
                 required
@@ -78,7 +79,9 @@ function Overview() {
 
 const AddedWebhook = ({ id, secret }: IssuedWebhook) => (
   <SecretOnce what="secret" secret={secret}>
-    <p>Give it to the receiver, which verifies the signature of each message. Then send a test message.</p>
+    <p>
+      Configure the secret in the receiver, which verifies each message's signature. Then send a test message.
+    </p>
     <p>
       <a href={`#/webhooks/${id}`}>Open this webhook</a>
     </p>
@@ -112,7 +115,7 @@ function State({ of: { disabled_at, old_secret_until, allow_inner } }: { of: Web
 
 function Detail({ id }: { id: string }) {
   const path = `webhooks/${encodeURIComponent(id)}`;
-  const loading = useLoad((signal) => api<Webhook>(path, { signal }), [id]);
+  const loading = useLoad((signal) => findById<Webhook>(path, "webhook", signal), [id]);
   const deliveries = useLoad(
     (signal) => api<{ deliveries: Delivery[] }>(`${path}/deliveries?limit=50`, { signal }),
     [id],
@@ -177,8 +180,9 @@ function Summary({ of: webhook, onTested, onEnabled }: SummaryProps) {
       </p>
       {webhook.disabled_at !== null && (
         <p>
-          The receiver returned 410 <RelativeTime iso={webhook.disabled_at} />, and gets nothing more. Enable
-          this webhook after you have fixed the receiver. What was not sent until then is not sent again.
+          The receiver returned 410 <RelativeTime iso={webhook.disabled_at} />, so nothing more is sent to it.
+          Fix the receiver, then enable this webhook. Messages that were not delivered until then are not sent
+          again.
         </p>
       )}
       <p class="actions">
@@ -238,12 +242,13 @@ function Rotate({ of: { id }, reload }: { of: Webhook; reload: () => void }) {
     reload();
     return secret;
   };
-  const text = "The webhook gets a new secret. The old one signs as well for the time you chose.";
+  const text =
+    "The webhook gets a new secret. The old secret also signs messages, for the time that you chose.";
   return (
     <RotateCard
       what="secret"
-      label="The old secret signs as well"
-      note="Time to replace it in the receiver."
+      label="The old secret also signs"
+      note="Time to replace the secret in the receiver."
       question={["Rotate the secret?", text, "Rotate"]}
       rotate={rotate}
     />
@@ -261,7 +266,7 @@ function Remove({ of: { id, url } }: { of: Webhook }) {
       title="Remove"
       text="Its secrets and deliveries are removed as well."
       button="Remove this webhook"
-      question={["Remove this webhook?", `${url} gets nothing more.`, "Remove"]}
+      question={["Remove this webhook?", `${url} receives nothing more.`, "Remove"]}
       run={remove}
     />
   );

@@ -15,7 +15,7 @@ import {
   unwrapIpv4,
 } from "./ip.ts";
 
-/** text -> printed form, or undefined where it must be refused */
+/** A text and its printed form, which is undefined if the text must be refused. */
 const FORMS: Record<string, readonly (readonly [text: string, printed: string | undefined])[]> = {
   "dotted quad": [
     ["0.0.0.0", "0.0.0.0"],
@@ -112,7 +112,7 @@ describe("parseIp", () => {
 
 const ipv4 = fc.ipV4();
 const ipv6 = fc.ipV6();
-/** Near misses: an address with one character changed, cut, doubled, or two addresses spliced. */
+/** Near misses: an address with one character changed, removed or added, or two addresses spliced together. */
 const nearMiss = fc
   .tuple(
     fc.oneof(ipv4, ipv6),

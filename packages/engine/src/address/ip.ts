@@ -1,18 +1,18 @@
-// ip.ts: text of one IP address <-> the words that every table is sorted by.
+// ip.ts: parses and prints IP addresses. An address is stored as words, and every table is sorted by these words.
 //
 // in   "203.0.113.9", "2001:db8::1", "::ffff:203.0.113.9", as a string or as ASCII bytes
 // out  IpAddress: a family, and its bits as big-endian uint32 words
 // err  none thrown: undefined or false means "not an IP address"
 // src  RFC 4291 2.2 (text forms), RFC 6943 3.1.1 (no octal, no short forms), RFC 5952 (printing)
-// cost parsing into a holder allocates nothing; IPv4 about 30 ns, IPv6 about 60 (bench/README.md)
-// note Array reads are `!`: indexes are masked, or bounded by the loop around them.
+// cost parsing into an existing IpAddress allocates nothing; about 30 ns for IPv4, 60 ns for IPv6 (bench/README.md)
+// note Array reads use `!`, because indexes are masked, or bounded by the loop around them.
 
-/** 45 characters: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`. */
+/** Maximum length of an address as text: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`. */
 export const MAX_IP_TEXT = 45;
 
 /**
- * One address. A mutable holder, so that a lookup can reuse one and allocate nothing.
- * `words[0]` alone carries an IPv4 address; IPv6 uses all four, most significant first.
+ * One address. It is mutable, so that a lookup can reuse it and allocate nothing.
+ * IPv4 uses only `words[0]`; IPv6 uses all four words, most significant first.
  */
 export class IpAddress {
   family: 4 | 6 = 4;
@@ -21,8 +21,9 @@ export class IpAddress {
 
 declare const unwrapped: unique symbol;
 /**
- * An address without IPv4 inside IPv6: what {@link unwrapIpv4} leaves. Visitors are looked up with these only.
- * A holder that is parsed into again is a plain {@link IpAddress}.
+ * An address that {@link unwrapIpv4} has processed, so it is never an IPv4 address inside IPv6. Lookups of visitors
+ * accept only this type. After another address has been parsed into the object, the object is a plain {@link IpAddress}
+ * again.
  */
 export type UnwrappedAddress = IpAddress & { readonly [unwrapped]: true };
 
@@ -31,9 +32,9 @@ const COLON = 0x3a;
 const ZERO = 0x30;
 
 /**
- * Parses one IP address, strictly, into `into`.
- * Refused: leading zeros in IPv4, octal, hex and short forms, ports, zones, brackets, prefixes, white space.
- * @returns false when `text` is not exactly one address; `into` is then unspecified
+ * Parses one IP address, strictly, into `into`. It refuses leading zeros in IPv4, octal, hex and short forms, ports,
+ * zones, brackets, prefix lengths and white space.
+ * @returns false if `text` is not exactly one address; the content of `into` is then unspecified
  */
 export function parseIpInto(text: string, into: IpAddress): boolean {
   const value = parseIpv4Text(text);
@@ -45,7 +46,7 @@ export function parseIpInto(text: string, into: IpAddress): boolean {
   return parseIpv6Text(text, into);
 }
 
-/** As {@link parseIpInto}, for the ASCII characters of `bytes` from `start` to before `end`. */
+/** Like {@link parseIpInto}, but reads the ASCII characters of `bytes` from `start` up to, but not including, `end`. */
 export function parseIpBytesInto(bytes: Uint8Array, start: number, end: number, into: IpAddress): boolean {
   const value = parseIpv4(bytes, start, end);
   if (value >= 0) {
@@ -56,27 +57,28 @@ export function parseIpBytesInto(bytes: Uint8Array, start: number, end: number, 
   return parseIpv6(bytes, start, end, into);
 }
 
-/** As {@link parseIpInto}, into a new holder. */
+/** Like {@link parseIpInto}, but returns a new address; undefined if the text is not an address. */
 export function parseIp(text: string): IpAddress | undefined {
   const address = new IpAddress();
   return parseIpInto(text, address) ? address : undefined;
 }
 
 /**
- * The digits of an octet, each plus one, as hex digits -> its value; -1 for what is none: "01" is octal to some
- * readers. One table read instead of branches that no processor predicts.
+ * Values of octets. The hex digits of the index are the octet's digits, each plus one. The value is -1 if the digits
+ * are not an octet; "01" is refused because some parsers read it as octal. One table read replaces branches that
+ * processors cannot predict.
  */
 const OCTETS = new Int16Array(4096).fill(-1);
 for (let value = 0; value < 256; value++) {
   OCTETS[[...String(value)].reduce((code, digit) => code * 16 + Number(digit) + 1, 0)] = value;
 }
 
-/** Dotted quad from `start` to before `end`; -1 when it is not one. */
+/** Parses a dotted quad from `start` up to, but not including, `end`; returns -1 if the bytes are not a dotted quad. */
 function parseIpv4(bytes: Uint8Array, start: number, end: number): number {
   let value = 0;
   let code = 0;
   let dots = 0;
-  let wrong = 0; // negative as soon as anything was
+  let wrong = 0; // negative as soon as any part is wrong
   for (let i = start; i < end; i++) {
     const digit = bytes[i]! - ZERO;
     if (digit === DOT - ZERO) {
@@ -95,7 +97,8 @@ function parseIpv4(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * {@link parseIpv4} once more, for a text: to copy it to bytes first would cost half as much again (bench/README.md).
+ * The same as {@link parseIpv4}, but for a string. Copying the string to bytes first would take 50 % longer
+ * (bench/README.md).
  */
 function parseIpv4Text(text: string): number {
   const { length } = text;
@@ -120,7 +123,7 @@ function parseIpv4Text(text: string): number {
   return dots === 3 && (wrong | octet | (4095 - code)) >= 0 ? ((value << 8) | octet) >>> 0 : -1;
 }
 
-/** Value of a hex digit, by character; 16 for any other. */
+/** Value of each hex digit, by character code; 16 for any other character. */
 const HEX = new Uint8Array(256).fill(16);
 for (let value = 0; value < 16; value++) {
   const digit = value.toString(16);
@@ -129,14 +132,15 @@ for (let value = 0; value < 16; value++) {
 }
 
 /**
- * Of the address that is being parsed: one for all, since parsing is synchronous. Groups that are put into the words of
- * the holder and moved there cost 10 ns more for "2a02:1:2::3", a twentieth of its lookup.
+ * The groups of the address that is being parsed. All calls share this array, because parsing is synchronous.
+ * Collecting the groups in the words of `into` would take 10 ns longer for "2a02:1:2::3", which is 5 % of the lookup
+ * time.
  */
 const groups = new Uint16Array(8);
 
 function parseIpv6(bytes: Uint8Array, start: number, end: number, into: IpAddress): boolean {
   if (end - start < 2 || end - start > MAX_IP_TEXT) return false;
-  let count = 0; // groups read
+  let count = 0; // number of groups read
   let gap = -1; // number of groups before "::"
   let i = start;
   if (bytes[i] === COLON) {
@@ -144,7 +148,7 @@ function parseIpv6(bytes: Uint8Array, start: number, end: number, into: IpAddres
     gap = 0;
     i += 2;
   }
-  let from = i; // where the group begins
+  let from = i; // start of the current group
   let group = 0;
   for (; i < end; i++) {
     const c = bytes[i]!;
@@ -158,7 +162,7 @@ function parseIpv6(bytes: Uint8Array, start: number, end: number, into: IpAddres
       if (tail < 0 || count > 6) return false;
       groups[count++] = tail >>> 16;
       group = tail & 0xffff;
-      from = end - 1; // what is left is one group
+      from = end - 1; // the loop ends with one group left to store
       break;
     }
     if (c !== COLON || i === from || i - from > 4 || count === 7) return false;
@@ -178,7 +182,7 @@ function parseIpv6(bytes: Uint8Array, start: number, end: number, into: IpAddres
   return storeGroups(count, gap, into);
 }
 
-/** {@link parseIpv6} once more, for a text: a copy to bytes would cost half as much again. */
+/** The same as {@link parseIpv6}, but for a string. Copying the string to bytes first would take 50 % longer. */
 function parseIpv6Text(text: string, into: IpAddress): boolean {
   const { length } = text;
   if (length < 2 || length > MAX_IP_TEXT) return false;
@@ -226,8 +230,8 @@ function parseIpv6Text(text: string, into: IpAddress): boolean {
 }
 
 /**
- * The first `count` groups, with zeros for the rest after `gap` of them.
- * @returns false when there are too many or too few
+ * Stores the first `count` groups in `into`. For the missing groups, it inserts zeros after the first `gap` groups.
+ * @returns false if there are too many or too few groups
  */
 function storeGroups(count: number, gap: number, into: IpAddress): boolean {
   if (gap < 0 ? count !== 8 : count > 7) return false;
@@ -246,7 +250,7 @@ function storeGroups(count: number, gap: number, into: IpAddress): boolean {
 }
 
 /**
- * Replaces an IPv6 address that contains an IPv4 address by the latter, in place:
+ * If an IPv6 address contains an IPv4 address, replaces it in place with the IPv4 address:
  * IPv4-mapped ::ffff:0:0/96 (RFC 4291), 6to4 2002::/16 (RFC 3056),
  * Teredo 2001::/32 (RFC 4380: the client, last 32 bits inverted), NAT64 64:ff9b::/96 (RFC 6052).
  */
@@ -264,7 +268,7 @@ export function unwrapIpv4(address: IpAddress): asserts address is UnwrappedAddr
   w[0] = ipv4;
 }
 
-/** Parses the address of a visitor: as {@link parseIp}, then {@link unwrapIpv4}. */
+/** Parses a visitor's address with {@link parseIp}, then applies {@link unwrapIpv4}. */
 export function parseUnwrapped(text: string): UnwrappedAddress | undefined {
   const address = parseIp(text);
   if (address === undefined) return undefined;
@@ -272,7 +276,7 @@ export function parseUnwrapped(text: string): UnwrappedAddress | undefined {
   return address;
 }
 
-/** Prints an address: dotted quad, or RFC 5952 (lower case, longest run of zeros as "::"). */
+/** Prints IPv4 as a dotted quad, and IPv6 by RFC 5952 (lower case, longest run of zeros as "::"). */
 export function formatIp(address: IpAddress): string {
   const w = address.words;
   if (address.family === 4) {
@@ -287,7 +291,7 @@ export function formatIp(address: IpAddress): string {
   const parts: number[] = [];
   for (let k = 0; k < 4; k++) parts.push(w[k]! >>> 16, w[k]! & 0xffff);
   let bestStart = -1;
-  let bestLength = 1; // a single zero group is printed, RFC 5952 4.2.2
+  let bestLength = 1; // a single zero group is not shortened (RFC 5952 4.2.2)
   for (let k = 0; k < 8; k++) {
     let end = k;
     while (end < 8 && parts[end] === 0) end++;
@@ -302,7 +306,7 @@ export function formatIp(address: IpAddress): string {
   return `${hex.slice(0, bestStart).join(":")}::${hex.slice(bestStart + bestLength).join(":")}`;
 }
 
-/** A host as a URL has it: an IPv6 address in brackets. */
+/** A host as written in a URL, with brackets if it is an IPv6 address. */
 export const urlHost = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
 /** A network: an address whose bits after `bits` are zero. `bits` is 0-32 for IPv4 and 0-128 for IPv6. */
@@ -312,9 +316,9 @@ export interface Prefix {
 }
 
 /**
- * Parses "203.0.113.0/24", "2001:db8::/32" or a single address (its full length), as feeds write them.
- * IPv4-mapped IPv6 networks become the IPv4 network that they mean.
- * @returns undefined if the text is neither, or when bits are set after the prefix length
+ * Parses a network as feeds write it: "203.0.113.0/24", "2001:db8::/32", or a single address, which gets its full
+ * length. An IPv4-mapped IPv6 network becomes the IPv4 network that it stands for.
+ * @returns undefined if the text is neither a network nor an address, or if host bits are set
  */
 export function parsePrefix(text: string): Prefix | undefined {
   const slash = text.indexOf("/");
@@ -332,13 +336,13 @@ export function parsePrefix(text: string): Prefix | undefined {
   return withoutMapping(address, bits);
 }
 
-/** The network of so many bits around an address; the address loses its other bits. */
+/** The network with this prefix length around an address. It contains `address` itself, whose host bits are cleared. */
 export function networkAround(address: IpAddress, bits: number): Prefix {
   clearHostBits(address, bits);
   return withoutMapping(address, bits);
 }
 
-/** IPv4-mapped IPv6 becomes the IPv4 network. */
+/** Converts an IPv4-mapped IPv6 network to the IPv4 network. */
 function withoutMapping(address: IpAddress, bits: number): Prefix {
   const w = address.words;
   const isMapped = address.family === 6 && bits >= 96 && w[0] === 0 && w[1] === 0 && w[2] === 0xffff;
@@ -347,7 +351,7 @@ function withoutMapping(address: IpAddress, bits: number): Prefix {
   return { address, bits: bits - 96 };
 }
 
-/** Clears the bits of an address behind the first `bits`. */
+/** Clears all bits of an address after the first `bits`. */
 export function clearHostBits({ family, words }: IpAddress, bits: number): void {
   for (let k = 0; k < (family === 4 ? 1 : 4); k++) {
     const kept = Math.min(32, Math.max(0, bits - 32 * k));
@@ -355,7 +359,10 @@ export function clearHostBits({ family, words }: IpAddress, bits: number): void 
   }
 }
 
-/** The network that a text with host bits would have been: "10.0.0.1/8" -> "10.0.0.0/8"; undefined for any other text. */
+/**
+ * The network without its host bits: "10.0.0.0/8" for "10.0.0.1/8". Undefined if the text is not a network or has no
+ * host bits set.
+ */
 export function withoutHostBits(text: string): string | undefined {
   const [host = "", digits = "", ...others] = text.split("/");
   const address = parseIp(host);
@@ -365,7 +372,7 @@ export function withoutHostBits(text: string): string | undefined {
   return formatPrefix(networkAround(address, bits));
 }
 
-/** Are bits set behind the first `bits`? */
+/** Are any bits set after the first `bits`? */
 export function hasHostBits(address: IpAddress, bits: number): boolean {
   const words = address.family === 4 ? 1 : 4;
   for (let k = 0; k < words; k++) {

@@ -1,20 +1,20 @@
-// packed.ts: up to 64 addresses side by side, to be looked up together (bench/README.md, Blocks).
+// packed.ts: stores up to 64 addresses side by side, so that they can be looked up together (bench/README.md, Blocks).
 
 import type { IpAddress, UnwrappedAddress } from "./ip.ts";
 
-/** Addresses that are looked up together: more bring nothing. */
+/** Number of addresses that are looked up together. A larger number would not be faster. */
 export const BLOCK_ADDRESSES = 64;
 
-/** Words that each takes, IPv4 too. */
+/** Number of words per address, even for IPv4. */
 export const ADDRESS_WORDS = 4;
 
 export class PackedAddresses {
-  /** How many there are; set it to 0 to begin again. */
+  /** The number of addresses. Set it to 0 to start over. */
   length = 0;
   readonly families = new Uint8Array(BLOCK_ADDRESSES);
   readonly words = new Uint32Array(BLOCK_ADDRESSES * ADDRESS_WORDS);
 
-  /** Appends a copy, while `length` is below {@link BLOCK_ADDRESSES}. */
+  /** Appends a copy of an address. `length` must be below {@link BLOCK_ADDRESSES}. */
   add({ family, words }: UnwrappedAddress): void {
     const at = this.length * ADDRESS_WORDS;
     this.families[this.length++] = family;
@@ -25,7 +25,7 @@ export class PackedAddresses {
     this.words[at + 3] = words[3]!;
   }
 
-  /** Copies one of them. */
+  /** Copies one address to `into`. */
   read(index: number, into: IpAddress): void {
     const at = index * ADDRESS_WORDS;
     into.family = this.families[index] === 4 ? 4 : 6;

@@ -1,13 +1,13 @@
 // special-use.ts: networks that never belong to a visitor on the public internet.
 //
 // src  IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), IPv4 and IPv6 multicast,
-//      RFC 4291 2.4 (::/8 is reserved by the IETF; IPv4 inside it is unwrapped before)
-// note networks inside these registries that are globally reachable by design of a protocol
-//      (AS112, AMT) remain public; 192.0.0.0/24 and 2001::/23 are refused whole: no visitor has them
+//      RFC 4291 2.4 (::/8 is reserved by the IETF; IPv4 inside it is unwrapped first)
+// note Networks in these registries that a protocol makes globally reachable (AS112, AMT) count as public.
+//      192.0.0.0/24 and 2001::/23 are refused as a whole, because no visitor has such an address.
 
 import { type IpAddress, type Prefix, parsePrefix, prefixContains } from "./ip.ts";
 
-/** What an address is reserved for, in words that fit "… is a <use> address". */
+/** A reserved network. `use` fits into the sentence "… is a <use> address". */
 interface SpecialUse {
   readonly prefix: Prefix;
   readonly use: string;
@@ -45,14 +45,15 @@ const ROWS: readonly (readonly [network: string, use: string])[] = [
   ["ff00::/8", "multicast"],
 ];
 
-/** All special-use networks; where two contain an address, the first listed is the closer one. */
+/** All special-use networks. If two of them contain an address, the smaller network is listed first. */
 export const SPECIAL_USE: readonly SpecialUse[] = ROWS.map(([network, use]) => {
   const prefix = parsePrefix(network);
   if (prefix === undefined) throw new Error(`special-use.ts: ${network} is not a network`);
   return { prefix, use };
 });
 
-// First octet -> the networks that an address may be in: nearly every public address ends at this one table read.
+// For each first octet, the networks that may contain an address that begins with it. For nearly every public address,
+// reading this table is enough.
 const byOctet4 = byFirstOctet(4);
 const byOctet6 = byFirstOctet(6);
 
@@ -68,8 +69,8 @@ function byFirstOctet(family: 4 | 6): readonly (readonly SpecialUse[])[] {
 }
 
 /**
- * What `address` is reserved for, or undefined if it is public. An IPv4 address inside IPv6 is not looked into:
- * that of a visitor has to be unwrapped first.
+ * What `address` is reserved for; undefined if it is public. The function ignores an IPv4 address inside an IPv6
+ * address, so a visitor's address must be unwrapped first.
  */
 export function specialUse(address: IpAddress): SpecialUse | undefined {
   const octet = address.words[0]! >>> 24;

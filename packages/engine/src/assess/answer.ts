@@ -1,4 +1,5 @@
-// answer.ts: a decision about a visitor, as programs get it, and what would have changed it.
+// answer.ts: puts a decision about a visitor into the shape that programs receive, and computes what would have changed
+// it.
 
 import type { Action, AssessmentAnswer, DegradedData, ReasonCode } from "@inkling/contract";
 import { type Assessment, assess } from "./assess.ts";
@@ -6,7 +7,7 @@ import type { Facts } from "./facts.ts";
 import type { Ruleset } from "./ruleset.ts";
 import type { VisitorAnswers } from "./visitor.ts";
 
-/** What `include` adds to an answer. */
+/** Optional parts of an answer, chosen by `include`. */
 export interface Included {
   readonly facts?: { readonly values: Facts; readonly ruleset: Ruleset } | undefined;
   readonly evidence?: VisitorAnswers | undefined;
@@ -34,7 +35,7 @@ export function assessmentAnswer(
   };
 }
 
-/** By name, without those that are not known. */
+/** @returns the known facts, keyed by name */
 export function namedFacts(
   facts: Facts,
   { schema }: Pick<Ruleset, "schema">,
@@ -47,14 +48,14 @@ export function namedFacts(
   return named;
 }
 
-/** What a visitor would get without one of the reasons, or without the rule that decided. */
+/** The score and action that a visitor would get without one of the reasons, or without the rule that decided. */
 export interface Alternative {
   readonly without: { readonly reason: ReasonCode } | { readonly rule: string };
   readonly score: number;
   readonly action: Action;
 }
 
-/** For each reason, and for the rule that decided, in that order. */
+/** @returns one alternative for each reason, then one for the rule that decided */
 export function alternatives(
   facts: Facts,
   ruleset: Ruleset,

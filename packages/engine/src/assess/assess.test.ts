@@ -77,6 +77,12 @@ describe("data that is missing", () => {
       "allow",
     ],
     ["a flag, where a rule decides that reads none", ["is_abuser"], rule("all", "true", "allow"), "allow"],
+    [
+      "a flag, where a rule only sets the mildest action",
+      ["is_abuser"],
+      `on_missing = "deny"\n${rule("all", "true", "challenge", "live", "at_least = true\n")}`,
+      "deny",
+    ],
   ];
   for (const [name, degraded, text, action] of rows) {
     test(`${name}: ${action}`, () => {
@@ -106,6 +112,30 @@ describe("rules", () => {
       ["allow", "yes", true, 0.61, 7],
     );
     assert.deepEqual(assessment.shadow, [{ rule: "trial", action: "deny", review: true }]);
+  });
+
+  const atLeast = (mode: string) =>
+    parseRuleset(rule("tor", "ip.is_tor_exit", "challenge", mode, "at_least = true\n"));
+  const tor = (disposable: boolean) => facts({ "ip.is_tor_exit": true, "email.disposable": disposable });
+  for (const [name, disposable, action] of [
+    ["make an allowed visitor's action stricter", false, "challenge"],
+    ["leave a denial by the score as it is", true, "deny"],
+  ] as const)
+    test(`with at_least ${name}, live and in shadow`, () => {
+      const weightless = { ...atLeast("live"), reasons: disposable ? atLeast("live").reasons : [] };
+      assert.deepEqual(
+        [assess(tor(disposable), weightless, []).action, assess(tor(disposable), weightless, []).rule],
+        [action, "tor"],
+      );
+      const shadow = { ...atLeast("shadow"), reasons: weightless.reasons };
+      assert.deepEqual(assess(tor(disposable), shadow, []).shadow, [{ rule: "tor", action }]);
+    });
+
+  test("with at_least cannot allow", () => {
+    assert.throws(
+      () => parseRuleset(rule("all", "true", "allow", "live", "at_least = true\n")),
+      /line \d+, column \d+: .*at_least: has no effect with then = "allow"/,
+    );
   });
 
   test("in shadow never touch the action: random rulesets", () => {
@@ -144,7 +174,7 @@ describe("rules", () => {
   });
 });
 
-/** More than half of what a ruleset may take. */
+/** A condition that costs more than half of a ruleset's budget. */
 const SLOW = Array(38).fill("size(user_agent) > 9").join(" || ");
 
 test("100 rules that search in texts and lists as rules do are fast enough", () => {
@@ -173,7 +203,7 @@ describe("mistakes in a ruleset", () => {
         [12, 1, /unknown key "on_missing"/],
         [14, 1, /weights: proxy: must be 1 or less/],
         [16, 1, /example: given: /],
-        [17, 1, /"event" must be of the type text/],
+        [17, 1, /"event" must have the type text/],
       ],
     ],
     [
@@ -200,15 +230,15 @@ describe("mistakes in a ruleset", () => {
       ],
     ],
     ["thresholds", "[thresholds]\nchallenge = 0.9\n", [[1, 1, /challenge must not be above deny/]]],
-    ["a newer format", "format = 2", [[1, 1, /format 1 only/]]],
+    ["a newer format", "format = 2", [[1, 1, /only format 1/]]],
     [
       "examples",
       '[[example]]\ngiven = { event = 3, ip.kidn = "x" }\nrules = ["r"]\n[[example]]\ngiven = {}\n[[example]]\ngiven = { ip.kind = "hostng", ip.country = "de", ip.services = ["relay", "vpn"], ip.city = "" }\naction = "allow"',
       [
         [1, 1, /unknown rule "r"/],
-        [1, 1, /"event" must be of the type text/],
+        [1, 1, /"event" must have the type text/],
         [1, 1, /unknown fact "ip.kidn": did you mean "ip.kind"\?/],
-        [4, 1, /needs an action, or rules/],
+        [4, 1, /needs an action or rules/],
         [6, 1, /"ip.kind" is never "hostng": did you mean "hosting"\?/],
         [6, 1, /"ip.country" is never "de": did you mean "DE"\?/],
         [6, 1, /"ip.services" is never "vpn"/],

@@ -1,7 +1,8 @@
-// assess.ts: facts and a ruleset -> the action, with the reasons for it.
+// assess.ts: decides the action from facts and a ruleset, and gives the reasons for it.
 //
-// Order: the first live rule that matches decides; without one the score does, by two thresholds. The score is
-// 1 - product of (1 - weight) over the reasons. It is no probability.
+// The first live rule that matches decides. If none matches, the score and two thresholds decide. They also decide if
+// the rule only sets the mildest action ("at least") and the score's action is stricter. The score is 1 - the product
+// of (1 - weight) over all reasons. It is not a probability.
 
 import {
   ACTIONS,
@@ -12,70 +13,80 @@ import {
 } from "@inkling/contract";
 import type { Condition } from "./condition.ts";
 import type { FactSchema, Facts } from "./facts.ts";
-import type { Example, LiveRule, Reason, Ruleset, ShadowRule } from "./ruleset.ts";
+import type { Example, LiveRule, Reason, Rule, Ruleset, ShadowRule } from "./ruleset.ts";
 
 export interface Assessment {
   readonly action: Action;
-  /** A rule wants a person to look. */
+  /** True if the rule that decided asks for a person to review the visitor. */
   readonly review: boolean;
-  /** From 0 to 1, rounded to two digits. */
+  /** From 0 to 1, rounded to two decimal places. */
   readonly score: number;
   readonly reasons: readonly { readonly code: ReasonCode; readonly weight: number }[];
-  /** Name of the rule that decided; null: the score did. */
+  /** Name of the rule that decided; null if the score decided. */
   readonly rule: string | null;
-  /** What rules in shadow would have decided, from the top. */
+  /** What the matching shadow rules would have decided, in the order of the file. */
   readonly shadow: readonly { readonly rule: string; readonly action: Action; readonly review?: true }[];
-  /** What of the data is missing. */
+  /** The data that was missing. */
   readonly degraded: readonly DegradedData[];
   readonly ruleset: number;
 }
 
-/** Data whose absence counts: without it a visitor with a flag looks like one without. */
+/** Data behind the flags. Without it, a visitor who should have a flag looks like a visitor without the flag. */
 const FLAG_DATA: ReadonlySet<DegradedData> = new Set([...REPUTATION_FLAGS, "disposable"]);
 
-/** @param degraded data that the release lacks, of the lookups that were asked for */
+/** @param degraded data that the release lacks and that the requested lookups need */
 export function assess(facts: Facts, ruleset: Ruleset, degraded: readonly DegradedData[]): Assessment {
   const { live, reasons: all, schema, thresholds, onMissing, number } = ruleset;
   const reasons = all.filter(({ condition }) => condition.matches(facts));
   const score = scoreOf(reasons);
   const decided = decide(live, facts);
+  const scored = actionOf(score, thresholds);
   const unread = decided === undefined ? live : live.slice(0, live.indexOf(decided));
   const lacks = (part: { readonly condition: Condition }, data: readonly DegradedData[]) =>
     data.length > 0 && readsAny(part.condition, schema, data);
   const flags = degraded.filter((data) => FLAG_DATA.has(data));
-  // A rule that read no data might have matched; so might a reason, if the score decides.
+  // With the missing data, a rule might have matched. If the score counts, a reason might also have matched.
   const isOpen =
     unread.some((rule) => lacks(rule, degraded)) ||
-    (decided === undefined && all.some((reason) => lacks(reason, flags)));
-  const action = decided?.then ?? actionOf(score, thresholds);
+    ((decided === undefined || decided.atLeast) && all.some((reason) => lacks(reason, flags)));
+  const action = decided === undefined ? scored : actionBy(decided, scored);
   return {
     action: isOpen ? stricter(action, onMissing) : action,
     review: decided?.review ?? false,
     score: Math.round(score * 100) / 100,
     reasons: reasons.map(({ code, weight }) => ({ code, weight })),
     rule: decided?.name ?? null,
-    shadow: shadowOf(ruleset.shadow, facts),
+    shadow: shadowOf(ruleset.shadow, facts, scored),
     degraded,
     ruleset: number,
   };
 }
 
-/** The rule that decides. By its type it never sees one in shadow. */
+/** Returns the rule that decides, if there is one. The parameter's type keeps shadow rules out. */
 function decide(rules: readonly LiveRule[], facts: Facts): LiveRule | undefined {
   return rules.find(({ condition }) => condition.matches(facts));
 }
 
-function shadowOf(rules: readonly ShadowRule[], facts: Facts): Assessment["shadow"] {
+/** @param scored the action that the score would choose */
+function actionBy({ then, atLeast }: Rule, scored: Action): Action {
+  return atLeast ? stricter(then, scored) : then;
+}
+
+function shadowOf(rules: readonly ShadowRule[], facts: Facts, scored: Action): Assessment["shadow"] {
   return rules
     .filter(({ condition }) => condition.matches(facts))
-    .map(({ name, then, review }) => ({ rule: name, action: then, ...(review && { review }) }));
+    .map((rule) => ({
+      rule: rule.name,
+      action: actionBy(rule, scored),
+      ...(rule.review && { review: rule.review }),
+    }));
 }
 
 function scoreOf(reasons: readonly Reason[]): number {
   return 1 - reasons.reduce((innocent, { weight }) => innocent * (1 - weight), 1);
 }
 
-/** Floating point must not put 1 - (1 - 0.5) below 0.5. */
+/** Allows for floating-point errors, so that 1 - (1 - 0.5) is not below 0.5. */
 const SLACK = 1e-9;
 
 function actionOf(score: number, { challenge, deny }: Ruleset["thresholds"]): Action {
@@ -93,18 +104,18 @@ function readsAny({ reads }: Condition, { fields }: FactSchema, data: readonly D
   return false;
 }
 
-/** How an example of a ruleset came out. */
+/** The result of one example of a ruleset. */
 export interface ExampleResult {
   readonly name: string;
   readonly passed: boolean;
-  /** What the example expects; undefined if it leaves that open. */
+  /** What the example expects. A member is undefined if the example does not specify it. */
   readonly expected: Pick<Example, "action" | "rules">;
   readonly action: Action;
-  /** Every rule that matches, live ones first. */
+  /** The names of all matching rules, live rules first. */
   readonly rules: readonly string[];
 }
 
-/** Runs the examples in a ruleset's file. */
+/** Runs the examples of a ruleset. */
 export function runExamples(ruleset: Ruleset): readonly ExampleResult[] {
   return ruleset.examples.map(({ name, facts, action: wanted, rules: wantedRules }) => {
     const { action } = assess(facts, ruleset, []);

@@ -1,24 +1,25 @@
-// condition.ts: the condition of a rule: the text of a CEL expression -> a function of facts that cannot throw.
+// condition.ts: compiles a rule's condition, a CEL expression, to a function of facts that cannot throw.
 //
-// in   a text, and the schema of the facts
+// in   the text of a condition, and the schema of the facts
 // out  a Condition
-// err  ConditionError with the position of the mistake
-// src  the Common Expression Language's specification (cel.dev); @marcbachmann/cel-js parses
-// cost an evaluation takes a time that is linear in the length of the text and of the facts' texts; `cost` bounds it
+// err  ConditionError, which contains the position of the mistake
+// src  the specification of the Common Expression Language (cel.dev); @marcbachmann/cel-js is the parser
+// cost evaluation time grows linearly with the length of the condition and of the facts' texts; a Condition's `cost` is
+//      its upper bound
 //
-// The subset: facts, literals, lists of literals, ! - && || ?: == != < <= > >= + - * / %, `in`, and the functions has,
-// size, count, startsWith, endsWith and contains. All numbers are doubles: 1 is 1.0, and 1 / 0 is infinite. Everything else of
-// CEL is refused: matches, comprehensions, indexes, maps, bytes, null, timestamps.
+// Conditions support facts, literals, lists of literals, ! - && || ?: == != < <= > >= + - * / %, `in`, and the
+// functions has, size, count, startsWith, endsWith and contains. All numbers are doubles: 1 is 1.0, and 1 / 0 is
+// infinite. The rest of CEL is refused: matches, comprehensions, indexes, maps, bytes, null and timestamps.
 
 import { COUNT_SUBJECTS, COUNT_WINDOWS, countFact, type FactType } from "@inkling/contract";
 import { type ASTNode, ParseError, parse } from "@marcbachmann/cel-js";
 import { nearest } from "../email/email-labels.ts";
 import { FACT_INDEX, type FactIndex, type FactSchema, type Facts, whyImpossible, ZEROES } from "./facts.ts";
 
-/** Characters of a condition. */
+/** Maximum length of a condition, in UTF-16 units. */
 export const MAX_CONDITION = 1_024;
 
-/** A condition that is wrong. */
+/** A mistake in a condition. */
 export class ConditionError extends Error {
   /** Offset of the mistake in the text, in UTF-16 units. */
   readonly at: number;
@@ -31,14 +32,14 @@ export class ConditionError extends Error {
 
 export interface Condition {
   readonly matches: (facts: Facts) => boolean;
-  /** The facts that it reads. */
+  /** The facts that the condition reads. */
   readonly reads: ReadonlySet<FactIndex>;
-  /** The longest that an evaluation can take, in steps of about 10 ns. */
+  /** Upper bound of an evaluation's duration, in steps of about 10 ns. */
   readonly cost: number;
 }
 
 type Run<T> = (facts: Facts) => T;
-/** A part of a condition, compiled. */
+/** A compiled part of a condition. */
 type Part =
   | { readonly type: "text"; readonly run: Run<string> }
   | { readonly type: "number"; readonly run: Run<number> }
@@ -69,12 +70,12 @@ function parseText(text: string): ASTNode {
   }
 }
 
-/** Operators of other languages, and what a condition has instead. */
+/** Operators of other languages, and the CEL operators to write instead. */
 const FOREIGN: Readonly<Record<string, string>> = { "=": "==", and: "&&", or: "||", not: "!", "<>": "!=" };
-/** Literals are skipped as a whole. */
+/** Also matches whole string literals, so that nothing inside them counts as an operator. */
 const FOREIGN_OR_LITERAL = /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|==|[<>!]=|<>|=|(?<![\w.])(?:and|or|not)\b/g;
 
-/** In a text that cannot be parsed: the first such operator. */
+/** An error for the first {@link FOREIGN} operator in a text that cannot be parsed; undefined if there is none. */
 function foreignOperator(text: string): ConditionError | undefined {
   for (const { 0: found, index } of text.matchAll(FOREIGN_OR_LITERAL)) {
     const own = Object.hasOwn(FOREIGN, found) ? FOREIGN[found] : undefined;
@@ -90,7 +91,7 @@ const NAMES: Readonly<Record<FactType, string>> = {
   list: "a list",
 };
 
-/** By name: what stands before the dot, if anything, then the arguments. */
+/** Names of all functions, for suggestions. */
 const FUNCTIONS = ["has", "size", "count", "startsWith", "endsWith", "contains"];
 const TEXT_TESTS: Readonly<Record<string, (text: string, part: string) => boolean>> = {
   startsWith: (text, part) => text.startsWith(part),
@@ -112,8 +113,9 @@ const ORDER: Readonly<Record<string, <T extends string | number>(a: T, b: T) => 
 };
 
 /**
- * Steps that the longest texts and lists can take, beyond the one of each part: a user agent of 2,048 characters, a list of
- * 32 texts of 256 that differ in their last character. Measured by `npm run bench -- assess`.
+ * Extra steps for the longest texts and lists, in addition to one step for each part of a condition. The longest text
+ * is a user agent of 2,048 characters. The slowest list has 32 texts of 256 characters that differ only in the last
+ * character. `npm run bench -- assess` measures these costs.
  */
 const COSTS = { contains: 200, size: 700, membership: 80, order: 5 } as const;
 
@@ -126,7 +128,11 @@ class Compiler {
     this.schema = schema;
   }
 
-  /** @param what for the error: "the condition", "what `!` negates" */
+  /**
+   * Compiles a node that must have this type.
+   * @param what describes the node in the error: "the condition", "what `!` negates"
+   * @throws ConditionError if the type is wrong
+   */
   expect<T extends FactType>(type: T, node: ASTNode, what: string): PartOf<T> {
     const part = this.part(node);
     if (part.type === type) return part as PartOf<T>;
@@ -190,20 +196,23 @@ class Compiler {
     this.reads.add(index);
     const zero = ZEROES[type];
     const run = (facts: Facts) => facts[index] ?? zero;
-    return { type, run, ...(type === "list" && { of: "text" }) } as Part; // values are of the field's type
+    return { type, run, ...(type === "list" && { of: "text" }) } as Part; // the value always has the field's type
   }
 
   private list(node: Extract<ASTNode, { op: "list" }>): Part {
     const parts = node.args.map((item) => {
       if (item.op !== "value" && item.op !== "-_") {
-        throw new ConditionError("a list may hold only texts or numbers that are written out", item.start);
+        throw new ConditionError("a list can contain only text and number literals", item.start);
       }
       return this.part(item);
     });
     const of = parts[0]?.type === "number" ? "number" : "text";
     const wrong = parts.findIndex(({ type }) => type !== of);
     if (wrong >= 0)
-      throw new ConditionError("a list may hold only texts, or only numbers", node.args[wrong]!.start);
+      throw new ConditionError(
+        "a list can contain only texts or only numbers, not both",
+        node.args[wrong]!.start,
+      );
     const values = parts.map(({ run }) => run([]) as string | number);
     return { type: "list", of, run: () => values };
   }
@@ -216,11 +225,11 @@ class Compiler {
   }
 
   private choice([test, yes, no]: readonly [ASTNode, ASTNode, ASTNode]): Part {
-    const { run: isSo } = this.expect("boolean", test, "what stands before `?`");
+    const { run: isSo } = this.expect("boolean", test, "the part before `?`");
     const a = this.part(yes);
     const b = this.part(no);
     if (a.type !== b.type || (a.type === "list" && a.of !== (b as PartOf<"list">).of)) {
-      throw new ConditionError("both sides of `:` must have one type", no.start);
+      throw new ConditionError("both sides of `:` must have the same type", no.start);
     }
     return { ...a, run: (facts: Facts) => (isSo(facts) ? a : b).run(facts) } as Part;
   }
@@ -243,7 +252,7 @@ class Compiler {
     return { type: "boolean", run };
   }
 
-  /** A text that a fact never has is a mistake: the rule would do nothing, in silence. */
+  /** Refuses a text that the fact can never have, because the rule would silently never match. */
   private requirePossible(side: ASTNode, literal: ASTNode): void {
     const fact = this.schema.find(nameOf(side) ?? "");
     if (fact === undefined) return;
@@ -254,8 +263,8 @@ class Compiler {
   }
 
   private membership([item, list]: readonly [ASTNode, ASTNode]): Part {
-    const { run: all, of } = this.expect("list", list, "what stands after `in`");
-    const { run } = this.expect(of, item, "what stands before `in`");
+    const { run: all, of } = this.expect("list", list, "the part after `in`");
+    const { run } = this.expect(of, item, "the part before `in`");
     this.requirePossible(list, item);
     this.requirePossible(item, list);
     if (list.op !== "list") this.cost += COSTS.membership;
@@ -291,8 +300,8 @@ class Compiler {
     const test = Object.hasOwn(TEXT_TESTS, name) ? TEXT_TESTS[name] : undefined;
     if (test !== undefined && receiver !== undefined) {
       const [text, part] = this.arguments(node, name, args, 2);
-      const { run: a } = this.expect("text", text!, `what stands before \`.${name}\``);
-      const { run: b } = this.expect("text", part!, `what \`${name}\` looks for`);
+      const { run: a } = this.expect("text", text!, `the part before \`.${name}\``);
+      const { run: b } = this.expect("text", part!, `the argument of \`${name}\``);
       if (name === "contains") this.cost += COSTS.contains;
       return { type: "boolean", run: (facts) => test(a(facts), b(facts)) };
     }
@@ -304,10 +313,10 @@ class Compiler {
 
   private arguments(node: ASTNode, name: string, args: readonly ASTNode[], count: number) {
     if (args.length === count) return args;
-    throw new ConditionError(`\`${name}\` has ${args.length} arguments, and takes ${count}`, node.start);
+    throw new ConditionError(`\`${name}\` takes ${count} arguments, but has ${args.length}`, node.start);
   }
 
-  /** Characters of a text, items of a list. */
+  /** Compiles `size`: the characters of a text, or the items of a list. */
   private size(node: ASTNode): Part {
     const part = this.part(node);
     if (part.type === "list") return { type: "number", run: (facts) => part.run(facts).length };
@@ -316,7 +325,7 @@ class Compiler {
     return { type: "number", run: (facts) => lengthOf(part.run(facts)) };
   }
 
-  /** Assessments of a subject in a window, both written out: a fact. */
+  /** Compiles `count`. Both arguments must be literals, so each call reads one count fact. */
   private count([subject, window]: readonly ASTNode[]): Part {
     const oneOf = <T extends string>(node: ASTNode, known: readonly T[]): T => {
       const found = known.find((value) => node.op === "value" && node.args === value);
@@ -325,7 +334,7 @@ class Compiler {
     };
     const index = FACT_INDEX[countFact(oneOf(subject!, COUNT_SUBJECTS), oneOf(window!, COUNT_WINDOWS))];
     this.reads.add(index);
-    return { type: "number", run: (facts) => (facts[index] as number | undefined) ?? 0 }; // of the type of its row
+    return { type: "number", run: (facts) => (facts[index] as number | undefined) ?? 0 }; // count facts are numbers
   }
 
   private has(node: ASTNode): Part {
@@ -340,7 +349,9 @@ class Compiler {
   }
 }
 
-/** Unicode characters, as CEL counts them. An iterator takes 12 µs for 2,048, this loop 3 to 7. */
+/**
+ * Counts Unicode characters, as CEL does. For 2,048 characters, an iterator takes 12 µs, and this loop takes 3 to 7 µs.
+ */
 function lengthOf(text: string): number {
   let count = text.length;
   for (let i = 1; i < text.length; i++) if (isPair(text, i)) count--;
@@ -357,10 +368,10 @@ function literal({ args, start }: Extract<ASTNode, { op: "value" }>): Part {
     const number = Number(args);
     return { type: "number", run: () => number };
   }
-  throw new ConditionError("only texts, numbers, true and false can be written out", start);
+  throw new ConditionError("only text, numbers, true and false can be literals", start);
 }
 
-/** `ip.kind`, if the node is a name, or names with dots between. */
+/** The dotted name that a node stands for, such as `ip.kind`; undefined if the node is not a name. */
 function nameOf(node: ASTNode): string | undefined {
   if (node.op === "id") return node.args;
   if (node.op !== ".") return undefined;
@@ -378,12 +389,12 @@ function unknownFact(name: string, { names }: FactSchema, at: number): Condition
 
 function unknownFunction(name: string, at: number): ConditionError {
   const near = nearest(name, FUNCTIONS);
-  const hint = near === undefined ? `known are ${FUNCTIONS.join(", ")}` : `did you mean "${near}"?`;
+  const hint = near === undefined ? `the functions are ${FUNCTIONS.join(", ")}` : `did you mean "${near}"?`;
   return new ConditionError(`unknown function "${name}": ${hint}`, at);
 }
 
 const OPERATORS: Readonly<Record<string, string>> = {
-  ".": "a member of a value that is no fact",
+  ".": "a member of a value that is not a fact",
   ".?": "`.?`",
   "[]": "an index",
   "[?]": "an index",
@@ -391,5 +402,5 @@ const OPERATORS: Readonly<Record<string, string>> = {
 };
 
 function unsupported({ op, start }: ASTNode): ConditionError {
-  return new ConditionError(`conditions cannot have ${OPERATORS[op] ?? `\`${op}\``}`, start);
+  return new ConditionError(`conditions cannot contain ${OPERATORS[op] ?? `\`${op}\``}`, start);
 }

@@ -1,9 +1,9 @@
-// domains-today.ts: a past decision, with the domain of its email address looked up again.
+// domains-today.ts: looks up the domain of a past decision's email address again.
 //
 // in   past decisions; a release and overrides
-// out  the same decisions, with what today's data says of the domain: disposable, providers, listed, relay, free mail
+// out  the same decisions with today's facts about the domain: disposable, providers, listed, relay, free mail
 // note The address itself is not stored, so an override for a whole email address does not apply.
-// cost one lookup for each distinct domain among the last MAX_KEPT
+// cost one lookup for each distinct domain; after MAX_KEPT domains, the cache is emptied
 
 import type { DegradedData, EmailVerdict } from "@inkling/contract";
 import { type Answerer, type AnswerSource, bodyOf } from "../lookup/answerer.ts";
@@ -30,7 +30,7 @@ export class DomainsToday {
     this.look = (domain) => {
       const outcome = answerer.answerEmail(`x@${domain}`, { ...source, mode: "up" }, true);
       if ("reason" in outcome) return { facts: {}, lacks };
-      const verdict = parse(bodyOf(outcome)) as EmailVerdict; // the segment holds answers of this shape
+      const verdict = parse(bodyOf(outcome)) as EmailVerdict; // the segment's answers have this shape
       const labels = verdict.evidence?.map(({ label }) => label) ?? [];
       const facts = Object.entries(domainFacts(verdict, labels)).filter(
         ([name]) => lacks.length === 0 || !isOfData(name),
@@ -39,7 +39,7 @@ export class DomainsToday {
     };
   }
 
-  /** @returns the decision itself where no email address was sent */
+  /** @returns the decision with today's facts; the same object if the decision has no email domain */
   refresh(decision: PastDecision): PastDecision {
     const domain = decision.facts["email.domain"];
     if (typeof domain !== "string") return decision;

@@ -1,17 +1,21 @@
-// facts.ts: the facts that conditions read: a flat, typed record. Each fact has a place in a list of values.
+// facts.ts: the facts that conditions read, as a flat, typed record. Each fact has a fixed index in a list of values.
 //
-// A fact that is not known reads as the zero of its type: "", 0, false, the empty list. `has(fact)` tells the difference.
+// An unknown fact reads as the zero value of its type: "", 0, false or the empty list. `has(fact)` shows whether a fact
+// is known.
 
 import { type DegradedData, FACT_NAMES, FACT_ROWS, type FactName, type FactType } from "@inkling/contract";
 import { nearest } from "../email/email-labels.ts";
 
 export type FactValue = string | number | boolean | readonly string[];
-/** Place of a fact in {@link Facts}. */
+/** Index of a fact in {@link Facts}. */
 export type FactIndex = number & { readonly of?: "fact" };
-/** The values of all facts of a schema; undefined if a fact is not known. */
+/** The values of all facts in a schema. The value of an unknown fact is undefined. */
 export type Facts = readonly (FactValue | undefined)[];
 
-/** Facts that callers send, as a ruleset declares them below `facts`: `plan` is read as `facts.plan`. */
+/**
+ * Types of the facts that callers send, as declared in a ruleset's `[facts]`. Conditions read a declared fact `plan` as
+ * `facts.plan`.
+ */
 export type DeclaredFacts = Readonly<Record<string, FactType>>;
 
 export const ZEROES: Readonly<Record<FactType, FactValue>> = {
@@ -54,7 +58,7 @@ export class FactSchema {
     this.byName = new Map(this.fields.map((field) => [field.name, field]));
   }
 
-  /** @param name as conditions write it: `ip.kind` */
+  /** @param name the name that conditions use, such as `ip.kind` */
   find(name: string): FactField | undefined {
     return this.byName.get(name);
   }
@@ -63,21 +67,24 @@ export class FactSchema {
     return this.fields.map(({ name }) => name);
   }
 
-  /** @returns no fact is known */
+  /** @returns a list in which every fact is unknown */
   empty(): (FactValue | undefined)[] {
     return new Array(this.fields.length).fill(undefined);
   }
 }
 
-/** Where the facts of every schema are. */
+/** Indexes of the built-in facts, which are the same in every schema. */
 export const FACT_INDEX = Object.fromEntries(FACT_NAMES.map((name, index) => [name, index])) as Readonly<
   Record<FactName, FactIndex>
 >;
 
-/** The first index of the facts that callers send. */
+/** Index of the first declared fact. */
 export const FIRST_DECLARED: FactIndex = FACT_NAMES.length;
 
-/** Why a fact never has this text; undefined if it can have it. `""` stands for an unknown fact. */
+/**
+ * Explains why a fact can never have this text; undefined if the fact can have it. `""` is always possible, because it
+ * means unknown.
+ */
 export function whyImpossible({ name, values, isUpperCase }: FactField, text: string): string | undefined {
   const isPossible = values?.includes(text) ?? (isUpperCase !== true || text === text.toUpperCase());
   if (text === "" || isPossible) return undefined;
@@ -86,7 +93,7 @@ export function whyImpossible({ name, values, isUpperCase }: FactField, text: st
   return `"${name}" is never ${JSON.stringify(text.slice(0, 40))}: ${hint}`;
 }
 
-/** Is it a value of the type? Numbers are finite. */
+/** Does the value have this type? Numbers must be finite. */
 export function isOfType(value: unknown, type: FactType): value is FactValue {
   if (type === "text") return typeof value === "string";
   if (type === "number") return typeof value === "number" && Number.isFinite(value);

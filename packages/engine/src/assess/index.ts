@@ -1,5 +1,5 @@
-// @inkling/engine/assess: facts and a ruleset in, an action with its reasons out. Its own entry point, because the
-// parser of conditions and zod take tens of milliseconds to load, and a lookup needs neither.
+// @inkling/engine/assess: decides an action, with its reasons, from facts and a ruleset. It is a separate entry point
+// because zod and the condition parser take tens of milliseconds to load, and a lookup needs neither.
 
 export * from "./answer.ts";
 export * from "./assess.ts";

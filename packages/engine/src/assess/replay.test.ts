@@ -105,7 +105,7 @@ describe("a replay", () => {
       [
         ["no-tor", 3, 3, 2, "2/3", "2/4"],
         ["let-staff-in", 1, 1, 1, "1/1", "1/2"], // allows: legitimate visitors are right
-        ["hosting", 3, 0, 2, "1/2", "1/4"], // in shadow: the third is decided by a live rule above it
+        ["hosting", 3, 0, 2, "1/2", "1/4"], // in shadow: a live rule above it decides the third match
       ],
     );
     assert.deepEqual(report.score, { decides: 3, changes: 0 });

@@ -1,11 +1,11 @@
-// replay.ts: past decisions and a ruleset -> what the ruleset would have changed; with outcomes, how often its rules and
-// reasons are right.
+// replay.ts: runs past decisions through a ruleset and reports what the ruleset would have changed. If outcomes are
+// known, the report also shows how often rules and reasons are right.
 //
-// in   decisions with the facts of their day, in any order; a ruleset
+// in   past decisions with their stored facts, in any order; a ruleset
 // out  a ReplayReport: plain JSON
 // err  none: a fact that the ruleset does not declare, or declares with another type, is unknown
-// src  E. B. Wilson, Probable Inference, JASA 22 (1927): the interval of a share
-// cost about 10 µs for each decision with 20 rules; memory does not grow with their number
+// src  E. B. Wilson, Probable Inference, JASA 22 (1927): the confidence interval of a share
+// cost about 10 µs for each decision with 20 rules; memory does not grow with the number of decisions
 
 import {
   ACTIONS,
@@ -21,17 +21,17 @@ import { type Assessment, assess } from "./assess.ts";
 import { FACT_INDEX, type FactIndex, type Facts, type FactValue, FIRST_DECLARED, isOfType } from "./facts.ts";
 import type { Reason, Rule, Ruleset } from "./ruleset.ts";
 
-/** What was decided about a visitor, and from what. */
+/** A stored decision about a visitor, with the facts it was based on. */
 export interface PastDecision {
   readonly id: string;
   /** ISO 8601. */
   readonly at: string;
   readonly ref: string | null;
   readonly action: Action;
-  /** The rule that decided; null: the score did. */
+  /** The rule that decided; null if the score decided. */
   readonly rule: string | null;
   readonly degraded: readonly DegradedData[];
-  /** By name, without those that were not known. */
+  /** The known facts, keyed by name. */
   readonly facts: Readonly<Record<string, FactValue>>;
   readonly outcome: Outcome | null;
 }
@@ -57,11 +57,11 @@ export interface Share {
   readonly high: number;
 }
 
-/** How often something is right, by the outcomes that are known; null without any. */
+/** How often a rule or reason is right, judged by known outcomes. A share is null if no outcome is known. */
 interface Quality {
-  /** Of the labelled decisions that it matches: those with the outcome that it expects. */
+  /** Of the labelled decisions that match, the share that has the expected outcome. */
   readonly precision: Share | null;
-  /** Of the decisions labelled with that outcome: those that it matches. */
+  /** Of the decisions labelled with the expected outcome, the share that matches. */
   readonly recall: Share | null;
 }
 
@@ -70,9 +70,9 @@ export interface RuleReplay extends Quality {
   readonly mode: "live" | "shadow";
   readonly action: Action;
   readonly matches: number;
-  /** Those that it decides; of one in shadow 0. */
+  /** Number of decisions that the rule decides; 0 for a shadow rule. */
   readonly decides: number;
-  /** Decisions with another action because of it; of one in shadow: if it were live. */
+  /** Number of decisions whose action the rule changes. A shadow rule counts as if it were live. */
   readonly changes: number;
   readonly examples: readonly ReplayExample[];
 }
@@ -86,31 +86,34 @@ export interface ReasonReplay extends Quality {
 export interface ReplayReport {
   readonly decisions: number;
   readonly changed: number;
-  /** Times of the oldest and the newest decision. */
+  /** Times of the oldest and the newest decision; null without decisions. */
   readonly from: string | null;
   readonly to: string | null;
   readonly outcomes: Readonly<Record<Outcome, number>>;
-  /** Decisions by action before and after, those that remain as they are included. */
+  /** Decisions, grouped by the action before and the action after, including unchanged decisions. */
   readonly actions: readonly {
     readonly before: Action;
     readonly after: Action;
     readonly count: number;
     readonly examples: readonly ReplayExample[];
   }[];
-  /** In the order of the ruleset, live ones first. */
+  /** Rules in the order of the ruleset, live rules first. */
   readonly rules: readonly RuleReplay[];
-  /** What the score decides, if no rule matches. */
+  /** The decisions that the score makes because no rule matches. */
   readonly score: { readonly decides: number; readonly changes: number };
   readonly reasons: readonly ReasonReplay[];
-  /** Facts that rules read and that are not known of so many decisions: nothing may have stored them. */
+  /**
+   * Facts that rules read, with the number of decisions in which they are missing, perhaps because they were never
+   * stored.
+   */
   readonly unknown_facts: readonly { readonly fact: string; readonly decisions: number }[];
 }
 
 const MAX_EXAMPLES = 10;
-/** Of the standard normal distribution: 95 % lie within. */
+/** 95 % of the standard normal distribution lies within ±Z. */
 const Z = 1.959_964;
 
-/** The share `count / of` with its Wilson interval; null where there is nothing to divide. */
+/** The share `count / of` with its Wilson interval; null if `of` is 0. */
 export function shareOf(count: number, of: number): Share | null {
   if (of === 0) return null;
   const share = count / of;
@@ -120,7 +123,7 @@ export function shareOf(count: number, of: number): Share | null {
   return { count, of, share, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
 }
 
-/** Known of a decision only if the ruleset that made it reads them. */
+/** A stored decision contains these facts only if the ruleset that made the decision read them. */
 const STORED_IF_READ: ReadonlySet<FactIndex> = new Set([
   FACT_INDEX.user_agent,
   ...COUNT_SUBJECTS.flatMap((subject) =>
@@ -128,7 +131,7 @@ const STORED_IF_READ: ReadonlySet<FactIndex> = new Set([
   ),
 ]);
 
-/** The action is what tells what a rule expects: one that allows expects legitimate visitors. */
+/** The outcome that a rule expects, which follows from its action: a rule that allows expects legitimate visitors. */
 const expectedBy = (action: Action): Outcome => (action === "allow" ? "legitimate" : "abuse");
 
 class Tally {
@@ -162,10 +165,10 @@ export class Replay {
   private readonly positions: ReadonlyMap<string, number>;
   private readonly reasons: ReadonlyMap<Reason, Tally>;
   private readonly score = new Tally();
-  /** By action before and after. */
+  /** Tallies, keyed by the action before, a space, and the action after. */
   private readonly actions = new Map<string, Tally>();
   private readonly outcomes: Record<Outcome, number> = { legitimate: 0, abuse: 0 };
-  /** Facts that may never have been stored, and of how many decisions they are not known. */
+  /** Facts that may never have been stored, each with the number of decisions in which it is missing. */
   private readonly unknown: ReadonlyMap<FactIndex, { count: number }>;
   private decisions = 0;
   private changed = 0;
@@ -224,12 +227,12 @@ export class Replay {
     }
   }
 
-  /** Of the score: after every rule. */
+  /** Position of a rule in the file; the score, `null`, comes after every rule. */
   private positionOf(rule: string | null): number {
     return (rule === null ? undefined : this.positions.get(rule)) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** In the places that the ruleset's schema gives them. */
+  /** Puts the stored facts at the indexes of the ruleset's schema. */
   private factsOf({ facts: named }: PastDecision): Facts {
     const { schema } = this.ruleset;
     const facts = schema.empty();
@@ -258,7 +261,7 @@ export class Replay {
         }),
       ),
       rules: [...ruleset.live, ...ruleset.shadow].map((rule) => {
-        const tally = this.rules.get(rule)!; // of each rule
+        const tally = this.rules.get(rule)!; // every rule has a tally
         const { matches, decides, changes, examples } = tally;
         const quality = tally.quality(expectedBy(rule.then), outcomes);
         const { name, mode, then: action } = rule;

@@ -1,9 +1,9 @@
-// ruleset.ts: the text of a ruleset -> its compiled rules, or every mistake in it with line and column.
+// ruleset.ts: compiles the text of a ruleset, or reports every mistake in it with line and column.
 //
 // in   TOML, as docs/rulesets.md describes it
 // out  a Ruleset
 // err  RulesetError with all mistakes
-// note A mistake in a table is placed at the table's header, one in a condition at its character.
+// note A mistake in a table is reported at the table's header, a mistake in a condition at its exact character.
 
 import {
   ACTIONS,
@@ -29,7 +29,10 @@ export const RULE_MODES = ["live", "shadow", "off"] as const;
 const MAX_RULES = 100;
 const MAX_DECLARED = 32;
 const MAX_TEXT = 256 * 1024;
-/** Steps of all conditions (condition.ts), so that no assessment takes longer than 1 ms: bench/README.md. */
+/**
+ * Maximum total cost of the rules' conditions, in steps (condition.ts), so that no assessment takes longer than 1 ms
+ * (bench/README.md).
+ */
 const MAX_COST = 50_000;
 
 export interface Rule {
@@ -38,6 +41,8 @@ export interface Rule {
   readonly position: number;
   readonly condition: Condition;
   readonly then: Action;
+  /** Does the score's action apply if it is stricter than `then`? */
+  readonly atLeast: boolean;
   readonly review: boolean;
 }
 export interface LiveRule extends Rule {
@@ -56,28 +61,28 @@ export interface Reason {
 export interface Example {
   readonly name: string;
   readonly facts: Facts;
-  /** What the visitor of these facts is to get. */
+  /** The action that a visitor with these facts must get. */
   readonly action: Action | undefined;
-  /** Names of the rules that must match, live or in shadow. */
+  /** Names of the live or shadow rules that must match. */
   readonly rules: readonly string[] | undefined;
 }
 
 export interface Ruleset {
-  /** 0: nobody published one, and the reasons decide alone. */
+  /** 0 if no ruleset was published; in that case, only the reasons decide. */
   readonly number: number;
   readonly schema: FactSchema;
   readonly live: readonly LiveRule[];
   readonly shadow: readonly ShadowRule[];
-  /** Those with a weight above 0. */
+  /** The reasons with a weight above 0. */
   readonly reasons: readonly Reason[];
   readonly thresholds: { readonly challenge: number; readonly deny: number };
   readonly onMissing: Action;
   readonly examples: readonly Example[];
-  /** What a condition counts the assessments of. */
+  /** The subjects for which the conditions read counts of assessments. */
   readonly counts: readonly CountSubject[];
 }
 
-/** One thing that is wrong with a ruleset's text. Lines and columns begin at 1. */
+/** One mistake in a ruleset's text. Lines and columns begin at 1. */
 export interface Mistake {
   readonly line: number;
   readonly column: number;
@@ -107,17 +112,23 @@ const oneOf = <const T extends readonly string[]>(values: T) =>
 const ACTION = oneOf(ACTIONS);
 const UNIT = z.number("must be a number").min(0, "must be 0 or more").max(1, "must be 1 or less");
 
-const RULE = z.strictObject({
-  name: NAME,
-  when: z.string({
-    error: ({ input }) =>
-      input === undefined ? "is required: a condition" : "must be a string with a condition",
-  }),
-  // biome-ignore lint/suspicious/noThenProperty: the word of the file; nobody awaits a rule
-  then: ACTION,
-  review: z.boolean("must be true or false").default(false),
-  mode: oneOf(RULE_MODES),
-});
+const RULE = z
+  .strictObject({
+    name: NAME,
+    when: z.string({
+      error: ({ input }) =>
+        input === undefined ? "is required: a condition" : "must be a string with a condition",
+    }),
+    // biome-ignore lint/suspicious/noThenProperty: `then` is a key of the file format; nobody awaits a rule
+    then: ACTION,
+    at_least: z.boolean("must be true or false").default(false),
+    review: z.boolean("must be true or false").default(false),
+    mode: oneOf(RULE_MODES),
+  })
+  .refine(({ then, at_least }) => !at_least || then !== "allow", {
+    path: ["at_least"],
+    error: 'has no effect with then = "allow", because every action is at least allow',
+  });
 const EXAMPLE = z.strictObject({
   name: z.string().default(""),
   given: z.record(z.string(), z.unknown()),
@@ -125,7 +136,7 @@ const EXAMPLE = z.strictObject({
   rules: z.array(NAME).optional(),
 });
 const FILE = z.strictObject({
-  format: z.literal(1, "this version of Inkling reads format 1 only").default(1),
+  format: z.literal(1, "this version of Inkling supports only format 1").default(1),
   on_missing: ACTION.default(DEFAULT_ON_MISSING),
   thresholds: z
     .strictObject({
@@ -151,7 +162,7 @@ const TOO_SLOW =
   "an assessment could take longer than 1 ms with the conditions up to this one; use fewer of `contains`, `size` and `in`";
 
 /**
- * @param number that the ruleset was published under
+ * @param number the number under which the ruleset was published; 0 if it was not published
  * @throws RulesetError
  */
 export function parseRuleset(text: string, number = 0): Ruleset {
@@ -178,16 +189,16 @@ function mistakesOf(issue: z.core.$ZodIssue, places: Places): Mistake[] {
   }));
 }
 
-/** Stand in for a rule's and an example's members that are wrong or missing. */
+/** Defaults that replace the invalid or missing members of a rule or an example. */
 const STAND_INS = {
-  // biome-ignore lint/suspicious/noThenProperty: the word of the file; nobody awaits a rule
+  // biome-ignore lint/suspicious/noThenProperty: `then` is a key of the file format; nobody awaits a rule
   rule: { when: "true", then: "allow", mode: "off" },
   example: { given: {}, action: "allow" },
 };
 
 /**
- * The file with its wrong parts left out or replaced, so that they hide no mistake in a condition.
- * @returns undefined if conditions depend on what is wrong
+ * Removes or replaces the invalid parts of a file, so that mistakes in conditions are also found.
+ * @returns undefined if conditions depend on an invalid part
  */
 function withoutMistakes(raw: unknown, issues: readonly z.core.$ZodIssue[]): File | undefined {
   const file: Record<string, unknown> = { ...Object(raw) };
@@ -214,7 +225,7 @@ function compile(file: File, number: number, places: Places, mistakes: Mistake[]
   const schema = new FactSchema(file.facts);
   const seen = new Set<string>();
   let cost = 0;
-  const rules = file.rule.map(({ name, when, then, review, mode }, i) => {
+  const rules = file.rule.map(({ name, when, then, at_least: atLeast, review, mode }, i) => {
     if (seen.has(name))
       mistakes.push({ ...places.of(["rule", i, "name"]), message: `a second rule "${name}"` });
     seen.add(name);
@@ -224,7 +235,7 @@ function compile(file: File, number: number, places: Places, mistakes: Mistake[]
       if (mode !== "off") cost += condition.cost;
       if (before <= MAX_COST && cost > MAX_COST)
         mistakes.push({ ...places.of(["rule", i, "when"]), message: `rule "${name}": ${TOO_SLOW}` });
-      return { name, position: i, condition, then, review, mode };
+      return { name, position: i, condition, then, atLeast, review, mode };
     } catch (error) {
       if (!(error instanceof ConditionError)) throw error;
       mistakes.push({
@@ -238,7 +249,7 @@ function compile(file: File, number: number, places: Places, mistakes: Mistake[]
     const fail = (message: string) => mistakes.push({ ...places.of(["example", i]), message });
     for (const rule of named ?? [])
       if (!seen.has(rule)) fail(`unknown rule "${rule}"${meant(rule, [...seen])}`);
-    if (action === undefined && named === undefined) fail("an example needs an action, or rules");
+    if (action === undefined && named === undefined) fail("an example needs an action or rules");
     return { name: name || `example ${i + 1}`, facts: factsOf(given, schema, fail), action, rules: named };
   });
   const reads = new Set(rules.flatMap((rule) => (rule === undefined ? [] : [...rule.condition.reads])));
@@ -264,7 +275,7 @@ function compile(file: File, number: number, places: Places, mistakes: Mistake[]
   };
 }
 
-/** The facts of an example: `{ event = "sign_up", ip.kind = "hosting" }`. */
+/** Reads the facts of an example, such as `{ event = "sign_up", ip.kind = "hosting" }`. */
 function factsOf(
   given: Readonly<Record<string, unknown>>,
   schema: FactSchema,
@@ -274,7 +285,7 @@ function factsOf(
   const read = (name: string, value: unknown) => {
     const field = schema.find(name);
     if (field !== undefined) {
-      if (!isOfType(value, field.type)) return fail(`"${name}" must be of the type ${field.type}`);
+      if (!isOfType(value, field.type)) return fail(`"${name}" must have the type ${field.type}`);
       facts[field.index] = value;
       for (const text of [value].flat()) {
         const why = typeof text === "string" ? whyImpossible(field, text) : undefined;
@@ -315,7 +326,10 @@ function knownKeys([table]: readonly PropertyKey[]): readonly string[] {
 
 type Place = Pick<Mistake, "line" | "column">;
 
-/** Where the keys of a file are; TOML's parser does not say. Finds headers and keys that begin a line. */
+/**
+ * Finds the lines of tables and keys, which the TOML parser does not report. Tables and keys must be at the start of a
+ * line.
+ */
 class Places {
   private readonly lines: readonly string[];
 
@@ -323,7 +337,7 @@ class Places {
     this.lines = text.split("\n");
   }
 
-  /** @param path of zod: `["rule", 2, "when"]` */
+  /** @param path a zod path such as `["rule", 2, "when"]` */
   of(path: readonly PropertyKey[]): Place {
     const [table, second, third] = path.map(String);
     const isList = typeof path[1] === "number";
@@ -335,7 +349,9 @@ class Places {
     return { line: Math.max(0, line) + 1, column: text.length - text.trimStart().length + 1 };
   }
 
-  /** @param at offset in the value of a key: exact for a text in single quotes without escapes */
+  /**
+   * @param at offset in a key's value; the position is exact for a value in single quotes, which contains no escapes
+   */
   inText(path: readonly PropertyKey[], at: number): Place {
     const { line } = this.of(path);
     const text = this.lines[line - 1] ?? "";
@@ -370,5 +386,8 @@ class Places {
   }
 }
 
-/** Decides by the reasons only. It stands last, because parsing needs all that this file declares. */
+/**
+ * A ruleset that decides only by the reasons. It must be declared last, because parsing its text needs all other
+ * declarations.
+ */
 export const DEFAULT_RULESET = parseRuleset("");

@@ -115,12 +115,14 @@ describe("facts", () => {
 
 describe("what callers send", () => {
   test("is read", () => {
-    const input = { event: "sign_up", ip: "me", facts: { plan: "free" } };
+    const input = { event: "sign_up", ip: "192.0.2.1", facts: { plan: "free" } };
     assert.deepEqual(readAssessmentInput(input, schema), input);
   });
 
   const rows: [unknown, readonly RegExp[]][] = [
     [[], [/^the body: must be a JSON object$/]],
+    [{}, [/^event: is required/, /^the body: ip or email is required/]],
+    [{ ip: "", email: 5 }, [/^event: is required/, /^ip: must not be empty/, /^email: must be a string/]],
     [{ ip: "192.0.2.1" }, [/^event: is required/]],
     [{ event: "Sign up", ip: "a" }, [/^event: must be a word such as sign_up: /]],
     [
@@ -136,11 +138,11 @@ describe("what callers send", () => {
     [
       { event: "login", ip: "a", facts: { plan: 1, constructor: "x" } },
       [
-        /^facts.plan: must be of the type text/,
+        /^facts.plan: must have the type text/,
         /^facts: the ruleset declares no fact "constructor"; declare it under \[facts\]/,
       ],
     ],
-    [{ event: "login", ip: "a", ref: "a\0b" }, [/^ref: must not have control characters/]],
+    [{ event: "login", ip: "a", ref: "a\0b" }, [/^ref: must not contain control characters/]],
     [{ event: "login", ip: "a", facts: { plan: { deep: 1 } } }, [/^facts.plan: must be a string, a number/]],
     [
       {

@@ -1,9 +1,10 @@
-// visitor.ts: what a caller sends about a visitor -> the answers of the lookups -> the facts of an assessment.
+// visitor.ts: looks up the visitor that a caller describes, and turns input and answers into the facts of an
+// assessment.
 //
 // in   an AssessmentInput that readAssessmentInput accepted; a release and overrides
 // out  facts, in the order of the ruleset's schema
-// err  a LookupFailure if the address cannot be looked up, or if there is no release
-// cost three lookups and the parsing of their answers; texts are at most MAX_USER_AGENT long
+// err  a LookupFailure if the address is a special-use address, or if there is no release
+// cost three lookups and the parsing of their answers; no text is longer than MAX_USER_AGENT
 
 import {
   type CountFact,
@@ -26,7 +27,7 @@ import { nearest } from "../email/email-labels.ts";
 import { type Answerer, type AnswerSource, bodyOf, INCLUDE, type Outcome } from "../lookup/answerer.ts";
 import type { IpLookup, LoadedRelease } from "../lookup/data-state.ts";
 import { type LookupFailure, NO_RELEASE } from "../lookup/failure.ts";
-import { emailLabels, networkText } from "../lookup/opt-ins.ts";
+import { emailLabels, visitorNetwork } from "../lookup/opt-ins.ts";
 import { issueLines } from "../text/issue-lines.ts";
 import { FACT_INDEX, type FactSchema, type Facts, type FactValue, isOfType } from "./facts.ts";
 
@@ -34,7 +35,7 @@ const MAX_USER_AGENT = 2_048;
 const MAX_FACTS = 32;
 const EARTH_RADIUS_KM = 6_371;
 const HOUR_MS = 3_600_000;
-/** Two requests closer than this are one moment: clocks differ, and phones change networks. */
+/** Requests less than a minute apart count as a minute apart, because clocks differ and phones change networks. */
 const MIN_HOURS = 1 / 60;
 
 const text = (most: number) =>
@@ -59,13 +60,13 @@ const INPUT = z
         .string("is required")
         .regex(
           /^[a-z0-9][a-z0-9_.-]{0,63}$/,
-          "must be a word such as sign_up: at most 64 of a-z, 0-9, and _ . - after the first",
+          "must be a word such as sign_up: up to 64 characters a-z, 0-9, _ . and -, starting with a letter or digit",
         ),
       ip: text(64).optional(),
       email: text(1_024).optional(),
       user_agent: text(MAX_USER_AGENT).optional(),
       ref: text(128)
-        .regex(/^\P{Cc}*$/u, "must not have control characters")
+        .regex(/^\P{Cc}*$/u, "must not contain control characters")
         .optional(),
       expected_country: z
         .string(COUNTRY)
@@ -85,16 +86,19 @@ const INPUT = z
     },
     { error: ({ code }) => (code === "invalid_type" ? "must be a JSON object" : undefined) },
   )
-  .refine(({ ip, email }) => ip !== undefined || email !== undefined, "ip or email is required");
+  .refine(({ ip, email }) => ip !== undefined || email !== undefined, {
+    error: "ip or email is required",
+    when: ({ value }) => typeof value === "object" && value !== null && !Array.isArray(value), // also if other members are wrong
+  });
 
-/** The rows of the contract describe the same members. */
+/** Checks that the contract's `VisitorInput` describes the same members. */
 type Described<T extends VisitorInput> = T;
 export type AssessmentInput = Described<z.output<typeof INPUT>>;
 
 /**
- * Reads what a caller sent.
- * @param schema of the active ruleset, which declares what `facts` may have
- * @returns an input, or a line for each thing that is wrong with it
+ * Checks what a caller sent.
+ * @param schema the schema of the active ruleset, which declares the members of `facts`
+ * @returns the input, or one line for each mistake in it
  */
 export function readAssessmentInput(value: unknown, schema: FactSchema): AssessmentInput | readonly string[] {
   const parsed = INPUT.safeParse(value);
@@ -107,12 +111,12 @@ export function readAssessmentInput(value: unknown, schema: FactSchema): Assessm
       return [
         `facts: the ruleset declares no fact ${quoted(name)}; declare it under [facts] and publish the ruleset`,
       ];
-    return isOfType(sent, type) ? [] : [`facts.${name}: must be of the type ${type}`];
+    return isOfType(sent, type) ? [] : [`facts.${name}: must have the type ${type}`];
   });
   return wrong.length > 0 ? wrong : parsed.data;
 }
 
-/** A name that may be repeated to the caller: longer ones, and odd ones, may be an address or a key in the wrong place. */
+/** Names that are safe to repeat to the caller. Any other name may be a misplaced address or key. */
 const PLAIN_NAME = /^[A-Za-z_][\w-]{0,31}$/;
 const quoted = (name: string) => (PLAIN_NAME.test(name) ? `"${name}"` : "with an odd name");
 
@@ -131,37 +135,38 @@ function unknownMembers({ issues }: z.ZodError): string[] {
   });
 }
 
-/** What the lookups answer about a visitor. */
+/** The lookup answers about a visitor. */
 export interface VisitorAnswers {
-  /** Undefined: no address was sent. */
+  /** Undefined if no address was sent. */
   readonly address?: UnwrappedAddress | undefined;
-  /** Undefined if nothing is known of its place. */
+  /** Undefined if the location is unknown. */
   readonly place?: Geolocation | undefined;
-  /** With `include=network`. */
+  /** The answer with `include=network`. */
   readonly reputation?: Reputation | undefined;
   readonly email?: EmailVerdict | undefined;
-  /** Labels of the email address; by default the labels of the evidence in `email`. */
+  /** Labels of the email address; by default the labels in the evidence of `email`. */
   readonly labels?: readonly string[] | undefined;
-  /** Where the ruleset counts. */
+  /** Set only if the ruleset's conditions read counts. */
   readonly counts?: Readonly<Partial<Record<CountFact, number>>> | undefined;
   readonly degraded: readonly DegradedData[];
-  /** Does the release have the ranges of this feed? */
+  /** Does the release contain the ranges of this feed? */
   readonly hasFeed: (id: string) => boolean;
 }
 
-/** What is to be looked up about a visitor. */
+/** The addresses to look up for a visitor. */
 export interface VisitorSubject {
-  /** Undefined: no address was sent. */
+  /** Undefined if no address was sent. */
   readonly address: UnwrappedAddress | undefined;
-  /** Undefined: no email address was sent. */
+  /** Undefined if no email address was sent. */
   readonly email: string | undefined;
 }
 
 /**
- * Looks up a visitor. Data that the release lacks leaves its answer out and is listed in `degraded`.
- * @param withEvidence in each answer
- * @param parse reads UTF-8 JSON: runtimes decode it faster than code that knows no runtime
- * @returns a failure for a special-use address, or without a release
+ * Looks up a visitor. If the release lacks data, `degraded` lists the data. If it lacks a whole segment, the answer
+ * from that segment is omitted.
+ * @param withEvidence whether each answer includes its evidence
+ * @param parse parses UTF-8 JSON; the caller provides it because a runtime's own decoder is faster
+ * @returns the answers; a failure for a special-use address, or if there is no release
  */
 export function lookUpVisitor(
   answerer: Answerer,
@@ -181,7 +186,7 @@ export function lookUpVisitor(
   if (place !== undefined && "reason" in place && place.reason === "reserved") return place;
   const reputation = ofAddress("reputation", evidence | INCLUDE.network);
   const verdict = email === undefined ? undefined : answerer.answerEmail(email, whatThereIs, withEvidence);
-  // The segments hold answers of these shapes.
+  // The segments' answers have these shapes.
   const read = <T>(outcome: Outcome | undefined) =>
     outcome === undefined || "reason" in outcome ? undefined : (parse(bodyOf(outcome)) as T);
   return {
@@ -228,13 +233,13 @@ export function visitorFacts(
   return facts;
 }
 
-/** A fact of data that the release lacks is not known. */
+/** Makes facts unknown if the release lacks their data. */
 function dropDegraded(facts: OpenFacts, { fields }: FactSchema, degraded: readonly DegradedData[]): void {
   for (const { index, data } of fields)
     if (data !== undefined && degraded.includes(data)) facts[index] = undefined;
 }
 
-/** Facts that are being collected. */
+/** Facts while they are being collected. */
 type OpenFacts = (FactValue | undefined)[];
 
 function setAddress(
@@ -242,8 +247,7 @@ function setAddress(
   input: AssessmentInput,
   { address, reputation, hasFeed }: VisitorAnswers,
 ): void {
-  if (address !== undefined)
-    facts[FACT_INDEX["ip.network"]] = networkText(address, address.family === 4 ? 24 : 48);
+  if (address !== undefined) facts[FACT_INDEX["ip.network"]] = visitorNetwork(address);
   if (reputation === undefined) return;
   for (const flag of REPUTATION_FLAGS) facts[FACT_INDEX[flagFact(flag)]] = reputation[flag];
   const { network } = reputation;
@@ -301,7 +305,7 @@ interface Point {
   readonly longitude: number;
 }
 
-/** Along a great circle, by the haversine formula. */
+/** The great-circle distance in kilometres, by the haversine formula. */
 function distanceKm(a: Point, b: Point): number {
   const radians = (value: number) => (value * Math.PI) / 180;
   const half = (from: number, to: number) => Math.sin(radians(to - from) / 2) ** 2;
@@ -326,7 +330,7 @@ function setEmail(
   facts[FACT_INDEX["email.alias"]] = labels.includes("alias");
 }
 
-/** What data says of the domain of an email address. */
+/** The facts that data provides about the domain of an email address. */
 export const DOMAIN_FACTS = [
   "email.disposable",
   "email.providers",
@@ -335,7 +339,7 @@ export const DOMAIN_FACTS = [
   "email.free_mail",
 ] as const satisfies readonly FactName[];
 
-/** @param labels of its evidence */
+/** @param labels the labels in the verdict's evidence */
 export function domainFacts(
   verdict: EmailVerdict,
   labels: readonly string[],

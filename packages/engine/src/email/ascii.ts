@@ -1,4 +1,5 @@
-// ascii.ts: text of one byte a character <-> its bytes. The engine has no TextEncoder: it is no part of the language.
+// ascii.ts: converts text with one byte per character to bytes and back. The engine uses no TextEncoder, because
+// TextEncoder is not part of the language.
 
 export function ascii(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length);

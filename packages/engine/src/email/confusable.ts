@@ -1,13 +1,13 @@
-// confusable.ts: the ASCII domain that a domain in other letters looks like.
+// confusable.ts: finds the ASCII domain that a non-ASCII domain looks like.
 //
-// in   a host as A-labels: xn--gmal-n9d.com, which people see as gmaіl.com with a Cyrillic letter
-// out  "gmail.com", or undefined
-// src  Unicode TS 39: whole skeletons (4), mixed scripts (5.1); the letters are confusable-letters.ts
-// cost a search for "xn--" in a host of ASCII letters, about 20 ns; others about 2 µs
+// in   a host as A-labels, such as xn--gmal-n9d.com, which is displayed as gmaіl.com with a Cyrillic letter
+// out  the ASCII domain, such as "gmail.com"; undefined if the host does not look like one
+// src  Unicode TS 39: whole skeletons (section 4), mixed scripts (5.1); confusable-letters.ts contains the letters
+// cost an ASCII host: a search for "xn--", about 20 ns; other hosts: about 2 µs
 //
-// All letters have to look like ASCII, and one of two things be wrong: a label mixes Latin letters with another script's,
-// which no registry of one language allows, or the name is a popular provider's. So "сосна.com" (Cyrillic only) and
-// "kıyı.com" (Turkish) look like nothing that anybody meant.
+// Every letter must look like ASCII, and one of two things must be true. Either a label mixes Latin letters with
+// letters of another script, which no single-language registry allows, or the name looks like a popular provider's
+// domain. So "сосна.com" (only Cyrillic) and "kıyı.com" (Turkish) resemble no other name.
 
 import { LOOK_ALIKES } from "./confusable-letters.ts";
 import { decodeALabel } from "./domain.ts";
@@ -21,7 +21,7 @@ const asciiOf = new Map<string, string>();
 for (const [ascii, characters] of Object.entries(LOOK_ALIKES))
   for (const character of characters) asciiOf.set(character, ascii);
 
-/** @param host from `toAsciiDomain` */
+/** @param host a result of `toAsciiDomain` */
 export function resembledDomain(host: string): string | undefined {
   if (!host.includes(A_LABEL)) return undefined;
   let mixes = false;

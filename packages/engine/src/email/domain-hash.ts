@@ -1,27 +1,27 @@
-// domain-hash.ts: the two hashes of a domain name, both from its last character to its first.
+// domain-hash.ts: two hashes of a domain name, a plain one and a keyed one. Both read the name from its last character.
 //
-// in   a seed or keys, then one character after the other
-// out  a uint32; the hash of each parent falls out on the way to the next
-// src  packages/engine/segment-format.md. Plain: FNV-1a, then the last steps of MurmurHash3. Keyed: multilinear (Lemire and Kaser,
-//      "Strongly universal string hashing is fast", 2014), then the same steps
-// note the plain hash is for names that nobody can add at will: whoever has its seed can make thousands of names that
-//      collide, and with FNV-1a they collide with every seed. With random keys any two names collide in 26 of the 32
-//      bits with a probability of 2^-26, however they were chosen
+// in   a domain name, and a seed or keys
+// out  a uint32; because both hashes start at the end of the name, one pass also visits the hash of every parent domain
+// src  packages/engine/segment-format.md. Plain: FNV-1a, then the last steps of MurmurHash3. Keyed: multilinear (Lemire
+//      and Kaser, "Strongly universal string hashing is fast", 2014), then the same steps
+// note Use the plain hash only for names that an attacker cannot add. With FNV-1a it is easy to find thousands of names
+//      that collide, and they collide with every seed. With random keys, any two names agree in 26 of the 32 bits with
+//      a probability of only 2^-26, however they were chosen.
 
-/** By "or", the lower case of any character that a host may have; digits, hyphens and dots remain what they are. */
+/** ORing a host's character with this value gives the lower-case character. Digits, hyphens and dots do not change. */
 export const LOWER_CASE = 0x20;
 
-/** Hash of no character yet (FNV-1a's offset basis, seeded). */
+/** The hash of the empty name: FNV-1a's offset basis with the seed. */
 function basis(seed: number): number {
   return 0x811c9dc5 ^ seed;
 }
 
-/** One character more (FNV-1a). */
+/** Adds one character to the hash (FNV-1a). */
 function step(hash: number, c: number): number {
   return Math.imul(hash ^ c, 0x01000193);
 }
 
-/** Spreads the hash over all bits (as MurmurHash3): the low ones choose the slot. */
+/** Spreads the hash over all bits, as MurmurHash3 does, because the low bits choose the slot. */
 export function finish(hash: number): number {
   let h = hash ^ (hash >>> 16);
   h = Math.imul(h, 0x85ebca6b);
@@ -29,20 +29,23 @@ export function finish(hash: number): number {
   return h >>> 0;
 }
 
-/** The hash of a name, as a uint32. */
+/** The plain hash of a name, as a uint32. */
 export function hashDomain(name: string, seed: number): number {
   let hash = basis(seed);
   for (let i = name.length - 1; i >= 0; i--) hash = step(hash, name.charCodeAt(i));
   return finish(hash);
 }
 
-/** More characters than any host has. */
+/** An upper bound for the number of characters in a host. */
 const MAX_HOST = 256;
 
-/** The key of each position of a name, counted from its last character. */
+/** One key for each position in a name, counted from the last character. */
 export type DomainKeys = Int32Array;
 
-/** The keys that a seed of two uint32 stands for: each needs all of the seed, and no key follows from another. */
+/**
+ * Derives the keys from a seed of two uint32 words. Every key depends on the whole seed, and no key can be derived from
+ * another.
+ */
 export function domainKeys(low: number, high: number): DomainKeys {
   return Int32Array.from({ length: MAX_HOST }, (_, i) => mix(low ^ mix(high ^ mix(i + 1))));
 }

@@ -159,7 +159,7 @@ describe("suffixes", () => {
     ["co.uk", "co.uk", undefined, false],
     ["someone.github.io", "github.io", "someone.github.io", true],
     ["a.someone.github.io", "github.io", "someone.github.io", true],
-    ["github.io", "github.io", undefined, true], // private section: has an owner
+    ["github.io", "github.io", undefined, true], // private section: the name has an owner
     ["a.compute.amazonaws.com", "a.compute.amazonaws.com", undefined, true],
     ["test.ck", "test.ck", undefined, false], // *.ck
     ["gov.in", "gov.in", undefined, true], // has mailboxes
@@ -223,7 +223,7 @@ describe("decodeALabel", () => {
   for (const [name, label, unicode] of rows) test(name, () => assert.equal(decodeALabel(label), unicode));
 });
 
-// The runtime's own encoder as oracle.
+// The test uses the runtime's encoder as its oracle.
 declare const URL: { new (text: string): { readonly hostname: string } };
 
 test("decodes what the runtime encodes", () => {

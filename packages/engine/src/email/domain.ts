@@ -1,33 +1,33 @@
-// domain.ts: text of one domain name -> lower-case A-labels, and where it may be registered.
+// domain.ts: converts the text of a domain name to lower-case A-labels, and finds its registrable domain.
 //
 // in   "Mail.Example.co.uk", "münchen.de", "日本語。ＪＰ", "xn--mnchen-3ya.de"
-// out  a host: A-labels, lower case, at least two labels, no trailing dot; and the parts of one
+// out  a host: lower-case A-labels, at least two of them, without a trailing dot; and the parts of a host
 // err  none thrown: undefined means "not a domain name"
 // src  RFC 1035 2.3.1 and RFC 1123 2.1 (letters, digits, hyphens), RFC 3696 2 (top-level domains), UTS #46
 //      through the WHATWG `URL` of the runtime, the Public Suffix List through tldts
-// cost plain ASCII: one pass, about 30 ns; others about 1 µs in `URL`; a suffix about 100 ns in tldts
-// note `URL` converts only what is not plain ASCII, and never gets a character with a meaning in URLs: ASCII other than
-//      letters, digits, hyphens and dots is refused before, and its result is checked by the same rules again, so that
-//      no IPv4 number, port or path becomes a name. So emoji are accepted (UTS #46), underscores refused (RFC 1123).
-//      Runtimes differ in one known case: Node 20 accepts some right-to-left labels that break RFC 5893's rule (a digit
-//      first, or neighbours of the other direction); Bun refuses them, as UTS #46 requires.
+// cost plain ASCII: one pass, about 30 ns; other names: about 1 µs in `URL`; a suffix: about 100 ns in tldts
+// note `URL` converts only names that are not plain ASCII, and never gets a character that has a meaning in URLs. ASCII
+//      other than letters, digits, hyphens and dots is refused first. The result of `URL` is checked by the same rules,
+//      so no IPv4 number, port or path becomes a name. Emoji are accepted (UTS #46). Underscores are refused (RFC
+//      1123). Runtimes differ in one known case. Node 20 accepts some right-to-left labels that break RFC 5893's rule:
+//      they begin with a digit, or a neighbouring label has the other direction. Bun refuses them, as UTS #46 requires.
 
-// Not "punycode": in Node that is its own deprecated module.
+// The import is not "punycode", because in Node that name loads a deprecated built-in module.
 import punycode from "punycode/punycode.js";
 import { getPublicSuffix, parse } from "tldts";
 import { LOWER_CASE } from "./domain-hash.ts";
 
-// The engine has no DOM types; this is all that it needs of one.
+// The engine has no DOM types, and this is the only one that it needs.
 declare const URL: { new (text: string): { readonly hostname: string } };
 
-/** RFC 1035: 255 octets on the wire are 253 characters of text. */
+/** Maximum length of a domain name. RFC 1035: 255 octets on the wire are 253 characters of text. */
 const MAX_DOMAIN_TEXT = 253;
 export const MAX_LABEL_TEXT = 63;
 
 const DOT = 0x2e;
 const HYPHEN = 0x2d;
 
-/** Bits: what one pass over a name finds. */
+/** Bits that record what a single pass over a name has found. */
 const PLAIN = 0;
 const HAS_UPPER = 1;
 const HAS_ACE = 2;
@@ -35,12 +35,11 @@ const NOT_ASCII = 4;
 const REFUSED = 8;
 
 /**
- * Reads one domain name, strictly.
- * Refused: a single label, a trailing dot, empty labels, a last label that begins with a digit (so every IPv4
- * address), anything but letters, digits and hyphens after mapping, "xn--" labels that do not decode to
- * what they would be made from.
+ * Parses one domain name, strictly. These are refused: a single label, a trailing dot, empty labels, a last label that
+ * begins with a digit (and so every IPv4 address), anything but letters, digits and hyphens after mapping, and "xn--"
+ * labels that do not survive decoding and encoding.
  * @param text at most 253 characters
- * @returns lower-case A-labels of 1 to 63 characters, 253 in all, or `undefined`
+ * @returns lower-case A-labels of 1 to 63 characters, at most 253 in all; `undefined` if the text is refused
  */
 export function toAsciiDomain(text: string): string | undefined {
   const found = inspect(text);
@@ -97,7 +96,7 @@ function fromUnicode(text: string): string | undefined {
     if (c > 0x7f || (lower >= 0x61 && lower <= 0x7a) || isDigit(c) || c === HYPHEN || c === DOT) continue;
     return undefined;
   }
-  // Capital sharp s is "ss" to Unicode 15.0, and its own letter since 15.1: the same on every runtime.
+  // Up to Unicode 15.0, capital sharp s maps to "ss", and since 15.1 to "ß". With this replacement, all runtimes agree.
   const host = hostnameOf(text.replaceAll("\u1e9e", "ß"));
   if (host === undefined) return undefined;
   const found = inspect(host);
@@ -105,7 +104,7 @@ function fromUnicode(text: string): string | undefined {
   return found === HAS_ACE && decodesWell(host) ? host : undefined;
 }
 
-/** The hyphen rule holds for the Unicode form of A-labels, too (RFC 5891 4.2.3.1); `URL` does not check it. */
+/** Checks the hyphen rule for the Unicode form of A-labels (RFC 5891 4.2.3.1), which `URL` does not check. */
 function decodesWell(host: string): boolean {
   return host.split(".").every((label) => {
     if (!label.startsWith("xn--")) return true;
@@ -118,7 +117,7 @@ function hostnameOf(text: string): string | undefined {
   try {
     return new URL(`http://${text}/`).hostname;
   } catch {
-    return undefined; // what UTS #46 does not allow in a name
+    return undefined; // UTS #46 does not allow this name
   }
 }
 
@@ -131,23 +130,24 @@ const WITH_PRIVATE = {
 const ICANN_ONLY = { ...WITH_PRIVATE, allowPrivateDomains: false };
 
 /**
- * The public suffix of a host, private section included: "co.uk", "github.io". The host itself when it is one;
- * the last label when no rule fits (the list's prevailing rule "*").
- * @param host from {@link toAsciiDomain}
+ * The public suffix of a host, such as "co.uk" or "github.io". This includes suffixes in the list's private section.
+ * The result is the whole host if the host is a suffix, and the host's last label if no rule matches (the list's
+ * default rule "*").
+ * @param host a result of {@link toAsciiDomain}
  */
 export function publicSuffix(host: string): string {
   return parse(host, WITH_PRIVATE).publicSuffix ?? host;
 }
 
-/** Where a host may be registered. */
+/** Where a host's registrable domain begins, and whether its suffix is known. */
 export interface SuffixCut {
-  /** Index in the host where its registrable domain begins; -1 when the host is itself a public suffix. */
+  /** Index in the host where its registrable domain begins; -1 if the host is itself a public suffix. */
   readonly registrableStart: number;
-  /** As {@link isUnderKnownSuffix}. */
+  /** The result of {@link isUnderKnownSuffix}. */
   readonly known: boolean;
 }
 
-/** Both facts that a lookup needs, from one call of tldts. */
+/** Finds both facts that a lookup needs, usually with a single call to tldts. */
 export function cutSuffix(host: string): SuffixCut {
   const found = parse(host, WITH_PRIVATE);
   if (found.domain === null) return { registrableStart: -1, known: isUnderKnownSuffix(host) };
@@ -158,8 +158,8 @@ export function cutSuffix(host: string): SuffixCut {
 }
 
 /**
- * Suffixes of the ICANN section, or names that a wildcard rule makes one, under which their operator has mailboxes.
- * Source: their addresses in public documents.
+ * Public suffixes at which their operators have mailboxes. They are in the ICANN section, or match a wildcard rule
+ * there. Source: email addresses in the operators' public documents.
  */
 const MAIL_SUFFIXES: ReadonlySet<string> = new Set([
   "glow.sch.uk", // Scotland's schools
@@ -175,21 +175,20 @@ const MAIL_SUFFIXES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Can this name be a mail domain: is it at least one label longer than a suffix of the list's ICANN section, or a
- * suffix with its own mailboxes?
- * True for "github.io", a name in .io whose owner lets others register below it, and for "gov.in"; false for "co.uk"
- * and "a.b.nosuchtld".
- * @param host from {@link toAsciiDomain}
+ * Can this name be a mail domain? It can if it is at least one label longer than a suffix in the list's ICANN section,
+ * or if it is a suffix that has mailboxes itself. True for "github.io", a name in .io whose owner lets others register
+ * below it, and for "gov.in"; false for "co.uk" and "a.b.nosuchtld".
+ * @param host a result of {@link toAsciiDomain}
  */
 export function isUnderKnownSuffix(host: string): boolean {
   const suffix = getPublicSuffix(host, ICANN_ONLY);
   if (suffix === null) return false;
   if (suffix.length === host.length) return MAIL_SUFFIXES.has(host);
-  // The list's prevailing rule "*" makes single labels suffixes, no others.
+  // The list's default rule "*" makes only single labels suffixes.
   return suffix.includes(".") || isKnownEnding(suffix, host);
 }
 
-/** Single labels that the list has: tldts tells a known one only together with all other parts of a host. */
+/** A cache of the single labels that are on the list. tldts needs a full parse of a host to tell this. */
 const knownEndings = new Set<string>();
 
 function isKnownEnding(ending: string, host: string): boolean {
@@ -199,23 +198,24 @@ function isKnownEnding(ending: string, host: string): boolean {
   return true;
 }
 
-/** The last four characters of an ASCII text as one number. */
+/** Packs the last four characters of an ASCII text into one number. */
 function endOf(text: string): number {
   const at = text.length - 4;
   const [a, b] = [text.charCodeAt(at), text.charCodeAt(at + 1)];
   return (a << 21) | (b << 14) | (text.charCodeAt(at + 2) << 7) | text.charCodeAt(at + 3);
 }
 
-/** The ICANN section has no suffix below these endings, so the ending decides. tldts takes the same short way. */
+/** The ICANN section has no suffix below these endings, so the ending decides. tldts has the same fast path. */
 const COM = endOf(".com");
 const NET = endOf(".net");
 const ORG = endOf(".org");
-/** The names below them that are set aside are "example.com" and its kind. */
+/** The only special-use names below these endings are "example.com", "example.net" and "example.org". */
 const LAST_OF_EXAMPLE = 0x65;
 
 /**
- * Can mail reach a host of this name? True for what {@link isUnderKnownSuffix} accepts and no standard sets aside.
+ * Can mail reach this host? True if {@link isUnderKnownSuffix} accepts the host and it is not a special-use domain.
  * @param text ends with a host of at least two labels of letters, digits and hyphens, which may have capitals
+ * @param hostStart index in `text` where the host begins
  */
 export function isMailDomain(text: string, hostStart: number): boolean {
   const end = endOf(text);
@@ -226,10 +226,10 @@ export function isMailDomain(text: string, hostStart: number): boolean {
 }
 
 /**
- * The names under which a host may be listed: itself, then each parent, up to its registrable domain and never into
+ * The names under which a host may be listed: the host itself, then each parent up to the registrable domain, but never
  * the public suffix. Empty for a public suffix.
- * @param host from {@link toAsciiDomain}
- * @param cut where it is known already
+ * @param host a result of {@link toAsciiDomain}
+ * @param cut the host's cut, if the caller has it already
  */
 export function walkUp(host: string, cut = cutSuffix(host)): string[] {
   const names: string[] = [];
@@ -237,7 +237,7 @@ export function walkUp(host: string, cut = cutSuffix(host)): string[] {
   return names;
 }
 
-/** Names that no mailbox on the public internet can have; each covers what is below it. */
+/** Domains that cannot have a mailbox on the public internet. The same is true of all domains below them. */
 export const SPECIAL_USE_DOMAINS: readonly (readonly [name: string, source: string])[] = [
   ["test", "RFC 6761 6.2"],
   ["localhost", "RFC 6761 6.3"],
@@ -253,7 +253,7 @@ export const SPECIAL_USE_DOMAINS: readonly (readonly [name: string, source: stri
   ["internal", "ICANN Board resolution 2024.07.29.06"],
 ];
 
-// By last label: for nearly every host one access finds nothing.
+// Keyed by last label, so that a single access is enough for nearly every host.
 const specialByLastLabel = new Map<string, string[]>();
 for (const [name] of SPECIAL_USE_DOMAINS) {
   const names = specialByLastLabel.get(lastLabel(name));
@@ -266,8 +266,8 @@ function lastLabel(host: string): string {
 }
 
 /**
- * Is this host set aside by a standard, so that no mail can reach it?
- * @param host from {@link toAsciiDomain}
+ * Does a standard reserve this host, so that no mail can reach it?
+ * @param host a result of {@link toAsciiDomain}
  */
 export function isSpecialUseDomain(host: string): boolean {
   const names = specialByLastLabel.get(lastLabel(host));

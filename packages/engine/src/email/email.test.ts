@@ -182,7 +182,7 @@ describe("not valid, no host", () => {
   }
 });
 
-// A second reading of RFC 5321 4.1.2 for ASCII, as one expression.
+// A second implementation of RFC 5321 4.1.2 for ASCII, as one regular expression.
 const DOT_ATOM = /^[\w!#$%&'*+\-/=?^`{|}~]+(\.[\w!#$%&'*+\-/=?^`{|}~]+)*$/;
 const QUOTED_STRING = /^"([ !#-[\]-~]|\\[ -~])*"$/;
 

@@ -186,7 +186,7 @@ const ending = fc.oneof(
 const mailbox = fc
   .tuple(local, fc.array(label, { maxLength: 4 }), ending)
   .map(([left, labels, end]) => `${left}@${[...labels, end].join(".")}`);
-/** One slip of the keyboard, or none: a character put in, taken out or changed. */
+/** At most one typo: a character inserted, removed or changed. */
 const slip = fc.record({
   place: fc.double({ min: 0, max: 1, noNaN: true }),
   taken: fc.constantFrom(0, 1),

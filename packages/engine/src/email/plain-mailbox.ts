@@ -1,10 +1,12 @@
 // plain-mailbox.ts: parses common addresses in one pass: "jane.doe+news@mail.example.co.uk".
 //
-// in   text
-// out  true: a mailbox that is valid if its host is a mail domain, and where its parts begin; false: email.ts decides
-// cost about 50 ns; no string is made
-// note Plain means: ASCII, at most 254; a dot-atom; a host of letters, digits and hyphens, without A-labels. A test
-//      compares it with email.ts. The host may have capitals: its hashes are of lower case.
+// in   any text
+// out  true for a plain address, with the places of its parts; the address is valid if its host is a mail domain. false
+//      if email.ts has to decide
+// cost about 50 ns; creates no string
+// note A plain address has at most 254 ASCII characters, a dot-atom as its local part, and a host of letters, digits
+//      and hyphens without A-labels. A test compares the results with email.ts. The host may have capitals, but its
+//      hashes are those of the lower-case name.
 
 import { MAX_LABEL_TEXT } from "./domain.ts";
 import { type DomainKeys, domainKeys, finish, LOWER_CASE } from "./domain-hash.ts";
@@ -18,7 +20,7 @@ const HYPHEN = 0x2d;
 const X = 0x78;
 const N = 0x6e;
 
-/** RFC 5322 3.2.3: what a dot-atom may hold, the dot apart. */
+/** The characters that a dot-atom may have in addition to the dot, by character code (RFC 5322 3.2.3); 1 if allowed. */
 export const ATEXT = new Uint8Array(128);
 for (const c of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-/=?^_`{|}~") {
   ATEXT[c.charCodeAt(0)] = 1;
@@ -26,21 +28,22 @@ for (const c of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!
 
 const NO_KEYS = domainKeys(0, 0);
 
-/** What {@link readPlain} found; the next call overwrites it. */
+/** The result of {@link readPlain}, which the next call overwrites. */
 export class PlainMailbox {
-  /** Where the host begins, right after the "@". */
+  /** Index of the host's first character, right after the "@". */
   hostStart = 0;
-  /** Labels of the host, the last one being number 0. */
+  /** Number of labels in the host. */
   labels = 0;
-  /** Where each label begins. */
+  /** Index where each label begins, from the last label to the first. */
   readonly starts = new Int32Array(MAX_EMAIL_OCTETS / 2);
-  /** The keyed hash of the name in lower case that begins there, with these keys. */
+  /** For each label, the keyed hash of the lower-case name from this label to the end. */
   readonly keyedHashes = new Int32Array(MAX_EMAIL_OCTETS / 2);
 }
 
 /**
- * @param keys of the table that the host is looked up in, if any
- * @returns false when it is not plain
+ * Parses a plain address into `into`.
+ * @param keys hash keys of the table in which the host will be looked up, if there is such a table
+ * @returns false if the address is not plain
  */
 export function readPlain(text: string, into: PlainMailbox, keys: DomainKeys = NO_KEYS): boolean {
   if (text.length > MAX_EMAIL_OCTETS) return false;
@@ -51,15 +54,16 @@ export function readPlain(text: string, into: PlainMailbox, keys: DomainKeys = N
 }
 
 /**
- * Reads from the end to the "@". A mail domain then has two labels, the last beginning with a letter.
- * @returns its index; -1 when the host is not plain
+ * Reads the host from the end of the text to the "@". It does not check that the host has two labels, or that the last
+ * label begins with a letter, because the mail-domain check ensures both.
+ * @returns the index of the "@"; -1 if the host is not plain
  */
 function readHost(text: string, into: PlainMailbox, keys: DomainKeys): number {
   const { starts, keyedHashes } = into;
   let sum = 0;
   let labels = 0;
   const last = text.length - 1;
-  let end = text.length; // of the label that is being read
+  let end = text.length; // end of the current label
   let after = HYPHEN; // the character after this one
   for (let i = end - 1; i >= 0; i--) {
     let c = text.charCodeAt(i);
@@ -69,7 +73,7 @@ function readHost(text: string, into: PlainMailbox, keys: DomainKeys): number {
       } else if (c >= 0x41 && c <= 0x5a) {
         c |= LOWER_CASE;
       } else if (c === DOT || c === AT) {
-        // A label without characters has a dot, or the end, after it.
+        // If a label is empty, the next character is a dot, or the text ends here.
         if (after === HYPHEN || after === DOT || end - i > MAX_LABEL_TEXT + 1) return -1;
         if (after === X && isAcePrefix(text, i + 1)) return -1;
         starts[labels] = i + 1;
@@ -97,7 +101,7 @@ function isAcePrefix(text: string, at: number): boolean {
 
 function isPlainLocalPart(text: string, end: number): boolean {
   if (end > MAX_LOCAL_OCTETS) return false;
-  let before = DOT; // so that a leading dot is a second one
+  let before = DOT; // makes a leading dot count as a second one
   for (let i = 0; i < end; i++) {
     const c = text.charCodeAt(i);
     if (ATEXT[c] !== 1 && (c !== DOT || before === DOT)) return false;

@@ -1,8 +1,8 @@
-// untyped-modules.d.ts: modules of our dependencies that come without types.
+// untyped-modules.d.ts: types for dependencies that come without them.
 
 declare module "punycode/punycode.js" {
   const punycode: {
-    /** @throws RangeError for what is not Punycode */
+    /** @throws RangeError if the text is not Punycode */
     decode(text: string): string;
   };
   export default punycode;

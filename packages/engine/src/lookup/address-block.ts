@@ -1,7 +1,9 @@
-// address-block.ts: many addresses at once: all are parsed, then all are looked up (bench/README.md, Blocks).
+// address-block.ts: answers many addresses at once. It first parses them all, then looks them all up (bench/README.md,
+// Blocks).
 //
 // in   an AnswerSource, then up to 64 addresses
-// out  the number of each one's answer in `segment`; NOT_IN_BLOCK for an address that Answerer has to answer alone
+// out  for each address, the number of its answer in `segment`; NOT_IN_BLOCK if Answerer has to answer the address
+//      separately
 // err  none thrown
 // cost no allocation
 
@@ -15,20 +17,23 @@ import { type Answerer, type AnswerSource, findFailure, type Outcome } from "./a
 import type { IpLookup } from "./data-state.ts";
 import { NOT_FOUND } from "./failure.ts";
 
-/** Instead of a number: there is no answer that can be taken as it stands. */
+/** The number of an address whose answer cannot be taken directly from the segment. */
 const NOT_IN_BLOCK = -1;
 
 export class AddressBlock {
-  /** Its bytes are the answers; undefined if each address has to be answered only. */
+  /** The segment that contains the answers; undefined if each address has to be answered separately. */
   segment: IpSegment | undefined;
-  /** By index of the address in the block. */
+  /** Answer numbers, indexed by the address's place in the block. */
   readonly numbers = new Int32Array(BLOCK_ADDRESSES).fill(NOT_IN_BLOCK);
   private overrides: CompiledOverrides | undefined;
   private readonly addresses = new PackedAddresses();
   private readonly indexes = new Uint8Array(BLOCK_ADDRESSES);
   private readonly records = new Uint32Array(BLOCK_ADDRESSES);
 
-  /** Later addresses are looked up here. @param lookup undefined: its answers are not taken as they stand */
+  /**
+   * Chooses the segment and the overrides for the addresses that are added next.
+   * @param lookup undefined for a lookup whose answers never come from the segment unchanged
+   */
   use(lookup: IpLookup | undefined, source: AnswerSource): void {
     const { release } = source;
     const isAnswered = lookup !== undefined && findFailure(lookup, source) === undefined;
@@ -46,7 +51,7 @@ export class AddressBlock {
     this.numbers.fill(NOT_IN_BLOCK);
   }
 
-  /** @returns false for an address that has to be answered alone */
+  /** @returns false if the address has to be answered separately */
   add(index: number, address: UnwrappedAddress): boolean {
     if (this.segment === undefined || specialUse(address) !== undefined) return false;
     if (this.overrides?.covers(address) === true) return false;
@@ -55,7 +60,7 @@ export class AddressBlock {
     return true;
   }
 
-  /** Finds the numbers of the addresses that were added. */
+  /** Looks up the added addresses and writes their answer numbers to `numbers`. */
   find(): void {
     const { addresses, records, segment } = this;
     const { length } = addresses;
@@ -66,7 +71,7 @@ export class AddressBlock {
     addresses.length = 0;
   }
 
-  /** The outcome of every text, in order: that of Answerer for it alone. */
+  /** @returns the outcome for every text, in order, as Answerer would return it for each text separately */
   answerAll(answerer: Answerer, lookup: IpLookup, texts: readonly string[], source: AnswerSource): Outcome[] {
     const outcomes: Outcome[] = [];
     this.use(lookup, source);

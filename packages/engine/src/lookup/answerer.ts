@@ -1,12 +1,12 @@
-// answerer.ts: one value -> its answer: what the release has, then overrides, then what was opted in to.
+// answerer.ts: answers one value: takes the release's answer, applies overrides, then adds what the caller opted in to.
 //
 // in   an IP address or the text of an email address, and an AnswerSource
-// out  the answer's JSON bytes, which may be shared: never write to them; a ComposedAnswer where more than the release
-//      made it; or a LookupFailure
+// out  the answer's JSON bytes, which may be shared and must not be written to; a ComposedAnswer if more than the
+//      release contributed to it; or a LookupFailure
 // err  none thrown
-// cost an address without overrides and anything included: no allocation
+// cost no allocation for an address without overrides if nothing is included
 //
-// One is enough for a thread: calls are synchronous.
+// A thread needs only one Answerer, because calls are synchronous.
 
 import {
   IpAddress,
@@ -25,22 +25,25 @@ import { ADDRESS_INVALID, type LookupFailure, NO_RELEASE, NOT_FOUND, RESERVED } 
 import { appendNetwork, appendSubject, EvidenceAppender } from "./opt-ins.ts";
 import { type Overridden, overrideEmail, overrideEntries, overrideReputation } from "./overlay.ts";
 
-/** `serve` refuses a lookup with missing data; `up` answers with what there is, and a header names what is not. */
+/**
+ * `serve` refuses a lookup if data is missing. `up` answers from the available data, and a header lists the missing
+ * data.
+ */
 export type Mode = "up" | "serve";
 
-/** What answers come from. */
+/** Everything from which answers are made. */
 export interface AnswerSource {
   readonly release: LoadedRelease | undefined;
   readonly overrides: Overrides;
-  /** Epoch ms: overrides may have expired. */
+  /** Epoch ms, to skip expired overrides. */
   readonly now: number;
   readonly mode: Mode;
 }
 
-/** An answer that overrides, a check or what was included may have changed. */
+/** An answer that overrides, a check or included members may have changed. */
 export class ComposedAnswer {
   readonly body: Uint8Array;
-  /** Before checks and what was included. */
+  /** The answer before checks and included members. */
   readonly plain: Uint8Array;
   /** Undefined if no override applies. */
   readonly overridden: Overridden | undefined;
@@ -52,7 +55,7 @@ export class ComposedAnswer {
   }
 }
 
-/** What an answer about an address may have beyond its own members: bits of a set. */
+/** Optional members of an answer about an address, as bits of a set. */
 export const INCLUDE = { evidence: 1, network: 4, subject: 8 } as const;
 
 export type Outcome = Uint8Array | ComposedAnswer | LookupFailure;
@@ -61,10 +64,10 @@ export const bodyOf = (answer: Uint8Array | ComposedAnswer): Uint8Array =>
   answer instanceof ComposedAnswer ? answer.body : answer;
 
 /**
- * A check that runs between overrides and evidence.
+ * A check that runs after overrides are applied and before evidence is added.
  * @param plain the answer so far
- * @param explain `plain` with its evidence
- * @returns the answer, and an entry for its evidence
+ * @param explain returns `plain` with its evidence
+ * @returns the checked answer, and an evidence entry if the check has one
  */
 export type EmailCheck = (
   plain: Uint8Array,
@@ -74,25 +77,25 @@ export type EmailCheck = (
 const NO_FLAGS = REPUTATION_ANSWERS[0]!;
 
 export class Answerer {
-  /** The address that was read last, IPv4 unwrapped. */
-  readonly address = new IpAddress() as UnwrappedAddress; // as readAddress leaves it
+  /** The address that was read last. An IPv4 address inside IPv6 is unwrapped. */
+  readonly address = new IpAddress() as UnwrappedAddress; // readAddress unwraps it
   private readonly evidence = new EvidenceAppender();
 
-  /** Reads a text into `address`, which is unspecified after a failure. */
+  /** Parses a text into `address`. After a failure, the content of `address` is unspecified. */
   readAddress(text: string): LookupFailure | undefined {
     if (!parseIpInto(text, this.address)) return ADDRESS_INVALID;
     unwrapIpv4(this.address);
     return undefined;
   }
 
-  /** As {@link readAddress}, from ASCII. @returns whether it is an address */
+  /** Like {@link readAddress}, but parses ASCII bytes. @returns whether they are an address */
   readAddressBytes(bytes: Uint8Array, start: number, end: number): boolean {
     if (!parseIpBytesInto(bytes, start, end, this.address)) return false;
     unwrapIpv4(this.address);
     return true;
   }
 
-  /** The outcome for a text. @param include bits of {@link INCLUDE} */
+  /** Answers a text. @param include bits of {@link INCLUDE} */
   answer(lookup: Lookup, text: string, source: AnswerSource, include = 0): Outcome {
     if (lookup === "email") return this.answerEmail(text, source, (include & INCLUDE.evidence) !== 0);
     return this.readAddress(text) ?? this.answerAddress(lookup, this.address, source, include);
@@ -101,10 +104,10 @@ export class Answerer {
   /** @param include bits of {@link INCLUDE} */
   answerAddress(lookup: IpLookup, address: UnwrappedAddress, source: AnswerSource, include = 0): Outcome {
     const reserved = specialUse(address);
-    if (reserved !== undefined) return RESERVED.get(reserved.use)!; // has every use
+    if (reserved !== undefined) return RESERVED.get(reserved.use)!; // the map contains every use
     const failure = findFailure(lookup, source);
     if (failure !== undefined) return failure;
-    const release = source.release!; // as is its segment: findFailure looked
+    const release = source.release!; // findFailure has checked the release and its segment
     const listed =
       lookup === "geolocate"
         ? release.geo!.lookup(address)
@@ -138,13 +141,13 @@ export class Answerer {
   }
 
   /**
-   * Broken syntax is an answer, not a failure.
-   * @param check what else changes the answer
+   * Answers an email address. An address with invalid syntax gets an answer, not a failure.
+   * @param check may change the answer after overrides
    */
   answerEmail(text: string, source: AnswerSource, withEvidence = false, check?: EmailCheck): Outcome {
     const failure = findFailure("email", source);
     if (failure !== undefined) return failure;
-    const release = source.release!; // as is its segment: findFailure looked
+    const release = source.release!; // findFailure has checked the release and its segment
     const overrides = source.overrides.compiledWith(release);
     const listed = answerEmail(text, release.email!);
     if (!overrides.hasEmail && !withEvidence && check === undefined) return listed;
@@ -166,7 +169,7 @@ export class Answerer {
   }
 }
 
-/** Why no value of a lookup can be answered; undefined if it can. */
+/** @returns why this lookup can answer no value at all; undefined if it can answer */
 export function findFailure(lookup: Lookup, { release, mode }: AnswerSource): LookupFailure | undefined {
   if (release === undefined) return NO_RELEASE;
   const segment = lookup === "geolocate" ? release.geo : release[lookup];

@@ -1,8 +1,8 @@
-// data-state.ts: a release as it answers: its segments, which lookups it can answer, how old its data is, and the header
-// that says so.
+// data-state.ts: a loaded release: its segments, the lookups that it can answer, the age of its data, and the header
+// that reports this state.
 //
-// in   a release manifest's missing and partial answers, the reports of its feeds, and the time
-// out  per lookup: what is missing, and the Inkling-Data-State header
+// in   the missing and partial answers in a release manifest, the reports of the release's feeds, and the time
+// out  for each lookup: the missing answers, and the Inkling-Data-State header
 // src  docs/errors.md (DATA_NOT_LOADED), docs/api.md (ages), RFC 9651 (the header is an item with parameters)
 
 import { LOOKUPS, type Lookup, recordOf } from "@inkling/contract";
@@ -30,9 +30,9 @@ export const SEGMENT_OF = {
 } as const satisfies Record<Lookup, SegmentKind>;
 
 export interface DataState {
-  /** Answers without any loaded feed but such as only add to others. */
+  /** Answers that no loaded feed provides. Feeds that only supplement other feeds do not count. */
   readonly missing: readonly Answer[];
-  /** Names them, or the lookup where all are loaded. */
+  /** Names the missing answers, or the lookup itself if none is missing. */
   readonly failure: LookupFailure;
 }
 
@@ -45,15 +45,15 @@ export function dataStates(release: Pick<Release, "missing">): Readonly<Record<L
 
 /** `partial; missing="is_abuser"; incomplete="is_proxy"; age="is_proxy:3h is_tor_exit:93d"`, or `complete; age="…"`. */
 export interface StateHeader {
-  /** Undefined if everything is there and no age is known. */
+  /** Undefined if no data is missing and no age is known. */
   readonly plain: string | undefined;
-  /** The same for an answer with its network: `missing` then also names `network` where that has no data. */
+  /** The header for an answer with its network. `missing` also names `network` if the release has no network data. */
   readonly network: string | undefined;
 }
 type HeadersOfLookups = Readonly<Record<Lookup, StateHeader>>;
 
 /**
- * @param feeds the feeds of the release, in their present state
+ * @param feeds the current reports of the release's feeds
  * @param now epoch ms
  */
 export function stateHeaders(
@@ -82,21 +82,23 @@ export function stateHeaders(
   });
 }
 
-/** How long the texts of the headers are used: ages count in hours. */
+/** Milliseconds until the headers are rebuilt. Ages are in hours, so a minute changes little. */
 const FRESH_MS = 60_000;
 
-/** The headers of the release in use, made when it is taken and once a minute after that, not for each request. */
+/**
+ * The headers of the current release. They are rebuilt when the release changes, and otherwise at most once a minute.
+ */
 export class StateHeaders {
   private release: Release | undefined;
   private madeAt = 0;
   private headers: HeadersOfLookups | undefined;
 
   /**
-   * @param feeds called when the headers are made
-   * @returns the same object until they change
+   * @param feeds returns the current feed reports; called when the headers are built
+   * @returns the same object until the headers are rebuilt
    */
   at(release: Release, feeds: () => readonly FeedReport[], now: number): HeadersOfLookups {
-    const age = now - this.madeAt; // negative after a clock was set back
+    const age = now - this.madeAt; // negative after the clock is set back
     if (this.headers === undefined || release !== this.release || age < 0 || age >= FRESH_MS) {
       this.release = release;
       this.madeAt = now;
@@ -120,20 +122,23 @@ function parameter(name: string, values: readonly string[]): string {
   return values.length === 0 ? "" : `; ${name}="${values.join(" ")}"`;
 }
 
-/** What closes an entry of each feed of a lookup, or of the network: when its copy was fetched and published. */
+/**
+ * The bytes that close each feed's evidence entries. They contain the times when the feed's copy was fetched and
+ * published. There is one list for each lookup and one for the network, each in the order of its segment's feeds.
+ */
 export type EvidenceTails = Readonly<Record<Lookup | "network", readonly Uint8Array[]>>;
 
-/** One release, immutable. A request takes it once and answers from it alone. */
+/** One immutable release. A request takes it once and answers only from it. */
 export interface LoadedRelease {
   readonly name: string;
   readonly manifest: Release;
   readonly geo: IpSegment | undefined;
   readonly reputation: IpSegment | undefined;
   readonly email: EmailSegment | undefined;
-  /** Read for `include=network` only. */
+  /** Read only for `include=network`. */
   readonly network: IpSegment | undefined;
   readonly states: Readonly<Record<Lookup, DataState>>;
-  /** What every IP answer of this release has as ETag: a URL's answer changes only with the release. */
+  /** The ETag of IP answers from this release. Overridden answers and answers about the caller have other ETags. */
   readonly etag: string;
   readonly evidence: EvidenceTails;
 }

@@ -1,4 +1,4 @@
-// failure.ts: why a lookup has no answer: a closed set of frozen values, without words for any protocol.
+// failure.ts: the reasons why a lookup has no answer: a closed set of frozen values, independent of any protocol.
 
 import { parsePrefix } from "../address/ip.ts";
 import { SPECIAL_USE } from "../address/special-use.ts";
@@ -6,16 +6,16 @@ import { PrefixTable } from "../segment/prefix-table.ts";
 
 export type LookupFailure =
   | { readonly reason: "address_invalid" | "no_release" | "not_found" }
-  /** A special-use address: `use` fits "… is a <use> address". */
+  /** A special-use address. `use` fits into the sentence "… is a <use> address". */
   | { readonly reason: "reserved"; readonly use: string }
-  /** Answers without any loaded feed, or the lookup whose segment is not there. */
+  /** Names the answers that no loaded feed provides, or the lookup whose segment is missing. */
   | { readonly reason: "data_missing"; readonly names: readonly string[] };
 
 export const ADDRESS_INVALID: LookupFailure = Object.freeze({ reason: "address_invalid" });
 export const NO_RELEASE: LookupFailure = Object.freeze({ reason: "no_release" });
 export const NOT_FOUND: LookupFailure = Object.freeze({ reason: "not_found" });
 
-/** By use. */
+/** The failures for special-use addresses, keyed by use. */
 export const RESERVED: ReadonlyMap<string, LookupFailure> = new Map(
   SPECIAL_USE.map(({ use }) => [use, Object.freeze({ reason: "reserved", use })]),
 );
@@ -27,8 +27,8 @@ export function dataMissing(names: readonly string[]): LookupFailure {
 let unanswered: PrefixTable<true, true> | undefined;
 
 /**
- * Networks without answers, for walks through the address space: those of special use, and those whose addresses are
- * looked up as the IPv4 address inside, as far as they are not of special use too.
+ * Returns the networks that have no answers, for code that iterates over the address space. These are the special-use
+ * networks, and 6to4 and NAT64 (64:ff9b::/96), whose addresses are looked up as the IPv4 address that they contain.
  */
 export function unansweredNetworks(): PrefixTable<true, true> {
   unanswered ??= makeUnanswered();

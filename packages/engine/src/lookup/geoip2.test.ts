@@ -48,7 +48,7 @@ describe("a location as GeoIP2", () => {
     geoip2Country({ ...NOTHING, country: { iso_code } }).country?.is_in_european_union;
   test("the European Union: its members, and parts of them with a code of their own", () => {
     for (const code of ["DE", "GR", "HR", "RE", "AX"]) assert.equal(isMember(code), true, code);
-    // the Union has left, was never in, or is of a member and outside
+    // These countries left the Union or never joined it, or are territories of a member outside the Union.
     for (const code of ["GB", "CH", "NO", "NC", "GL", "BL"]) assert.equal(isMember(code), undefined, code);
   });
 });

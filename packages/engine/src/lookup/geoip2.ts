@@ -1,10 +1,11 @@
-// geoip2.ts: a location in the shape of MaxMind's GeoIP2, for their readers and SDKs.
+// geoip2.ts: converts a location to the shape of MaxMind's GeoIP2, for MaxMind's readers and SDKs.
 //
-// in   an answer of geolocate, parsed; for traits with its subject and network (INCLUDE)
-// out  members as GeoIP2 Country and City have them: names by language, and what is unknown omitted
-// src  https://dev.maxmind.com/geoip/docs/web-services/responses; no geoname_id: no feed has it for all places
+// in   a parsed geolocate answer; for traits, with its subject and network (INCLUDE)
+// out  the members of GeoIP2 Country and City, with names by language and unknown values omitted
+// src  https://dev.maxmind.com/geoip/docs/web-services/responses
+// note There is no geoname_id, because no feed has it for all places.
 //
-// `is_in_european_union` follows from the country: readers take its absence for "no".
+// `is_in_european_union` is derived from the country. Readers treat a missing value as "no".
 
 interface Named {
   readonly code?: string;
@@ -56,7 +57,7 @@ type Geoip2Traits = {
   readonly network?: string;
 };
 
-/** The member states, and the parts of them that have their own ISO 3166-1 code (Article 355 (1) TFEU; Åland). */
+/** The member states, and their regions that have a separate ISO 3166-1 code (Article 355 (1) TFEU; Åland). */
 const EUROPEAN_UNION: ReadonlySet<string> = new Set([
   ...["AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE", "IT", "LT"],
   ...["LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK"],
@@ -82,7 +83,10 @@ export function geoip2City(answer: GeolocateAnswer): Geoip2City {
   };
 }
 
-/** The network is one of which everything in the answer holds: the smaller one where it has two. */
+/**
+ * Builds the traits. If the answer has two networks, `network` is the smaller one, so that all traits are true of every
+ * address in it.
+ */
 export function geoip2Traits({ ip, prefix, network }: GeolocateAnswer, withSystem: boolean): Geoip2Traits {
   const system = withSystem ? network : undefined;
   const bits = (text: string | undefined) => Number(text?.slice(text.indexOf("/") + 1) ?? -1);

@@ -1,10 +1,11 @@
-// opt-ins.ts: appends to an answer what a caller opted in to: the address with its prefix, the network that it belongs to,
+// opt-ins.ts: appends the members that a caller opted in to: the address with its prefix, the network that contains it,
 // and the evidence, which is always the last member.
 //
-// in   an answer's bytes, what it is about, the release that answered
-// out  the answer with more members: "ip" and "prefix", "network", "evidence" with at most 32 entries and 8 KB
+// in   an answer's bytes, the address or email address that it is about, and the release from which it came
+// out  the answer with more members: "ip" and "prefix", "network", and "evidence" with at most 32 entries and 8 KB
 // src  docs/api.md, docs/evidence.md, docs/email.md ("Labels")
-// cost a copy of the answer each; with evidence a quarter to a half more than the plain answer (bench/README.md)
+// cost each opt-in copies the answer; an answer with evidence takes 25 % to 50 % longer than the plain one
+//      (bench/README.md)
 
 import { clearHostBits, formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
@@ -17,7 +18,10 @@ import type { IpSegment } from "../segment/ip-segment.ts";
 import type { FeedReport } from "../segment/release.ts";
 import type { EvidenceTails, IpLookup, LoadedRelease, Lookup } from "./data-state.ts";
 
-/** Prepared once for a release: nothing else of an entry changes while its segment remains. */
+/**
+ * Prepares the end of each feed's evidence entries, once for each release. The rest of an entry is in the segment,
+ * which several releases may share.
+ */
 export function evidenceTails(
   feedsOf: Readonly<Partial<Record<Lookup | "network", readonly string[] | undefined>>>,
   reports: readonly FeedReport[],
@@ -37,13 +41,13 @@ export function evidenceTails(
   };
 }
 
-/** One is enough for a thread: each call ends before the next, and no result shares memory with it. */
+/** A thread needs only one: calls are synchronous, and results share no memory with the appender. */
 export class EvidenceAppender {
   private readonly body = new EvidenceBody();
 
   /**
    * @param first entries that come before the entries of the release
-   * @param withNetwork the entries of the network follow
+   * @param withNetwork whether to append the entries about the network
    */
   toAddressAnswer(
     answer: Uint8Array,
@@ -74,7 +78,7 @@ export class EvidenceAppender {
     });
   }
 
-  /** @param first as {@link toAddressAnswer} takes them */
+  /** @param first entries that come before the entries of the release */
   toEmailAnswer(
     answer: Uint8Array,
     text: string,
@@ -105,13 +109,13 @@ export class EvidenceAppender {
   }
 }
 
-/** Names that are looked up in no feed. */
+/** Names the reason why no feed can list this host; undefined if a feed can. */
 function neverListed(host: string, registrableStart: number) {
   if (isSpecialUseDomain(host)) return { feed: "special-use", label: "special_use" };
   return registrableStart < 0 ? { feed: "public-suffix-list", label: "public_suffix" } : undefined;
 }
 
-/** The labels that the evidence about an email address has, but for overrides. */
+/** The labels in the evidence about an email address, without those of overrides. */
 export function emailLabels(
   text: string,
   { host, registrableStart }: EmailAddress,
@@ -142,7 +146,10 @@ function domainMember(host: string, labels: number): string {
 
 const masked = new IpAddress();
 
-/** The network of so many bits around an address; "" for more bits than it has, in a damaged file only. */
+/**
+ * The network with this prefix length around an address. The result is "" if the address has fewer bits, which happens
+ * only if the file is damaged.
+ */
 export function networkText({ family, words }: UnwrappedAddress, bits: number): string {
   const width = family === 4 ? 32 : 128;
   if (bits > width) return "";
@@ -152,13 +159,18 @@ export function networkText({ family, words }: UnwrappedAddress, bits: number): 
   return `${formatIp(masked)}/${bits}`;
 }
 
-/** @param segment that has the answer: `prefix` is the largest network around the address with the same one */
+/** The network that stands for a visitor in counts and stored decisions: the /24 (IPv4) or /48 (IPv6) around it. */
+export function visitorNetwork(address: UnwrappedAddress): string {
+  return networkText(address, address.family === 4 ? 24 : 48);
+}
+
+/** @param segment the answer's segment; `prefix` is the largest network around the address with the same answer */
 export function appendSubject(answer: Uint8Array, address: UnwrappedAddress, segment: IpSegment): Uint8Array {
   const prefix = networkText(address, segment.networkBits(address));
   return append(answer, `,"ip":"${formatIp(address)}","prefix":"${prefix}"}`);
 }
 
-/** @param segment undefined if the release has none: the network is unknown, `null` */
+/** @param segment undefined if the release has no network segment; `network` is then `null`, which means unknown */
 export function appendNetwork(
   answer: Uint8Array,
   address: UnwrappedAddress,
@@ -170,7 +182,7 @@ export function appendNetwork(
   return append(answer, `,"network":{"prefix":"${prefix}",`, facts.subarray(1), "}");
 }
 
-/** @param answer a JSON object with at least one member, whose brace is dropped */
+/** @param answer a JSON object with at least one member; its closing brace is dropped */
 function append(answer: Uint8Array, ...pieces: (string | Uint8Array)[]): Uint8Array {
   const parts = pieces.map((piece) => (typeof piece === "string" ? ascii(piece) : piece));
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, answer.length - 1));
@@ -205,7 +217,7 @@ const suggestion = (label: string, did_you_mean: string): TextLabel => ({
 const ROLE_ACCOUNT = fixedLabel("role_account");
 const ALIAS = fixedLabel("alias");
 
-/** @param record the release's evidence about the host */
+/** @param record the release's evidence about the host, if it has any */
 export const labelEntries = (text: string, host: string, record?: Uint8Array): Uint8Array[] =>
   labelsOfText(text, host, record).map(({ entry }) => entry());
 
@@ -222,7 +234,7 @@ function labelsOfText(text: string, host: string, record: Uint8Array | undefined
   return labels;
 }
 
-/** A domain on an allow-list receives real mail, however much it looks like a typing error. */
+/** Is the domain on an allow-list? Such a domain receives real mail, even if it looks like a typo. */
 function isInUse(record: Uint8Array | undefined): boolean {
   return record !== undefined && labelsIn(record).some((label) => label === "free_mail" || label === "relay");
 }

@@ -1,9 +1,9 @@
-// overlay.ts: applies the operator's overrides to an answer of the release.
+// overlay.ts: applies the operator's overrides to an answer from the release.
 //
-// in   an answer's JSON bytes, what overrides apply
+// in   an answer's JSON bytes, and the verdict of the overrides
 // out  an Overridden
 // src  docs/overrides.md
-// cost a forced flag of an address: one of eight prepared answers
+// cost an address with a forced flag gets one of eight prepared answers
 
 import { formatPrefix } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
@@ -13,11 +13,11 @@ import { bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "../overrides/reput
 import { cleanAnswer, isDisposableAnswer } from "../segment/email-segment.ts";
 
 export interface Overridden {
-  /** The plain answer's bytes where overrides change nothing. */
+  /** The same bytes as the plain answer if overrides change nothing. */
   readonly body: Uint8Array;
   readonly isChanged: boolean;
   readonly verdict: OverrideVerdict;
-  /** Distinguishes the answers to one question that come from one release: part of the ETag. */
+  /** Part of the ETag: distinguishes the different answers that one release can give to the same question. */
   readonly mark: string;
 }
 
@@ -39,13 +39,13 @@ export function overrideEmail(answer: Uint8Array, valid: boolean, verdict: Overr
   return { body: isChanged ? forced() : answer, isChanged, verdict, mark: disposable ? "o1" : "o0" };
 }
 
-/** The domain that was forced; the provider of a single email address is unknown. */
+/** The domain of the closest override. An override of a single email address has no domain, so the list is empty. */
 function forcedProviders({ applied: [override] }: OverrideVerdict): readonly string[] {
   const domain = override && placeOf(override, undefined).domain;
   return domain === undefined ? [] : [domain];
 }
 
-/** The overrides that have an effect, as entries of evidence: their id, never their note. */
+/** The overrides that have an effect, as evidence entries. An entry contains the override's id, never its note. */
 export function overrideEntries(
   { applied }: Pick<OverrideVerdict, "applied"> = { applied: [] },
 ): Uint8Array[] {

@@ -1,4 +1,4 @@
-// Which overrides hold: a table, and random overrides against a reader that tries each of them in turn.
+// Which overrides apply: a table of cases, and random overrides compared with an oracle that tries each one in turn.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -16,7 +16,7 @@ import { ADDRESS_FLAGS, OVERRIDE_KINDS, type Override, type OverrideKind } from 
 import { bitsOf, bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "./reputation-flags.ts";
 
 const NOW = 1_000;
-/** The local part stands for its hash. */
+/** Instead of hashing, the local part serves as the hash. */
 const overridesWith = (all: readonly Override[]) =>
   new Overrides(all, (mailbox) => mailbox.split("@")[0]!).compiledWith(undefined);
 let count = 0;
@@ -40,7 +40,7 @@ function override(kind: OverrideKind, value: string, forced: Forced, expiresAt?:
 }
 const flag = (name: Override["flag"], verdict: boolean): Forced => ({ flag: name, verdict });
 
-/** A verdict, for comparing. */
+/** The flags of a verdict as a plain object, for comparisons. */
 const plain = (verdict: OverrideVerdict | undefined) => verdict && Object.fromEntries(verdict.flags);
 const address = (text: string) => parseUnwrapped(text)!;
 
@@ -115,7 +115,7 @@ test("without overrides of a kind nothing is matched or hashed", () => {
 });
 
 describe("random overrides, against each tried in turn", () => {
-  // Few bits differ, so that networks nest and addresses are inside.
+  // Only a few bits differ, so networks nest and contain the addresses.
   const word = fc.constantFrom(0x51020000, 0x5102458e, 0x5102458f, 0x51024500, 0xd1024500, 0);
   const prefix = fc
     .tuple(
@@ -138,7 +138,7 @@ describe("random overrides, against each tried in turn", () => {
   const expiry = fc.constantFrom(undefined, NOW + 9, NOW + 1, NOW, NOW - 1);
   const one = fc.tuple(prefix, forced, expiry);
 
-  /** One subject, one verdict, as the store sees to it. */
+  /** Keeps one override for each value and flag, as the store does. */
   const unique = (all: readonly Override[]) => {
     const seen = new Map(all.map((given) => [JSON.stringify([given.value, given.flag]), given]));
     return [...seen.values()];
@@ -161,7 +161,7 @@ describe("random overrides, against each tried in turn", () => {
     fc.assert(
       fc.property(fc.array(one, { minLength: 4, maxLength: 16 }), prefix, (rows, asked) => {
         const all = unique(rows.map(([value, given, until]) => override("network", value, given, until)));
-        const where = parsePrefix(asked)!.address as UnwrappedAddress; // networks as they are written
+        const where = parsePrefix(asked)!.address as UnwrappedAddress; // looked up as written, without unwrapping
         const verdict = overridesWith(all).matchAddress(where, NOW);
         assert.deepEqual(plain(verdict), oracle(all, where));
         if (verdict !== undefined) matched++;

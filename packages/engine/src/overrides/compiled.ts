@@ -1,12 +1,12 @@
-// compiled.ts: all active overrides, compiled with a release: which of them decide about an address or email address.
+// compiled.ts: compiles all active overrides with a release, and finds those that apply to an address or email address.
 //
 // in   all active overrides and a release; then one address, or one email address and its host, and the time
-// out  a verdict: forced flags, and the overrides behind them; undefined if none applies
-// cost compiled once for each change of the overrides or of the release: docs/overrides.md has the times.
-//      Then an address costs one read of a directory, seldom a binary search; a host one Map lookup for each label
+// out  a verdict: the forced flags and the overrides behind them; undefined if no override applies
+// cost one compilation each time the overrides or the release change (docs/overrides.md gives durations);
+//      an address costs one directory read, and rarely a binary search; a host costs one Map lookup per label
 //
-// For each flag the closest override wins: the longest prefix, the email address before the domain, the domain before
-// its parent. Expired ones are skipped, so that the next closest applies.
+// For each flag the closest override wins: the longest prefix, the email address before the domain, and the domain
+// before its parent. Expired overrides are skipped, so the next closest one applies.
 
 import type { IpAddress, Prefix, UnwrappedAddress } from "../address/ip.ts";
 import { PrefixTable } from "../segment/prefix-table.ts";
@@ -19,14 +19,14 @@ import {
   placeOf,
 } from "./model.ts";
 
-/** What overrides decide about one address or email address. */
+/** What the overrides decide for one address or email address. */
 export class OverrideVerdict {
-  /** The flags that are forced, and to which value. */
+  /** Each forced flag with its value. */
   readonly flags: ReadonlyMap<OverrideFlag, boolean>;
   /** The overrides that have an effect, closest first. */
   readonly applied: readonly Override[];
 
-  /** @param closestFirst those that apply; for each flag the first one decides */
+  /** @param closestFirst the overrides that apply; the first one for each flag decides */
   constructor(closestFirst: readonly Override[]) {
     const flags = new Map<OverrideFlag, boolean>();
     this.applied = closestFirst.filter(({ flag, verdict }) => {
@@ -38,11 +38,11 @@ export class OverrideVerdict {
   }
 }
 
-/** Overrides that apply together, closest first; their verdict changes only when one of them expires. */
+/** Overrides that apply together, closest first. Their verdict changes only when one of them expires. */
 class Region {
   readonly all: readonly Override[];
   private verdict: OverrideVerdict | undefined;
-  /** The verdict holds from here on, until then: epoch ms. */
+  /** The verdict is valid from `since` until just before `until`, both in epoch ms. */
   private since = Number.POSITIVE_INFINITY;
   private until = Number.NEGATIVE_INFINITY;
 
@@ -68,7 +68,7 @@ class Region {
 }
 
 export class CompiledOverrides {
-  /** Is any of them about domains or email addresses? */
+  /** Is any override about a domain or an email address? */
   readonly hasEmail: boolean;
   private readonly sha256: (text: string) => string;
   private readonly networks: PrefixTable<Override, Region>;
@@ -102,23 +102,23 @@ export class CompiledOverrides {
     return this.networks.find(address) !== undefined;
   }
 
-  /** The prefix length of the largest network around an address about which the same overrides are. */
+  /** The prefix length of the largest network around an address in which the same overrides apply. */
   networkBits(address: IpAddress): number {
     return this.networks.networkBits(address);
   }
 
-  /** Those about a network, a part of it, or one around it. */
+  /** The overrides about this network, about a part of it, or about a network that contains it. */
   around(network: Prefix): ReadonlySet<Override> {
     return new Set(Array.from(this.networks.findWithin(network), ({ all }) => all).flat());
   }
 
-  /** The domains that overrides are about. */
+  /** The domains that have an override. */
   get domains(): Iterable<string> {
     return this.ofDomain.keys();
   }
 
   /**
-   * @param host of the email address, as lower-case A-labels
+   * @param host the host of the email address, as lower-case A-labels
    * @param now epoch ms
    */
   matchEmail(text: string, host: string, now: number): OverrideVerdict | undefined {
@@ -156,14 +156,14 @@ export class Overrides {
 
   static readonly NONE = new Overrides([], () => "");
 
-  /** @param sha256 of a text, in lower-case hex; called only when an override is about an email address */
+  /** @param sha256 returns a text's SHA-256 in lower-case hex; called only if an override is about an email address */
   constructor(all: readonly Override[], sha256: (text: string) => string) {
     this.all = all;
     this.isEmpty = all.length === 0;
     this.sha256 = sha256;
   }
 
-  /** Compiles them, unless that was done with this release. */
+  /** Compiles the overrides with this release, or returns the last result if the release is the same. */
   compiledWith(release: OverrideRelease | undefined): CompiledOverrides {
     if (this.release !== release) {
       this.release = release;

@@ -1,7 +1,7 @@
 // model.ts: an override: an operator's own verdict on an address, network, domain or email address.
 //
 // src  docs/overrides.md
-// note An email address is kept as the SHA-256 of its normal form only.
+// note Only the SHA-256 of an email address's normal form is stored, never the address.
 
 import { REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
 import { type Prefix, parsePrefix } from "../address/ip.ts";
@@ -27,7 +27,7 @@ export const FLAGS_OF: Readonly<Record<OverrideKind, readonly OverrideFlag[]>> =
 /** The subject of an override, in normal form. */
 export interface OverrideTarget {
   readonly kind: OverrideKind;
-  /** "203.0.114.9", "203.0.114.0/24", "example.co.uk", 64 hex digits. */
+  /** "203.0.114.9", "203.0.114.0/24", "example.co.uk" or 64 hex digits. */
   readonly value: string;
 }
 
@@ -38,35 +38,37 @@ export interface NewOverride extends OverrideTarget {
   readonly verdict: boolean;
   readonly note: string;
   readonly author: string;
-  /** Epoch ms; undefined is never. */
+  /** Epoch ms; undefined if it never expires. */
   readonly expiresAt: number | undefined;
-  /** Epoch ms, of an imported one. */
+  /** Epoch ms; set only for an imported override. */
   readonly createdAt?: number | undefined;
 }
 
 /** One override, frozen. All times are epoch ms. */
 export interface Override extends NewOverride {
-  /** `ovr_` and 16 characters. */
+  /** `ovr_` followed by 16 characters. */
   readonly id: string;
   readonly createdAt: number;
   readonly removedAt: number | undefined;
 }
 
-/** What of a release may say where a kind of override applies. */
+/** The part of a release that an override kind may need to find its networks. */
 export interface OverrideRelease {
   readonly network?: IpSegment | undefined;
 }
 
-/** Where an override applies: all that any part of the program reads of its kind and value. */
+/**
+ * Where an override applies. The rest of the program reads an override's kind and value only through this interface.
+ */
 interface OverridePlace {
   readonly prefixes?: readonly Prefix[];
   /** The domain and all names below it. */
   readonly domain?: string;
-  /** The SHA-256 of one {@link normalMailbox}. */
+  /** The SHA-256 of a {@link normalMailbox}. */
   readonly mailbox?: string;
 }
 
-/** @param _release the one that it is compiled with, for kinds that name networks by what a release has */
+/** @param _release the release that the override is compiled with, for kinds whose networks depend on release data */
 export function placeOf(
   { kind, value }: OverrideTarget,
   _release: OverrideRelease | undefined,
@@ -75,7 +77,7 @@ export function placeOf(
     case "address":
     case "network": {
       const prefix = parsePrefix(value);
-      return { prefixes: prefix === undefined ? [] : [prefix] }; // a row changed by hand matches nothing
+      return { prefixes: prefix === undefined ? [] : [prefix] }; // a row edited by hand may not parse: it matches nothing
     }
     case "domain":
       return { domain: value };
@@ -86,15 +88,16 @@ export function placeOf(
   }
 }
 
-/** Is it active at this time? */
+/** Is the override active at `now` (epoch ms)? */
 export function isInForce({ removedAt, expiresAt }: Override, now: number): boolean {
   return removedAt === undefined && (expiresAt === undefined || expiresAt > now);
 }
 
 /**
- * The normal form of an email address, of which only the SHA-256 is stored: the local part in Unicode's NFC and lower case,
- * cut at its first "+" unless it is quoted or begins with one, "@", the host.
- * @param host of the address, as lower-case A-labels
+ * Returns the normal form of an email address: the local part, "@" and the host. The local part is in Unicode's NFC and
+ * lower case, and ends before its first "+" unless it is quoted or begins with "+". Only the SHA-256 of the normal form
+ * is stored.
+ * @param host the host of the address, as lower-case A-labels
  */
 export function normalMailbox(text: string, host: string): string {
   const local = text.slice(0, text.lastIndexOf("@")).normalize("NFC").toLowerCase();

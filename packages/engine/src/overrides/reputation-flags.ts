@@ -1,10 +1,10 @@
-// reputation-flags.ts: the flags of an address as bits, and every answer that they make.
+// reputation-flags.ts: the flags of an address as bits, and the answer for every combination of flags.
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import type { OverrideVerdict } from "./compiled.ts";
 import { ADDRESS_FLAGS, type OverrideFlag } from "./model.ts";
 
-/** The answers about an address, by the bits of its flags: the first flag is 1, the next 2. */
+/** The reputation answers, indexed by the bits of the flags: the first flag is 1, the next 2, then 4. */
 export const REPUTATION_ANSWERS: readonly Uint8Array[] = Array.from(
   { length: 2 ** ADDRESS_FLAGS.length },
   (_, bits) =>
@@ -15,7 +15,7 @@ export const REPUTATION_ANSWERS: readonly Uint8Array[] = Array.from(
 
 const FLAG_BITS = new Map<OverrideFlag, number>(ADDRESS_FLAGS.map((flag, i) => [flag, 1 << i]));
 
-/** The bits of flags, as {@link REPUTATION_ANSWERS} counts them. */
+/** The bits of these flags, as an index into {@link REPUTATION_ANSWERS}. */
 export function bitsOf(flags: Iterable<OverrideFlag>): number {
   let bits = 0;
   for (const flag of flags) bits |= FLAG_BITS.get(flag) ?? 0;
@@ -24,7 +24,10 @@ export function bitsOf(flags: Iterable<OverrideFlag>): number {
 
 const BITS_OF_ANSWER = new WeakMap(REPUTATION_ANSWERS.map((answer, bits) => [answer, bits]));
 
-/** The bits of an answer. A segment keeps the bytes of its few answers, so each is parsed once. */
+/**
+ * The flag bits of an answer. A segment keeps one byte array for each of its few answers, so each answer is parsed only
+ * once.
+ */
 export function bitsOfAnswer(answer: Uint8Array): number {
   let bits = BITS_OF_ANSWER.get(answer);
   if (bits === undefined) {
@@ -35,7 +38,7 @@ export function bitsOfAnswer(answer: Uint8Array): number {
   return bits;
 }
 
-/** Flags after a verdict's forced ones have replaced theirs. */
+/** The flag bits after the verdict's forced flags have replaced them. */
 export function forcedBits(bits: number, verdict: OverrideVerdict): number {
   let result = bits;
   for (const [flag, value] of verdict.flags) {

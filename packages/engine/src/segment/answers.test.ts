@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Answers } from "./answers.ts";
 import { SECTION, SegmentFile } from "./segment.ts";
 
-/** Answers whose records are these texts, in the order of their numbers. */
+/** Answers with these texts as records, in the order of their numbers. */
 function answersOf(texts: readonly string[]): Answers {
   const bytes = new TextEncoder().encode(texts.join(""));
   const starts = new Uint32Array(texts.length + 1);
@@ -21,7 +21,7 @@ function answersOf(texts: readonly string[]): Answers {
 }
 
 test("each number has its own record, in any order of reads", () => {
-  const COUNT = 100_000; // more than views are kept
+  const COUNT = 100_000; // more records than views are kept
   const answers = answersOf(Array.from({ length: COUNT }, (_, i) => (i === 0 ? "" : `record ${i}`)));
   assert.equal(answers.count, COUNT);
   let kept = 0;

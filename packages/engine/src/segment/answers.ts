@@ -1,15 +1,16 @@
-// answers.ts: the records of a segment: answers, in the bytes that are sent, and evidence.
+// answers.ts: the records of a segment: evidence, and answers as the bytes to send.
 //
 // in   a record's number, which is a value of a range table; the most frequent records have the lowest numbers
-// out  its bytes: a view, or copied part by part
-// src  packages/engine/segment-format.md: one section has the records, another where each starts and the last ends. Records from
-//      `divided` on have only what is their own, and name the template that has the rest
-// cost a view takes 50 to 100 ns to make, more than finding the record: those of the first KEPT_RECORDS are kept when
-//      first used (bench/README.md, Layouts)
+// out  the record's bytes, as a view or copied part by part
+// src  packages/engine/segment-format.md: one section contains the records, and another section contains the start of
+//      each record and the end of the last one. Records from number `divided` on contain only their own parts, and name
+//      a template with the shared parts
+// cost creating a view takes 50 to 100 ns, which is longer than finding the record. So the views of the first
+//      KEPT_RECORDS records are kept after their first use (bench/README.md, Layouts)
 
 import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
-/** Which sections hold records, by their role. */
+/** The sections with records, by their role. */
 export const RECORD_SECTIONS = {
   answers: { bytes: "answers", starts: "answerStarts", templates: "answerTemplates" },
   evidence: { bytes: "evidence", starts: "evidenceStarts" },
@@ -17,21 +18,23 @@ export const RECORD_SECTIONS = {
 export interface RecordSections {
   readonly bytes: SectionName;
   readonly starts: SectionName;
-  /** Absent: all records are whole. */
+  /** Absent if all records are undivided. */
   readonly templates?: SectionName;
 }
 
-/** Records whose views are kept: about 100 bytes each; the places of 89 % of IPv4 in DB-IP. */
+/** Number of records whose views are kept, about 100 bytes each. With DB-IP's data, they cover 89 % of IPv4. */
 export const KEPT_RECORDS = 32768;
 
-/** The section of templates: uint32 number of whole records; then the templates. */
+/** The section of templates begins with the number of whole records (uint32). The templates follow. */
 export const TEMPLATES_HEADER_BYTES = 4;
-/** A template: uint16 length of its first part, uint16 of its second; then both. */
+/** A template begins with the lengths of its first and second part (uint16 each). Both parts follow. */
 export const TEMPLATE_HEADER_BYTES = 4;
-/** A divided record: uint32 where its template starts in the section, uint8 length of its first part; then both parts. */
+/**
+ * A divided record begins with its template's offset (uint32) and its first part's length (uint8). Both parts follow.
+ */
 export const DIVIDED_HEADER_BYTES = 5;
 
-/** Takes the parts of an answer, one after the other. */
+/** Receives the parts of an answer in order. */
 export interface PartSink {
   append(source: Uint8Array, start: number, end: number): void;
 }
@@ -39,27 +42,29 @@ export interface PartSink {
 const NO_BYTES = new Uint8Array(0);
 
 export class Answers {
-  /** How many records there are; their numbers begin at 0. */
+  /** The number of records. The first record has number 0. */
   readonly count: number;
-  /** All records, one behind the other. */
+  /** All records, one after the other. */
   private readonly bytes: Uint8Array;
-  /** Where each starts and the last ends: a record is empty, or missing, unless its end is above its start. */
+  /**
+   * The start of each record, and the end of the last. A record is empty or missing unless its end is above its start.
+   */
   private readonly starts: Uint32Array;
   private readonly templates: Uint8Array;
-  /** The number of the first record that is not whole. */
+  /** Number of the first divided record. */
   private readonly divided: number;
   private readonly kept: Uint8Array[];
   private readonly joined: JoinedAnswers;
   private readonly names: RecordSections;
 
-  /** @throws SegmentError when a section is missing or two do not fit together */
+  /** @throws SegmentError if a section is missing, or if two sections do not fit together */
   constructor(segment: SegmentFile, names: RecordSections = RECORD_SECTIONS.answers) {
     this.names = names;
     this.bytes = segment.u8(names.bytes);
     this.starts = segment.u32(names.starts);
     this.count = this.starts.length - 1;
     if (this.count < 1)
-      throw new SegmentError(`section ${names.starts}`, `has ${this.starts.length} entries, want 2 at least`);
+      throw new SegmentError(`section ${names.starts}`, `has ${this.starts.length} entries, want at least 2`);
     const end = this.starts[this.count];
     if (end !== this.bytes.length)
       throw new SegmentError(
@@ -73,7 +78,7 @@ export class Answers {
     this.kept = new Array<Uint8Array>(Math.min(this.count, KEPT_RECORDS)).fill(NO_BYTES);
   }
 
-  /** The bytes of a record, or undefined if it is empty or there is none. Never write to them. */
+  /** The bytes of a record, which callers must not write to; undefined if the record is empty or does not exist. */
   at(number: number): Uint8Array | undefined {
     const { kept } = this;
     if (number < kept.length) {
@@ -83,12 +88,12 @@ export class Answers {
     return this.viewOf(number);
   }
 
-  /** Adds the bytes of a record to `out`. @returns how many: 0 when it is empty or there is none */
+  /** Appends the bytes of a record to `out`. @returns their number; 0 if the record is empty or does not exist */
   copy(number: number, out: PartSink): number {
     const { bytes, templates } = this;
     const start = this.starts[number]!;
     const end = this.starts[number + 1]!;
-    if (!(end > start) || end > bytes.length) return 0; // also when there is no such number
+    if (!(end > start) || end > bytes.length) return 0; // also if the record does not exist
     if (number < this.divided) {
       out.append(bytes, start, end);
       return end - start;
@@ -99,7 +104,7 @@ export class Answers {
     const shared = template + TEMPLATE_HEADER_BYTES;
     const sharedCut = shared + word16(templates, template);
     const sharedEnd = sharedCut + word16(templates, template + 2);
-    if (ownCut > end || sharedEnd > templates.length) return 0; // only in a damaged file
+    if (ownCut > end || sharedEnd > templates.length) return 0; // this happens only in a damaged file
     out.append(bytes, own, ownCut);
     out.append(templates, shared, sharedCut);
     out.append(bytes, ownCut, end);
@@ -107,7 +112,10 @@ export class Answers {
     return end - own + sharedEnd - shared;
   }
 
-  /** Reads bytes of many records into the caches, so that the reads overlap. @returns a number without meaning */
+  /**
+   * Reads a byte of each record, so that the processor loads them all into its caches at the same time.
+   * @returns a meaningless number, which keeps the reads from being optimized away
+   */
   touch(numbers: Uint32Array, count: number): number {
     const { starts, bytes, templates, divided } = this;
     let sum = 0;
@@ -132,9 +140,9 @@ export class Answers {
   }
 
   /**
-   * Checks where all records start, and that each divided one has a template.
-   * @returns whether a number names a record
-   * @throws SegmentError naming the first place at fault
+   * Checks the starts of all records, and that each divided record has a template.
+   * @returns a function that returns whether a number names a record
+   * @throws SegmentError, which names the first error in the segment
    */
   verify(): (number: number) => boolean {
     const { starts, names } = this;
@@ -162,7 +170,7 @@ export class Answers {
     }
   }
 
-  /** @returns by offset in their section, 1 where a template starts */
+  /** @returns for each offset in the section of templates, 1 if a template starts there */
   private verifyTemplates(): Uint8Array {
     const { templates, names } = this;
     const isTemplate = new Uint8Array(templates.length);
@@ -178,11 +186,11 @@ export class Answers {
   }
 }
 
-/** The number of the first record that is not whole. @throws SegmentError */
+/** Reads the number of the first divided record. @throws SegmentError if it is missing or too large */
 function readDivided(templates: Uint8Array, name: SectionName | undefined, count: number): number {
   const place = `section ${name}`;
   if (templates.length < TEMPLATES_HEADER_BYTES)
-    throw new SegmentError(place, `has ${templates.length} bytes, want ${TEMPLATES_HEADER_BYTES} at least`);
+    throw new SegmentError(place, `has ${templates.length} bytes, want at least ${TEMPLATES_HEADER_BYTES}`);
   const divided = word32(templates, 0);
   if (divided > count) throw new SegmentError(place, `got ${divided} whole records of ${count}`);
   return divided;
@@ -193,10 +201,15 @@ const word16 = (bytes: Uint8Array, at: number): number => bytes[at]! | (bytes[at
 const word32 = (bytes: Uint8Array, at: number): number =>
   (word16(bytes, at) | (word16(bytes, at + 2) << 16)) >>> 0;
 
-/** Answers that were put together, many in one array: an array for each costs twice as much on Node. */
+/**
+ * Size of an array that holds many joined answers. On Node, a separate array for each answer would cost twice as much.
+ */
 const JOINED_BYTES = 1 << 15;
 
-/** Copies by words of four bytes, which takes two thirds of the time of a loop over bytes on Node, and no more on Bun. */
+/**
+ * Joins the parts of divided answers. It copies words of four bytes: on Node this takes two thirds of the time that a
+ * loop over bytes takes, and on Bun it takes no longer.
+ */
 class JoinedAnswers implements PartSink {
   private readonly own: Uint8Array;
   private readonly ownView: DataView;
@@ -206,7 +219,10 @@ class JoinedAnswers implements PartSink {
   private start = 0;
   private end = 0;
 
-  /** The two arrays that parts come from. */
+  /**
+   * @param own the bytes of the records
+   * @param shared the bytes of the templates
+   */
   constructor(own: Uint8Array, shared: Uint8Array) {
     this.own = own;
     this.ownView = dataView(own);
@@ -229,7 +245,7 @@ class JoinedAnswers implements PartSink {
     this.end = to;
   }
 
-  /** Goes on in a new array, with room for so many bytes more: answers are in the ones before. */
+  /** Continues in a new array with room for `more` bytes. Earlier answers keep the previous arrays. */
   private renew(more: number): void {
     const begun = this.bytes.subarray(this.start, this.end);
     this.bytes = new Uint8Array(Math.max(JOINED_BYTES, begun.length + more));

@@ -1,9 +1,9 @@
-// domain-table.ts: the answer and the evidence of a host, in a hash table of domain names.
+// domain-table.ts: a hash table of domain names, which finds the answer and the evidence for a host.
 //
 // in   two sections of a segment: slots and names (packages/engine/segment-format.md)
 // out  the value of the closest name that has one: the host itself, then each parent, never a public suffix
-// err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
-// cost one pass over the host from its end: the hash of each parent falls out on the way to the next.
+// err  open and verify: SegmentError; a lookup never throws and always ends, even in a damaged segment
+// cost one pass over the host from its end, which yields the hash of every parent on the way.
 //      A host that is not listed costs one cache line for each level that may be registered.
 
 import { asciiText } from "../email/ascii.ts";
@@ -19,24 +19,26 @@ import {
 import type { PlainMailbox } from "../email/plain-mailbox.ts";
 import { FIRST_WITH_KEYS, SegmentError, type SegmentFile } from "./segment.ts";
 
-/** Words of a slot section before the first slot: the seed that the keys of the hash are made from. */
+/** Number of words before the first slot: the seed from which the hash keys are derived. */
 export const DOMAIN_SLOTS_HEADER = 2;
-/** A name is at most this many slots from its home: bounds a lookup in any bytes. */
+/**
+ * A name is fewer than this many slots away from its home slot. This bounds every lookup, even in a damaged segment.
+ */
 export const MAX_DOMAIN_PROBES = 64;
-/** Names start at multiples of this many bytes; a pointer counts in these. */
+/** Names start at multiples of this many bytes. Pointers count in this unit. */
 export const DOMAIN_NAME_ALIGN = 4;
 
-/** Bytes of a name before its characters: two values, and its length. */
+/** Number of bytes before the characters of a name: its two values and its length. */
 export const DOMAIN_NAME_HEADER = 9;
 const LENGTH_AT = 8;
 
-/** The values of a name, by their word before it; 0 is none. */
+/** The values of a name, by their word index in its header. A value of 0 means none. */
 export const VALUE_OF = { answer: 0, evidence: 1 } as const;
 type ValueOf = (typeof VALUE_OF)[keyof typeof VALUE_OF];
 
 /** Checks values of one kind. */
 interface ValueCheck {
-  /** Does a value name a record? */
+  /** Does this value name a record? */
   readonly isRecord: (value: number) => boolean;
   /** Called once for each distinct value. */
   readonly check: (value: number, place: string) => void;
@@ -51,10 +53,10 @@ export class DomainTable {
   private readonly names: Uint8Array;
   private readonly nameWords: Uint32Array;
   private readonly mask: number;
-  /** Undefined in a segment of before: its hash has a seed only. */
+  /** Undefined in a segment older than version 6, whose hash has only a seed. */
   readonly keys: DomainKeys | undefined;
 
-  /** @throws SegmentError when a section is missing or has a length that none has */
+  /** @throws SegmentError if a section is missing or has an impossible length */
   constructor(file: SegmentFile) {
     this.slots = file.u32("domainSlots");
     this.names = file.u8("domainNames");
@@ -75,8 +77,8 @@ export class DomainTable {
 
   /**
    * The value of the closest name that has one, or 0.
-   * @param host from `toAsciiDomain`
-   * @param registrableStart where its registrable domain begins; -1: nowhere
+   * @param host a result of `toAsciiDomain`
+   * @param registrableStart index where the registrable domain begins; -1 if there is none
    */
   closest(host: string, registrableStart: number, what: ValueOf): number {
     if (registrableStart < 0) return 0;
@@ -86,8 +88,8 @@ export class DomainTable {
 
   /**
    * The closest name that has an answer, even if it is a public suffix.
-   * @param mailbox read with {@link keys}; its host may have capitals
-   * @returns a pointer to the name, or 0
+   * @param mailbox a mailbox that was read with {@link keys}; its host may have capitals
+   * @returns a pointer to the name; 0 if there is none
    */
   closestName(text: string, { starts, keyedHashes, labels }: PlainMailbox): number {
     for (let i = labels - 1; i > 0; i--) {
@@ -102,17 +104,17 @@ export class DomainTable {
     return this.nameWords[pointer + VALUE_OF.answer]!;
   }
 
-  /** Characters of a name. */
+  /** The number of characters in a name. */
   lengthOf(pointer: number): number {
     return this.names[pointer * DOMAIN_NAME_ALIGN + LENGTH_AT]!;
   }
 
-  /** Every pointer to a name is below this. */
+  /** Every pointer to a name is below this number. */
   get pointers(): number {
     return this.nameWords.length;
   }
 
-  /** @param text ends with the host, which begins at `hostStart` and may have capitals */
+  /** @param text ends with the host; the host begins at `hostStart` and may have capitals */
   private closestFrom(text: string, hostStart: number, registrableStart: number, what: ValueOf): number {
     const keys = this.keys!;
     let sum = 0;
@@ -160,14 +162,17 @@ export class DomainTable {
     const names = this.names;
     const length = host.length - start;
     const at = pointer * DOMAIN_NAME_ALIGN + DOMAIN_NAME_HEADER;
-    if (names[at - 1] !== length) return false; // also when the pointer is out of bounds
+    if (names[at - 1] !== length) return false; // also if the pointer is out of bounds
     for (let i = 0; i < length; i++) {
       if (names[at + i] !== (host.charCodeAt(start + i) | LOWER_CASE)) return false;
     }
     return true;
   }
 
-  /** Every name that has an answer, with its value, in the order of the section; ends with the section, whatever the bytes. */
+  /**
+   * Yields every name that has an answer, with its value, in the order of the section. It always ends, even in a
+   * damaged segment.
+   */
   *answers(): Generator<{ readonly name: string; readonly value: number }> {
     for (const { name, pointer } of this.entries()) {
       const value = this.nameWords[pointer + VALUE_OF.answer]!;
@@ -175,7 +180,7 @@ export class DomainTable {
     }
   }
 
-  /** What lies in the names, one after the other; the last may be cut short. */
+  /** All names of the section, one after the other. The last may be truncated. */
   private *entries(): Generator<{ readonly name: string; readonly pointer: number; readonly end: number }> {
     for (let at = DOMAIN_NAME_ALIGN; at < this.names.length; ) {
       const start = at + DOMAIN_NAME_HEADER;
@@ -186,8 +191,8 @@ export class DomainTable {
   }
 
   /**
-   * Reads everything: every name, every slot, every pointer, and whether each name is found.
-   * @throws SegmentError naming the first place at fault
+   * Checks every name, slot and pointer, and that a lookup finds each name.
+   * @throws SegmentError, which names the first error in the segment
    */
   verify(checks: Readonly<Record<keyof typeof VALUE_OF, ValueCheck>>): void {
     const names = this.verifyNames([checks.answer, checks.evidence]);
@@ -198,7 +203,7 @@ export class DomainTable {
       throw new SegmentError(`name ${name}`, "is stored, but no slot points at it");
   }
 
-  /** Walks all names, pointer -> name. */
+  /** Checks all names. @returns the names, keyed by pointer */
   private verifyNames(checks: readonly ValueCheck[]): Map<number, string> {
     if (this.nameWords[0] !== 0) throw new SegmentError("domainNames, byte 0", "want four zeros");
     const names = new Map<number, string>();
@@ -207,14 +212,17 @@ export class DomainTable {
       const place = () => `domainNames, byte ${pointer * DOMAIN_NAME_ALIGN}`;
       if (end > this.names.length) throw new SegmentError(place(), "name runs past the end of the section");
       if (toAsciiDomain(name) !== name)
-        throw new SegmentError(place(), `is no domain name in lower-case A-labels: ${JSON.stringify(name)}`);
+        throw new SegmentError(
+          place(),
+          `is not a domain name in lower-case A-labels: ${JSON.stringify(name)}`,
+        );
       let hasValue = false;
       for (let what = 0; what < checks.length; what++) {
         const value = this.nameWords[pointer + what]!;
         if (value !== 0) hasValue = true;
         if (checked[what]!.has(value)) continue;
         const { isRecord, check } = checks[what]!;
-        if (!isRecord(value)) throw new SegmentError(place(), `${name} points at no record: ${value}`);
+        if (!isRecord(value)) throw new SegmentError(place(), `${name} does not point at a record: ${value}`);
         checked[what]!.add(value);
         check(value, `${place()} (${name})`);
       }
@@ -224,7 +232,7 @@ export class DomainTable {
     return names;
   }
 
-  /** Checks one slot, and takes its name out of `names`. */
+  /** Checks one slot, and removes its name from `names`. */
   private verifySlot(slot: number, names: Map<number, string>): void {
     const at = DOMAIN_SLOTS_HEADER + 2 * slot;
     const hash = this.slots[at]!;
@@ -236,11 +244,14 @@ export class DomainTable {
     }
     const name = names.get(pointer);
     if (name === undefined)
-      throw new SegmentError(place(), `points at no name, or at one seen before: ${pointer}`);
+      throw new SegmentError(
+        place(),
+        `does not point at a name, or points at a name that is already used: ${pointer}`,
+      );
     const want = this.hash(name);
     if (hash !== want) throw new SegmentError(place(), `hash of ${name}: got ${hash}, want ${want}`);
     if (this.pointerTo(hash, name, 0) !== pointer)
-      throw new SegmentError(place(), `${name} is not found from its hash, or is stored twice`);
+      throw new SegmentError(place(), `${name} cannot be found by its hash, or is stored twice`);
     names.delete(pointer);
   }
 }

@@ -10,16 +10,17 @@ import { answerEmail, EmailSegment } from "./email-segment.ts";
 import { EvidenceBody, MAX_EVIDENCE_BYTES } from "./evidence.ts";
 import { SegmentError } from "./segment.ts";
 
-// Written by the compiler; packages/compiler/src/segments/email-table.test.ts has its input and compares it.
+// The compiler wrote this file. packages/compiler/src/segments/email-table.test.ts has its input and compares the
+// result.
 const file = readFileSync(new URL("../../fixtures/email.seg", import.meta.url));
 
-/** A copy that may be written to, and starts where a segment must. */
+/** A writable copy, aligned as a segment must be. */
 function copy(): Uint8Array {
   return Uint8Array.from(file);
 }
 
 const segment = EmailSegment.open(copy());
-/** The same in version 5, which hashes names without keys. */
+/** The same segment in version 5, which hashes names without keys. */
 const version5 = EmailSegment.open(
   Uint8Array.from(readFileSync(new URL("../../fixtures/email-5.seg", import.meta.url))),
 );
@@ -144,7 +145,7 @@ test("any text has an answer of the right shape, in which disposable and provide
 });
 
 describe("a lookup never matches a public suffix, even when it is listed", () => {
-  // As if mailinator.com had become a public suffix after the segment was made.
+  // As if mailinator.com had become a public suffix after the segment was built.
   const rows: readonly [host: string, registrableStart: number, found: boolean][] = [
     ["a.mailinator.com", 2, true],
     ["a.mailinator.com", 0, false],
@@ -160,7 +161,7 @@ describe("a lookup never matches a public suffix, even when it is listed", () =>
   }
 });
 
-/** The answer without the short way, and without what is kept. */
+/** The answer without the fast path and without the cache. */
 function longAnswer(text: string): string {
   const { valid, host, registrableStart } = parseEmailInFull(text);
   const providers = host === undefined ? undefined : segment.providersFrom(host, registrableStart);
@@ -247,7 +248,7 @@ describe("open refuses", () => {
   }
 });
 
-// Behind the header: segment.ts and its tests answer for that.
+// The test damages only the bytes after the header: segment.ts and its tests cover the header.
 test("random damage: refused, or each lookup terminates without throwing", () => {
   let opened = 0;
   let reasoned = 0;
@@ -293,10 +294,10 @@ test("the hash of a name is part of the format", () => {
   assert.equal(hashWithKeys("mailinator.com", domainKeys(1, 2)), 569361041);
 });
 
-/** Names without a pattern: the sums that make up the hash would share it. */
+/** Names without a pattern. The hash is a sum, so a pattern in the names would carry over to it. */
 const spread = (i: number) => `${(Math.imul(i, 0x9e3779b1) >>> 0).toString(36)}${i.toString(36)}`;
 
-// With FNV-1a and equal seeds they would collide in any table: such names could be made once, for all.
+// With FNV-1a, names that collide under one seed collide under every seed, so an attacker could reuse them anywhere.
 test("whether two names collide depends on the keys", () => {
   const collisions = (pairs: readonly (readonly [string, string])[], keys: ReturnType<typeof domainKeys>) =>
     pairs.filter(([a, b]) => hashWithKeys(a, keys) === hashWithKeys(b, keys)).length;

@@ -2,13 +2,15 @@
 //
 // in   the bytes of a segment, then one host or email address at a time
 // out  the answer as JSON bytes
-// err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
+// err  open and verify: SegmentError; a lookup never throws and always ends, even in a damaged segment
 // src  packages/engine/segment-format.md; the writer is packages/compiler/src/segments/email-table.ts
-// cost bench/README.md; answers about plain mailboxes at listed domains are cached, up to 8 MB: making one takes 85 ns
+// cost see bench/README.md; answers about plain mailboxes at listed domains are cached, up to 8 MB, because building
+//      one takes 85 ns
 //
-// A plain mailbox is looked up before the Public Suffix List is asked, which takes as long as all the rest. A name in the
-// table may be, or become with a newer list, a public suffix, which has no answer. So a name is trusted after the list
-// was asked about one host at or below it; and a host that the table lacks only has to be below a known suffix.
+// A plain mailbox is looked up in the table before the Public Suffix List, because checking the list takes as long as
+// everything else together. A name in the table may be a public suffix, or become one in a newer list, and a public
+// suffix has no answer. So a name is trusted only after the list has been checked for a host at or below it. A host
+// that is not in the table only has to be below a known suffix.
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import { cutSuffix, isMailDomain, isSpecialUseDomain, toAsciiDomain } from "../email/domain.ts";
@@ -26,10 +28,16 @@ const HEAD_VALID = ascii('{"valid":true,"disposable":true,"providers":');
 const HEAD_INVALID = ascii('{"valid":false,"disposable":true,"providers":');
 const CLOSING_BRACE = 0x7d;
 
-/** Whole answers kept, at most, each in the one place that its record may have: about 130 bytes each. A power of two. */
+/**
+ * Maximum number of cached answers, about 130 bytes each. Each record has exactly one possible place in the cache. Must
+ * be a power of two.
+ */
 const KEPT_ANSWERS = 65_536;
 
-/** One for all, since lookups are synchronous: a new one for each costs 150 ns more, a lookup 110. */
+/**
+ * Shared by all lookups, because they are synchronous. Creating a new one takes 150 ns, while a lookup takes only 110
+ * ns.
+ */
 const plain = new PlainMailbox();
 
 export class EmailSegment {
@@ -38,9 +46,12 @@ export class EmailSegment {
   private readonly table: DomainTable;
   private readonly records: EvidenceRecords;
   private readonly kept: Uint8Array[];
-  /** The trusted name that each of `kept` is about. */
+  /** The pointer of the trusted name that each answer in `kept` is about. */
   private readonly keptNames: Uint32Array;
-  /** A bit for each name, by half its pointer, since names lie three words apart: it is a mail domain, and no public suffix. */
+  /**
+   * One bit for each name, which is set if the name is known to be a mail domain and not a public suffix. The index is
+   * half the pointer, which is unique because names are at least three words apart.
+   */
   private readonly trusted: Uint8Array;
 
   private constructor(file: SegmentFile) {
@@ -57,7 +68,7 @@ export class EmailSegment {
 
   /**
    * Opens a segment without reading its contents.
-   * @throws SegmentError when the bytes are no email segment
+   * @throws SegmentError if the bytes are not an email segment
    */
   static open(bytes: Uint8Array): EmailSegment {
     return new EmailSegment(openSegment(bytes, "email"));
@@ -66,27 +77,29 @@ export class EmailSegment {
   /**
    * The disposable providers that a host belongs to, as the bytes of a JSON array: the entry that matched, then
    * the service that runs it. The closest entry decides: the host itself, then each parent, never a public suffix.
-   * @param host from `toAsciiDomain`
-   * @returns `undefined` when it is not disposable; otherwise a view of the segment: never write to it
+   * @param host a result of `toAsciiDomain`
+   * @returns a view of the segment, which callers must not write to; `undefined` if the host is not disposable
    */
   providers(host: string): Uint8Array | undefined {
     return this.providersFrom(host, cutSuffix(host).registrableStart);
   }
 
-  /** As {@link providers}, for a caller that knows where the registrable domain begins (-1: nowhere). */
+  /**
+   * Like {@link providers}, for a caller that already has the index of the registrable domain (-1 if there is none).
+   */
   providersFrom(host: string, registrableStart: number): Uint8Array | undefined {
     const value = this.table.closest(host, registrableStart, VALUE_OF.answer);
     return value === 0 ? undefined : this.answers.at(value);
   }
 
-  /** For `readPlain`. Undefined in a segment of before: {@link answerPlain} cannot answer from it. */
+  /** The keys for `readPlain`. Undefined in a segment older than version 6: {@link answerPlain} cannot use it. */
   get keys(): DomainKeys | undefined {
     return this.table.keys;
   }
 
   /**
-   * The whole answer about a mailbox that `readPlain` read with {@link keys}: never write to it.
-   * @returns undefined if the mailbox is not valid, or if its host is a public suffix: parseEmailInFull decides
+   * The whole answer about a mailbox that `readPlain` read with {@link keys}. Callers must not write to it.
+   * @returns undefined if the mailbox is not valid, or if its host is a public suffix; parseEmailInFull then decides
    */
   answerPlain(text: string, mailbox: PlainMailbox): Uint8Array | undefined {
     const { hostStart } = mailbox;
@@ -102,7 +115,7 @@ export class EmailSegment {
       const host = text.slice(hostStart).toLowerCase();
       const { registrableStart, known } = cutSuffix(host);
       if (!known || registrableStart < 0 || isSpecialUseDomain(host)) return undefined;
-      if (host.length - length > registrableStart) return CLEAN_VALID; // the name lies in a public suffix
+      if (host.length - length > registrableStart) return CLEAN_VALID; // the listed name is part of the public suffix
       this.trusted[byte]! |= bit;
     }
     return this.keptNames[place] === name ? this.kept[place]! : this.wholeAnswer(name, place);
@@ -116,7 +129,7 @@ export class EmailSegment {
     return answer;
   }
 
-  /** Every listed name, with its providers as in {@link providers}. */
+  /** Every listed name with its providers, in the form of {@link providers}. */
   *domains(): Generator<{ readonly name: string; readonly providers: Uint8Array }> {
     for (const { name, value } of this.table.answers()) {
       const providers = this.answers.at(value);
@@ -124,21 +137,21 @@ export class EmailSegment {
     }
   }
 
-  /** The feeds that evidence names, by number. */
+  /** Ids of the feeds that the evidence names, indexed by feed number. */
   get evidenceFeeds(): readonly string[] {
     return this.records.feeds;
   }
 
-  /** The evidence for a host: a record whose spans are labels; a view: never write to it. */
+  /** The evidence for a host, as a record whose spans count labels. It is a view that callers must not write to. */
   evidenceFrom(host: string, registrableStart: number): Uint8Array | undefined {
     const value = this.table.closest(host, registrableStart, VALUE_OF.evidence);
     return value === 0 ? undefined : this.records.at(value);
   }
 
   /**
-   * Reads everything: checksum, every name, every slot, every pointer, and whether each name is found.
-   * @param isIntact a stronger hash of the file was checked already
-   * @throws SegmentError naming the first place at fault
+   * Checks the checksum, every name, slot and pointer, and that a lookup finds each name.
+   * @param isIntact true if a stronger hash of the file has already been checked; the checksum is then skipped
+   * @throws SegmentError, which names the first error in the segment
    */
   verify(isIntact = false): void {
     if (!isIntact) verifyChecksum(this.file);
@@ -147,7 +160,7 @@ export class EmailSegment {
         isRecord: this.answers.verify(),
         check: (value, place) => {
           if (!isProviderList(this.answers.at(value)))
-            throw new SegmentError(place, "its answer is no list of providers");
+            throw new SegmentError(place, "its answer is not a list of providers");
         },
       },
       evidence: {
@@ -160,7 +173,10 @@ export class EmailSegment {
   }
 }
 
-/** A JSON array of at least one domain name, none twice, without white space: no name needs an escape. */
+/**
+ * Are these bytes a JSON array of at least one distinct domain name, without white space? Domain names never need
+ * escapes.
+ */
 function isProviderList(bytes: Uint8Array | undefined): boolean {
   if (bytes === undefined) return false;
   const text = asciiText(bytes);
@@ -170,9 +186,9 @@ function isProviderList(bytes: Uint8Array | undefined): boolean {
 }
 
 /**
- * The whole answer about one email address, as JSON bytes; without a readable domain neither valid nor disposable.
- * @param text anything
- * @returns bytes that may be shared with other answers: never write to them
+ * Answers for one email address. An address without a readable domain is neither valid nor disposable.
+ * @param text any text
+ * @returns the whole answer as JSON bytes, which other answers may share: callers must not write to them
  */
 export function answerEmail(text: string, segment: EmailSegment): Uint8Array {
   const { keys } = segment;
@@ -185,17 +201,17 @@ export function answerEmail(text: string, segment: EmailSegment): Uint8Array {
   return joined(valid ? HEAD_VALID : HEAD_INVALID, providers);
 }
 
-/** The answer about a mailbox that is not disposable. Every such answer is one of these two. */
+/** The answer for a mailbox that is not disposable. Every such answer is one of these two byte arrays. */
 export const cleanAnswer = (valid: boolean): Uint8Array => (valid ? CLEAN_VALID : CLEAN_INVALID);
 
-/** @param answer from {@link answerEmail}, or one that overrides changed */
+/** @param answer a result of {@link answerEmail}, possibly changed by overrides */
 export const isDisposableAnswer = (answer: Uint8Array): boolean =>
   answer !== CLEAN_VALID && answer !== CLEAN_INVALID;
 
 function joined(head: Uint8Array, providers: Uint8Array): Uint8Array {
   const answer = new Uint8Array(head.length + providers.length + 1);
   answer.set(head);
-  for (let i = 0; i < providers.length; i++) answer[head.length + i] = providers[i]!; // quicker than set for so few
+  for (let i = 0; i < providers.length; i++) answer[head.length + i] = providers[i]!; // faster than `set` for so few bytes
   answer[answer.length - 1] = CLOSING_BRACE;
   return answer;
 }

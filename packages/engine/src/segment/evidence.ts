@@ -1,30 +1,33 @@
-// evidence.ts: evidence records of a segment, and answers with evidence appended.
+// evidence.ts: reads the evidence records of a segment, and appends evidence to answers.
 //
 // in   a record of the section `evidence`, the tail of each feed, and the members for the record's spans
-// out  {…the plain answer…,"evidence":[…]}, and "evidence_truncated":true when entries did not fit
+// out  {…the plain answer…,"evidence":[…]}, and "evidence_truncated":true if entries did not fit
 // err  EvidenceRecords.verify: SegmentError; nothing else throws, whatever the bytes
 // src  packages/engine/segment-format.md (records), docs/evidence.md (responses)
-// cost copies: two for an entry that names a network or domain, otherwise one
+// cost two copies for an entry that names a network or domain (its text and its tail), otherwise one copy
 //
-// A record has an entry's text but for two parts. Its network or domain contains the address or host, so a span, its
-// length, is enough: a handful of records serve a hundred thousand networks. The time when its feed was fetched changes
-// while the segment remains the same.
+// A record contains the text of its entries, except for two parts. The first part is the network or domain. It contains
+// the address or host that was looked up, so the record stores only its length, the span. This is why a handful of
+// records can serve a hundred thousand networks. The second part is the time when the feed was fetched, which changes
+// even if the segment does not.
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import { Answers, RECORD_SECTIONS } from "./answers.ts";
 import { SegmentError, type SegmentFile } from "./segment.ts";
 
-/** Limits of an answer's evidence: entries, and bytes from "[" to "]". */
+/**
+ * Limits for the evidence in an answer: the maximum number of entries, and the maximum number of bytes from "[" to "]".
+ */
 export const MAX_EVIDENCE_ENTRIES = 32;
 export const MAX_EVIDENCE_BYTES = 8192;
 
-/** A record: number of entries, and 1 when more did not fit, a uint16 each; then the entries. */
+/** A record begins with two uint16: the number of entries, and 1 if more entries did not fit. The entries follow. */
 export const EVIDENCE_HEADER_BYTES = 4;
-/** An entry: uint16 feed, uint16 length of its text, uint8 span; then the text. */
+/** An entry begins with its feed (uint16), the length of its text (uint16) and its span (uint8). The text follows. */
 export const EVIDENCE_ENTRY_BYTES = 5;
 
-/** Spans: prefix bits of a network, labels of a domain, or one of these. */
-export const SPAN_OF_ANSWER = 254; // the network that the answer holds for
+/** A span is the prefix length of a network, the number of labels of a domain, or one of these two values. */
+export const SPAN_OF_ANSWER = 254; // the whole network that the answer applies to
 export const SPAN_NONE = 255; // neither network nor domain
 const MAX_SPAN = 128;
 
@@ -34,7 +37,7 @@ export type Effect = (typeof EFFECTS)[number];
 
 /** The sections `evidence` and `evidenceFeeds` of a segment. */
 export class EvidenceRecords {
-  /** Ids, by the number that entries have for them. */
+  /** Feed ids, indexed by the feed number in entries. */
   readonly feeds: readonly string[];
   private readonly records: Answers;
 
@@ -44,15 +47,15 @@ export class EvidenceRecords {
     this.feeds = readFeeds(segment.u8("evidenceFeeds"));
   }
 
-  /** A view: never write to it. */
+  /** A view of a record, which callers must not write to; undefined if there is none. */
   at(value: number): Uint8Array | undefined {
     return this.records.at(value);
   }
 
   /**
-   * Reads every record.
-   * @returns whether a value names one
-   * @throws SegmentError naming the first record at fault
+   * Checks every record.
+   * @returns a function that returns whether a value names a record
+   * @throws SegmentError, which names the first wrong record
    */
   verify(): (value: number) => boolean {
     const isRecord = this.records.verify();
@@ -71,7 +74,7 @@ function readFeeds(bytes: Uint8Array): string[] {
     feeds.length < 65536 &&
     feeds.every((feed) => typeof feed === "string") &&
     new Set(feeds).size === feeds.length;
-  if (!isList) throw new SegmentError("section evidenceFeeds", "is no JSON array of different texts");
+  if (!isList) throw new SegmentError("section evidenceFeeds", "is not a JSON array of distinct strings");
   return feeds;
 }
 
@@ -92,7 +95,7 @@ function verifyRecord(place: string, record: Uint8Array, feeds: readonly string[
   for (let i = 0; i < count; i++) {
     const { feed, start, end, span } = entryAt(record, at);
     const entry = end > record.length ? undefined : parsed(`${asciiText(record.subarray(start, end))}}`);
-    if (!isEntry(entry, feeds[feed])) throw new SegmentError(`${place}, entry ${i}`, "is no entry of a feed");
+    if (!isEntry(entry, feeds[feed])) throw new SegmentError(`${place}, entry ${i}`, "is not a feed entry");
     if (span > MAX_SPAN && span < SPAN_OF_ANSWER)
       throw new SegmentError(`${place}, entry ${i}`, `span ${span}`);
     at = end;
@@ -107,7 +110,7 @@ function isEntry(entry: unknown, feed: string | undefined): boolean {
   return named === feed && EFFECTS.includes(effect as Effect);
 }
 
-/** By record, while its view is kept. */
+/** Labels by record, for as long as the record's view is kept. */
 const knownLabels = new WeakMap<Uint8Array, readonly string[]>();
 
 /** The labels of a record's entries. */
@@ -132,7 +135,7 @@ function readLabels(record: Uint8Array): string[] {
   return labels;
 }
 
-/** Bytes beyond a record that is cut short read as 0. */
+/** In a truncated record, missing bytes read as 0. */
 function headOf(record: Uint8Array) {
   return { count: word16(record, 0), truncated: word16(record, 2) };
 }
@@ -157,12 +160,12 @@ const FOOT = ascii("]}");
 const FOOT_TRUNCATED = ascii('],"evidence_truncated":true}');
 const NO_TAIL = ascii("}");
 
-/** An entry of a record, and what closes it. */
+/** An entry of a record, and the tail that closes it. */
 interface Entry {
   readonly span: number;
   readonly text: Uint8Array;
   readonly tail: Uint8Array;
-  /** Both. */
+  /** Text and tail together. */
   readonly whole: Uint8Array;
 }
 
@@ -177,7 +180,7 @@ function entriesOf(record: Uint8Array, tails: readonly Uint8Array[]): Entries {
   const entries: Entry[] = [];
   for (let i = 0, at = EVIDENCE_HEADER_BYTES; i < count; i++) {
     const { feed, span, start, end } = entryAt(record, at);
-    if (end > record.length) return { tails, entries, isTruncated: false }; // only in a damaged file
+    if (end > record.length) return { tails, entries, isTruncated: false }; // this happens only in a damaged file
     const tail = tails[feed] ?? NO_TAIL;
     const whole = new Uint8Array(end - start + tail.length);
     whole.set(record.subarray(start, end));
@@ -189,15 +192,18 @@ function entriesOf(record: Uint8Array, tails: readonly Uint8Array[]): Entries {
 }
 
 /**
- * Collects the entries of one answer after the other, within the limits.
- * One is enough for a process: an answer is made without a pause, and no result shares memory with it.
+ * Collects the evidence entries of one answer at a time, within the limits.
+ * A thread needs only one: building an answer is synchronous, and results share no memory with it.
  */
 export class EvidenceBody {
-  private readonly bytes = new Uint8Array(MAX_EVIDENCE_BYTES - 2); // "[" and "]" are not in it
+  private readonly bytes = new Uint8Array(MAX_EVIDENCE_BYTES - 2); // without "[" and "]"
   private end = 0;
   private count = 0;
   private isTruncated = false;
-  /** By record, while its view is kept: a segment has some hundred records for all of its answers. */
+  /**
+   * Entries by record, for as long as the record's view is kept. A segment has only a few hundred records for all of
+   * its answers.
+   */
   private readonly known = new WeakMap<Uint8Array, Entries>();
 
   clear(): void {
@@ -206,7 +212,7 @@ export class EvidenceBody {
     this.isTruncated = false;
   }
 
-  /** Adds an entry that is complete. */
+  /** Adds a complete entry. */
   add(entry: Uint8Array): void {
     if (!this.hasRoom(entry.length)) return;
     this.copy(entry);
@@ -214,8 +220,8 @@ export class EvidenceBody {
 
   /**
    * Adds the entries of a record.
-   * @param tails by feed, what closes an entry: `,"fetched_at":"…"}` or `}`
-   * @param subjectOf the member for a span, with its comma: `,"network":"192.0.2.0/24"`; "" for none
+   * @param tails for each feed, the text that closes its entries: `,"fetched_at":"…"}` or `}`
+   * @param subjectOf returns the member for a span, with its comma: `,"network":"192.0.2.0/24"`; "" for none
    */
   addRecord(record: Uint8Array, tails: readonly Uint8Array[], subjectOf: (span: number) => string): void {
     let known = this.known.get(record);
@@ -237,10 +243,13 @@ export class EvidenceBody {
     if (known.isTruncated) this.isTruncated = true;
   }
 
-  /** The plain answer, a JSON object with at least one member, with what was collected at its end. */
+  /**
+   * Appends the collected entries to an answer.
+   * @param plain a JSON object with at least one member
+   */
   appendTo(plain: Uint8Array): Uint8Array {
     const foot = this.isTruncated ? FOOT_TRUNCATED : FOOT;
-    const kept = plain.length - 1; // without its brace
+    const kept = plain.length - 1; // without the closing brace
     const whole = new Uint8Array(kept + HEAD.length + this.end + foot.length);
     whole.set(plain);
     whole.set(HEAD, kept);
@@ -249,7 +258,7 @@ export class EvidenceBody {
     return whole;
   }
 
-  /** Makes room for one entry more and writes its comma; false, and remembered, when it does not fit. */
+  /** Counts one more entry and writes its comma. If the entry does not fit, marks the evidence truncated. */
   private hasRoom(length: number): boolean {
     const comma = this.count > 0 ? 1 : 0;
     if (this.count === MAX_EVIDENCE_ENTRIES || this.end + comma + length > this.bytes.length) {

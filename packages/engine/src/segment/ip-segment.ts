@@ -1,7 +1,7 @@
-// ip-segment.ts: segments that answer for an IP address: geo, reputation and network.
+// ip-segment.ts: the segments that answer for IP addresses: geo, reputation and network.
 //
 // in   the bytes of a segment, then one address at a time
-// out  the answer as the JSON bytes that the compiler wrote; separately, its evidence
+// out  the answer as the JSON bytes that the compiler wrote; in a separate call, its evidence
 // err  open and verify: SegmentError; a lookup never throws
 
 import type { IpAddress, UnwrappedAddress } from "../address/ip.ts";
@@ -18,10 +18,13 @@ export class IpSegment {
   readonly kind: IpSegmentKind;
   private readonly file: SegmentFile;
   private readonly table: RangeTable;
-  /** By number from {@link record}. */
+  /** Answers by their number, as {@link record} returns it. */
   readonly answers: Answers;
   private readonly records: EvidenceRecords;
-  /** Where the evidence for an address is found: its own table, elsewhere the note of each answer. */
+  /**
+   * In a reputation segment, evidence has a separate table. In other segments, `notes` names the evidence for each
+   * answer.
+   */
   private readonly evidenceTable: RangeTable | undefined;
   private readonly notes: Uint32Array | undefined;
   private countries: RecordCountries | undefined;
@@ -43,7 +46,7 @@ export class IpSegment {
 
   /**
    * Opens a segment without reading its contents.
-   * @throws SegmentError when the bytes are no segment of this kind
+   * @throws SegmentError if the bytes are not a segment of this kind
    */
   static open(bytes: Uint8Array, kind: IpSegmentKind): IpSegment {
     return new IpSegment(kind, openSegment(bytes, kind));
@@ -58,58 +61,61 @@ export class IpSegment {
   }
 
   /**
-   * The number of an address's answer within this segment; 0 when nothing is known about it. Also for walks through
-   * the address space, which take addresses as they are.
+   * The number of an address's answer in this segment; 0 if nothing is known about the address. The address need not be
+   * unwrapped, so code that iterates over the address space can use this.
    */
   record(address: IpAddress): number {
     return this.table.find(address);
   }
 
-  /** The answer of a number from {@link record}. */
+  /** The answer with a number from {@link record}. */
   answer(record: number): Uint8Array | undefined {
     return this.answers.at(record);
   }
 
-  /** The ISO 3166-1 code of the country in a place of this number; undefined for none. Made for frequent calls. */
+  /**
+   * The ISO 3166-1 code of the country in this answer; undefined if the answer has none. Fast enough for frequent
+   * calls.
+   */
   countryOf(record: number): string | undefined {
     this.countries ??= new RecordCountries(this.answers);
     return this.countries.at(record);
   }
 
-  /** As {@link record}, for many: much quicker than one after the other. */
+  /** Like {@link record}, but for many addresses. It is much faster than one call per address. */
   recordBlock(addresses: PackedAddresses, records: Uint32Array): void {
     this.table.findBlock(addresses, records);
   }
 
-  /** The feeds that evidence names, by number. */
+  /** Ids of the feeds that the evidence names, indexed by feed number. */
   get evidenceFeeds(): readonly string[] {
     return this.records.feeds;
   }
 
   /**
-   * The evidence for the answer about a public address: a record whose spans are prefix bits; undefined for none.
-   * A view of the segment: never write to it.
+   * The evidence for the answer about a public address, as a record whose spans are prefix lengths; undefined if there
+   * is none. The record is a view of the segment, which callers must not write to.
    */
   evidence(address: UnwrappedAddress): Uint8Array | undefined {
     const value = (this.evidenceTable ?? this.table).find(address);
     return this.records.at(this.notes === undefined ? value : (this.notes[value] ?? 0));
   }
 
-  /** The prefix length of the largest network around an address that has the same answer. */
+  /** The prefix length of the largest network around an address in which every address has the same answer. */
   networkBits(address: IpAddress): number {
     return this.table.networkBits(address);
   }
 
-  /** The prefix length of the largest network around an address that has the same answer for the same reasons. */
+  /** Like {@link networkBits}, but every address in the network also has the same evidence. */
   reasonBits(address: IpAddress): number {
     const bits = this.table.networkBits(address);
     return this.evidenceTable === undefined ? bits : Math.max(bits, this.evidenceTable.networkBits(address));
   }
 
   /**
-   * Reads everything: checksum, order, every pointer.
-   * @param isIntact a stronger hash of the file was checked already
-   * @throws SegmentError naming the first place at fault
+   * Checks the checksum, the order of all parts and every pointer.
+   * @param isIntact true if a stronger hash of the file has already been checked; the checksum is then skipped
+   * @throws SegmentError, which names the first error in the segment
    */
   verify(isIntact = false): void {
     if (!isIntact) verifyChecksum(this.file);
@@ -123,10 +129,10 @@ export class IpSegment {
   }
 }
 
-/** Countries by the number of their answer, each read from its JSON once. */
+/** The country in each answer, by the answer's number. Each answer's JSON is parsed only once. */
 class RecordCountries {
   private readonly answers: Answers;
-  /** Places in `codes`; 0: not read yet. */
+  /** Indexes into `codes`; 0 if the answer has not been read yet. */
   private readonly places: Uint16Array;
   private readonly codes: (string | undefined)[] = [undefined, undefined];
 
@@ -139,7 +145,9 @@ class RecordCountries {
     return this.codes[this.places[record] || this.read(record)];
   }
 
-  /** Names that are not ASCII are misread; codes are ASCII. */
+  /**
+   * Reads the answer as ASCII. Names in other alphabets come out wrong, but only the code is used, and codes are ASCII.
+   */
   private read(record: number): number {
     const answer = this.answers.at(record);
     const place = answer && (JSON.parse(asciiText(answer)) as { country?: { iso_code?: string } });

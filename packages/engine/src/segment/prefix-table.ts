@@ -1,36 +1,42 @@
-// prefix-table.ts: networks that may lie within each other -> which of them an address is in.
+// prefix-table.ts: finds the networks that contain an address. Networks may be nested.
 //
-// in   networks with a value each
-// out  for an address, what was made of the values of all networks around it; for walks, how far that holds
-// cost made in about 1 µs a network; a lookup reads a directory, and seldom searches a few ranges
+// in   networks, each with a value
+// out  for an address, the region built from the values of all networks around it; how far the same region extends
+// cost about 1 µs per network to build; a lookup reads a directory, and rarely searches a few ranges
 
 import { type IpAddress, type Prefix, prefixContains } from "../address/ip.ts";
 import { addSize, RangeColumns } from "./range-columns.ts";
 
 type Entry<Value> = readonly [network: Prefix, value: Value];
 
-/** @typeParam Region what is made of the values of the networks around an address */
+/** @typeParam Region the type that `make` builds from the values of the networks around an address */
 export class PrefixTable<Value, Region> {
   private readonly v4: FamilyRanges<Value, Region>;
   private readonly v6: FamilyRanges<Value, Region>;
 
-  /** @param make gets the values of networks around an address, the smallest first, and of equal ones the first */
+  /**
+   * @param make receives the values of all networks around an address, smallest network first; equal networks keep the
+   *   given order
+   */
   constructor(entries: readonly Entry<Value>[], make: (smallestFirst: readonly Value[]) => Region) {
     this.v4 = new FamilyRanges(4, entries, make);
     this.v6 = new FamilyRanges(6, entries, make);
   }
 
-  /** Undefined for an address in none of the networks. */
+  /** The region of an address; undefined if no network contains it. */
   find(address: IpAddress): Region | undefined {
     return this.ranges(address).find(address);
   }
 
-  /** Of all addresses of a network. */
+  /** The regions of all addresses in a network. */
   findWithin(network: Prefix): Iterable<Region> {
     return this.ranges(network.address).findWithin(network);
   }
 
-  /** The prefix length of the largest network around an address that {@link find} finds the same for. */
+  /**
+   * The prefix length of the largest network around an address in which {@link find} returns the same region
+   * everywhere.
+   */
   networkBits(address: IpAddress): number {
     return this.ranges(address).networkBits(address);
   }
@@ -40,22 +46,25 @@ export class PrefixTable<Value, Region> {
   }
 }
 
-/** Values of the first 16 bits of an address. */
+/** The number of values that the first 16 bits of an address can have. */
 const BUCKETS = 1 << 16;
 
-/** Ranges that cover the whole space of one family. */
+/** Ranges that cover the whole address space of one family. */
 class FamilyRanges<Value, Region> {
   private readonly columns: RangeColumns;
-  /** By value of a range, the smallest network that it is in. */
+  /** The smallest network that contains a range, indexed by the range's value. */
   private readonly networks: (NestedNetwork<Value> | undefined)[] = [undefined];
-  /** By the same, what was made of the values when an address there was first found. */
+  /** Regions, by the same index as `networks`. Each is built when one of its addresses is first looked up. */
   private readonly regions: Region[] = [];
   private readonly make: (smallestFirst: readonly Value[]) => Region;
-  /** By the first 16 bits of an address, the range of the first address that has them; empty for one range. */
+  /**
+   * For each value of the first 16 bits, the range of the first address that begins with it. Empty if there is only one
+   * range.
+   */
   private readonly directory: Uint32Array;
   private readonly scratch = new Uint32Array(4);
 
-  /** @param entries of both families */
+  /** @param entries networks of both families */
   constructor(
     family: 4 | 6,
     entries: readonly Entry<Value>[],
@@ -79,7 +88,7 @@ class FamilyRanges<Value, Region> {
     this.directory = this.makeDirectory();
   }
 
-  /** Ends a network. @returns the one around it */
+  /** Ends a network. @returns the network around it */
   private close({ prefix, around }: NestedNetwork<Value>): NestedNetwork<Value> | undefined {
     const after = this.scratch;
     after.set(prefix.address.words);
@@ -87,7 +96,7 @@ class FamilyRanges<Value, Region> {
     return around;
   }
 
-  /** Begins a range, instead of one that begins at the same address. */
+  /** Begins a range. The new range replaces a range that begins at the same address. */
   private begin(words: Uint32Array, network: number): void {
     const { columns } = this;
     const last = columns.length - 1;
@@ -138,7 +147,7 @@ class FamilyRanges<Value, Region> {
     return low;
   }
 
-  /** Negative, 0 or positive: a range starts before, at or after an address. */
+  /** Negative, 0 or positive if a range starts before, at or after an address. */
   private compareStart(range: number, words: Uint32Array): number {
     const { starts, width } = this.columns;
     const at = range * width;
@@ -172,13 +181,16 @@ class FamilyRanges<Value, Region> {
 interface NestedNetwork<Value> {
   readonly prefix: Prefix;
   readonly value: Value;
-  /** The first 32 bits: sorting mostly compares these. */
+  /** The first 32 bits, which decide most comparisons when sorting. */
   readonly first: number;
   around: NestedNetwork<Value> | undefined;
   number: number;
 }
 
-/** Those of one family by address, each before those within it; of equal ones, the last is first. */
+/**
+ * The networks of one family, sorted by address. Each network comes before the networks inside it. Equal networks are
+ * in reverse order.
+ */
 function nestedNetworks<Value>(family: 4 | 6, entries: readonly Entry<Value>[]): NestedNetwork<Value>[] {
   const networks: NestedNetwork<Value>[] = [];
   for (const [prefix, value] of entries) {
@@ -197,13 +209,13 @@ function byAddress(a: Prefix, b: Prefix): number {
   return x[1]! - y[1]! || x[2]! - y[2]! || x[3]! - y[3]! || byBits(a, b);
 }
 
-/** How many bits at the front of two addresses are equal; the second has one word for IPv4. */
+/** The number of leading bits that two addresses share. For IPv4, `other` has one word. */
 function sharedBits(address: Uint32Array, other: Uint32Array): number {
   const word = other.findIndex((bits, k) => bits !== address[k]);
   return word < 0 ? 32 * other.length : 32 * word + Math.clz32(address[word]! ^ other[word]!);
 }
 
-/** Turns an address, which is not the first one, into the one before it. */
+/** Changes an address, which must not be the first one, to the address before it. */
 function lastBefore(words: Uint32Array): Uint32Array {
   for (let k = words.length - 1; k >= 0; k--) if (words[k]!-- !== 0) break;
   return words;

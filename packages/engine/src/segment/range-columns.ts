@@ -1,17 +1,17 @@
-// range-columns.ts: ranges of one family that cover its whole address space, as columns; made of networks, or laid over
-// others.
+// range-columns.ts: stores ranges that cover the whole address space of one family, in columns. Ranges are built from
+// networks, or by laying networks over other ranges.
 //
-// Row i: from start i up to the next start, the value is values[i]; 0 = nothing known.
+// In row i, the addresses from start i up to the next start have the value values[i]; 0 means that nothing is known.
 // A start is one uint32 word for IPv4 and four for IPv6, most significant first.
-// cost 8 bytes a range for IPv4, 20 for IPv6; no object per range or network (there are 15 million networks).
-//      Growing leaves two thirds of the size behind as garbage, so callers state how many networks to expect: room that
-//      is never written to takes no memory
+// cost 8 bytes per range for IPv4, 20 for IPv6; no object per range or network (there are 15 million networks). Growing
+//      leaves two thirds of the new size behind as garbage, so callers pass the expected number of networks. Capacity
+//      that is never written to takes no memory.
 
 import type { IpAddress } from "../address/ip.ts";
 
 export class RangeColumns {
   readonly family: 4 | 6;
-  /** Words of a start: 1 or 4. */
+  /** Number of words in a start. */
   readonly width: 1 | 4;
   starts: Uint32Array;
   values: Uint32Array;
@@ -24,7 +24,7 @@ export class RangeColumns {
     this.values = new Uint32Array(capacity);
   }
 
-  /** Starts a new range at this address; merged with the one before when the value is the same. */
+  /** Starts a new range at this address. Does nothing if the previous range has the same value. */
   append(w0: number, w1: number, w2: number, w3: number, value: number): void {
     const n = this.length;
     if (n > 0 && this.values[n - 1] === value) return;
@@ -51,17 +51,17 @@ export class RangeColumns {
   }
 }
 
-/** A network and the value that all of it has. */
+/** A network with one value. */
 interface ValuedNetwork {
-  /** The first address; the rest of the four is 0 for IPv4. */
+  /** The first address. For IPv4, the last three words are 0. */
   readonly words: Uint32Array;
   bits: number;
   value: number;
 }
 
 /**
- * The networks that ranges are made of, in address order, as few as there can be; those of value 0 are passed over.
- * @yields the same object each time, good until the next one
+ * Splits ranges into as few networks as possible, in address order. Ranges with value 0 are skipped.
+ * @yields the same object each time; its content is valid until the next iteration
  */
 export function* networksOf(ranges: RangeColumns): Generator<ValuedNetwork> {
   const { width, starts, values, length } = ranges;
@@ -70,7 +70,7 @@ export function* networksOf(ranges: RangeColumns): Generator<ValuedNetwork> {
   for (let i = 0; i < length; i++) {
     if (values[i] === 0) continue;
     network.value = values[i]!;
-    for (let k = 0; k < width; k++) words[k] = starts[i * width + k]!; // a view for each would be slower
+    for (let k = 0; k < width; k++) words[k] = starts[i * width + k]!; // creating a view for each range would be slower
     const isLast = i + 1 === length;
     for (let isOpen = true; isOpen; isOpen = addSize(words, network.bits)) {
       const left = isLast ? sizeToEnd(words, width) : sizeUntil(words, starts, (i + 1) * width, width);
@@ -81,7 +81,7 @@ export function* networksOf(ranges: RangeColumns): Generator<ValuedNetwork> {
   }
 }
 
-/** The power of two that is the largest size of a network from `words` on that ends before `starts[at]`; -1: none. */
+/** Binary logarithm of the largest size that fits between `words` and the address at `starts[at]`; -1 if none fits. */
 function sizeUntil(words: Uint32Array, starts: Uint32Array, at: number, width: number): number {
   let borrow = 0;
   let log = -1;
@@ -94,7 +94,7 @@ function sizeUntil(words: Uint32Array, starts: Uint32Array, at: number, width: n
   return log;
 }
 
-/** As {@link sizeUntil}, up to the end of the space. */
+/** Like {@link sizeUntil}, but up to the end of the address space. */
 function sizeToEnd(words: Uint32Array, width: number): number {
   return words.every((word) => word === 0) ? 32 * width : sizeUntil(words, ZERO, 0, width);
 }
@@ -108,13 +108,13 @@ function trailingZeros(words: Uint32Array, width: number): number {
   return 32 * width;
 }
 
-/** The prefix length of the largest network that begins at an address. */
+/** The prefix length of the largest network that can begin at an address. */
 export function alignedBits({ family, words }: IpAddress): number {
   const width = family === 4 ? 1 : 4;
   return 32 * width - trailingZeros(words, width);
 }
 
-/** Moves a network's first address to the address after its last; false past the end of the space. */
+/** Advances a network's first address to the address after the network; false at the end of the address space. */
 export function addSize(words: Uint32Array, bits: number): boolean {
   if (bits === 0) return false;
   let step = 2 ** (31 - ((bits - 1) & 31));
@@ -127,26 +127,26 @@ export function addSize(words: Uint32Array, bits: number): boolean {
   return false;
 }
 
-/** Adds a network; `bits` is its prefix length. IPv4 uses `w0` only. */
+/** Adds a network with prefix length `bits`. IPv4 uses only `w0`. */
 type AddNetwork = (w0: number, w1: number, w2: number, w3: number, bits: number, value: number) => void;
 
-/** Adds networks of one family in address order, without overlaps. */
+/** Passes the networks of one family to `add`, in address order and without overlaps. */
 export type Networks = (add: AddNetwork) => void;
 
 /**
- * The covering with the values of these networks, and 0 between them.
+ * Builds ranges that have the values of these networks, and 0 between them.
  * @param expected number of networks, if known
- * @throws RangeError when networks overlap or are out of order
+ * @throws RangeError if networks overlap or are out of order
  */
 export function cover(family: 4 | 6, networks: Networks, expected = 0): RangeColumns {
   return overlay(new EmptySpace(family), networks, (value) => value, expected);
 }
 
 /**
- * Lays networks over a covering: wherever either changes, `combine` gives the new value.
- * @param combine gets the network's value, 0 between networks, and the value of `under`
+ * Lays networks over ranges. Wherever one of the two changes, `combine` decides the new value.
+ * @param combine gets the network's value (0 between networks) and the value of `under`
  * @param expected number of networks, if known
- * @throws RangeError when networks overlap or are out of order
+ * @throws RangeError if networks overlap or are out of order
  */
 export function overlay(
   under: RangeColumns,
@@ -159,19 +159,19 @@ export function overlay(
   return overlaid.finish();
 }
 
-/** The value of a network, 0 between networks, and that of the covering under it -> the new value. */
+/** Combines a network's value (0 between networks) with the value of the range under it. */
 type Combine = (over: number, under: number) => number;
 
 class Overlay {
   private readonly under: RangeColumns;
   private readonly combine: Combine;
   private readonly out: RangeColumns;
-  /** The range of `under` that holds `start`. */
+  /** Index of the range in `under` that the last span has reached. */
   private row = 0;
-  /** Where the next span starts, and where it ends. */
+  /** Start of the next span, and room for its end. */
   private start = new Uint32Array(4);
   private end = new Uint32Array(4);
-  /** False once the end of the space is reached. */
+  /** False once the end of the address space is reached. */
   private isOpen = true;
 
   constructor(under: RangeColumns, combine: Combine, expected: number) {
@@ -197,7 +197,9 @@ class Overlay {
     return this.out;
   }
 
-  /** From `start` up to `end` (or the end of the space), the networks have `value`. */
+  /**
+   * Writes the ranges from `start` up to `end`, or to the end of the address space, in which the networks have `value`.
+   */
   private span(value: number, toEnd: boolean): void {
     const { under, start, end } = this;
     if (this.row + 1 < under.length && this.compareNext(start) === 0) this.row++;
@@ -211,7 +213,7 @@ class Overlay {
     this.isOpen = !toEnd;
   }
 
-  /** Negative, 0 or positive: the start of the next range of `under` lies before, at or after an address. */
+  /** Negative, 0 or positive if the next range of `under` starts before, at or after an address. */
   private compareNext(words: Uint32Array): number {
     const { starts, width } = this.under;
     const at = (this.row + 1) * width;
@@ -222,14 +224,14 @@ class Overlay {
     return 0;
   }
 
-  /** Starts a range at the address whose words begin at `words[at]`; RangeColumns of IPv4 drops all but the first. */
+  /** Starts a range at the address whose words begin at `words[at]`. IPv4 columns use only the first word. */
   private append(words: Uint32Array, at: number, value: number): void {
     const combined = this.combine(value, this.under.values[this.row]!);
     this.out.append(words[at]!, words[at + 1]!, words[at + 2]!, words[at + 3]!, combined);
   }
 }
 
-/** A covering of one range of value 0. */
+/** One range with value 0 that covers the whole address space. */
 class EmptySpace extends RangeColumns {
   constructor(family: 4 | 6) {
     super(family, 1);

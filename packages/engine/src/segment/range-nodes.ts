@@ -1,28 +1,29 @@
-// range-nodes.ts: a node of a range table: from the next 8 bits of an address (a key) to a cell.
+// range-nodes.ts: a node of a range table, which maps the next 8 bits of an address (a key) to a cell.
 //
 // in   the section of nodes, as words and as bytes; the cell that names the node; a key
-// out  a cell: a value, or negative: the name of the node for the next 8 bits
-// src  packages/engine/segment-format.md. A node divides the keys into runs with a cell each: a list of where up to
-//      MAX_LIST_RUNS runs start, or a bitmap of it with counts (bart's sparse array).
-// note Array reads are `!`: those past the end, in a damaged file, are undefined, which no comparison accepts.
+// out  a cell: either a value, or a negative number that names the node for the next 8 bits
+// src  packages/engine/segment-format.md. A node divides the keys into runs, each with one cell. It stores where the
+//      runs start: as a list of up to MAX_LIST_RUNS starts, or as a bitmap with counts (bart's sparse array).
+// note Array reads use `!`. In a damaged file, a read past the end gives undefined, and every comparison with undefined
+//      is false.
 
 import { SegmentError } from "./segment.ts";
 
-/** A cell is a value below this, or has NODE_FLAG set and names a node. */
+/** A cell is either a value below this limit, or it has NODE_FLAG set and names a node. */
 export const VALUE_LIMIT = 0x40000000;
 export const NODE_FLAG = 0x80000000;
-/** Set in a cell whose node is a list of runs; other nodes are bitmaps of them. */
+/** Set in a cell whose node is a list of runs. Other nodes are bitmaps of runs. */
 export const LIST_FLAG = 0x40000000;
 export const MAX_LIST_RUNS = 8;
-/** Words of a bitmap before its cells: a bit for each key where a run starts, then COUNTS. */
+/** Number of words in a bitmap node before its cells: a bit for each key at which a run starts, then the counts. */
 export const BITMAP_WORDS = 10;
-/** Word of a bitmap from which on a byte for each 32 keys counts the runs that start before them. */
+/** The counts begin at this word. For each group of 32 keys, a byte counts the runs that start before the group. */
 const COUNTS = 8;
-/** Bits of a key. */
+/** Number of bits in a key. */
 export const NODE_BITS = 8;
 
 const isList = (cell: number) => (cell & LIST_FLAG) !== 0;
-/** Where the node of a cell begins, in words. */
+/** Offset of a cell's node, in words. */
 export const nodeOffset = (cell: number) => cell & (LIST_FLAG - 1);
 
 /** The cell of a key. */
@@ -36,20 +37,20 @@ export function cellOf(nodes: Int32Array, bytes: Uint8Array, cell: number, key: 
   return nodes[at + (last >>> 2) + run]!;
 }
 
-/** How many runs of a bitmap start at or before a key. */
+/** The number of a bitmap's runs that start at or before a key. */
 function rank(nodes: Int32Array, bytes: Uint8Array, at: number, key: number): number {
   const group = key >>> 5;
   return bytes[((at + COUNTS) << 2) + group]! + popcount(nodes[at + group]! << (31 - (key & 31)));
 }
 
-/** How many bits are set, by adding up ever wider fields. */
+/** Counts the set bits by adding up wider and wider fields. */
 function popcount(word: number): number {
   let sum = word - ((word >>> 1) & 0x55555555);
   sum = (sum & 0x33333333) + ((sum >>> 2) & 0x33333333);
   return Math.imul((sum + (sum >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** Key and cell, in turn, of the nodes that a node names. */
+/** The child nodes of a node: for each, its first key and its cell, alternately. */
 export function childNodes(nodes: Int32Array, bytes: Uint8Array, cell: number): number[] {
   const children: number[] = [];
   const at = nodeOffset(cell);
@@ -70,7 +71,7 @@ export function childNodes(nodes: Int32Array, bytes: Uint8Array, cell: number): 
   return children;
 }
 
-/** Bits of the largest block of 2^k keys around a key that has one cell. */
+/** The number of key bits that fix the largest aligned block around a key in which all keys have the same cell. */
 export function blockBits(nodes: Int32Array, bytes: Uint8Array, cell: number, key: number): number {
   const value = cellOf(nodes, bytes, cell, key);
   let bits = NODE_BITS;
@@ -83,9 +84,9 @@ export function blockBits(nodes: Int32Array, bytes: Uint8Array, cell: number, ke
 }
 
 /**
- * Checks where the runs of a node start.
- * @returns where its cells begin, and how many there are
- * @throws SegmentError
+ * Checks the starts of a node's runs.
+ * @returns the offset and the number of the node's cells
+ * @throws SegmentError if the runs are out of order or their counts are wrong
  */
 export function verifyRuns(nodes: Int32Array, bytes: Uint8Array, cell: number, place: string) {
   const at = nodeOffset(cell);
@@ -97,7 +98,7 @@ function verifyList(bytes: Uint8Array, at: number, place: string) {
   if (count > MAX_LIST_RUNS) throw new SegmentError(place, `has ${count} runs, at most ${MAX_LIST_RUNS}`);
   for (let i = 2; i < count; i++) {
     if (bytes[at * 4 + i]! <= bytes[at * 4 + i - 1]!)
-      throw new SegmentError(place, `run ${i} does not start after the one before it`);
+      throw new SegmentError(place, `run ${i} does not start after the previous one`);
   }
   if (count > 1 && bytes[at * 4 + 1] === 0) throw new SegmentError(place, "its second run starts at key 0");
   return { cells: at + Math.ceil(count / 4), count };
@@ -111,6 +112,6 @@ function verifyBitmap(nodes: Int32Array, bytes: Uint8Array, at: number, place: s
       throw new SegmentError(place, `counts ${counted} runs before key ${group * 32}, not ${count}`);
     count += popcount(nodes[at + group]!);
   }
-  if ((nodes[at]! & 1) === 0) throw new SegmentError(place, "begins without a run");
+  if ((nodes[at]! & 1) === 0) throw new SegmentError(place, "starts without a run");
   return { cells: at + BITMAP_WORDS, count };
 }

@@ -1,12 +1,13 @@
-// ranges.ts: which value an address has, in a table of ranges that cover the whole address space.
+// ranges.ts: finds the value of an address in a table of ranges that cover the whole address space.
 //
-// in   sections v4* and v6* of a segment, or those of its evidence (packages/engine/segment-format.md)
-// out  a number below 2^30, where 0 means "nothing known"; the largest network around an address that has one value
+// in   sections v4* and v6* of a segment, or the same sections of its evidence (packages/engine/segment-format.md)
+// out  a number below 2^30, where 0 means "nothing known"; the largest network around an address with only one value
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
-// cost one read for the top 16 bits, then a node for each 8 more bits. Of DB-IP's networks a random IPv4 address needs
-//      one node in 66 of 100 cases, none in 31; IPv6 begins after 32 bits (PrefixIndex) and needs one in 8, two in
-//      71, more in 18 (bench/README.md, Layouts)
-// note Array reads are `!`: those past the end, in a damaged file, are undefined, which no comparison accepts.
+// cost one read for the top 16 bits, then one node for each further 8 bits. With DB-IP's networks, 31 % of random IPv4
+//      addresses need no node and 66 % need one. IPv6 starts after 32 bits (PrefixIndex): 8 % need one node, 71 % need
+//      two, and 18 % need more (bench/README.md, Layouts)
+// note Array reads use `!`. In a damaged file, a read past the end gives undefined, and every comparison with undefined
+//      is false.
 
 import type { IpAddress } from "../address/ip.ts";
 import { ADDRESS_WORDS, BLOCK_ADDRESSES, type PackedAddresses } from "../address/packed.ts";
@@ -21,10 +22,10 @@ import {
 } from "./range-nodes.ts";
 import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
-/** Cells of a directory: one for each value of the top 16 bits. */
+/** Number of cells in a directory: one for each value of the top 16 bits. */
 export const DIRECTORY_CELLS = 65536;
 
-/** Which sections hold a table, by their role. */
+/** The sections of each table, by their role. */
 export const RANGE_SECTIONS = {
   answers: {
     v4Directory: "v4Directory",
@@ -41,23 +42,26 @@ export const RANGE_SECTIONS = {
 } as const satisfies Record<string, Record<string, SectionName>>;
 export type RangeSections = (typeof RANGE_SECTIONS)[keyof typeof RANGE_SECTIONS];
 
-/** Prefix lengths of the widest networks that exist: they bound the search for one. */
+/** Prefix lengths of the widest networks that exist, which bound the search for the widest block. */
 const WIDEST_V4 = 8;
 const WIDEST_V6 = 16;
 
-/** False also for a node below the last bits, and for undefined: only in a damaged file. */
+/** Is this cell a value? In a damaged file it may be a node below the last bits, or undefined: both give false. */
 const isValue = (cell: number) => cell >= 0;
 
-/** Cells of the directory for the block that is looked up: one for all, since lookups are synchronous. */
+/** Directory cells for the current block, shared by all tables because lookups are synchronous. */
 const cells = new Int32Array(BLOCK_ADDRESSES);
 
 export class RangeTable {
   private readonly v4: Trie;
   private readonly v6: Trie;
-  /** Made by the first lookup: a process that only opens segments, as the primary does, does not pay for it. */
+  /**
+   * Built by the first lookup of an IPv6 address. A process that only opens segments, such as the primary, never builds
+   * it.
+   */
   private v6Prefixes: PrefixIndex | undefined;
 
-  /** @throws SegmentError when a section is missing or a directory has another length */
+  /** @throws SegmentError if a section is missing or a directory has the wrong length */
   constructor(segment: SegmentFile, names: RangeSections = RANGE_SECTIONS.answers) {
     this.v4 = new Trie(segment, names.v4Directory, names.v4Nodes, 4);
     this.v6 = new Trie(segment, names.v6Directory, names.v6Nodes, 16);
@@ -73,7 +77,7 @@ export class RangeTable {
     return valueBelow(nodes, bytes, directory[address >>> 16]!, address);
   }
 
-  /** The value of an IPv6 address, given as four uint32 words from `at` on, most significant first. */
+  /** The value of an IPv6 address, given as four uint32 words from index `at`, most significant first. */
   find6(words: Uint32Array, at = 0): number {
     const { directory, nodes, bytes } = this.v6;
     this.v6Prefixes ??= new PrefixIndex(this.v6.nodesBelow32());
@@ -92,8 +96,8 @@ export class RangeTable {
   }
 
   /**
-   * The values of many addresses, as {@link find} has them. The directory is read for all of them first: the processor
-   * waits for many reads of memory at once instead of for one after the other.
+   * Writes the values of many addresses to `values`: the same values that {@link find} returns. It first reads the
+   * directory for all addresses, so that the processor waits for many memory reads at once instead of one at a time.
    */
   findBlock({ length, families, words }: PackedAddresses, values: Uint32Array): void {
     const { directory, nodes, bytes } = this.v4;
@@ -105,8 +109,8 @@ export class RangeTable {
   }
 
   /**
-   * The prefix length of the largest network around an address, all of which has the address's value;
-   * at least 8 for IPv4 and 16 for IPv6.
+   * The prefix length of the largest network around an address in which every address has the same value. It is at
+   * least 8 for IPv4 and 16 for IPv6.
    */
   networkBits(address: IpAddress): number {
     return address.family === 4
@@ -115,9 +119,9 @@ export class RangeTable {
   }
 
   /**
-   * Checks every cell: nodes in their order, each named once and not too deep, runs in order, values that `isRecord`
-   * accepts.
-   * @throws SegmentError naming the first cell at fault
+   * Checks every cell. Nodes must be in order, each named once and not too deep. Runs must be in order, and `isRecord`
+   * must accept every value.
+   * @throws SegmentError, which names the first wrong cell
    */
   verify(isRecord: (value: number) => boolean): void {
     this.v4.verify(isRecord);
@@ -125,7 +129,7 @@ export class RangeTable {
   }
 }
 
-/** The value of an IPv4 address from its cell in the directory on. */
+/** The value of an IPv4 address, starting from its directory cell. */
 function valueBelow(nodes: Int32Array, bytes: Uint8Array, top: number, address: number): number {
   let cell = top;
   if (cell < 0) {
@@ -135,11 +139,11 @@ function valueBelow(nodes: Int32Array, bytes: Uint8Array, top: number, address: 
   return isValue(cell) ? cell : 0;
 }
 
-/** The table of one family: a directory by the top 16 bits, then nodes of 8 bits each. */
+/** The table of one family: a directory for the top 16 bits, then nodes for 8 bits each. */
 class Trie {
   readonly directory: Int32Array;
   readonly nodes: Int32Array;
-  /** The same as `nodes`. */
+  /** The same memory as `nodes`, as bytes. */
   readonly bytes: Uint8Array;
   private readonly directoryName: SectionName;
   private readonly nodesName: SectionName;
@@ -172,12 +176,12 @@ class Trie {
       if (!(next < 0)) return NODE_BITS * k + blockBits(nodes, bytes, cell, key);
       cell = next;
     }
-    return NODE_BITS * this.addressBytes; // only in a damaged file
+    return NODE_BITS * this.addressBytes; // this happens only in a damaged file
   }
 
   /**
-   * First 32 bits and cell, in turn, of the nodes for the bits after them. In a damaged file that names nodes more
-   * than once it stops early.
+   * Lists the nodes below the first 32 bits: the 32 bits and the node's cell, alternately. It stops early if a damaged
+   * file names nodes more than once.
    */
   nodesBelow32(): number[] {
     const { directory, nodes, bytes } = this;
@@ -221,7 +225,7 @@ class Trie {
         }
       }
       if (k + 1 === this.addressBytes && below.length > 0)
-        throw new SegmentError(`${nodesName}[${end}]`, "is named by a node that the last bits are for");
+        throw new SegmentError(`${nodesName}[${end}]`, "is referenced by a node on the last level");
       level = below;
     }
     if (end !== nodes.length) throw new SegmentError(`${nodesName}[${end}]`, "is part of no node");
@@ -235,35 +239,37 @@ function verifyCell(
   isRecord: (value: number) => boolean,
 ): void {
   if (cell >= VALUE_LIMIT || (cell >= 0 && !isRecord(cell)))
-    throw new SegmentError(`${section}[${index}]`, `points at no record: ${cell}`);
+    throw new SegmentError(`${section}[${index}]`, `does not point at a record: ${cell}`);
 }
 
-/** The prefix length, `widest` at least, of the largest block of equal cells around one of a directory. */
+/** The prefix length of the largest block of equal cells around a directory cell; at least `widest`. */
 function widestBlock(directory: Int32Array, top: number, widest: number): number {
   let bits = 16;
   for (; bits > widest; bits--) {
-    const half = 2 ** (16 - bits); // the other half of the network that is one bit wider
+    const half = 2 ** (16 - bits); // size of the sibling, the other half of the next wider network
     const sibling = ((top >>> (16 - bits)) ^ 1) * half;
     for (let t = sibling; t < sibling + half; t++) if (directory[t] !== directory[top]) return bits;
   }
   return bits;
 }
 
-/** Names of nodes are negative then: a sign is quicker to test than a bit. */
+/** Reads cells as signed words, so that node names are negative: testing the sign is faster than testing a bit. */
 function signed(words: Uint32Array): Int32Array {
   return new Int32Array(words.buffer, words.byteOffset, words.length);
 }
 
-/** 2^32 divided by the golden ratio: spreads neighbours far apart (Knuth, The Art of Computer Programming 3, 6.4). */
+/**
+ * 2^32 divided by the golden ratio, which spreads neighbours far apart (Knuth, The Art of Computer Programming 3, 6.4).
+ */
 const SPREAD = 0x9e3779b1;
 
 export class PrefixIndex {
-  /** First bits and cell of each slot; a cell of 0 is an empty slot. */
+  /** The first 32 bits and the cell of each slot, alternately. A slot with cell 0 is empty. */
   private readonly slots: Int32Array;
   private readonly last: number;
   private readonly shift: number;
 
-  /** @param nodes the first 32 bits of each, as an int32, and its cell, which is not 0, in turn */
+  /** @param nodes for each node, alternately: its first 32 bits as an int32, and its cell, which is never 0 */
   constructor(nodes: readonly number[]) {
     const bits = 33 - Math.clz32(nodes.length >>> 1);
     this.slots = new Int32Array(2 ** bits * 2);
@@ -278,7 +284,10 @@ export class PrefixIndex {
     }
   }
 
-  /** @param first the address's first 32 bits as an int32 */
+  /**
+   * @param first the address's first 32 bits as an int32
+   * @returns the node's cell; 0 if there is none
+   */
   find(first: number): number {
     const { slots, last } = this;
     for (let slot = this.slotOf(first); ; slot = (slot + 1) & last) {

@@ -1,24 +1,25 @@
-// release.ts: the manifest where compiler and server meet: which segments, made from what, and how old that is.
+// release.ts: the release manifest, the interface between compiler and server: the segments, the feeds that they were
+// built from, and their age.
 //
-// in   the JSON of releases/<time>-<id>.json
-// out  Release
-// err  zod's, listing every member at fault
+// in   the JSON in releases/<time>-<id>.json
+// out  a Release
+// err  a zod error that lists every invalid member
 //
-// The id is made from content alone (segments and feeds, not times). A build uses the segments of the release before
-// while their inputs are the same, so that the same inputs give the same id; an email segment that is made elsewhere from
-// them has other keys (domain-hash.ts).
+// The id is derived only from content: segments and feeds, not times. A build reuses a segment of the previous release
+// if its inputs have not changed, so the same inputs give the same id. An email segment that is built elsewhere from
+// the same inputs has other keys (domain-hash.ts), so its release has another id.
 
 import { keysOf, REPUTATION_FLAGS } from "@inkling/contract";
 import { z } from "zod";
 import type { SegmentKind } from "./segment.ts";
 
-/** What a feed can decide: the reputation flags, disposable domains, and geolocation. */
+/** The answers that feeds can decide: geolocation, the reputation flags and disposable domains. */
 export const ANSWERS = ["geolocation", ...REPUTATION_FLAGS, "disposable"] as const;
 export type Answer = (typeof ANSWERS)[number];
 
 /**
- * What feeds set (`sets` of their reports), by the segment that it goes into: what decides its answers, and what only
- * adds to or corrects them.
+ * The values of `sets` in feed reports, by the segment that the feed goes into. `deciding` feeds decide the segment's
+ * answers, `other` feeds only add to them or correct them.
  */
 export const FEED_SETS: Readonly<
   Record<SegmentKind, { readonly deciding: readonly string[]; readonly other: readonly string[] }>
@@ -32,7 +33,7 @@ export const FEED_SETS: Readonly<
   network: { deciding: ["network"], other: ["hosting", "relay", "guard", "kind"] },
 };
 
-/** The answers that a segment has. */
+/** The answers that a segment contains. */
 export function answersIn(kind: SegmentKind): Answer[] {
   return ANSWERS.filter((answer) => FEED_SETS[kind].deciding.includes(answer));
 }
@@ -40,43 +41,43 @@ export function answersIn(kind: SegmentKind): Answer[] {
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const time = z.iso.datetime();
 
-/** A part of the address space: IPv4 in addresses, IPv6 in /64s. */
+/** A size in the address space: IPv4 in addresses, IPv6 in /64 networks. */
 const space = z.object({ v4: z.number().nonnegative(), v6: z.number().nonnegative() });
 export type Space = Readonly<z.infer<typeof space>>;
 
 export const feedReport = z.object({
   id: z.string(),
-  /** What it contributes to, as in the feed table. */
+  /** The answer or data to which the feed contributes, as in the feed table. */
   sets: z.string(),
-  /** What a list names; absent for places, and in older releases. */
+  /** What the feed lists; absent for geolocation feeds, and in older releases. */
   names: z.enum(["networks", "domains"]).optional(),
-  /** Where this copy came from; "none" when there was no copy at all. */
+  /** Where this copy came from; "none" if there was no copy at all. */
   source: z.enum(["mirror", "fetched", "last-good", "seed", "own", "none"]),
-  /** expired: the newest copy is too old to be used. */
+  /** "expired" means that the newest copy is too old to be used. */
   state: z.enum(["loaded", "missing", "refused", "expired"]),
-  /** Networks, domains or records taken from it. */
+  /** Number of networks, domains or records taken from the feed. */
   entries: z.number().int().nonnegative(),
-  /** What its networks cover; absent for other feeds, and in older releases. */
+  /** The address space that its networks cover; absent for feeds without networks, and in older releases. */
   space: space.optional(),
   sha256: sha256.optional(),
   bytes: z.number().int().nonnegative().optional(),
-  /** When this copy was fetched or copied, and when the publisher made it, if known. */
+  /** When this copy was fetched or copied, and when the publisher created it, if known. */
   fetched_at: time.optional(),
   published_at: time.optional(),
   licence: z.string(),
   attribution: z.string().optional(),
-  /** Why the newest copy was refused or is missing; an older one may be in use all the same. */
+  /** Why the newest copy was refused or is missing. An older copy may still be in use. */
   error: z.string().optional(),
-  /** Older than the feed should be; used all the same. */
+  /** True if the copy is older than copies of this feed should be, but is still used. */
   stale: z.boolean().optional(),
-  /** When its source was last checked, and when it is checked next. */
+  /** When the source was last checked, and when the next check is due. */
   checked_at: time.optional(),
   next_check_at: time.optional(),
-  /** Attempts in a row that gave no copy that passed. */
+  /** Number of consecutive attempts that yielded no usable copy. */
   failures: z.number().int().nonnegative().optional(),
-  /** A copy that needs the operator's acceptance, because it differs too much from the last good one. */
+  /** A copy that the operator must accept before it is used, because it differs too much from the last good one. */
   pending: z.object({ sha256, why: z.string() }).optional(),
-  /** Ignored entries of the copy in use: unreadable, or never flagged. */
+  /** Entries in the copy in use that were ignored because they are unreadable or may never be flagged. */
   skipped: z.object({ entries: z.number().int().positive(), first: z.string() }).optional(),
 });
 export type FeedReport = z.infer<typeof feedReport>;
@@ -84,15 +85,15 @@ export type FeedReport = z.infer<typeof feedReport>;
 const segmentReport = z.object({
   sha256,
   bytes: z.number().int().positive(),
-  /** Digest of all that it was made from, code included: equal inputs need no new build. */
+  /** Digest of all inputs, including the code. If it is unchanged, the segment needs no new build. */
   inputs: sha256,
 });
 export type SegmentReport = z.infer<typeof segmentReport>;
 
-/** What the policy flags, and what guards kept it from flagging. */
+/** The address space that the policy flags, and the space that guards protect from a flag. */
 const flaggedSpace = z.object({
   flagged: space,
-  /** Guarded against this flag, and the part of that which lists name all the same. */
+  /** Address space that is guarded against this flag, and the part of it that lists would otherwise flag. */
   guarded: space,
   overruled: space,
 });
@@ -102,9 +103,9 @@ export const release = z.object({
   format: z.literal(1),
   id: z.string().regex(/^[0-9a-f]{12}$/),
   created_at: time,
-  /** Digest of the code that made it: copies are read again after a change of version. */
+  /** Digest of the code that built the release. After an upgrade, copies are read again. */
   code: sha256,
-  /** A segment that no loaded feed contributes to is absent. */
+  /** A segment is absent if no loaded feed contributes to it. */
   segments: z.object({
     geo: segmentReport.optional(),
     reputation: segmentReport.optional(),
@@ -113,43 +114,46 @@ export const release = z.object({
     network: segmentReport.optional(),
   }),
   feeds: z.array(feedReport),
-  /** By flag; absent without a reputation segment, and in older releases. */
+  /** Keyed by flag; absent without a reputation segment, and in older releases. */
   flagged: z.record(z.string(), flaggedSpace).optional(),
-  /** How many domains are disposable or `listed`; absent without an email segment, and in older releases. */
+  /** Number of domains that are disposable or `listed`; absent without an email segment, and in older releases. */
   disposable: z.number().int().nonnegative().optional(),
-  /** Answers without any loaded feed but such as only add to others: "no" is unknown. */
+  /**
+   * Answers that no loaded feed provides; feeds that only supplement other feeds do not count. In these answers, "no"
+   * means unknown.
+   */
   missing: z.array(z.enum(ANSWERS)),
-  /** The other answers of which a feed is not loaded, and which, for the operator. */
+  /** Other answers that lack one of their feeds. `why` tells the operator which feed. */
   partial: z.array(z.object({ answer: z.enum(ANSWERS), why: z.string() })),
 });
 export type Release = z.infer<typeof release>;
 
-/** A release that was built, and is not published before the operator accepts it. */
+/** A release that was built, but is published only after the operator accepts it. */
 export const heldRelease = z.object({ id: release.shape.id, at: time, why: z.string() });
 export type HeldRelease = Readonly<z.infer<typeof heldRelease>>;
 
-/** A build that failed as a whole, and published nothing. */
+/** A build that failed as a whole and published nothing. */
 export const failedBuild = z.object({ at: time, why: z.string() });
 export type FailedBuild = Readonly<z.infer<typeof failedBuild>>;
 
 /**
- * The state of feeds after the last build, whether or not it made a release: a release never changes, but when its
- * feeds were last checked does.
+ * The state of all feeds after the last build, even if that build created no release. A release never changes, so it
+ * cannot record when its feeds were last checked.
  */
 export const feedsReport = z.object({
   format: z.literal(1),
   at: time,
-  /** The newest release; absent while the first one waits. */
+  /** The newest release; absent while the first release waits for the operator. */
   release: z.string().optional(),
   feeds: z.array(feedReport),
   /** The release that waits for the operator. */
   held: heldRelease.optional(),
-  /** The latest build, if it failed; the rest is of the build before. */
+  /** The latest build, if it failed. All other members then describe the build before it. */
   failed: failedBuild.optional(),
 });
 export type FeedsReport = z.infer<typeof feedsReport>;
 
-/** The feeds of a release with their present state: what it was made from, and what is known of each since. */
+/** The feeds that a release was built from, each updated from a later report, if there is one. */
 export function feedsNow(manifest: Release, report: FeedsReport | undefined): readonly FeedReport[] {
   if (report === undefined || report.at < manifest.created_at) return manifest.feeds;
   const latest = new Map(report.feeds.map((feed) => [feed.id, feed]));
@@ -163,10 +167,11 @@ export function feedsNow(manifest: Release, report: FeedsReport | undefined): re
 }
 
 /**
- * What a release's id is made of, as text: the id is the first {@link RELEASE_ID_DIGITS} hex digits of its SHA-256.
- * Everything that decides answers, without times and sources of copies: an hour without a publisher makes no new
- * release. The network segment is in it by what it is made of, code and feeds: versions that do not know it drop its
- * member, and compute the same id.
+ * The text that a release's id is derived from: the id is the first {@link RELEASE_ID_DIGITS} hex digits of its
+ * SHA-256. The text contains everything that determines answers, but no times and no sources of copies. So a publisher
+ * that is unreachable for an hour does not cause a new release. The text covers the network segment only indirectly,
+ * through the code and the feeds. Versions without network segments drop that member from a manifest, and still compute
+ * the same id.
  */
 export function releaseContent({
   format,
@@ -191,19 +196,22 @@ export function releaseContent({
 }
 export const RELEASE_ID_DIGITS = 12;
 
-/** Answers that a manifest neither has a segment for nor calls missing: such a manifest is damaged. */
+/**
+ * Answers that have no segment in the manifest and are not marked as missing. A manifest with such answers is damaged.
+ */
 export function unfoundedAnswers({ segments, missing }: Pick<Release, "segments" | "missing">): Answer[] {
   const kinds = keysOf(FEED_SETS).filter((kind) => segments[kind] === undefined);
   return kinds.flatMap(answersIn).filter((answer) => !missing.includes(answer));
 }
 
-/** `releases/<name>.json` and the content of `current`. */
+/** The name of a release, as used in `releases/<name>.json` and in the file `current`. */
 export function releaseName(manifest: Release): string {
   return `${manifest.created_at.replace(/[-:.]/g, "")}-${manifest.id}`;
 }
 
 /**
- * Seconds since a copy was published, or fetched when the publisher gives no date.
+ * Seconds since a copy was published, or since it was fetched if the publisher gives no date; undefined if neither time
+ * is known.
  * @param now epoch ms
  */
 export function feedAgeSeconds(
@@ -214,18 +222,22 @@ export function feedAgeSeconds(
   return made === undefined ? undefined : Math.max(0, Math.round((now - Date.parse(made)) / 1000));
 }
 
-/** The share of an answer's entries from which on a feed counts for its age: a list of one address does not. */
+/**
+ * A feed counts towards an answer's age only if it has at least this share of the answer's entries. A tiny list must
+ * not determine the age.
+ */
 const RELEVANT_SHARE = 0.01;
 
 export interface DataAge {
   readonly answer: Answer;
-  /** The feed that is so old. */
+  /** The id of the oldest relevant feed. */
   readonly feed: string;
   readonly seconds: number;
 }
 
 /**
- * For each answer that has data, the age of the oldest feed that holds a relevant share of its entries, if known.
+ * For each answer that has data, the age of the oldest feed with a relevant share of its entries. Answers without a
+ * known age are omitted.
  * @param now epoch ms
  */
 export function dataAges(
@@ -245,7 +257,7 @@ export function dataAges(
   });
 }
 
-/** The oldest of all data; undefined if no age is known. */
+/** The age of the oldest data; undefined if no age is known. */
 export function oldestAge(ages: readonly DataAge[]): DataAge | undefined {
   return ages.toSorted((a, b) => b.seconds - a.seconds)[0];
 }
@@ -253,7 +265,7 @@ export function oldestAge(ages: readonly DataAge[]): DataAge | undefined {
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
-/** "171d", and below two days "47h": whole ones that have passed. */
+/** Formats an age in full days, such as "171d", or below two days in full hours, such as "47h". */
 export function ageText(seconds: number): string {
   return seconds < 2 * DAY ? `${Math.floor(seconds / HOUR)}h` : `${Math.floor(seconds / DAY)}d`;
 }

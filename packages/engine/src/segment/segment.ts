@@ -1,47 +1,49 @@
-// segment.ts: the container that all segments share: header, section table, checksum (CRC-32).
+// segment.ts: the container format of all segments: header, section table and checksum (CRC-32).
 //
-// in   any bytes (mapping or reading a file is the caller's job)
+// in   any bytes (the caller maps or reads the file)
 // out  typed views of the sections, checked against the file's bounds
-// err  SegmentError, naming the place
+// err  SegmentError, which names the part that is wrong
 // src  packages/engine/segment-format.md describes every byte
-// cost open reads the header and the section table only; verify reads every byte
+// cost opening reads only the header and the section table; verifying reads every byte
 
 export const SEGMENT_MAGIC = "INKLING\0";
 export const SEGMENT_VERSION = 6;
 /**
- * Version 4 has no `answerTemplates`, version 5 hashes domains without a key. Both are read, so that a server has data
- * after an upgrade, and can go back to a release of before.
+ * Version 4 has no `answerTemplates`, and version 5 hashes domains without keys. The engine still reads both, so a
+ * server has data right after an upgrade, and can roll back to a release from before the upgrade.
  */
 const OLDEST_VERSION = 4;
-/** From this version on domains are hashed with keys. */
+/** The first version that hashes domains with keys. */
 export const FIRST_WITH_KEYS = 6;
 export const HEADER_BYTES = 64;
 export const SECTION_ENTRY_BYTES = 24;
-/** Sections start at multiples of this: a cache line, and enough for any typed view. */
+/**
+ * Sections start at multiples of this many bytes: the size of a cache line, and enough alignment for any typed view.
+ */
 export const SECTION_ALIGN = 64;
 const MAX_SECTIONS = 32;
-/** Header and section table are within these first bytes of a segment. */
+/** The header and the section table fit into this many bytes at the start of a segment. */
 export const SEGMENT_START_BYTES = HEADER_BYTES + MAX_SECTIONS * SECTION_ENTRY_BYTES;
-/** Bytes that one call checks. */
+/** Number of bytes that one CRC call checks. */
 const CHECKED_AT_ONCE = 1 << 16;
 const VERSION_AT = 8;
-/** Header bytes from here on are zeros. */
+/** Header bytes from this offset on are zeros. */
 const RESERVED_FROM = 36;
 
-/** By kind, its number in the header. */
+/** The number of each segment kind in the header. */
 export const SEGMENT_KINDS = { geo: 1, reputation: 2, email: 3, network: 4 } as const;
 export type SegmentKind = keyof typeof SEGMENT_KINDS;
 
-/** Numbers of sections; each kind of segment has those that its opener reads, and no other. */
+/** Section numbers. Each kind of segment has exactly the sections that its opener reads. */
 export const SECTION = {
-  meta: 1, // JSON: what the segment was made of
+  meta: 1, // JSON: what the segment was built from
   answers: 2, // answer records, see answers.ts
   evidence: 3, // evidence records, see evidence.ts
-  evidenceFeeds: 4, // JSON: the feeds that they name
+  evidenceFeeds: 4, // JSON: the feeds that evidence records name
   answerStarts: 5,
   answerNotes: 6, // the evidence for each answer
   evidenceStarts: 7,
-  answerTemplates: 8, // what many answers have in common, see answers.ts
+  answerTemplates: 8, // the text that many answers share, see answers.ts
   v4Directory: 10,
   v4Nodes: 11,
   v6Directory: 20,
@@ -55,7 +57,7 @@ export const SECTION = {
 } as const;
 export type SectionName = keyof typeof SECTION;
 
-/** A segment that cannot be used. `place` names the header field, section or record at fault. */
+/** A segment that cannot be used. `place` names the header field, section or record that is wrong. */
 export class SegmentError extends Error {
   override readonly name = "SegmentError";
   readonly place: string;
@@ -71,7 +73,9 @@ interface Section {
   readonly length: number;
 }
 
-/** An opened segment: bounds are checked, contents are not (see {@link verifyChecksum}). */
+/**
+ * An opened segment. The bounds of its sections have been checked, but not their contents (see {@link verifyChecksum}).
+ */
 export class SegmentFile {
   readonly bytes: Uint8Array;
   readonly kind: SegmentKind;
@@ -120,18 +124,19 @@ export class SegmentFile {
 }
 
 /**
- * Opens a segment cheaply: magic, version, kind, length, header checksum and the bounds of every section.
+ * Opens a segment at little cost. It checks the magic number, version, kind, length, header checksum and the bounds of
+ * every section.
  * @param bytes the whole file; must remain unchanged for as long as the result is used
- * @throws SegmentError when it is not a segment of this kind and version, or is cut short
+ * @throws SegmentError if the file is not a segment of this kind, has an unsupported version, or is truncated
  */
 export function openSegment(bytes: Uint8Array, kind: SegmentKind): SegmentFile {
   return new SegmentFile(bytes, kind, readStart(bytes, bytes.length, kind));
 }
 
 /**
- * Checks what {@link openSegment} checks, of a file that is not in memory.
- * @param start its first {@link SEGMENT_START_BYTES}, or all of it
- * @throws SegmentError
+ * Runs the same checks as {@link openSegment} for a file that is not in memory.
+ * @param start the file's first {@link SEGMENT_START_BYTES}, or the whole file if it is shorter
+ * @throws SegmentError for the same reasons as {@link openSegment}
  */
 export function checkSegmentStart(start: Uint8Array, fileLength: number, kind: SegmentKind): void {
   readStart(start, fileLength, kind);
@@ -139,7 +144,7 @@ export function checkSegmentStart(start: Uint8Array, fileLength: number, kind: S
 
 function readStart(bytes: Uint8Array, fileLength: number, kind: SegmentKind): Map<number, Section> {
   if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
-    throw new SegmentError("machine", "segments are little-endian, this machine is not");
+    throw new SegmentError("machine", "segments are little-endian, but this machine is not");
   }
   if (bytes.byteOffset % 8 !== 0)
     throw new SegmentError("bytes", "must start at a multiple of 8 in their buffer");
@@ -201,7 +206,7 @@ function readSections(
     if (offset % SECTION_ALIGN !== 0)
       throw new SegmentError(place, `starts at ${offset}, not a multiple of ${SECTION_ALIGN}`);
     if (length % elementBytes !== 0) throw new SegmentError(place, `has ${length} bytes, not whole elements`);
-    if (offset < end) throw new SegmentError(place, `starts at ${offset}, inside what comes before it`);
+    if (offset < end) throw new SegmentError(place, `starts at ${offset}, overlapping the previous section`);
     if (offset + length > fileLength) throw new SegmentError(place, "runs past the end of the file");
     if (sections.has(id)) throw new SegmentError(place, "appears twice");
     end = offset + length;
@@ -211,33 +216,34 @@ function readSections(
 }
 
 /**
- * Reads every byte of the file against the checksum in its header.
- * @throws SegmentError when they differ
+ * Reads every byte after the section table, and compares the CRC of these bytes with the checksum in the header.
+ * @throws SegmentError if they differ
  */
 export function verifyChecksum(segment: SegmentFile): void {
   const view = new DataView(segment.bytes.buffer, segment.bytes.byteOffset, HEADER_BYTES);
   const want = view.getUint32(28, true);
   let got = 0;
-  // In pieces: within one call over 300 MB the runtime is slow to use the code that it compiles meanwhile: 1.5 s instead of 0.9.
+  // The file is checked in pieces, because within a single long call, the runtime is slow to switch to code that it has
+  // compiled in the meantime. One call for 300 MB takes 1.5 s instead of 0.9 s.
   for (let at = bodyStart(view); at < segment.bytes.length; at += CHECKED_AT_ONCE) {
     got = crc32(segment.bytes.subarray(at, at + CHECKED_AT_ONCE), got);
   }
   if (got !== want) throw new SegmentError("body checksum", `got ${hex(got)}, want ${hex(want)}`);
 }
 
-/** CRC-32 of the header up to its own checksum field, then of the section table. */
+/** CRC-32 of the header up to the checksum field, then of the section table. */
 export function headerChecksum(bytes: Uint8Array, tableEnd: number): number {
   return crc32(bytes.subarray(HEADER_BYTES, tableEnd), crc32(bytes.subarray(0, 32)));
 }
 
-/** Where the checksummed body begins: right after the section table. */
+/** Offset of the checksummed body, right after the section table. */
 export function bodyStart(header: DataView): number {
   return HEADER_BYTES + header.getUint32(24, true) * SECTION_ENTRY_BYTES;
 }
 
 function readU64(view: DataView, at: number, place: string): number {
   const high = view.getUint32(at + 4, true);
-  if (high > 0x1fffff) throw new SegmentError(place, "a 64-bit number is beyond 2^53");
+  if (high > 0x1fffff) throw new SegmentError(place, "a 64-bit number is greater than 2^53");
   return high * 2 ** 32 + view.getUint32(at, true);
 }
 
@@ -270,7 +276,7 @@ const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
 
 /**
  * CRC-32 of `bytes`, as an unsigned 32-bit number.
- * @param seed the CRC of the preceding bytes, to continue it
+ * @param seed the CRC of the preceding bytes, to continue from
  */
 export function crc32(bytes: Uint8Array, seed = 0): number {
   let c = ~seed;

@@ -1,12 +1,13 @@
-// issue-lines.ts: what zod found wrong with an input -> lines for people: "scopes: must be some of …", "`note` is required".
+// issue-lines.ts: turns zod's issues into lines for people: "scopes: must be some of …", "`note` is required".
 
 import type { z } from "zod";
 
 /**
- * One line for each problem, without repetitions.
- * @param root name of the whole input, for problems of no member
- * @param input what was parsed, to tell a missing member from a wrong one; undefined if the schema tells it
- * @param depth members of the path that are shown, for inputs where all elements of a list get the same message
+ * Returns one line for each problem, without duplicates.
+ * @param root name of the whole input, for problems that do not concern a particular member
+ * @param input the parsed input, which shows whether a member is missing or wrong; undefined if the schema's messages
+ *   already say so
+ * @param depth number of path members to show, for inputs where all elements of a list get the same message
  */
 export function issueLines(
   error: z.ZodError,
@@ -25,7 +26,7 @@ export function issueLines(
   return [...new Set(lines)];
 }
 
-/** Has the object that the path leads to no such member? */
+/** Is the last member of this path missing from its object? */
 function isMissing(input: unknown, path: readonly PropertyKey[]): boolean {
   let inner = input;
   for (const key of path) {

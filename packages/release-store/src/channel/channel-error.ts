@@ -1,6 +1,6 @@
-// channel-error.ts: why a channel cannot be followed or published to, for the operator.
+// channel-error.ts: errors that tell the operator why a channel cannot be followed or published to.
 
-/** Also the label of the metric; docs/cluster-failures.md has a row for each. */
+/** The kinds of faults, which are also label values in a metric. docs/cluster-failures.md has a row for each. */
 export const CHANNEL_FAULTS = [
   "unreachable",
   "slow",

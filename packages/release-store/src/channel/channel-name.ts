@@ -1,3 +1,3 @@
-// channel-name.ts: the names that a channel may have: safe in paths of every store.
+// channel-name.ts: checks the names of channels. Valid names are safe in the paths of every store.
 
 export const CHANNEL_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;

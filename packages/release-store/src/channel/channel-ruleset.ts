@@ -1,9 +1,10 @@
-// channel-ruleset.ts: the ruleset that a channel states beside its release, for assessments in an application's process.
+// channel-ruleset.ts: the ruleset that a channel names in addition to its release, for assessments in an application's
+// own process.
 //
-// in   the ruleset's number and text, of the builder's database; or what a signed statement names
-// out  the object rulesets/<sha256>.toml; a copy in the data folder of who follows
-// err  ChannelError: missing-object, wrong-object; an Error for a copy that cannot be read
-// note The text is not parsed here: whoever evaluates it does, and keeps the one before where it cannot
+// in   the ruleset's number and text from the builder's database; or the reference in a signed statement
+// out  the object rulesets/<sha256>.toml; a copy in the follower's data folder
+// err  ChannelError: missing-object, wrong-object; an Error if the copy cannot be read
+// note This module does not parse the text. The code that evaluates it does, and keeps the previous ruleset on failure.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,13 +17,16 @@ import { ChannelError } from "./channel-error.ts";
 import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
 import { CHANNEL_PATHS, type RulesetRef } from "./statement.ts";
 
-/** Bytes of the longest text that a ruleset may have, in characters of up to four bytes. */
+/** Maximum size of a ruleset in bytes: the longest text, with four bytes per character. */
 const TEXT_LIMIT = 1 << 20;
 
 const channelRuleset = z.object({ number: z.number().int().positive(), text: z.string() });
 export type ChannelRuleset = Readonly<z.infer<typeof channelRuleset>>;
 
-/** Puts a ruleset into the store, if it remains: it is small, and a server may be about to read it. */
+/**
+ * Uploads a ruleset unless it is already in the store. Rulesets are never removed from the store, because they are
+ * small and a server may be about to read one.
+ */
 export async function sendRuleset(
   store: ObjectStore,
   { number, text }: ChannelRuleset,
@@ -47,12 +51,14 @@ export async function takeRuleset(
   const path = CHANNEL_PATHS.ruleset(sha256);
   const text = await readText(store, path, TEXT_LIMIT, signal, times);
   if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
-  if (sha256Hex(text) !== sha256)
-    throw new ChannelError("wrong-object", `${path} is not the ruleset that was signed`);
+  if (sha256Hex(text) !== sha256) throw new ChannelError("wrong-object", `${path} is not the signed ruleset`);
   replaceJson(join(dataDir, DATA_FOLDER.channelRuleset), { number, text } satisfies ChannelRuleset);
 }
 
-/** The ruleset that was taken last; undefined before the first, and for a copy that is damaged: it is taken again. */
+/**
+ * Returns the last downloaded ruleset; undefined before the first one, or if the copy is damaged and must be downloaded
+ * again.
+ */
 function findChannelRuleset(dataDir: string): ChannelRuleset | undefined {
   try {
     return readChannelRuleset(dataDir);
@@ -61,7 +67,7 @@ function findChannelRuleset(dataDir: string): ChannelRuleset | undefined {
   }
 }
 
-/** @returns undefined before the first @throws errors of JSON and zod */
+/** @returns the last downloaded ruleset; undefined before the first one @throws errors of JSON and zod */
 export function readChannelRuleset(dataDir: string): ChannelRuleset | undefined {
   const path = join(dataDir, DATA_FOLDER.channelRuleset);
   return existsSync(path) ? parseChannelRuleset(readFileSync(path, "utf8")) : undefined;

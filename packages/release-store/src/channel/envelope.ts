@@ -1,7 +1,7 @@
-// envelope.ts: a signed text: DSSE (Dead Simple Signing Envelope, v1.0.2) with Ed25519.
+// envelope.ts: signs texts and checks their signatures: DSSE (Dead Simple Signing Envelope, v1.0.2) with Ed25519.
 //
-// in   the text, the private key; or the envelope, the public keys that are trusted
-// out  the envelope as JSON; or the text, byte for byte as it was signed
+// in   the text and the private key; or the envelope and the trusted public keys
+// out  the envelope as JSON; or exactly the text that was signed
 // err  ChannelError: unsigned, other-key, unreadable
 
 import {
@@ -24,7 +24,7 @@ const envelope = z.object({
   signatures: z.array(z.object({ keyid: z.string().optional(), sig: z.base64() })),
 });
 
-/** @returns the private key as PKCS #8 PEM, and the public key as servers are given it */
+/** @returns the private key as PKCS #8 PEM, and the public key in the form that servers use */
 export function makeKeyPair(): { readonly privatePem: string; readonly publicKey: string } {
   const { privateKey } = generateKeyPairSync("ed25519");
   return {
@@ -33,30 +33,30 @@ export function makeKeyPair(): { readonly privatePem: string; readonly publicKey
   };
 }
 
-/** The public half, as 43 characters: the `x` of its JWK (RFC 8037). */
+/** The public key as 43 characters, the `x` of its JWK (RFC 8037). */
 export function publicKeyOf(privateKey: KeyObject): string {
   return String(createPublicKey(privateKey).export({ format: "jwk" }).x);
 }
 
-/** @throws Error when the text is not an Ed25519 key in PEM */
+/** @throws Error if the text is not an Ed25519 key in PEM */
 export function readPrivateKey(pem: string): KeyObject {
   let key: KeyObject;
   try {
     key = createPrivateKey(pem);
   } catch (cause) {
-    throw new Error("it is not PEM", { cause }); // what OpenSSL says names its own files and lines
+    throw new Error("it is not PEM", { cause }); // OpenSSL's own message names its source files and lines
   }
   if (key.asymmetricKeyType !== "ed25519") throw new Error(`it is a key for ${key.asymmetricKeyType}`);
   return key;
 }
 
-/** @throws Error when the text is not 32 bytes in base64url */
+/** @throws Error if the text is not 32 bytes in base64url */
 export function readPublicKey(text: string): KeyObject {
   if (!/^[A-Za-z0-9_-]{43}$/.test(text)) throw new Error("is not 43 characters of base64url");
   return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: text }, format: "jwk" });
 }
 
-/** Names a key in messages and envelopes. */
+/** A short name for a key, used in messages and envelopes. */
 export const keyId = (publicKey: string) => sha256Hex(Buffer.from(publicKey)).slice(0, 12);
 
 export function seal(text: string, privateKey: KeyObject): string {
@@ -66,7 +66,11 @@ export function seal(text: string, privateKey: KeyObject): string {
   return `${JSON.stringify({ payloadType: TYPE, payload: payload.toString("base64"), signatures }, null, 2)}\n`;
 }
 
-/** @param trusted in the form of {@link publicKeyOf} */
+/**
+ * Checks the signature and returns the signed text.
+ * @param trusted public keys in the form of {@link publicKeyOf}
+ * @throws ChannelError if no trusted key signed the envelope, or if it cannot be read
+ */
 export function unseal(text: string, trusted: readonly string[]): string {
   const { payload, signatures } = readEnvelope(text);
   if (signatures.length === 0) throw new ChannelError("unsigned", "the channel is not signed");
@@ -83,8 +87,8 @@ export function unseal(text: string, trusted: readonly string[]): string {
   }
   throw new ChannelError(
     "other-key",
-    `the channel is signed by another key (${ids}), want ${own.join(" or ")}`,
-    "`npx @inkling/cli channel init` printed the public key that servers have in INKLING_CHANNEL_KEY, and made the private key that a publisher has in INKLING_CHANNEL_SIGNING_KEY",
+    `the channel is signed with another key (${ids}), not ${own.join(" or ")}`,
+    "use a matching pair from `npx @inkling/cli channel init`: the public key in INKLING_CHANNEL_KEY on servers, and the private key in INKLING_CHANNEL_SIGNING_KEY on the publisher",
   );
 }
 
@@ -100,10 +104,10 @@ function readEnvelope(text: string): z.infer<typeof envelope> {
   const isBare = typeof value === "object" && value !== null && !("signatures" in value);
   throw isBare
     ? new ChannelError("unsigned", "the channel is not signed")
-    : new ChannelError("unreadable", "the channel is no signed envelope");
+    : new ChannelError("unreadable", "the channel is not a signed envelope");
 }
 
-/** What is signed: DSSE's pre-authentication encoding. */
+/** DSSE's pre-authentication encoding of the payload, which is what the signature covers. */
 function encoded(payload: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`DSSEv1 ${TYPE.length} ${TYPE} ${payload.length} `), payload]);
 }

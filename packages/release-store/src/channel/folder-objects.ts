@@ -1,8 +1,10 @@
 // folder-objects.ts: a channel in a folder, on a disk that servers share or that a web server publishes.
 //
-// err  ChannelError: denied (permissions), unreachable (everything else, also what is no file, and no answer for 30 s)
-// note a network file system may never answer, so nothing here waits for it synchronously, nor longer than that. A call
-//      that hangs keeps its thread, of which Bun has few: until it ends, no other into that folder begins
+// err  ChannelError: denied (permissions), unreachable (everything else, including a path that is not a file, and no
+//      answer for 30 s)
+// note A network file system may never answer, so no call here waits for it synchronously or longer than 30 s. A call
+// that hangs blocks a thread, and Bun has few threads. So no other call into the same folder begins until the hanging
+// call ends.
 
 import { createReadStream } from "node:fs";
 import { chmod, constants, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
@@ -14,15 +16,15 @@ import { STALL_MS, Stall, UPLOAD_MS, unreachable } from "./http-objects.ts";
 import type { ObjectBody, ObjectStore, OwnFile } from "./object-store.ts";
 
 const BLOCK = 1 << 20;
-/** Other users and programs read it: a web server, the servers of other hosts. */
+/** Mode of the folders, which other users and programs read: a web server, or the servers of other hosts. */
 const PUBLIC_FOLDER = 0o755;
 
-/** By folder, what resolves when the calls that were given up have ended. */
+/** For each folder, a promise that resolves when all abandoned calls have ended. */
 const givenUp = new Map<string, Promise<unknown>>();
 
 export class FolderObjects implements ObjectStore {
   readonly location: string;
-  /** A hard disk or a network file system takes hundreds of milliseconds to write a lock. */
+  /** Milliseconds to settle. A hard disk or a network file system may take hundreds of milliseconds to write a lock. */
   readonly settleMs: number = 1_000;
 
   constructor(folder: string) {
@@ -30,7 +32,7 @@ export class FolderObjects implements ObjectStore {
   }
 
   async read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined> {
-    // Opened at once: another publisher may remove its lock before the first block is read.
+    // The file is opened immediately, because another publisher may remove a lock before its first block is read.
     const open = (until: AbortSignal) => openFile(join(this.location, path), until).catch(absent);
     const file = await this.within(signal, open);
     return file && { chunks: this.blocks(file, offset, signal), offset };
@@ -57,7 +59,7 @@ export class FolderObjects implements ObjectStore {
     return this.within(signal, () => rm(join(this.location, path), { force: true }));
   }
 
-  /** Gives way after each block: who serves continues answering. */
+  /** Yields to the event loop after each block, so that a server continues to answer. */
   private async *blocks(file: FileHandle, offset: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     try {
       for (let at = offset; ; ) {
@@ -69,11 +71,15 @@ export class FolderObjects implements ObjectStore {
         await new Promise((resolve) => setImmediate(resolve));
       }
     } finally {
-      file.close().catch(() => {}); // not awaited: it waits for a read that hangs
+      file.close().catch(() => {}); // not awaited, because close waits for a hanging read
     }
   }
 
-  /** @param act tidies up behind itself when its signal is aborted, whenever that is */
+  /**
+   * Runs a call with a time limit, after all abandoned calls into this folder have ended.
+   * @param act must clean up after itself whenever its signal is aborted
+   * @throws ChannelError
+   */
   private async within<T>(
     signal: AbortSignal,
     act: (until: AbortSignal) => Promise<T>,
@@ -114,7 +120,7 @@ function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
 }
 
-/** A pipe may never end, a device never answer: opening either does not wait, and is refused. */
+/** Opens a regular file without waiting. Refuses pipes, which may never end, and devices, which may never answer. */
 async function openFile(path: string, signal: AbortSignal): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -127,7 +133,7 @@ async function openFile(path: string, signal: AbortSignal): Promise<FileHandle> 
   }
 }
 
-/** As an AtomicFile, without a call that waits. */
+/** Replaces a file atomically like AtomicFile, but without synchronous calls. */
 async function replace(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
   await makeFolder(dirname(path));
   const temporary = temporaryPath(path);
@@ -135,7 +141,7 @@ async function replace(path: string, content: string | OwnFile, signal: AbortSig
   const file = await open(temporary, "wx", PUBLIC_FILE);
   try {
     try {
-      await file.chmod(PUBLIC_FILE); // whatever the umask
+      await file.chmod(PUBLIC_FILE); // regardless of the umask
       const chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array> =
         typeof content === "string"
           ? [Buffer.from(content)]
@@ -158,7 +164,9 @@ async function replace(path: string, content: string | OwnFile, signal: AbortSig
   await folder.sync().finally(() => folder.close());
 }
 
-/** Folders that are there keep the mode that they were given; new ones a group bit that they have from above. */
+/**
+ * Creates a folder. An existing folder keeps its mode. A new folder also keeps the group bit inherited from its parent.
+ */
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first === undefined) return;

@@ -1,12 +1,13 @@
-// follower.ts: a server's side of a channel: takes the release that it names into the data folder.
+// follower.ts: a server's side of a channel: downloads the release that the channel names into the data folder.
 //
-// in   a store that is read, the public keys, this server's id
-// out  the release as the current one of the data folder, verified; what the server follows from there (releases/)
-// err  ChannelError, ReleaseError of the verifier; what is served continues, and nothing of the new release is used
+// in   a store to read from, the public keys, and this server's id
+// out  the verified release, as the data folder's current release; from there on, the server follows the data folder
+// err  ChannelError, or the verifier's ReleaseError; serving continues, and no part of the new release is used
 //
-// A segment is downloaded to <name>.part, hashed while it arrives, and continues where it ended. Files that are here are not
-// read in this process, which serves: the verifier reads those without a mark, and one that is damaged is downloaded
-// again. Trust in a version is stored only when all of its release was found sound.
+// A segment is downloaded to <name>.part and hashed while it arrives. An interrupted download resumes where it stopped.
+// This process may be serving, so it does not read files that are already in the data folder. The verifier reads the
+// files that have no mark, and a damaged file is downloaded again. A version counts as trusted only after its whole
+// release has been found sound.
 
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -39,35 +40,36 @@ import { MANIFEST_LIMIT, readManifest, requireOwn, STATEMENT_LIMIT } from "./pub
 import { CHANNEL_PATHS, type ReleaseRef, readStatement, releaseFor, type Statement } from "./statement.ts";
 
 /**
- * How often a channel is looked at; chance makes it up to a fifth longer. A request of 2 KB each time, 1.2 million a month:
- * that a release is everywhere within 10 s is worth the $0.50 that a bucket costs for it.
+ * Milliseconds between two checks of a channel. A server makes each wait up to a fifth longer, at random. At one check
+ * every 2 s, a server sends about 1.2 million requests of 2 KB a month. A bucket charges $0.50 for them, which is
+ * acceptable because a release reaches every server within 10 s.
  */
 export const CHANNEL_POLL_MS = 2_000;
-/** Releases that a server keeps: the one in use and the one before. */
+/** Number of releases that a server keeps: the current release and the previous one. */
 const KEPT_BY_SERVER = 2;
 
 export interface FollowerOptions {
   readonly store: ObjectReader;
   readonly channel: string;
-  /** Any of these may have signed. */
+  /** The trusted keys, any of which may have signed the channel. */
   readonly publicKeys: readonly string[];
   readonly dataDir: string;
   readonly serverId: string;
-  /** Reads a release, `known` files excepted; throws a ReleaseError when it is not sound. */
+  /** Reads a release except for its `known` files. Throws a ReleaseError if the release is not sound. */
   readonly verify: (dataDir: string, name: string, known: Stamps, signal: AbortSignal) => unknown;
-  /** The release that a server of this data folder answers from: its files remain. */
+  /** The release that a server on this data folder is using. Its files are kept. */
   readonly served?: () => string | undefined;
   /** Epoch ms. */
   readonly now: () => number;
-  /** Does it take the ruleset as well? Servers have theirs from the database. */
+  /** Does the follower also download the ruleset? Servers get their ruleset from the database. */
   readonly takesRuleset?: boolean;
-  /** How long one object may take, and how slow it may be. */
+  /** The time limits for downloading one object. */
   readonly times?: TransferTimes;
-  /** Bytes of a segment that have arrived. */
+  /** Called with the number of bytes of a segment that have arrived. */
   readonly onProgress?: (path: string, done: number, total: number) => void;
 }
 
-/** The last version that was taken whole. */
+/** The last version whose release was downloaded and verified completely. */
 const trustState = z.object({
   channel: z.string(),
   version: z.number().int(),
@@ -79,23 +81,23 @@ type TrustState = z.infer<typeof trustState>;
 
 export interface Followed {
   readonly statement: Statement;
-  /** The release that this server takes. */
+  /** The release that this server runs. */
   readonly release: string;
-  /** Was anything taken by this call? */
+  /** Did this call make another release the current one? */
   readonly isNew: boolean;
   readonly bytes: number;
 }
 
 export class ChannelFollower {
   private readonly options: FollowerOptions;
-  /** The envelope that was followed whole the last time. */
+  /** The last envelope that was followed completely, with its result. */
   private followed: { readonly envelope: string; readonly result: Followed } | undefined;
 
   constructor(options: FollowerOptions) {
     this.options = options;
   }
 
-  /** Looks at the channel once, and takes what it names. @throws ChannelError */
+  /** Checks the channel once, and downloads the release that it names. @throws ChannelError */
   async follow(signal: AbortSignal): Promise<Followed> {
     try {
       return await this.look(signal);
@@ -146,7 +148,10 @@ export class ChannelFollower {
     return this.isCurrent(name) || this.options.served?.() === name;
   }
 
-  /** Is a release the current one, or kept for the end of a pin, with all its files as they were verified? */
+  /**
+   * Do all files of this release still have the stamps from their verification? And is the release current, or is some
+   * release pinned?
+   */
   private isInPlace(name: string): boolean {
     const { dataDir } = this.options;
     const manifest = findManifest(dataDir, name);
@@ -160,11 +165,14 @@ export class ChannelFollower {
     if (version < trusted.version) {
       throw new ChannelError(
         "replayed",
-        `the channel is at version ${version}, and was at ${trusted.version}: an older copy was put in its place`,
+        `the channel is at version ${version}, but was at ${trusted.version}: an older copy replaced it`,
       );
     }
     if (version === trusted.version && sha256 !== trusted.sha256) {
-      throw new ChannelError("replayed", `the channel has another content under the same version ${version}`);
+      throw new ChannelError(
+        "replayed",
+        `the channel's content changed, but it still has version ${version}`,
+      );
     }
   }
 
@@ -173,11 +181,11 @@ export class ChannelFollower {
     throw new ChannelError(
       "expired",
       `version ${version} of the channel expired at ${expires_at}`,
-      "is the builder at work, and is this host's clock right? `npx @inkling/cli channel publish` renews it",
+      "check that the builder is running and that this host's clock is right; `npx @inkling/cli channel publish` renews the channel",
     );
   }
 
-  /** Makes a release the current one, unless another is pinned. */
+  /** Downloads and verifies a release, and makes it the current one unless another is pinned. */
   private async take(
     statement: Statement,
     ref: ReleaseRef,
@@ -213,7 +221,10 @@ export class ChannelFollower {
     return { bytes, isNew };
   }
 
-  /** Verifies the segments that have no mark; of the others, that they are what this manifest takes them for. */
+  /**
+   * Verifies the segments that have no mark. Then checks that every segment has the kind and size that the manifest
+   * states.
+   */
   private async verify(name: string, manifest: Release, signal: AbortSignal): Promise<void> {
     const { dataDir, verify } = this.options;
     const stamps = stampsOf(dataDir, manifest);
@@ -233,7 +244,7 @@ export class ChannelFollower {
       text = await readText(store, path, MANIFEST_LIMIT, signal, times);
       if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
       if (sha256Hex(text) !== sha256) {
-        throw new ChannelError("wrong-object", `${path} is not the manifest that was signed`);
+        throw new ChannelError("wrong-object", `${path} is not the signed manifest`);
       }
     }
     const manifest = soundManifest(text, name);
@@ -241,7 +252,7 @@ export class ChannelFollower {
     if (other !== undefined && readFileSync(here, "utf8") !== text) {
       throw new ChannelError(
         "unsound",
-        `the release ${name} is here with another manifest, and a release never changes`,
+        `this host has release ${name} with a different manifest, but a release must never change`,
         PUBLISH_ANOTHER,
       );
     }
@@ -256,7 +267,7 @@ export class ChannelFollower {
     return { manifest, text };
   }
 
-  /** @returns bytes that were downloaded */
+  /** Downloads a segment. @returns the number of bytes downloaded @throws ChannelError */
   private async fetchSegment(
     statement: Statement,
     segment: SegmentReport,
@@ -277,13 +288,10 @@ export class ChannelFollower {
       }
       if (body.offset !== part.bytes) part.restart();
       for await (const chunk of body.chunks) {
-        this.requireFresh(statement); // what takes long may end after it
+        this.requireFresh(statement); // a download may last longer than the statement is valid
         if (part.bytes + chunk.length > segment.bytes) {
           part.drop();
-          throw new ChannelError(
-            "wrong-object",
-            `${path} has more than the ${segment.bytes} bytes it should`,
-          );
+          throw new ChannelError("wrong-object", `${path} has more than the expected ${segment.bytes} bytes`);
         }
         part.write(chunk);
         taken += chunk.length;
@@ -298,7 +306,7 @@ export class ChannelFollower {
       }
       if (part.digest() !== segment.sha256) {
         part.drop();
-        throw new ChannelError("wrong-object", `${path} has another SHA-256 than its name`);
+        throw new ChannelError("wrong-object", `${path} does not match the SHA-256 in its name`);
       }
       part.commit(join(dataDir, path));
       return taken;
@@ -308,10 +316,9 @@ export class ChannelFollower {
   }
 }
 
-const PUBLISH_ANOTHER =
-  "publish another release, or go back on the builder with `npx @inkling/cli channel rollback`";
+const PUBLISH_ANOTHER = "publish another release, or run `npx @inkling/cli channel rollback` on the builder";
 
-/** Checks the manifest of a release before anything of it is put in place. @throws ChannelError */
+/** Checks a release's manifest before any part of the release is stored. @throws ChannelError */
 function soundManifest(text: string, name: string): Release {
   const { segments } = readManifest(text, name);
   try {
@@ -328,12 +335,12 @@ function soundManifest(text: string, name: string): Release {
 function wrongSize(path: string, { bytes }: SegmentReport, there: number): ChannelError {
   return new ChannelError(
     "unsound",
-    `the manifest says that ${path} has ${bytes} bytes, but it has ${there}`,
+    `${path} has ${there} bytes, but the manifest lists ${bytes}`,
     PUBLISH_ANOTHER,
   );
 }
 
-/** Is there a file of its size? */
+/** Does the file exist, with the segment's size? */
 function isThere(dataDir: string, { sha256, bytes }: SegmentReport): boolean {
   const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
   return statSync(path, { throwIfNoEntry: false })?.size === bytes;
@@ -342,7 +349,9 @@ function isThere(dataDir: string, { sha256, bytes }: SegmentReport): boolean {
 /** @throws errors of JSON and zod */
 export const parseTrustState = (text: string): TrustState => trustState.parse(JSON.parse(text));
 
-/** The version of the channel that this data folder follows; undefined before the first, or when it cannot be read. */
+/**
+ * The channel version in this data folder; undefined before the first one. @throws ChannelError if the file is damaged
+ */
 export function readTrustState(dataDir: string): TrustState | undefined {
   const path = join(dataDir, DATA_FOLDER.channel);
   if (!existsSync(path)) return undefined;
@@ -352,7 +361,7 @@ export function readTrustState(dataDir: string): TrustState | undefined {
     throw new ChannelError(
       "unreadable",
       `${DATA_FOLDER.channel} in the data folder is damaged: ${messageOf(error)}`,
-      `look at the channel, then delete ${path}: older versions are then taken once`,
+      `check the channel, then delete ${path}: the host then accepts an older version once`,
       { cause: error },
     );
   }
@@ -364,6 +373,6 @@ function explained(error: unknown, dataDir: string): unknown {
   }
   if (!(error instanceof Error) || !("errno" in error)) return error;
   const hint =
-    (error as NodeJS.ErrnoException).code === "ENOSPC" ? `make room on the disk of ${dataDir}` : undefined;
+    (error as NodeJS.ErrnoException).code === "ENOSPC" ? `free some disk space for ${dataDir}` : undefined;
   return new ChannelError("disk", messageOf(error), hint, { cause: error });
 }

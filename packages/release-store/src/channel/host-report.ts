@@ -1,19 +1,19 @@
-// host-report.ts: what a server reports of itself: in its row of PostgreSQL, or in a file beside the channel.
+// host-report.ts: what a server reports about itself, in its PostgreSQL row or in a file next to the channel.
 //
-// in   what other hosts wrote, which may be anything
-// out  HostReport, with texts that are short and have no control characters: operators read them in terminals
+// in   text that another host wrote, with any content
+// out  HostReport, whose texts are short and have no control characters, because operators read them in terminals
 // err  ChannelError of the store
 //
-// Reports only ever stop a promotion, and a file counts only for the server whose id is its name: credentials that may
-// write that one name can forge nothing else. docs/threat-model.md has what remains.
+// A report can only stop a promotion. A file counts only for the server whose id is the file's name. Credentials that
+// may only write that file therefore cannot forge other reports. docs/threat-model.md describes the remaining risks.
 
 import { z } from "zod";
 import { ChannelError } from "./channel-error.ts";
 import { type ObjectStore, readText } from "./object-store.ts";
 
 /**
- * After so long without a report or an answer a server is gone: it counts for nothing in a roll-out, and its share of
- * limits is given to the others.
+ * A server without a report or an answer for this many milliseconds counts as gone. A roll-out ignores it, and the
+ * other servers receive its share of the limits.
  */
 export const GONE_MS = 600_000;
 const MAX_TEXT = 200;
@@ -28,36 +28,36 @@ const texts = z.array(text).transform((all) => all.slice(0, MAX_TEXTS));
 const time = z.iso.datetime();
 
 const hostReport = z.object({
-  /** Of its data folder, which roll-outs go by; null where that may not be written. */
+  /** The id in the server's data folder, by which roll-outs select servers; null if the folder is not writable. */
   server_id: z.string().regex(ID).nullable(),
   /** "web-1:8080" */
   name: text,
   version: text,
-  /** By its own clock. */
+  /** The time of the report by the server's clock. */
   at: time,
   ready: z.boolean(),
-  /** Why it is not ready; then what else is not as it should be. */
+  /** `reasons` says why the server is not ready, and `warnings` lists other problems. */
   reasons: texts,
   warnings: texts,
-  /** The release that answers. */
+  /** The release that the server is using. */
   release: z.object({ name: text, created_at: time }).nullable(),
-  /** Does an operator keep it there? */
+  /** Has an operator pinned the release? */
   pinned: z.boolean(),
-  /** One that it has found unsound. */
+  /** A release that the server refuses because it is unsound. */
   refused: text.nullable(),
-  /** What it has taken from its channel. */
+  /** The version and release that the server has taken from its channel. */
   channel: z
     .object({ name: text, version: z.int().nullable(), release: text.nullable(), fault: text.nullable() })
     .nullable(),
   requests_per_second: z.number().nonnegative().nullable(),
-  /** Keys of which it holds a share of rate or quota; null without a group. */
+  /** Number of keys for which the server holds a share of a rate or quota; null without a group. */
   leases: z.int().nonnegative().nullable(),
-  /** Its clock less the database's. */
+  /** The server's clock minus the database's clock, in seconds. */
   clock_offset_seconds: z.number().nullable(),
 });
 export type HostReport = Readonly<z.infer<typeof hostReport>>;
 
-/** @returns undefined for what is no report */
+/** @returns undefined if the text is not a report */
 export function readHostReport(json: string | null): HostReport | undefined {
   try {
     return hostReport.parse(JSON.parse(json ?? ""));
@@ -81,7 +81,10 @@ export async function writeReport(
 export const removeReport = (store: ObjectStore, channel: string, serverId: string, signal: AbortSignal) =>
   store.remove(pathOf(channel, serverId), signal);
 
-/** The reports beside a channel. @param oldest epoch ms: those from before are of servers that are gone, and removed */
+/**
+ * Reads the reports next to a channel.
+ * @param oldest epoch ms; older reports are from servers that are gone, and are removed
+ */
 export async function readReports(
   store: ObjectStore,
   channel: string,
@@ -94,17 +97,17 @@ export async function readReports(
   if (ids.length > MAX_REPORTS) {
     throw new ChannelError(
       "wrong-object",
-      `${folder} has ${ids.length} reports, want at most ${MAX_REPORTS}`,
+      `${folder} has ${ids.length} reports, but the maximum is ${MAX_REPORTS}`,
     );
   }
   const found: HostReport[] = [];
   const look = async (id: string) => {
     const json = await readText(store, pathOf(channel, id), REPORT_LIMIT, signal).catch((error) => {
-      if (error instanceof ChannelError && error.fault === "wrong-object") return undefined; // too long
+      if (error instanceof ChannelError && error.fault === "wrong-object") return undefined; // the file is too long
       throw error;
     });
     const report = readHostReport(json ?? null);
-    if (report?.server_id !== id) return; // another's, written under this name, or none
+    if (report?.server_id !== id) return; // this is not a report, or it is the report of another server
     if (Date.parse(report.at) >= oldest) found.push(report);
     else await store.remove(pathOf(channel, id), signal);
   };

@@ -1,18 +1,18 @@
-// http-objects.ts: a channel behind a base URL, read only.
+// http-objects.ts: a read-only channel behind a base URL.
 //
-// in   http(s)://host/path; a path may need a user and password: https://user:password@host/path
+// in   http(s)://host/path; the URL may contain a user and password: https://user:password@host/path
 // err  ChannelError: unreachable (network, 5xx, 429, a stall of 30 s), denied (401, 403 and other refusals)
 
 import { messageOf } from "../error-message.ts";
 import { ChannelError } from "./channel-error.ts";
 import type { ObjectBody, ObjectReader } from "./object-store.ts";
 
-/** Sends one request; a bucket signs it first. */
+/** Sends one request. For a bucket, the request is also signed. */
 export type Send = (path: string, init: RequestInit) => Promise<Response>;
 
-/** Of one step, for each kind of store. */
+/** Time limit for one step, for every type of store. */
 export const STALL_MS = 30_000;
-/** For a whole segment: its answer comes when all of it was sent. */
+/** Time limit for uploading a whole segment. The response comes only after the last byte. */
 export const UPLOAD_MS = 600_000;
 
 export class HttpObjects implements ObjectReader {
@@ -23,11 +23,11 @@ export class HttpObjects implements ObjectReader {
   constructor(location: string, send: Send, stallMs = STALL_MS) {
     this.location = location;
     this.stallMs = stallMs;
-    // A redirect is refused, not followed: it could lead to another host, with what is meant for this one.
+    // Redirects are refused, because following one could send this host's credentials to another host.
     this.send = (path, init) => send(path, { ...init, redirect: "manual" });
   }
 
-  /** @param base with or without user and password */
+  /** @param base a URL, with or without user and password */
   static open(base: string): HttpObjects {
     const url = new URL(base);
     const { username, password } = url;
@@ -53,12 +53,12 @@ export class HttpObjects implements ObjectReader {
       const response = await this.send(path, { headers, signal: stall.signal });
       if (response.status === 404) {
         const error = await refusal(this.location, path, response);
-        if (error.hint !== undefined) throw error; // there is no such bucket
+        if (error.hint !== undefined) throw error; // the bucket does not exist
         return undefined;
       }
       if (response.status === 416) {
         await response.body?.cancel();
-        return { chunks: nothing(), offset: 0 }; // what is here is longer than the object
+        return { chunks: nothing(), offset: 0 }; // the partial file is longer than the object in the store
       }
       if (!response.ok) throw await refusal(this.location, path, response);
       isRead = true;
@@ -70,7 +70,7 @@ export class HttpObjects implements ObjectReader {
     }
   }
 
-  /** One request whose answer may be any status; `take` reads its body. */
+  /** Sends one request. `take` receives the response, whatever its status, and reads its body. */
   async request<T>(
     path: string,
     init: RequestInit,
@@ -92,7 +92,7 @@ export class HttpObjects implements ObjectReader {
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** The first bytes of a body, whatever its length. */
+/** Reads at most `limit` bytes of a body, regardless of its length. */
 export async function beginning(response: Response, limit: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -113,25 +113,26 @@ export function unreachable(location: string, error: unknown): ChannelError {
   });
 }
 
-/** What an answer means that is neither success nor "not there". */
+/** The error for a response that is neither a success nor "not found". */
 export async function refusal(location: string, path: string, response: Response): Promise<ChannelError> {
   const text = await beginning(response, 4096).catch(() => "");
-  // Of an S3 store; the rest of what it sends is not shown.
+  // An S3 store sends an error code. The rest of the response is not shown.
   const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1];
-  const what = `${location} answers ${response.status}${code === undefined ? "" : ` ${code}`} for ${path}`;
+  const what = `${location} returned ${response.status}${code === undefined ? "" : ` ${code}`} for ${path}`;
   if (response.status >= 500 || response.status === 429 || response.status === 408) {
     return new ChannelError("unreachable", what);
   }
-  // HEAD has no code; buckets redirect to their region.
+  // The response to HEAD contains no error code, so only the status is known. Buckets redirect requests to their
+  // region.
   const isMoved = response.status >= 300 && response.status < 400;
   const hint = isMoved ? (location.startsWith("s3:") ? REGION : REDIRECT) : STATUS_HINTS[response.status];
   return new ChannelError("denied", what, HINTS[code ?? ""] ?? hint);
 }
 
-const REGION = "AWS_REGION is the region of the bucket";
+const REGION = "set AWS_REGION to the bucket's region";
 const SECRET = "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
 const HINTS: Readonly<Record<string, string>> = {
-  NoSuchBucket: "check the name of the bucket, and AWS_ENDPOINT_URL_S3 where it is not Amazon's",
+  NoSuchBucket: "check the bucket name, and AWS_ENDPOINT_URL_S3 if the bucket is not at Amazon",
   PermanentRedirect: REGION,
   AuthorizationHeaderMalformed: REGION,
   InvalidAccessKeyId: SECRET,
@@ -140,15 +141,15 @@ const HINTS: Readonly<Record<string, string>> = {
   ExpiredToken: "AWS_SESSION_TOKEN has expired",
   RequestTimeTooSkewed: "the clock of this host is wrong",
   AccessDenied:
-    "the credentials need s3:GetObject; a publisher also s3:PutObject, s3:ListBucket and s3:DeleteObject",
+    "the credentials need s3:GetObject; a publisher also needs s3:PutObject, s3:ListBucket and s3:DeleteObject",
 };
-const REDIRECT = "redirects are not followed: set INKLING_CHANNEL to where it leads";
+const REDIRECT = "redirects are not followed: set INKLING_CHANNEL to the redirect's target";
 const STATUS_HINTS: Readonly<Record<number, string>> = {
   401: "put user and password into the URL: https://user:password@host/path",
-  403: "check what the credentials may do",
+  403: "check the permissions of the credentials",
 };
 
-/** Ends a request that delivers nothing for 30 seconds. */
+/** Aborts a request if nothing arrives within the time limit. */
 export class Stall {
   private readonly controller = new AbortController();
   readonly signal = this.controller.signal;
@@ -159,7 +160,8 @@ export class Stall {
   constructor(outer: AbortSignal | undefined, limitMs: number) {
     this.outer = outer;
     this.limitMs = limitMs;
-    // Not AbortSignal.any: one with listeners remains as long as the outer signal, 2 KB for each call.
+    // This does not use AbortSignal.any, because a combined signal with listeners lives as long as the outer signal,
+    // and costs 2 KB per call.
     outer?.addEventListener("abort", this.stop);
     if (outer?.aborted) this.stop();
     this.restart();
@@ -173,7 +175,7 @@ export class Stall {
       for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
         this.restart();
         yield chunk;
-        this.restart(); // who reads may take its time
+        this.restart(); // the time that the reader takes does not count
       }
     } catch (error) {
       throw error instanceof ChannelError ? error : unreachable(path, error);

@@ -1,4 +1,5 @@
-// Releases for many servers: a signed pointer in a folder, behind a URL, or in a bucket.
+// @inkling/release-store/channel: distributes releases to many servers, with a signed pointer in a folder, behind a URL
+// or in a bucket.
 
 export { CHANNEL_FAULTS, ChannelError, type ChannelFault, PublishStopped } from "./channel-error.ts";
 export { type ChannelRuleset, parseChannelRuleset, readChannelRuleset } from "./channel-ruleset.ts";

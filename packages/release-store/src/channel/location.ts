@@ -1,6 +1,7 @@
-// location.ts: the text of a setting -> where a channel lies, and its name.
+// location.ts: parses the setting that gives a channel's location and name.
 //
-// in   a folder, http(s)://host/path, s3://bucket/prefix; each with #name of the channel, "stable" without
+// in   a folder, http(s)://host/path or s3://bucket/prefix, each optionally followed by the channel's #name; the
+//      default is "stable"
 
 import { CHANNEL_NAME } from "./channel-name.ts";
 
@@ -11,7 +12,7 @@ export interface ChannelLocation {
   readonly channel: string;
 }
 
-/** @returns undefined if the text is none */
+/** @returns undefined if the text is not the location of a channel */
 export function parseChannel(text: string): ChannelLocation | undefined {
   const at = text.indexOf("#");
   const base = at === -1 ? text : text.slice(0, at);
@@ -20,7 +21,7 @@ export function parseChannel(text: string): ChannelLocation | undefined {
   const scheme = /^([a-z0-9+.-]+):\/\//i.exec(base)?.[1];
   if (scheme === undefined) return /^(https?|s3):/i.test(base) ? undefined : { base, channel };
   if (!["http", "https", "s3"].includes(scheme) || !URL.canParse(base)) return undefined;
-  if (new URL(base).hostname === "") return undefined; // "s3://" without a bucket
+  if (new URL(base).hostname === "") return undefined; // the text is "s3://" without a bucket
   const { username, password, search, pathname } = new URL(base);
   if (search !== "" || (scheme === "s3" && username + password !== "")) return undefined;
   return [username, password, pathname].every(isDecodable) ? { base, channel } : undefined;

@@ -1,49 +1,52 @@
-// object-store.ts: where a channel lies: a folder, a base URL, or a bucket of an S3-compatible store.
+// object-store.ts: a channel's store: a folder, a base URL, or a bucket in an S3-compatible store.
 //
 // in   paths relative to the base: segments/…, releases/…, channels/…
-// err  ChannelError: unreachable (another try may end differently), slow, denied, disk
-// note no conditional writes: some stores refuse them
+// err  ChannelError: unreachable (a retry may succeed), slow, denied, disk
+// note There are no conditional writes, because some stores refuse them.
 
 import { TRANSFER_MS, TransferLimit, type TransferTimes } from "../transfer-limit.ts";
 import { ChannelError } from "./channel-error.ts";
 
 export interface ObjectBody {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Where it begins: 0 when the store cannot begin elsewhere. */
+  /** The offset of the body's first byte; 0 if the store cannot start in the middle. */
   readonly offset: number;
 }
 
 export interface ObjectReader {
-  /** For messages: without credentials. */
+  /** The store's location for messages, without credentials. */
   readonly location: string;
-  /** @returns undefined if there is no such object */
+  /** @returns undefined if the object does not exist */
   read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined>;
 }
 
 export interface ObjectStore extends ObjectReader {
-  /** Bytes of an object; undefined if there is none. */
+  /** The size of an object in bytes; undefined if the object does not exist. */
   size(path: string, signal: AbortSignal): Promise<number | undefined>;
-  /** Puts a whole object, or nothing. */
+  /** Writes a whole object or nothing. */
   write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void>;
-  /** Paths that begin with `prefix`. */
+  /** Lists the paths that begin with `prefix`. */
   list(prefix: string, signal: AbortSignal): Promise<string[]>;
   remove(path: string, signal: AbortSignal): Promise<void>;
-  /** What two writers may differ by until both see the same. */
+  /** Milliseconds after which two concurrent writers see the same content. */
   readonly settleMs: number;
 }
 
-/** A file on this machine, and its SHA-256. */
+/** A file on this machine and its SHA-256. */
 export interface OwnFile {
   readonly file: string;
   readonly sha256: string;
 }
 
-/** For one object; a segment that takes longer continues where it ended. Silence of 30 s ends a transfer before its window. */
+/**
+ * Time limits for one object. If a segment takes longer, the next attempt resumes where this one ended. A transfer that
+ * delivers nothing for 30 s ends even before its window is over.
+ */
 const TIMES: TransferTimes = { totalMs: TRANSFER_MS, windowMs: 60_000 };
 
 /**
- * As the store's own `read`, within a total time and above a least speed, which a store that drips would not end.
- * Iterate its chunks, or abort the signal.
+ * Like the store's own `read`, but with limits for the total time and the minimum speed, because a trickle of bytes
+ * never reaches the store's own limit. Callers must iterate over the chunks or abort the signal.
  */
 export async function readInTime(
   store: ObjectReader,
@@ -87,7 +90,9 @@ export async function readInTime(
   }
 }
 
-/** A whole object as text. @param limit bytes */
+/**
+ * Reads a whole object as text. @param limit maximum number of bytes @returns undefined if the object does not exist
+ */
 export async function readText(
   store: ObjectReader,
   path: string,

@@ -1,7 +1,7 @@
-// open-store.ts: opens where a channel lies, to read or to publish.
+// open-store.ts: opens a channel's store, for reading or for publishing.
 //
-// in   a base as location.ts reads it
-// err  ChannelError: denied when an S3 bucket has no credentials
+// in   a base as location.ts parses it
+// err  ChannelError: denied if there are no credentials for an S3 bucket
 
 import { resolve } from "node:path";
 import { FolderObjects } from "./folder-objects.ts";
@@ -13,7 +13,7 @@ export function openReader(base: string, env: S3Environment): ObjectReader {
   return /^https?:/.test(base) ? HttpObjects.open(base) : openStore(base, env)!;
 }
 
-/** @returns undefined for a base URL, which is read only */
+/** @returns undefined for a base URL, which can only be read */
 export function openStore(base: string, env: S3Environment): ObjectStore | undefined {
   if (/^https?:/.test(base)) return undefined;
   if (base.startsWith("s3://")) return new S3Objects(base, env);

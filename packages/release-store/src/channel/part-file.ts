@@ -1,4 +1,5 @@
-// part-file.ts: a segment while it is downloaded: what has arrived is kept as <name>.part, hashed, and renamed when it is whole.
+// part-file.ts: a segment that is being downloaded. Arriving bytes are hashed and kept in <name>.part, and the file is
+// renamed when it is complete.
 
 import { createHash, type Hash } from "node:crypto";
 import {
@@ -15,10 +16,10 @@ import {
 import { PRIVATE_FILE } from "../atomic-file.ts";
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
-/** Never through a link that another user placed under that name. */
+/** Flags that prevent following a link that another user may have placed under this name. */
 const APPEND = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW;
 
-/** A segment that has arrived in part. */
+/** A partly downloaded segment. */
 export class PartFile {
   bytes = 0;
   private readonly path: string;
@@ -31,7 +32,7 @@ export class PartFile {
     this.hash = createHash("sha256");
   }
 
-  /** Goes on with what is there. */
+  /** Opens the file and hashes the bytes that it already contains. */
   static async open(path: string): Promise<PartFile> {
     const part = new PartFile(path, openSync(path, APPEND, PRIVATE_FILE));
     try {
@@ -39,7 +40,7 @@ export class PartFile {
       for (let read = 1; read > 0; part.bytes += read) {
         read = readSync(part.descriptor!, block, 0, block.length, part.bytes);
         part.hash.update(block.subarray(0, read));
-        await new Promise((resolve) => setImmediate(resolve)); // who serves continues answering
+        await new Promise((resolve) => setImmediate(resolve)); // yields, so that a server continues to answer
       }
       return part;
     } catch (error) {

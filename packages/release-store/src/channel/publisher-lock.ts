@@ -1,8 +1,9 @@
-// publisher-lock.ts: one publisher at a time in a store, also of other channels: two may share segments.
+// publisher-lock.ts: allows only one publisher at a time in a store, even for different channels, because channels may
+// share segments.
 //
-// in   a store whose writes become visible to all within its `settleMs`
-// out  the lock, an object that names its holder and when it ends; renewed while objects are sent
-// err  ChannelError "busy" where another publisher has it, or took it over
+// in   a store whose writes become visible to everyone within its `settleMs`
+// out  the lock, an object that names its holder and its expiry; it is renewed while objects are uploaded
+// err  ChannelError "busy" if another publisher holds the lock or has taken it over
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,15 +22,15 @@ interface PublisherLockOptions {
   /** Epoch ms. */
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** How long another publisher's lock may take to be seen; that of the store without. */
+  /** Milliseconds until another publisher's lock is certainly visible; by default the store's `settleMs`. */
   readonly settleMs?: number;
-  /** What could not be tidied up. */
+  /** Called if the lock could not be removed. */
   readonly onWarning?: (message: string) => void;
 }
 
 export class PublisherLock {
   private readonly options: PublisherLockOptions;
-  /** What this publisher wrote last. */
+  /** The lock's content as this publisher last wrote it. */
   private content: string | undefined;
   private isHeldBeside: () => Promise<boolean> = async () => true;
 
@@ -38,15 +39,17 @@ export class PublisherLock {
   }
 
   /**
-   * Whoever else found it free has written by the end of the wait; the last one has it. One that took longer to write than
-   * others wait may have come after that: it writes and waits again, while the other finds that it has lost the lock.
-   * @param isHeldBeside whether the lock of the database, which ends with its process, is held too
+   * Writes the lock, waits, and checks that no other publisher has overwritten it. By the end of the wait, every
+   * publisher that found the lock free has written its own lock, and the last writer holds it. If writing takes longer
+   * than the wait of other publishers, one of them may already believe that it holds the lock. This publisher then
+   * writes and waits again, so that the other publisher notices that it has lost the lock.
+   * @param isHeldBeside returns whether the database lock, which ends with its process, is also held
+   * @throws ChannelError
    */
   async take(isHeldBeside: () => Promise<boolean>): Promise<void> {
     const { store, settleMs = store.settleMs } = this.options;
     this.isHeldBeside = isHeldBeside;
-    if (!(await isHeldBeside()))
-      throw new ChannelError("busy", "another publisher has the lock of the database");
+    if (!(await isHeldBeside())) throw new ChannelError("busy", "another publisher holds the database lock");
     let tookMs = 0;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const begun = performance.now();
@@ -59,11 +62,11 @@ export class PublisherLock {
     }
     throw new ChannelError(
       "unreachable",
-      `${store.location} took ${Math.round(tookMs)} ms to write ${CHANNEL_PATHS.lock}, want less than ${store.settleMs}`,
+      `${store.location} took ${Math.round(tookMs)} ms to write ${CHANNEL_PATHS.lock}, but must take less than ${store.settleMs} ms`,
     );
   }
 
-  /** Makes sure that nobody has taken the lock over, and renews it: an upload may be slow. */
+  /** Checks that nobody has taken over the lock, and renews it, because an upload may be slow. @throws ChannelError */
   async hold(): Promise<void> {
     if (!(await this.isHeldBeside()) || !(await this.isOurs())) throw this.busy();
     await this.write();
@@ -75,15 +78,15 @@ export class PublisherLock {
     try {
       if (await this.isOurs(late)) await this.options.store.remove(CHANNEL_PATHS.lock, late);
     } catch (error) {
-      this.options.onWarning?.(`the lock stays for a quarter of an hour: ${messageOf(error)}`);
+      this.options.onWarning?.(`the lock remains for 15 minutes: ${messageOf(error)}`);
     }
   }
 
   busy(): ChannelError {
     return new ChannelError(
       "busy",
-      "another publisher is at work",
-      `if it is not, delete ${CHANNEL_PATHS.lock} in ${this.options.store.location}`,
+      "another publisher is running",
+      `if no publisher is running, delete ${CHANNEL_PATHS.lock} in ${this.options.store.location}`,
     );
   }
 
@@ -108,12 +111,12 @@ export class PublisherLock {
     if (text === undefined) return;
     try {
       const { until } = JSON.parse(text) as { until: string };
-      // A time further off than any lock was written by a clock that is wrong.
+      // If the expiry is further away than any lock lasts, it was written by a clock that was wrong.
       const left = Date.parse(until) - now();
       if (left > 0 && left <= LOCK_MS) throw this.busy();
     } catch (error) {
       if (error instanceof ChannelError) throw error;
-      // no lock of Inkling's: written over
+      // this is not an Inkling lock, so it is overwritten
     }
   }
 }

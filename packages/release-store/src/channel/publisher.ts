@@ -1,11 +1,14 @@
-// publisher.ts: what a builder does to a channel: publish a release, promote it to more servers, go back.
+// publisher.ts: the operations of a builder on a channel: publishing a release, promoting it to more servers, and
+// rolling back.
 //
 // in   the data folder, the store, the private key
-// out  the statement that was signed
-// err  ChannelError; the channel is then as it was, or has the new statement whole. PublishStopped; it is as it was
+// out  the signed statement
+// err  ChannelError: the channel has either the old statement or the complete new one; PublishStopped: the channel is
+//      unchanged
 //
-// Objects come first, the statement last. Segments and manifests never change under their names. What is removed is
-// only what this channel named before, no channel names now, and a listing of the channels that is sound confirms.
+// Objects are uploaded first and the statement last. The object under a segment's or manifest's name never changes. The
+// publisher removes only objects that this channel named before and that no channel names now, and only if it could
+// read the complete list of channels.
 
 import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -33,12 +36,12 @@ import {
   whole,
 } from "./statement.ts";
 
-/** Releases whose files remain in the store for a rollback, the current one included. */
+/** Number of releases whose files remain in the store for a rollback, including the current release. */
 const KEPT = 5;
 export const STATEMENT_LIMIT = 64 << 10;
 export const MANIFEST_LIMIT = 8 << 20;
 const DAY_MS = 86_400_000;
-/** How long a statement is taken without a newer one. */
+/** Milliseconds for which servers accept a statement if no newer one is published. */
 export const VALID_MS = 7 * DAY_MS;
 
 export interface PublisherOptions {
@@ -48,27 +51,28 @@ export interface PublisherOptions {
   /** Epoch ms. */
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** How long another publisher's lock may take to be seen; that of the store without. */
+  /** Milliseconds until another publisher's lock is certainly visible; by default the store's `settleMs`. */
   readonly settleMs?: number;
   /**
-   * A lock that ends with its process, beside the one in the store. Calls `work` in any case, with whether it is held.
+   * Takes a second lock, which ends with its process, in addition to the lock in the store. It always calls `work`,
+   * with a function that returns whether the second lock is held.
    */
   readonly exclusively?: <T>(work: (isHeld: () => Promise<boolean>) => Promise<T>) => Promise<T>;
-  /** Other public keys that may have signed the channel so far: before a change of the key. */
+  /** Other public keys that may have signed the channel before the key was changed. */
   readonly trusted?: readonly string[];
-  /** Bytes of an object that are about to be sent. */
+  /** Called before an object of this many bytes is uploaded. */
   readonly onUpload?: (path: string, bytes: number) => void;
-  /** The newest ruleset, which each change of the channel states; undefined: the one before remains. */
+  /** Returns the newest ruleset, which every new statement names. If undefined, the channel keeps its ruleset. */
   readonly ruleset?: () => Promise<ChannelRuleset | undefined>;
-  /** Called before more servers are given the release of the channel; what it throws leaves the channel as it is. */
+  /** Called before more servers receive the channel's release. If it throws, the channel does not change. */
   readonly onRaise?: (before: Statement) => Promise<void>;
-  /** Records a change, and calls `change` then. */
+  /** Records a change in the audit trail, then calls `change`. */
   readonly audited?: (
     before: Statement | undefined,
     after: Statement,
     change: () => Promise<void>,
   ) => Promise<void>;
-  /** What could not be tidied up; the channel is well. */
+  /** Called if old objects or the lock could not be removed. The channel itself is not affected. */
   readonly onWarning?: (message: string) => void;
 }
 
@@ -76,7 +80,7 @@ export class Publisher {
   private readonly options: PublisherOptions;
   private readonly trusted: readonly string[];
   private readonly lock: PublisherLock;
-  /** Is the statement on its way? A stop then comes too late. */
+  /** Has the upload of the statement begun? If so, it is too late to stop. */
   private isStated = false;
 
   constructor(options: PublisherOptions) {
@@ -85,7 +89,10 @@ export class Publisher {
     this.trusted = [publicKeyOf(options.privateKey), ...(options.trusted ?? [])];
   }
 
-  /** The channel as it is; undefined before its first release. @throws ChannelError also when another key signed it */
+  /**
+   * The channel's statement; undefined before its first release. @throws ChannelError, including if another key signed
+   * it
+   */
   read(): Promise<Statement | undefined> {
     const { store, channel, signal } = this.options;
     return readChannel(store, channel, this.trusted, signal).catch((error) => {
@@ -94,31 +101,34 @@ export class Publisher {
   }
 
   /**
-   * Puts a release of the data folder into the store, and names it.
-   * @param percent of the servers that take it; the first release of a channel is for all
-   * @param isForced also a release that the channel went back from
+   * Uploads a release from the data folder, and names it in the channel.
+   * @param percent percentage of servers that take the release; the first release of a channel is for all servers
+   * @param isForced allows a release from which the channel was rolled back
    */
   publish(dataDir: string, name: string, percent: number, isForced = false): Promise<Statement> {
     return this.locked(async (before) => {
       if (before !== undefined && !isForced) requireNotRolledBack(before, name);
       if (before === undefined && percent < 100) {
-        throw new ChannelError("absent", "the first release of a channel is for all of its servers");
+        throw new ChannelError("absent", "a channel's first release must go to all servers");
       }
       const ref = readRef(dataDir, name);
       const known = before?.kept.find((each) => each.name === name);
       if (known !== undefined && known.sha256 !== ref.sha256) {
-        throw new ChannelError("wrong-object", `${name} is in the channel with another manifest`);
+        throw new ChannelError("wrong-object", `${name} is in the channel with a different manifest`);
       }
       await this.upload(dataDir, name, false);
       if (before?.release.name === name)
         return this.write(before, { percent: Math.max(percent, before.percent) });
-      // A release that only a part of the servers took was on trial: the others continue with the one before it.
+      // If only some servers took the previous release, it was on trial. All other servers keep the release before it.
       const previous = before === undefined ? undefined : whole(before);
       return this.write(before, { release: ref, percent, previous });
     });
   }
 
-  /** Sends the objects of the releases that the channel names once more: they were damaged there. It remains as it is. */
+  /**
+   * Uploads the objects of the channel's releases again, because the store's copies are damaged. The statement does not
+   * change.
+   */
   sendAgain(dataDir: string): Promise<Statement> {
     return this.locked(async (found) => {
       const before = required(found, this.options);
@@ -128,8 +138,8 @@ export class Publisher {
         if (!names.includes(name) || readRef(dataDir, name).sha256 !== sha256) {
           throw new ChannelError(
             "absent",
-            `the channel names ${name}, which is not in ${dataDir}`,
-            "run this on the host that published it, or publish a newer release; `npx @inkling/cli channel rollback RELEASE` goes back to another one",
+            `the channel's release ${name} is not in ${dataDir}`,
+            "run this on the host that published it, publish a newer release, or roll back with `npx @inkling/cli channel rollback RELEASE`",
           );
         }
       }
@@ -138,12 +148,12 @@ export class Publisher {
     });
   }
 
-  /** Gives the current release to this share of the servers. */
+  /** Rolls out the current release to this percentage of the servers. */
   promote(percent: number): Promise<Statement> {
     return this.locked((before) => this.write(required(before, this.options), { percent }));
   }
 
-  /** Goes back to the release before, or to the named one of those that are kept; for all servers. */
+  /** Rolls all servers back to the previous release, or to the kept release that `to` names. */
   rollback(to?: string): Promise<Statement> {
     return this.locked((found) => {
       const before = required(found, this.options);
@@ -154,16 +164,16 @@ export class Publisher {
         throw new ChannelError(
           "absent",
           to === undefined
-            ? `the channel ${channel} has no release before ${release.name}`
+            ? `the channel ${channel} has no release earlier than ${release.name}`
             : `the channel ${channel} does not keep ${to}`,
-          `kept are ${names}`,
+          `the kept releases are ${names}`,
         );
       }
       return this.write(before, { release: target, percent: 100, previous: undefined });
     });
   }
 
-  /** Signs a statement that is one version up, and removes what no channel needs any more. */
+  /** Signs and uploads a statement with a higher version, then removes objects that no channel needs any more. */
   private async write(
     before: Statement | undefined,
     change: { release?: ReleaseRef; percent?: number; previous?: ReleaseRef | undefined },
@@ -174,7 +184,7 @@ export class Publisher {
     const release = change.release ?? before!.release;
     const previous = "previous" in change ? change.previous : before?.previous;
     const older = (before?.kept ?? []).filter(({ name }) => name !== release.name);
-    // A rollback keeps the order, so that one can go forward again.
+    // A rollback keeps the order of releases, so that the operator can go forward again.
     const isKept = before?.kept.some(({ name }) => name === release.name) ?? false;
     const all = isKept ? before!.kept : [release, ...older];
     const needed = [release.name, previous?.name];
@@ -183,7 +193,8 @@ export class Publisher {
     const statement: Statement = {
       format: 1,
       channel,
-      // Seconds since 1970 at least: above what servers took, also after the statement was lost.
+      // The version is at least the seconds since 1970. It therefore exceeds every version that servers have seen, even
+      // if the statement was lost.
       version: Math.max((before?.version ?? 0) + 1, Math.floor(now() / 1000)),
       published_at: new Date(now()).toISOString(),
       expires_at: new Date(now() + VALID_MS).toISOString(),
@@ -201,15 +212,11 @@ export class Publisher {
       if ((await this.read())?.version !== before?.version) throw this.lock.busy();
       signal.throwIfAborted();
       this.isStated = true;
-      // Of a write that was interrupted nobody would know whether servers follow it.
+      // This write is not interrupted, because otherwise nobody would know whether servers follow the new statement.
       const unstopped = new AbortController().signal;
       await store.write(path, text, unstopped);
       if ((await readText(store, path, STATEMENT_LIMIT, unstopped)) !== text) {
-        throw new ChannelError(
-          "busy",
-          `${path} was written by another publisher at the same time`,
-          "try again",
-        );
+        throw new ChannelError("busy", `${path} was overwritten by another publisher`, "try again");
       }
     };
     await (audited?.(before, statement, state) ?? state());
@@ -235,7 +242,7 @@ export class Publisher {
         throw new ChannelError(
           "unsound",
           `${path} is missing or damaged here`,
-          "`npx @inkling/cli data update`",
+          "run `npx @inkling/cli data update`",
         );
       }
       await this.lock.hold();
@@ -244,7 +251,10 @@ export class Publisher {
       await store.write(path, { file: join(dataDir, path), sha256 }, signal);
       const there = await store.size(path, signal);
       if (there !== bytes) {
-        throw new ChannelError("wrong-object", `${path} has ${there ?? 0} bytes in the store, want ${bytes}`);
+        throw new ChannelError(
+          "wrong-object",
+          `${path} has ${there ?? 0} bytes in the store, but should have ${bytes}`,
+        );
       }
     }
     const text = readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8");
@@ -253,7 +263,7 @@ export class Publisher {
     await store.write(path, text, signal);
   }
 
-  /** Removes releases that this channel named, and no channel names any more. */
+  /** Removes the dropped releases of this channel unless another channel names them. */
   private async sweep(dropped: readonly ReleaseRef[]): Promise<void> {
     const { store, channel, signal, onWarning } = this.options;
     try {
@@ -264,7 +274,7 @@ export class Publisher {
       }
       const named = new Map<string, ReleaseRef>();
       for (const path of paths) {
-        // One that another key signed is read all the same: what it names must remain.
+        // Statements that another key signed are also read, because the releases that they name must remain.
         const text = await readText(store, path, STATEMENT_LIMIT, signal);
         const { kept } = readStatement(unverified(text ?? ""));
         for (const ref of kept) named.set(ref.name, ref);
@@ -278,7 +288,7 @@ export class Publisher {
       }
     } catch (error) {
       if (!(error instanceof ChannelError)) throw error;
-      onWarning?.(`old releases stay in the store: ${error.message}`);
+      onWarning?.(`old releases remain in the store: ${error.message}`);
     }
   }
 
@@ -286,11 +296,14 @@ export class Publisher {
     const { store, signal } = this.options;
     const text = await readText(store, DATA_FOLDER.releaseFile(name), MANIFEST_LIMIT, signal);
     if (text === undefined)
-      throw new ChannelError("missing-object", `${DATA_FOLDER.releaseFile(name)} is not there`);
+      throw new ChannelError("missing-object", `${DATA_FOLDER.releaseFile(name)} is missing`);
     return segmentPaths(readManifest(text, name));
   }
 
-  /** One publisher at a time, also of other channels: two may share segments. */
+  /**
+   * Runs `act` while no other publisher works in the store, not even for another channel, because channels may share
+   * segments.
+   */
   private locked<T>(act: (before: Statement | undefined) => Promise<T>): Promise<T> {
     const { exclusively = (work) => work(async () => true) } = this.options;
     return exclusively(async (isHeld) => {
@@ -306,7 +319,7 @@ export class Publisher {
     });
   }
 
-  /** Whatever fails after a stop fails because of it, unless the statement is on its way. */
+  /** After a stop, every failure counts as caused by the stop, unless the upload of the statement has begun. */
   private orStopped(error: unknown): unknown {
     if (!this.options.signal.aborted || this.isStated) return error;
     return new PublishStopped("stopped before the channel was changed", { cause: error });
@@ -318,14 +331,14 @@ function readRef(dataDir: string, name: string): ReleaseRef {
   return { name, sha256: sha256Hex(readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8")) };
 }
 
-/** Not what a publisher to a folder left when it was killed. */
+/** Is this the path of a statement? A publisher that was killed may have left temporary files in a folder. */
 function isStatementPath(path: string): boolean {
   const { folder, statement } = CHANNEL_PATHS;
   const name = path.slice(folder.length, -".json".length);
   return CHANNEL_NAME.test(name) && path === statement(name);
 }
 
-/** @returns undefined if there is no such channel */
+/** @returns undefined if the channel does not exist */
 export async function readChannel(
   store: ObjectReader,
   channel: string,
@@ -337,17 +350,20 @@ export async function readChannel(
   return requireOwn(readStatement(unseal(text, trusted)), channel);
 }
 
-/** @throws ChannelError when it is the statement of another channel, put under this name */
+/** @throws ChannelError if the file contains the statement of another channel */
 export function requireOwn(statement: Statement, channel: string): Statement {
   if (statement.channel === channel) return statement;
-  throw new ChannelError("other-key", `what is signed is the channel ${statement.channel}, not ${channel}`);
+  throw new ChannelError(
+    "other-key",
+    `the signature is for the channel ${statement.channel}, not ${channel}`,
+  );
 }
 
 export function readManifest(text: string, name: string): Release {
   try {
     return releaseSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new ChannelError("unreadable", `the manifest of ${name} has another form`, "update Inkling", {
+    throw new ChannelError("unreadable", `the manifest of ${name} has an unknown format`, "update Inkling", {
       cause: error,
     });
   }
@@ -359,13 +375,13 @@ function segmentPaths({ segments }: Release): string[] {
   );
 }
 
-/** @throws ChannelError */
+/** @throws ChannelError if the channel has been rolled back from this release */
 function requireNotRolledBack(before: Statement, name: string): void {
   if (before.release.name === name || !rolledBack(before).has(name)) return;
   throw new ChannelError(
     "rolled-back",
-    `the channel went back from ${name}, and names ${before.release.name}: publishing it would undo that on every server`,
-    "`npx @inkling/cli data update` makes a newer release; `npx @inkling/cli channel publish --again` repairs damaged objects of the channel; `npx @inkling/cli channel publish --force` gives servers this release once more",
+    `${name} was rolled back, and the channel has ${before.release.name}: publishing it again would undo the rollback on every server`,
+    "`npx @inkling/cli data update` builds a newer release; `npx @inkling/cli channel publish --again` repairs damaged objects; `npx @inkling/cli channel publish --force` publishes this release anyway",
   );
 }
 
@@ -377,11 +393,11 @@ function required(
   throw new ChannelError(
     "absent",
     `there is no channel ${channel} in ${store.location}`,
-    "`npx @inkling/cli channel publish` makes it",
+    "`npx @inkling/cli channel publish` creates it",
   );
 }
 
-/** The signed text of an envelope whose signature nobody asks for. */
+/** Returns the text in an envelope without checking the signature. */
 function unverified(text: string): string {
   try {
     return Buffer.from(String(JSON.parse(text).payload), "base64").toString();

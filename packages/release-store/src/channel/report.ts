@@ -1,8 +1,8 @@
-// report.ts: how following a channel went the last time, for status, metrics and `inkling channel status`.
+// report.ts: the result of the last attempt to follow a channel, for status, metrics and `inkling channel status`.
 //
-// in   channel-report.json of the data folder, which the follower replaces
-// out  ChannelReport, read again only when the file has changed
-// err  none: without a readable report there is none
+// in   channel-report.json in the data folder, which the follower replaces
+// out  the ChannelReport, which is read again only if the file has changed; undefined if it cannot be read
+// err  none
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,14 +16,14 @@ const time = z.iso.datetime();
 
 export const channelReport = z.strictObject({
   channel: z.string(),
-  /** When the channel was last read and found good; null before the first time. */
+  /** When the channel was last read and found valid; null if that has not happened yet. */
   followed_at: time.nullable(),
-  /** The last version that was taken whole, and what it states. */
+  /** The last version that was taken completely, and what the channel's statement says about it. */
   version: z.number().int().nullable(),
   release: z.string().nullable(),
   percent: z.number().int().nullable(),
   expires_at: time.nullable(),
-  /** Why the channel is not followed now. */
+  /** Why the channel cannot be followed now. */
   fault: z.strictObject({ kind: z.enum(CHANNEL_FAULTS), reason: z.string(), since: time }).nullable(),
 });
 export type ChannelReport = Readonly<z.infer<typeof channelReport>>;

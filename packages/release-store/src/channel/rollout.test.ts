@@ -1,4 +1,4 @@
-// Which servers count in a roll-out, and when it stops; which reports are read.
+// Which servers count in a roll-out, when it stops, and which reports are read.
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ const statement: Statement = {
 };
 const AT = "2026-01-02T00:01:00.000Z";
 
-/** Ids of servers inside the roll-out, or outside. */
+/** Ids of servers, some inside the roll-out and some outside. */
 const ids = Array.from(
   { length: 400 },
   (_, i) => `${String(i).padStart(8, "0")}-0000-4000-8000-000000000000`,
@@ -101,8 +101,8 @@ test.each<[string, Partial<HostReport>, number, "ready" | "failed" | "waiting" |
     "waiting",
     "does not follow the channel: unsound",
   ],
-  ["has not taken it", { release: old, channel }, 1, "waiting", "does not answer from it yet"],
-  ["has not switched yet", { release: old }, 1, "waiting", "does not answer from it yet"],
+  ["has not taken it", { release: old, channel }, 1, "waiting", "does not use it yet"],
+  ["has not switched yet", { release: old }, 1, "waiting", "does not use it yet"],
   ["is silent", {}, 200, "failed", "no report for 200 s"],
   ["is silent for little more than its interval", {}, 100, "ready"],
   ["is gone", { ready: false }, 601, "none"],

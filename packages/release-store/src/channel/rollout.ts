@@ -1,23 +1,28 @@
-// rollout.ts: did the servers that take part in a roll-out take the release, and are they ready? Pure.
+// rollout.ts: checks whether the servers in a roll-out have taken the release and are ready. Its functions have no side
+// effects.
 //
-// in   what the channel states, reports of servers, how old each is
-// out  Rollout; whether it has to stop
+// in   the channel's statement, the servers' reports and their ages
+// out  a Rollout, and whether it has to stop
 //
-// A server that was killed by the release reports nothing more: so silence counts as not ready, until the server is
-// held to be gone.
+// If the release has killed a server, that server sends no more reports. So a silent server counts as not ready, until
+// it counts as gone.
 
 import { GONE_MS, type HostReport } from "./host-report.ts";
 import { releaseFor, type Statement } from "./statement.ts";
 
-/** Longer than the minute after which a server writes its file again. */
+/**
+ * Milliseconds without a report after which a server counts as silent. Servers write their report file once a minute.
+ */
 const SILENT_MS = 150_000;
-/** Of the servers in the roll-out: fewer that are ready stop it. */
+/** Minimum share of servers in the roll-out that must be ready. Below this share, the roll-out stops. */
 const MIN_READY = 0.9;
 
 export interface AgedReport {
   readonly report: HostReport;
   readonly ageMs: number;
-  /** After so long it is silent; by default that of servers that write a file once a minute. */
+  /**
+   * Milliseconds after which the server counts as silent; the default is for servers that write a file once a minute.
+   */
   readonly silentMs?: number;
 }
 
@@ -27,13 +32,13 @@ interface Troubled {
 }
 
 export interface Rollout {
-  /** Names of servers that have taken the release, and are ready. */
+  /** Names of servers that have taken the release and are ready. */
   readonly ready: readonly string[];
-  /** Those that are not ready, silent, or refuse it. */
+  /** Servers that are not ready, are silent, or refuse the release. */
   readonly failed: readonly Troubled[];
-  /** Those that have not taken it yet. */
+  /** Servers that have not taken the release yet. */
   readonly waiting: readonly Troubled[];
-  /** How many others of the channel report: they are not in the roll-out. */
+  /** Number of servers that report to the channel but are not in the roll-out. */
   readonly others: number;
 }
 
@@ -57,16 +62,16 @@ export function rolloutOf(statement: Statement, reports: readonly AgedReport[]):
     else if (!report.ready) failed.push({ name, why: `not ready: ${reasons.join("; ")}` });
     else if (isTaken) ready.push(name);
     else {
-      // A fault may be of an attempt from before the statement: it is tried again within a minute.
+      // The fault may date from an attempt before the statement. The server retries within a minute.
       const { fault } = channel;
-      const why = fault === null ? "does not answer from it yet" : `does not follow the channel: ${fault}`;
+      const why = fault === null ? "does not use it yet" : `does not follow the channel: ${fault}`;
       waiting.push({ name, why });
     }
   }
   return { ready, failed, waiting, others };
 }
 
-/** Of each server the last. */
+/** The newest report of each server. */
 function newest(reports: readonly AgedReport[]): Iterable<AgedReport> {
   const byId = new Map<string | null, AgedReport>();
   for (const each of reports) {
@@ -76,12 +81,12 @@ function newest(reports: readonly AgedReport[]): Iterable<AgedReport> {
   return byId.values();
 }
 
-/** Are too few of them ready? With none in the roll-out there is nothing to go by. */
+/** Are too few servers ready? False if no server is in the roll-out. */
 export function isTooFew({ ready, failed, waiting }: Omit<Rollout, "others">): boolean {
   return ready.length < Math.ceil(MIN_READY * (ready.length + failed.length + waiting.length));
 }
 
-/** Can no server that still waits change that? */
+/** Are too few servers ready even if all waiting servers become ready? */
 export function hasFailed({ failed, ...rest }: Rollout): boolean {
   return isTooFew({ ready: [...rest.ready, ...rest.waiting.map(({ name }) => name)], waiting: [], failed });
 }

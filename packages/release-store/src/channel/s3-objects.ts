@@ -1,9 +1,10 @@
-// s3-objects.ts: a channel in a bucket of an S3-compatible store: AWS, MinIO, Ceph, R2, Swift …
+// s3-objects.ts: a channel in a bucket in an S3-compatible store: AWS, MinIO, Ceph, R2, Swift …
 //
-// in   s3://bucket/prefix; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION (us-east-1 without)
-//      and AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, as other programs take them
-// err  ChannelError, as http-objects.ts
-// note paths of buckets (endpoint/bucket/key) at an endpoint, hosts (bucket.s3.region…) at Amazon's
+// in   s3://bucket/prefix; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION (default: us-east-1)
+//      and AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, with the same meaning as in other programs
+// err  the ChannelErrors of http-objects.ts
+// note If an endpoint is set, the bucket is part of the path (endpoint/bucket/key). Otherwise, at Amazon, the
+//      bucket is part of the host name (bucket.s3.region…).
 
 import { openAsBlob } from "node:fs";
 import { AwsClient } from "aws4fetch";
@@ -23,7 +24,7 @@ export const S3_VARIABLES = [
   "AWS_ENDPOINT_URL",
 ] as const;
 
-/** Of a list: pages of 1,000 objects, and the bytes of one. */
+/** Limits of a listing: the number of pages, each with 1,000 objects, and the size of a page in bytes. */
 const MAX_PAGES = 1_000;
 const MAX_LIST_BYTES = 4 << 20;
 
@@ -33,7 +34,7 @@ export class S3Objects implements ObjectStore {
   private readonly objects: HttpObjects;
   private readonly prefix: string;
 
-  /** @throws ChannelError when credentials are missing, or the endpoint is no URL */
+  /** @throws ChannelError if credentials are missing, or if the endpoint is not a URL */
   constructor(location: string, env: S3Environment) {
     const { host: bucket, pathname } = new URL(location);
     const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
@@ -63,7 +64,7 @@ export class S3Objects implements ObjectStore {
       retries: 0,
     });
     this.objects = new HttpObjects(location, async (path, { body, ...init }) => {
-      // The body is not part of what is signed: its hash is, if the caller gave it.
+      // The signature covers the body's hash if the caller has set it, but never the body itself.
       const signed = await client.sign(`${root}${path}`, init);
       return fetch(signed.url, { ...init, headers: signed.headers, ...(body ? { body } : {}) });
     });
@@ -114,7 +115,7 @@ export class S3Objects implements ObjectStore {
       if (next === undefined) return found;
       token = unescaped(next);
     }
-    throw new ChannelError("wrong-object", `${this.location} has no end of its list`);
+    throw new ChannelError("wrong-object", `${this.location} returns an endless list of objects`);
   }
 
   async remove(path: string, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
-// server-id.ts: the name of this server in roll-outs and among the hosts of its group: as old as its data folder.
+// server-id.ts: the id of this server in roll-outs and among the hosts of its group. It is kept for as long as the data
+// folder exists.
 
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";

@@ -1,7 +1,8 @@
-// statement.ts: what a channel states: which release its servers should run, and which share of them.
+// statement.ts: a channel's statement: the release that servers should run, and the percentage of servers that should
+// run it.
 //
 // in   the signed text of channels/<name>.json
-// out  Statement; which release one server takes
+// out  a Statement, and the release that a given server takes
 // err  ChannelError: unreadable
 
 import { z } from "zod";
@@ -12,14 +13,14 @@ import { CHANNEL_NAME } from "./channel-name.ts";
 
 const time = z.iso.datetime();
 
-/** A release by its name and the SHA-256 of its manifest, which contains the hashes of its segments. */
+/** A release, by its name and the SHA-256 of its manifest, which contains the hashes of its segments. */
 const releaseRef = z.object({
   name: z.string().refine(isReleaseName),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 export type ReleaseRef = Readonly<z.infer<typeof releaseRef>>;
 
-/** A ruleset by its number and the SHA-256 of its text. */
+/** A ruleset, by its number and the SHA-256 of its text. */
 const rulesetRef = z.object({
   number: z.number().int().positive(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -29,20 +30,23 @@ export type RulesetRef = Readonly<z.infer<typeof rulesetRef>>;
 const statement = z.object({
   format: z.literal(1),
   channel: z.string().regex(CHANNEL_NAME),
-  /** Only rises. */
+  /** The version. It only ever increases. */
   version: z.number().int().positive(),
   published_at: time,
-  /** Until then servers take it: a copy that somebody keeps back is noticed. */
+  /** Servers accept the statement until this time, so they notice if somebody withholds newer statements. */
   expires_at: time,
   release: releaseRef,
-  /** For servers whose slot is below this; the others take `previous`. */
+  /** Servers whose slot is below this number take `release`. All other servers take `previous`. */
   percent: z.number().int().min(0).max(100),
   previous: releaseRef.optional(),
-  /** Releases whose files are kept for a rollback, newest first, `release` included. */
+  /** Releases whose files are kept for a rollback, newest first, including `release`. */
   kept: z.array(releaseRef).min(1).max(10),
-  /** Names of kept releases that the channel went back from; earlier versions state none. */
+  /**
+   * Names of kept releases from which the channel was rolled back. Earlier versions of Inkling do not write this
+   * member.
+   */
   rolled_back: z.array(z.string().refine(isReleaseName)).max(10).optional(),
-  /** For assessments in process; older readers do without. */
+  /** The ruleset for in-process assessments. Older readers ignore it. */
   ruleset: rulesetRef.optional(),
 });
 export type Statement = Readonly<z.infer<typeof statement>>;
@@ -53,14 +57,17 @@ export function readStatement(text: string): Statement {
   } catch (error) {
     throw new ChannelError(
       "unreadable",
-      "the channel has another form: a newer version of Inkling may have written it",
+      "the channel has an unknown format: a newer version of Inkling may have written it",
       "update Inkling on this host",
       { cause: error },
     );
   }
 }
 
-/** Of 100 slots the one of this server: the same for every release, so that the same servers come first. */
+/**
+ * Computes this server's slot, from 0 to 99. A server keeps its slot for every release, so the same servers always come
+ * first.
+ */
 export function rolloutSlot(serverId: string): number {
   return Number.parseInt(sha256Hex(Buffer.from(serverId)).slice(0, 8), 16) % 100;
 }
@@ -70,15 +77,18 @@ export function releaseFor({ release, percent, previous }: Statement, serverId: 
 }
 
 /**
- * The releases that the channel went back from, and has not gone forward to since: also without a list those that were
- * published after the one that it names.
+ * The releases from which the channel was rolled back, and to which it has not returned since. These are the listed
+ * releases, and the kept releases that were published after the current one.
  */
 export function rolledBack({ kept, release, rolled_back = [] }: Statement): Set<string> {
   const newer = kept.findIndex(({ name }) => name === release.name);
   return new Set([...rolled_back, ...kept.slice(0, Math.max(0, newer)).map(({ name }) => name)]);
 }
 
-/** Of those that are kept: a rollback that nobody undid remains known after newer releases. */
+/**
+ * The kept releases that remain rolled back. They are recorded so that a newer release does not hide a rollback that
+ * nobody has undone.
+ */
 export function stillRolledBack(
   before: Statement,
   release: ReleaseRef,
@@ -94,7 +104,10 @@ export function whole({ release, percent, previous }: Statement): ReleaseRef {
   return percent < 100 && previous !== undefined ? previous : release;
 }
 
-/** The one that all servers had; where the statement does not name it, the one that was published before. */
+/**
+ * The release that all servers had before. If the statement does not name one, it is the release published before
+ * `release`.
+ */
 export function releaseBefore({ release, previous, kept }: Statement): ReleaseRef | undefined {
   return (
     kept.find(({ name }) => name === previous?.name && name !== release.name) ??
@@ -106,6 +119,6 @@ export const CHANNEL_PATHS = {
   folder: "channels/",
   statement: (channel: string) => `channels/${channel}.json`,
   ruleset: (sha256: string) => `rulesets/${sha256}.toml`,
-  /** Names who publishes now. */
+  /** The lock. It names the publisher that is at work. */
   lock: "publishing.json",
 } as const;

@@ -1,5 +1,5 @@
-// backoff.ts: how long to wait before something that failed is tried again.
+// backoff.ts: computes how long to wait before a retry.
 
-/** Twice as long after each failure, `most` at most. */
+/** The wait doubles after each failure, up to `most` milliseconds. */
 export const backoffMs = (first: number, most: number, failures: number) =>
   Math.min(first * 2 ** failures, most);

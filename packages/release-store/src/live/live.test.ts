@@ -1,4 +1,5 @@
-// What every live value promises: outage, clock that jumps, damaged snapshot, slow source, change during a load.
+// What every live value promises in case of an outage, a clock jump, a damaged snapshot, a slow source, or a change
+// during a load.
 
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -27,7 +28,7 @@ class Source {
   }
   async load() {
     this.loads++;
-    const { value, count } = this; // a change during the load is of the next version
+    const { value, count } = this; // a change during the load belongs to the next version
     await this.gate;
     if (this.isAway) throw new Error("away");
     return { version: String(count), value };
@@ -101,7 +102,7 @@ test("a start while the source is away goes on from the snapshot, which the sour
   await live.start();
   expect([live.current, live.state.from, live.state.failures]).toEqual(["a", "snapshot", 1]);
   source.isAway = false;
-  source.value = "c"; // under the same version: the snapshot's is not believed
+  source.value = "c"; // the version is the same, but the snapshot's version is not trusted
   await live.refresh();
   expect([live.current, live.state.from]).toEqual(["c", "source"]);
   await live.stop();

@@ -1,10 +1,10 @@
-// live.ts: a value that changes while a process runs, as keys and overrides do.
+// live.ts: a value that changes while a process runs, such as keys and overrides.
 //
-// in   a source: its version again and again, and its value when the version is another one; a notice (`refresh`) in between
-// out  `current`, handed to `apply`; `state` for metrics, readiness and logs; a snapshot file, for a start while the source
-//      fails
-// err  none: a source that fails leaves the active value, and is asked less often; a value that `apply` throws for is not
-//      active, and is loaded again with the next check
+// in   a source. Its version is polled, and its value is loaded if the version has changed. `refresh` polls at once
+// out  `current`, which is passed to `apply`; `state` for metrics, readiness and logs; a snapshot file, for starting
+//      while the source fails
+// err  none. If the source fails, the active value remains and polls become less frequent. If `apply` throws, the new
+//      value does not become active, and the next check loads it again
 
 import { aborted } from "./aborted.ts";
 import { backoffMs } from "./backoff.ts";
@@ -14,46 +14,49 @@ import type { SnapshotFile } from "./snapshot-file.ts";
 
 export interface LiveSource<T> {
   /**
-   * Changes whenever the value does; without one, the check loads.
-   * @param known what is active or, before the first load, what the snapshot has
+   * Returns a version that changes whenever the value does. If this method is missing or returns undefined, every check
+   * loads the value.
+   * @param known returns the active value or, before the first load, the snapshot's value
    */
   readonly version?: (known: () => Loaded<T> | undefined) => string | undefined | Promise<string>;
   readonly load: (known: () => Loaded<T> | undefined) => Loaded<T> | Promise<Loaded<T>>;
 }
 
-/** How a value came to be active. */
+/** How a value became active. */
 interface Applied<T> {
-  /** What was active. */
+  /** The previously active value. */
   readonly before: T;
   readonly from: "source" | "snapshot";
-  /** Does the value come from elsewhere than the one before, or is it the first? */
+  /** Is this the first value, or does it have a different origin than the previous value? */
   readonly isOtherOrigin: boolean;
-  /** Milliseconds since the source had it. */
+  /** Milliseconds since the source was last known to have this value. */
   readonly ageMs: number;
 }
 
 export interface LiveOptions<T> {
-  /** Until something is loaded. */
+  /** The value to use until one is loaded. */
   readonly initial: T;
   readonly source: LiveSource<T>;
-  /** Applies a value; called with one value after the other. */
+  /** Applies a value. Calls never overlap. */
   readonly apply?: (value: T, how: Applied<T>) => void | Promise<void>;
-  /** Called when a value was loaded and is active, with `current` and `state` up to date. */
+  /** Called after a value was loaded and became active. `current` and `state` are then up to date. */
   readonly onApplied?: (value: T, how: Applied<T>) => void;
   /**
    * Called after each check.
-   * @param error of this check, if it failed
-   * @param before of the check before
+   * @param error the error of this check, if it failed
+   * @param before the error of the previous check, if that failed
    */
   readonly onChecked?: (error: Error | undefined, before: Error | undefined) => void;
-  /** Milliseconds between two checks; without it, there are those that are asked for with `refresh`, only. */
+  /** Milliseconds between two checks. If undefined, checks happen only through `refresh`. */
   readonly pollMs?: number;
-  /** Longest wait between two checks while the source fails; `pollMs` when that is longer. */
+  /** Longest wait in milliseconds between two checks while the source fails. It is never less than `pollMs`. */
   readonly longestWaitMs?: number;
-  /** The value is loaded again after this long, although the version is the same: for rows changed by hand. */
+  /**
+   * Milliseconds after which the value is loaded again even if the version has not changed, for rows edited by hand.
+   */
   readonly reloadMs?: number;
   readonly snapshot?: SnapshotFile<T>;
-  /** The value is stale once the source was not reached for so long; never by default. */
+  /** Milliseconds without contact with the source after which the value is stale; by default never. */
   readonly maxStaleMs?: number | undefined;
   readonly onStale?: (isStale: boolean) => void;
   /** Epoch ms. */
@@ -61,18 +64,18 @@ export interface LiveOptions<T> {
 }
 
 export interface LiveState {
-  /** Undefined while nothing was loaded. */
+  /** The version of the active value; undefined until one is loaded. */
   readonly version: string | undefined;
   readonly from: Applied<unknown>["from"] | undefined;
   /** Epoch ms of the last check that succeeded. */
   readonly checkedAt: number | undefined;
-  /** Checks that failed since then. */
+  /** Number of failed checks since the last success. */
   readonly failures: number;
-  /** Of the last check, if it failed. */
+  /** The error of the last check, if it failed. */
   readonly error: Error | undefined;
 }
 
-/** Longest wait between two checks of a source that fails. */
+/** Default for the longest wait between two checks while the source fails. */
 const LONGEST_WAIT_MS = 5_000;
 const RELOAD_MS = 60_000;
 
@@ -84,7 +87,7 @@ export class Live<T> {
   private readonly checks: Poller;
   private inForce: Loaded<T> | undefined;
   private from: LiveState["from"];
-  /** What the source has: a snapshot's is not believed to be the source's. */
+  /** The last version loaded from the source. The version of a snapshot does not count. */
   private sourceVersion: string | undefined;
   private loadedAt = 0;
   private checkedAt: number | undefined;
@@ -106,26 +109,26 @@ export class Live<T> {
     });
   }
 
-  /** Checks now and continues checking. Resolves after the first check, whether it succeeded or not. */
+  /** Checks now, and keeps checking. Resolves after the first check, whether or not it succeeded. */
   async start(): Promise<void> {
     await this.refresh();
     if (this.from === undefined) await this.useSnapshot();
     if (this.options.pollMs !== undefined) this.checks.schedule();
   }
 
-  /** Checks now, after a check that is under way, which may have missed a change. Never rejects. */
+  /** Checks now. Waits for a running check first, because that check may have missed a change. Never rejects. */
   refresh(): Promise<void> {
     return this.checks.now();
   }
 
-  /** Hands what is active to `apply` again, because something else that it depends on has changed. */
+  /** Calls `apply` again with the active value, because something else on which `apply` depends has changed. */
   async applyAgain(): Promise<void> {
     await this.inTurn(async () => {
       if (this.inForce !== undefined) await this.putInForce(this.inForce, this.from!, 0);
     });
   }
 
-  /** As {@link start}, until `signal` is aborted. */
+  /** Like {@link start}, but stops when `signal` is aborted. */
   async runUntil(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     await this.start();
@@ -172,13 +175,13 @@ export class Live<T> {
     const how = await this.apply(loaded, "source", 0);
     this.sourceVersion = loaded.version;
     this.loadedAt = this.now();
-    this.error = undefined; // who is told of the value may ask for the state
+    this.error = undefined; // a listener that receives the value may read the state
     this.options.onApplied?.(loaded.value, how);
   }
 
   private readonly known = () => this.inForce ?? this.options.snapshot?.read();
 
-  /** After a first check that failed. */
+  /** Loads the snapshot after the first check has failed. */
   private async useSnapshot(): Promise<void> {
     const saved = this.options.snapshot?.read();
     if (saved === undefined) return;
@@ -191,12 +194,12 @@ export class Live<T> {
     return this.inTurn(() => this.putInForce(loaded, from, ageMs));
   }
 
-  /** One after the other: what `apply` left out meanwhile must not come back. */
+  /** Runs `act` after the previous call has ended, so that an older value cannot replace a newer one. */
   private inTurn<R>(act: () => Promise<R>): Promise<R> {
     const done = this.applying.then(act);
     this.applying = done.then(
       () => {},
-      () => {}, // the caller gets the error
+      () => {}, // the caller receives the error
     );
     return done;
   }
@@ -210,7 +213,7 @@ export class Live<T> {
     return how;
   }
 
-  /** What is active was what the source had so long ago. */
+  /** Records that the source was known to have the active value this many milliseconds ago. */
   private confirm(ageMs: number): void {
     const { maxStaleMs } = this.options;
     if (maxStaleMs === undefined || this.isStopped) return;
@@ -226,5 +229,5 @@ export class Live<T> {
   }
 }
 
-/** After a failure chance adds up to a fifth: it keeps many hosts from asking at the same time. */
+/** After a failure, up to a fifth of the wait is added at random, so that many hosts do not retry at the same time. */
 const spread = (ms: number, failures: number) => (failures === 0 ? ms : ms * (1 + Math.random() / 5));

@@ -1,10 +1,10 @@
-/** A value as its source had it. */
+/** A value from its source. */
 export interface Loaded<T> {
-  /** Changes whenever the value does. */
+  /** The version, which changes whenever the value does. */
   readonly version: string;
   readonly value: T;
 }
 
-/** Stamps of tables in which nothing was ever made, or that were emptied by hand. */
+/** Stamps of tables that have never had a row, or that were emptied by hand. */
 const EMPTY_STAMPS = ["new", ""];
 export const isEmptyStamp = (stamp: string) => EMPTY_STAMPS.includes(stamp);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Poller } from "./poller.ts";
 
-/** A check that ends when the test lets it. */
+/** A check that the test ends. */
 function held() {
   const ends: (() => void)[] = [];
   const check = () => new Promise<void>((resolve) => void ends.push(resolve));
@@ -33,7 +33,7 @@ test("begins no check after stop, not even one that was asked for before", async
     isStopped = true;
   });
   await Bun.sleep(0);
-  expect(isStopped).toBe(false); // the check under way has not ended
+  expect(isStopped).toBe(false); // the running check has not ended
   ends[0]!();
   await Promise.all([first, second, stopped, checks.now()]);
   expect(ends.length).toBe(1);

@@ -1,9 +1,9 @@
-// poller.ts: a check that runs again and again, one at a time, and immediately on request.
+// poller.ts: repeats a check without overlap, and runs it immediately on request.
 
 import { aborted } from "./aborted.ts";
 
 interface RepeatedCheckOptions {
-  /** Never rejects. */
+  /** The check, which must never reject. */
   readonly check: () => Promise<void>;
   /** Milliseconds from the end of one check to the start of the next. */
   readonly waitMs: () => number;
@@ -19,7 +19,10 @@ export class Poller {
     this.options = options;
   }
 
-  /** Checks now, after a check that is under way, which may have missed a change. Not after {@link stop}. */
+  /**
+   * Checks now. Waits for a running check first, because that check may have missed a change. Has no effect after
+   * stop().
+   */
   async now(): Promise<void> {
     await this.running;
     if (this.isStopped) return;
@@ -29,7 +32,7 @@ export class Poller {
     await this.running;
   }
 
-  /** Goes on checking, the next time after the wait. */
+  /** Keeps checking. The first check comes after the wait. */
   schedule(): void {
     if (this.isStopped) return;
     this.timer = setTimeout(() => {
@@ -37,7 +40,7 @@ export class Poller {
     }, this.options.waitMs());
   }
 
-  /** Checks now, and continues until `signal` is aborted; ends when the check that is under way has. */
+  /** Checks now, and keeps checking until `signal` is aborted. Resolves when a running check has ended. */
   async runUntil(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     await this.now();
@@ -46,7 +49,7 @@ export class Poller {
     await this.stop();
   }
 
-  /** Ends when the check that is under way has: none begins after it. */
+  /** Stops checking. Resolves when a running check has ended. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);

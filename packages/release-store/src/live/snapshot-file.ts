@@ -1,10 +1,11 @@
-// snapshot-file.ts: what the database holds, as a file in the data folder, for a start while the database is unreachable,
-// or found empty: a lost volume, another address.
+// snapshot-file.ts: a copy of database content in the data folder. A server starts from it if the database is
+// unreachable, or empty because a volume was lost or the address is wrong.
 //
-// in   what it holds, and a version that changes with it
-// out  the file, replaced by rename, so that a process that starts reads the old one or the new one; when it was confirmed
-//      last. A file that shares nothing with what replaces it is moved aside: the database may be the wrong one
-// err  none: what cannot be read or written is reported, once for each reason, and written with the next call
+// in   the content, and a version that changes with the content
+// out  the file, and the time when it was last confirmed. The file is replaced by rename, so a starting process reads
+//      either the old or the new one. If the new content shares nothing with the file, the file is moved aside, because
+//      the database may be the wrong one.
+// err  none: a failure to read or write is reported once for each reason, and the next call writes again
 
 import { existsSync, readFileSync, renameSync, statSync, utimesSync } from "node:fs";
 import { basename } from "node:path";
@@ -12,9 +13,9 @@ import { replaceFile } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
 import { isEmptyStamp, type Loaded } from "./loaded.ts";
 
-/** Hashes and notes: for this user and group. */
+/** The file mode: only this user and group may read the hashes and notes. */
 const MODE = 0o640;
-/** A file that is still right gets a new time this often. */
+/** Milliseconds after which the file gets a new modification time even though its content is still correct. */
 const CONFIRM_MS = 60_000;
 
 interface SnapshotFileOptions<T> {
@@ -22,24 +23,24 @@ interface SnapshotFileOptions<T> {
   /** Epoch ms. */
   readonly now: () => number;
   readonly onFailure: (reason: string) => void;
-  /** @throws for a text that is none */
+  /** @throws Error if the text is not a snapshot */
   readonly parse: (text: string) => Loaded<T>;
   readonly print: (loaded: Loaded<T>) => string;
-  /** Ids of all that only the database, or this file, can have. */
+  /** Ids of everything that exists only in the database and possibly in this file. */
   readonly idsOf: (value: T) => Iterable<string>;
 }
 
 export interface Saved<T> extends Loaded<T> {
-  /** Since it was confirmed. */
+  /** Milliseconds since the file was last confirmed. */
   readonly ageMs: number;
 }
 
 export class SnapshotFile<T> {
   private readonly options: SnapshotFileOptions<T>;
-  /** What the file has. */
+  /** The content of the file. */
   private saved: { readonly version: string; readonly ids: ReadonlySet<string> } | undefined;
   private isRead = false;
-  /** Was it saved from the database in use, which was not found empty since? */
+  /** Was the file saved from the current database, and has that database not been found empty since? */
   private isFromHere = false;
   private confirmedAt: number = Number.NEGATIVE_INFINITY;
   private lastFailure: string | undefined;
@@ -48,7 +49,7 @@ export class SnapshotFile<T> {
     this.options = options;
   }
 
-  /** @returns undefined if there is no file, or none that can be read */
+  /** @returns undefined if the file does not exist or cannot be read */
   read(): Saved<T> | undefined {
     const { path, now, parse } = this.options;
     this.isRead = true;
@@ -62,12 +63,12 @@ export class SnapshotFile<T> {
     }
   }
 
-  /** The database was found empty: what comes from it next may be another one's. */
+  /** Call this if the database was found empty. Its next content may come from another database. */
   keep(): void {
     this.isFromHere = false;
   }
 
-  /** The database holds this now. Of one in which nothing was ever made, nothing is kept. */
+  /** Saves the current content of the database. If a database has never had any content, nothing is saved. */
   save(loaded: Loaded<T>): void {
     const { path, now, print } = this.options;
     const { version } = loaded;
@@ -95,7 +96,10 @@ export class SnapshotFile<T> {
     return { version, ids: new Set(this.options.idsOf(value)) };
   }
 
-  /** Has the file something, and nothing of it is left? The last one may have been removed, if it came from here. */
+  /**
+   * Would saving lose everything in the file? If the file came from this database, an empty database is fine, because
+   * the last row may have been removed.
+   */
   private wouldBeLost(ids: ReadonlySet<string>): boolean {
     const { saved, isFromHere } = this;
     if (saved === undefined || saved.ids.size === 0 || (isFromHere && ids.size === 0)) return false;
@@ -110,7 +114,9 @@ export class SnapshotFile<T> {
   }
 }
 
-/** To `keys.before.json`, `keys.before-2.json` and so on: what was moved there before remains. */
+/**
+ * Renames a file to `keys.before.json`, `keys.before-2.json` and so on. Never replaces a file that was moved earlier.
+ */
 function moveAside(path: string): void {
   const asideAt = (n: number) => path.replace(/(\.json)?$/, `.before${n > 1 ? `-${n}` : ""}.json`);
   let n = 1;
@@ -120,7 +126,7 @@ function moveAside(path: string): void {
 
 const touch = (path: string, time: Date) => isThere(() => utimesSync(path, time, time));
 
-/** @returns false when there is no such file */
+/** @returns false if the file does not exist */
 function isThere(work: () => void): boolean {
   try {
     work();

@@ -1,17 +1,18 @@
-// store-source.ts: a table of the database as the source of a live value.
+// store-source.ts: makes a database table the source of a live value.
 //
-// err  EmptyDatabaseError where the table never had anything, and something is known that only it can have
+// err  EmptyDatabaseError if the table has never had a row, although the known values can only have come from a table
+//      that had rows
 
 import type { LiveSource } from "./live.ts";
 import { isEmptyStamp, type Loaded } from "./loaded.ts";
 import type { SnapshotFile } from "./snapshot-file.ts";
 
-/** The database is empty instead of one that was not: what is known remains active. */
+/** The database is empty, but an earlier database was not. The known values remain active. */
 export class EmptyDatabaseError extends Error {
-  /** How much of what is missing is known. */
+  /** Number of known values that are missing from the database. */
   readonly known: number;
   constructor(known: number, what: string) {
-    super(`the database never had ${what}, ${known} are known: is it the right one?`);
+    super(`the database never had ${what}, but ${known} are known: check that it is the right database`);
     this.name = "EmptyDatabaseError";
     this.known = known;
   }
@@ -20,12 +21,12 @@ export class EmptyDatabaseError extends Error {
 interface StoreSourceOptions<T> {
   readonly readStamp: () => Promise<string>;
   readonly load: () => Promise<Loaded<T>>;
-  /** How much of a value would be lost without it. */
+  /** Counts what would be lost if this value were missing from the database. */
   readonly countLost: (value: T) => number;
-  /** What is counted, with its article: "a key". */
+  /** The name of the counted objects, with an article: "a key". */
   readonly what: string;
   readonly snapshot: SnapshotFile<T> | undefined;
-  /** Runs before a load; what it throws is a failed check. */
+  /** Runs in each check, after the stamp is read and before a possible load. If it throws, the check fails. */
   readonly beforeLoad?: () => Promise<void>;
 }
 
@@ -48,7 +49,7 @@ export function storeSource<T>(options: StoreSourceOptions<T>): LiveSource<T> {
     },
     load: async (known) => {
       const loaded = await load();
-      refuseEmpty(loaded.version, known); // it may be another database by now
+      refuseEmpty(loaded.version, known); // the database may have changed since the stamp was read
       return loaded;
     },
   };

@@ -1,6 +1,6 @@
 /**
- * What `work` gives, or, once the time is over, what `late` gives or throws. The work continues then; should it fail, that
- * is nobody's error.
+ * Returns the result of `work` or, if it takes longer than `ms` milliseconds, the result of `late`, which may throw.
+ * In the second case, the work continues, and its failure is ignored.
  */
 export async function within<Work, Late>(
   ms: number,

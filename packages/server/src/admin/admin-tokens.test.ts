@@ -1,4 +1,5 @@
-// Named admin tokens: what each scope allows, whose name the audit trail has, and when a token and its sessions end.
+// Tests named admin tokens: what each scope allows, which name the audit trail gets, and when a token and its sessions
+// end.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import {
@@ -25,7 +26,7 @@ async function create(name: string, scope: AdminScope, over: object = {}): Promi
   return document.token;
 }
 
-/** @returns headers of a page that has logged in with the token */
+/** Logs in with the token. @returns the headers that the logged-in page sends */
 async function logIn(token: string, author?: string) {
   const { headers, document } = await it.ask("POST", "session", { token, author }, { Authorization: "" });
   const cookie = headers.get("set-cookie")!.split(";")[0]!;
@@ -138,7 +139,7 @@ describe("the author", () => {
     const forged = await it.ask("POST", "keys", { name: "b" }, { ...token, "Inkling-Author": "bob" });
     expect([forged.code, forged.document.detail]).toEqual([
       "AUTHOR_INVALID",
-      "This token names its author, `ada`: send no other author.",
+      "Changes with this token have the author `ada`. Send this author or none.",
     ]);
     expect((await it.ask("POST", "keys", { name: "c" }, { ...token, "Inkling-Author": "ada" })).status).toBe(
       201,
@@ -182,7 +183,7 @@ describe("the end", () => {
     expect((await it.ask("GET", "keys", undefined, sessions.bob.page)).code).toBe("SESSION_ENDED");
     expect((await it.ask("GET", "keys", undefined, sessions.ada.page)).status).toBe(200);
     expect((await it.ask("GET", "keys", undefined, sessions.root.page)).status).toBe(200);
-    await create("bob", "write"); // the same name again: another token
+    await create("bob", "write"); // a different token with the same name
     expect((await it.ask("GET", "keys", undefined, sessions.bob.page)).code).toBe("SESSION_ENDED");
   });
 

@@ -1,8 +1,8 @@
-// admin-tokens.ts: named admin tokens over the admin API: list, create, show, revoke.
+// admin-tokens.ts: lists, creates, shows and revokes named admin tokens over the admin API.
 //
 // err  AdminProblem, KeyInputError, StoreError
 // src  docs/admin-api.md
-// note A token's text is in the answer that made it, and nowhere else.
+// note A token appears only in the response to the request that creates it.
 
 import { ADMIN_PATH, ADMIN_SCOPES } from "@inkling/contract";
 import { z } from "zod";
@@ -13,7 +13,7 @@ import { StoreError } from "../store/error.ts";
 import { type AdminHandlers, handler, rawBody, text, time } from "./handler.ts";
 
 const members = {
-  name: text.meta({ description: "The author of all that is done with the token" }),
+  name: text.meta({ description: "Author of every change made with the token" }),
   scope: z.enum(ADMIN_SCOPES),
   state: z.enum(["active", "expired"]),
   hint: text.meta({ description: "The first characters of the token" }),
@@ -22,11 +22,11 @@ const members = {
   expires_at: time.nullable(),
   last_used_at: text
     .nullable()
-    .meta({ description: "The last UTC day with a request, as 2026-06-01; null without any" }),
+    .meta({ description: "The last UTC day with a request, such as 2026-06-01; null if there is none" }),
 };
 export const adminTokenAnswer = z
   .strictObject(members)
-  .meta({ id: "AdminToken", description: "An admin token without its text" });
+  .meta({ id: "AdminToken", description: "An admin token, without the token itself" });
 export const issuedAdminTokenAnswer = z
   .strictObject({ ...members, token: text.meta({ description: "The token; shown only once" }) })
   .meta({ id: "IssuedAdminToken" });
@@ -68,7 +68,7 @@ export const ADMIN_TOKEN_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-/** @throws AdminProblem where there is none */
+/** @throws AdminProblem if the token does not exist */
 function found<T>(value: T | undefined): T {
   if (value === undefined) throw new AdminProblem("ADMIN_TOKEN_NOT_FOUND");
   return value;

@@ -1,4 +1,4 @@
-// answers.ts: what the admin API answers, as types of the operations' schemas. The console imports them.
+// answers.ts: types of the admin API's answers, inferred from the schemas of its operations. The console imports them.
 
 import type { z } from "zod";
 import type { newKeyBody } from "../keys/key-input.ts";
@@ -22,7 +22,7 @@ export type {
   Reputation,
   ReputationFlag as Flag,
 } from "@inkling/contract";
-/** In place of one answer of a lookup. */
+/** Replaces an answer if the lookup failed. */
 export type ValueProblem = z.output<typeof schemas.valueProblem>;
 export type Lookup = z.output<typeof lookupAnswer>;
 export type Answer = Lookup["answers"][number];
@@ -44,7 +44,7 @@ export type ReleaseChanges = NonNullable<z.output<typeof changesAnswer>["changes
 export type Key = z.output<typeof keyAnswer>;
 export type UsedKey = z.output<typeof usedKeyAnswer>;
 export type ListedKey = z.output<typeof keysAnswer>["keys"][number];
-/** What can be set; null is "not set". */
+/** Settings that a caller can send; null means "not set". */
 export type KeySettings = z.input<typeof newKeyBody>;
 export type Usage = z.output<typeof usageAnswer>;
 export type UsagePoint = Usage["usage"][number];
@@ -61,7 +61,7 @@ export type AuditEntry = z.output<typeof auditAnswer>["entries"][number];
 export type Ruleset = z.output<typeof rulesetAnswer>;
 export type ListedRuleset = z.output<typeof rulesetsAnswer>["rulesets"][number];
 export type RulesetCheck = z.output<typeof checkAnswer>;
-/** What a ruleset lets callers send in `facts`, by name. */
+/** The facts that callers may send in `facts` under this ruleset, by name. */
 export type DeclaredFacts = RulesetCheck["facts"];
 export type AssessedVisitor = z.output<typeof visitorAnswer>;
 export type Decision = z.output<typeof decisionAnswer>;

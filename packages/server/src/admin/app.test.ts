@@ -1,4 +1,4 @@
-// The admin API as a function of a request, with a real store behind it.
+// Tests the admin API as a function of a request, with a real store.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -146,7 +146,8 @@ const READS = ADMIN_OPERATION_IDS.filter((id) => {
 });
 test.each(READS)("%s answers as its row and its schema say", async (id) => {
   const { path, problems = [] } = ADMIN_OPERATIONS[id];
-  const { status, code } = await it.ask("GET", path.slice(ADMIN_PATH.length)); // held to the OpenAPI document
+  // the harness checks the answer against the OpenAPI document
+  const { status, code } = await it.ask("GET", path.slice(ADMIN_PATH.length));
   expect(status === 200 || problems.some((known) => known === code)).toBe(true);
 });
 
@@ -348,18 +349,10 @@ describe("refusals", () => {
     [
       "is unreachable",
       new StoreError("AWAY", "db: gone", "look there"),
-      /^The database is unreachable; as far/,
+      /^The database is unreachable\. Nothing was changed, as far/,
     ],
-    [
-      "is full",
-      new StoreError("AWAY", "db: full", "make room", true),
-      /^The database cannot be written to; /,
-    ],
-    [
-      "is newer",
-      new StoreError("NEWER", "db: newer", "upgrade"),
-      /^The database cannot be used by this server; /,
-    ],
+    ["is full", new StoreError("AWAY", "db: full", "make room", true), /^The database cannot be written; /],
+    ["is newer", new StoreError("NEWER", "db: newer", "upgrade"), /^This server cannot use the database; /],
   ];
   test.each(databaseErrors)(
     "a database that %s: why is in the log, not in the answer",
@@ -432,7 +425,7 @@ describe("a switch, while the database cannot take its entry", () => {
     expect(await entries()).toMatchObject([expected]);
     expect(Date.parse((await entries())[0].at)).toBeGreaterThanOrEqual(since);
     expect(readdirSync(folder)).toEqual([]);
-    writeFileSync(join(folder, file!), text); // the process was killed before it removed the file
+    writeFileSync(join(folder, file!), text); // as if the process was killed before it removed the file
     expect(await entries()).toHaveLength(1);
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -441,7 +434,7 @@ describe("a switch, while the database cannot take its entry", () => {
     const { store, ask, dataDir, rollBack, stored } = await twoReleases();
     store.overrides.record = async (...entry) => {
       await stored(...entry);
-      throw new StoreError("AWAY", "no answer within 5000 ms", "it is tried again");
+      throw new StoreError("AWAY", "no answer within 5000 ms", "try again");
     };
     expect((await rollBack()).status).toBe(200);
     expect(readdirSync(join(dataDir, "audit-waiting"))).toHaveLength(1);
@@ -459,7 +452,7 @@ describe("a switch, while the database cannot take its entry", () => {
   test("that fails leaves a second entry with the reason", async () => {
     const { store, ask, dataDir, current, rollBack, stored } = await twoReleases();
     store.overrides.record = stored;
-    mkdirSync(temporaryPath(join(dataDir, "pinned"))); // no file can be written there
+    mkdirSync(temporaryPath(join(dataDir, "pinned"))); // the folder makes it impossible to write the file
     expect(await rollBack()).toMatchObject({ status: 409, code: "ACTION_REFUSED" });
     expect(currentName(dataDir)).toBe(current);
     const { entries } = (await ask("GET", "audit?way=api")).document;

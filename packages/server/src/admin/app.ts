@@ -1,14 +1,15 @@
-// app.ts: the admin API as a function of a request. Knows no socket.
+// app.ts: the admin API as a function from a request to a response. It opens no socket.
 //
 // in   a Request below /admin/v1/
-// out  a Response; a problem document for everything that is wrong with the request
-// err  none: an unexpected error becomes a 500 without details, and its stack goes to the log, as does the reason of one
-//      of the database
+// out  a Response; a problem document for every invalid request
+// err  none: an unexpected error becomes a 500 without details. The log gets its stack, or the reason if the database
+//      failed.
 // src  docs/admin-api.md, docs/overrides.md
 //
-// Order: token or session, path, method, scope, parameters, author, body. A change applies in this process before its
-// answer goes out, in others within a second. Every write may be repeated after a timeout: it is idempotent by content,
-// or by `Idempotency-Key`.
+// The app checks the token or session first, then path, method, scope, parameters, author and body.
+//
+// A change applies in this process before the response is sent, and in other processes within a second. A client may
+// repeat any write after a timeout: writes are idempotent, either by their content or by `Idempotency-Key`.
 
 import {
   ADMIN_OPERATION_IDS,
@@ -17,7 +18,6 @@ import {
   MAX_BODY_BYTES,
   scopeOf,
 } from "@inkling/contract";
-import { RELEASE_NAME_PATTERN } from "@inkling/release-store";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { PathTemplate, Router } from "../http/router.ts";
@@ -40,11 +40,11 @@ interface Operation {
 /** A path and its operations. */
 interface Route {
   readonly path: PathTemplate;
-  /** By method. */
+  /** The path's operations by HTTP method. */
   readonly operations: ReadonlyMap<string, Operation>;
 }
 
-/** Patterns of what `{id}` names; anything else is PATH_NOT_FOUND. */
+/** Patterns that `{id}` must match, by path. A request with any other id returns PATH_NOT_FOUND. */
 const ID_PATTERNS: Readonly<Record<NonNullable<AdminOperationRow["names"]>, string>> = {
   key: "key_[0-9A-Za-z]{16}",
   "admin token": ADMIN_TOKEN_NAME,
@@ -52,7 +52,7 @@ const ID_PATTERNS: Readonly<Record<NonNullable<AdminOperationRow["names"]>, stri
   ruleset: "[1-9]\\d{0,8}",
   decision: "asm_[0-9A-Za-z]{16}",
   webhook: "whk_[0-9A-Za-z]{16}",
-  release: RELEASE_NAME_PATTERN,
+  release: ".+", // an id or a name; the handler returns RELEASE_NOT_FOUND for any other text
 };
 
 function makeRouter(): Router<Route> {
@@ -85,7 +85,7 @@ export class AdminApp {
   async handle(request: Request): Promise<Response> {
     const { log, newRequestId } = this.context;
     const requestId = newRequestId();
-    const target = targetOf(request.url); // compared as it was sent, nothing decoded
+    const target = targetOf(request.url); // compared as sent, without decoding
     const end = pathEnd(target);
     const route = this.router.find(target.slice(0, end));
     const response = await this.answer(request, route, target, end).catch((error: unknown) =>
@@ -165,7 +165,8 @@ function send(
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const isHead = method === "HEAD"; // answered as GET, without the body: its length would be lost
+  // HEAD returns the headers of GET without its body, so the length has to be set here
+  const isHead = method === "HEAD";
   const length = isHead ? { "Content-Length": String(Buffer.byteLength(body)) } : {};
   return new Response(isHead ? null : body, {
     status,
@@ -173,7 +174,7 @@ function send(
   });
 }
 
-/** Of all that makes two requests the same one. */
+/** Digest of everything that must be equal for two requests to count as the same request. */
 function digestOf(method: string, target: string, body: Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(`${method} ${target}\n`).update(body).digest("hex");
 }

@@ -1,13 +1,15 @@
-// data-actions.ts: update, roll back and pin over the admin API.
+// data-actions.ts: updates, rolls back and pins the data over the admin API.
 //
-// in   the data folder; the functions of the program around the server, which knows the compiler
-// err  AdminProblem: a refused action gives the reason, and what to do
+// in   the data folder; functions that the host program provides to run the compiler
+// err  AdminProblem: a refused action states the reason and what to do
 // src  docs/admin-api.md
 
 import type { AuditAction } from "@inkling/contract";
 import {
   currentName,
   findRollback,
+  isNameOrId,
+  keptName,
   newestName,
   pin,
   pinnedName,
@@ -37,7 +39,7 @@ export const updateState = z
           published: z.boolean(),
           failed: z
             .array(text)
-            .meta({ description: "Feeds that were refused or not reached, or are missing" }),
+            .meta({ description: "Feeds that were refused, unreachable, expired or missing" }),
           held: z
             .strictObject({ why: z.string(), hint: text })
             .nullable()
@@ -51,12 +53,12 @@ export const updateState = z
   .meta({ id: "Update" });
 const switchAnswer = z.strictObject({ from: text, to: text, pinned: text.nullable() });
 
-/** A form filled in before a release was replaced must not act on the new one. */
+/** Protects against stale forms: a form filled in before a release was replaced must not act on the new release. */
 const seen = {
-  current: z.string().max(80).meta({ description: "Name of the release in use, as last read" }),
+  current: z.string().max(80).meta({ description: "Id or name of the release in use, as last read" }),
 };
 const to = z.string().max(80).optional().meta({
-  description: "Name of a kept release; by default the previous release",
+  description: "Id or name of a kept release; by default the previous release",
 });
 
 const feedChoice = z.strictObject({ id: z.string().max(64), on: z.boolean() }).meta({ id: "FeedChoice" });
@@ -72,8 +74,8 @@ export const DATA_ACTION_HANDLERS = {
         throw new AdminProblem("ACTION_REFUSED", `There is no feed ${JSON.stringify(id)}.`);
       if (feed.on === on) return { document: { id, on, changed: false } };
       if (on && feed.needs_agreement)
-        throw new AdminProblem("ACTION_REFUSED", "Its terms need your agreement.", [
-          `\`inkling feeds enable ${id}\` shows them`,
+        throw new AdminProblem("ACTION_REFUSED", "You must agree to this feed's terms.", [
+          `\`inkling feeds enable ${id}\` shows the terms`,
         ]);
       const action = on ? "feed-enabled" : "feed-disabled";
       const entry = { ...by, action, subject: id, before: { on: feed.on }, after: { on } } as const;
@@ -103,8 +105,8 @@ export const DATA_ACTION_HANDLERS = {
     run: async (context, { body, by }) => {
       const { dataDir } = context;
       requireCurrent(context, body.current);
-      requireKept(dataDir, body.to);
-      const found = await findRollback(dataDir, body.to, verifier(context)).catch(refuse);
+      const to = body.to === undefined ? undefined : requireKept(dataDir, body.to);
+      const found = await findRollback(dataDir, to, verifier(context)).catch(refuse);
       const target = { ...found, pinned: found.to };
       return switchRelease(context, by, "release-rolled-back", target, () => pin(dataDir, found.to));
     },
@@ -134,7 +136,7 @@ export const DATA_ACTION_HANDLERS = {
 
 function requireActions({ actions }: AdminContext): DataActions {
   if (actions !== undefined) return actions;
-  throw new AdminProblem("ACTION_REFUSED", "This server runs without a builder.");
+  throw new AdminProblem("ACTION_REFUSED", "This server does not build releases.");
 }
 
 const verifier =
@@ -142,7 +144,11 @@ const verifier =
   (_, name) =>
     releases.verify(name);
 
-/** @param change what is in use afterwards is `to`; nothing is switched, and recorded, where that is so already */
+/**
+ * Records a change in the audit trail, makes the change, and then checks which release is current.
+ * Does nothing if the data folder is already in the requested state.
+ * @param change must set the current release to `to` and the pin to `pinned`
+ */
 async function switchRelease(
   context: AdminContext,
   by: Actor,
@@ -178,17 +184,25 @@ function currentOf(dataDir: string): string {
 function requireCurrent({ releases }: AdminContext, current: string): void {
   if (releases.current === undefined) throw new AdminProblem("NO_RELEASE");
   const { name } = releases.current;
-  if (name === current) return;
-  throw new AdminProblem("RELEASE_CONFLICT", `The release in use is now ${name}. Nothing was changed.`);
+  if (isNameOrId(current, name)) return;
+  throw new AdminProblem(
+    "RELEASE_CONFLICT",
+    `The release in use is now ${name}. Read the current state, then decide again. Nothing was changed.`,
+  );
 }
 
-function requireKept(dataDir: string, name: string | undefined): void {
-  const names = releaseNames(dataDir);
-  if (name === undefined || names.includes(name)) return;
-  throw new AdminProblem("RELEASE_NOT_FOUND", undefined, [`kept are ${names.join(", ")}`]);
+/** @returns the name of the kept release with this id or name */
+export function requireKept(dataDir: string, text: string): string {
+  const name = keptName(dataDir, text);
+  if (name !== undefined) return name;
+  throw new AdminProblem("RELEASE_NOT_FOUND", undefined, [
+    `kept releases: ${releaseNames(dataDir).join(", ")}`,
+  ]);
 }
 
-/** Records `entry`, then makes its change; the log says where the entry waits for the database. */
+/**
+ * Records `entry`, then makes the change that it describes. If the entry has to wait for the database, the log says so.
+ */
 function record(
   { overrides, dataDir, log }: AdminContext,
   entry: HostEntry,

@@ -1,4 +1,4 @@
-// data.ts: feeds and releases over the admin API.
+// data.ts: shows feeds and releases over the admin API.
 //
 // in   the data folder, which the compiler writes
 // err  AdminProblem
@@ -10,7 +10,7 @@ import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { statusDocument } from "../lookup/status.ts";
-import { updateState } from "./data-actions.ts";
+import { requireKept, updateState } from "./data-actions.ts";
 import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
 
 export const dataAnswer = z.strictObject({
@@ -33,6 +33,9 @@ const choosable = {
     .nullable()
     .meta({ description: "True if only `inkling feeds enable` can turn it on, after showing its terms" }),
 };
+const history = z
+  .array(z.strictObject({ release: text, at: time, entries: count }))
+  .meta({ description: "Entries in each kept release that has the feed, oldest first" });
 export const feedsAnswer = z.strictObject({
   feeds: z.array(
     z.strictObject({
@@ -43,16 +46,29 @@ export const feedsAnswer = z.strictObject({
       cadence_hours: z
         .number()
         .nullable()
-        .meta({ description: "How often the publisher publishes a new copy" }),
+        .meta({ description: "Hours between new copies from the publisher" }),
       stale_hours: z.number().nullable(),
-      history: z
-        .array(z.strictObject({ release: text, at: time, entries: count }))
-        .meta({ description: "In each kept release, oldest first" }),
+      weight: z.number().nullable().meta({
+        description:
+          "Weight of the feed's claims; to flag an address, claims must add up to 2. Null if the feed has no weight",
+      }),
+      history,
     }),
   ),
   unused: z
-    .array(z.strictObject({ id: text, title: text, homepage: text, sets: text, licence: text, ...choosable }))
-    .meta({ description: "Feeds that the release in use does not have" }),
+    .array(
+      z.strictObject({
+        id: text,
+        title: text,
+        homepage: text,
+        sets: text,
+        licence: text,
+        weight: z.number().optional(),
+        ...choosable,
+        history,
+      }),
+    )
+    .meta({ description: "Feeds that are not in the release in use" }),
 });
 export const releasesAnswer = z.strictObject({
   releases: z.array(
@@ -67,7 +83,7 @@ export const releasesAnswer = z.strictObject({
       feeds_changed: z
         .array(z.strictObject({ feed: text, entries_before: count, entries: count }))
         .nullable()
-        .meta({ description: "Since the previous release; null for the oldest" }),
+        .meta({ description: "Changes since the previous release; null for the oldest release" }),
     }),
   ),
 });
@@ -113,7 +129,7 @@ export const DATA_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-/** Manifests that are kept, newest first; unreadable ones are left out. */
+/** Manifests of the kept releases, newest first. Unreadable manifests are omitted. */
 export function keptManifests(dataDir: string): { readonly name: string; readonly manifest: Release }[] {
   return releaseNames(dataDir).flatMap((name) => {
     const manifest = findManifest(dataDir, name);
@@ -122,8 +138,8 @@ export function keptManifests(dataDir: string): { readonly name: string; readonl
 }
 
 function feedRows(context: AdminContext) {
-  const releases = keptManifests(context.dataDir).reverse();
   const facts = new Map(context.actions?.feeds.map((row) => [row.id, row]));
+  const historyOf = feedHistories(context.dataDir);
   return statusDocument(context.status, context.now()).feeds.map((feed) => {
     const known = facts.get(feed.id);
     return {
@@ -132,22 +148,31 @@ function feedRows(context: AdminContext) {
       homepage: known?.homepage ?? null,
       cadence_hours: known?.cadence_hours ?? null,
       stale_hours: known?.stale_hours ?? null,
+      weight: known?.weight ?? null,
       on: known?.on ?? null,
       own: known?.own ?? null,
       needs_agreement: known?.needs_agreement ?? null,
-      history: releases.flatMap(({ name, manifest }) => {
-        const then = manifest.feeds.find(({ id }) => id === feed.id);
-        return then === undefined ? [] : [{ release: name, at: manifest.created_at, entries: then.entries }];
-      }),
+      history: historyOf(feed.id),
     };
   });
 }
 
-function unusedFeeds({ actions }: AdminContext, used: readonly { readonly id: string }[]) {
+/** Returns a function that lists a feed's entry count in each kept release, oldest first. */
+function feedHistories(dataDir: string) {
+  const releases = keptManifests(dataDir).reverse();
+  return (id: string) =>
+    releases.flatMap(({ name, manifest }) => {
+      const then = manifest.feeds.find((feed) => feed.id === id);
+      return then === undefined ? [] : [{ release: name, at: manifest.created_at, entries: then.entries }];
+    });
+}
+
+function unusedFeeds({ actions, dataDir }: AdminContext, used: readonly { readonly id: string }[]) {
   const ids = new Set(used.map(({ id }) => id));
+  const historyOf = feedHistories(dataDir);
   return (actions?.feeds ?? [])
     .filter(({ id }) => !ids.has(id))
-    .map(({ cadence_hours: _, stale_hours: __, ...feed }) => feed);
+    .map(({ cadence_hours: _, stale_hours: __, ...feed }) => ({ ...feed, history: historyOf(feed.id) }));
 }
 
 function releaseRows({ dataDir, releases }: AdminContext) {
@@ -165,7 +190,7 @@ function releaseRows({ dataDir, releases }: AdminContext) {
   }));
 }
 
-/** Feeds whose copy differs from that of the previous release, those that are gone included; null for the oldest. */
+/** Feeds whose data differs from that in the previous release, including removed feeds; null for the oldest release. */
 function changedFeeds(before: Release | undefined, after: Release) {
   if (before === undefined) return null;
   const rows = ({ feeds }: Release) => new Map(feeds.map((feed) => [feed.id, feed]));
@@ -177,11 +202,10 @@ function changedFeeds(before: Release | undefined, after: Release) {
   });
 }
 
-async function releaseChanges({ comparisons, dataDir }: AdminContext, release: string) {
+async function releaseChanges({ comparisons, dataDir }: AdminContext, id: string) {
+  const release = requireKept(dataDir, id);
   const names = releaseNames(dataDir);
-  const at = names.indexOf(release);
-  if (at < 0) throw new AdminProblem("RELEASE_NOT_FOUND");
-  const before = names[at + 1];
+  const before = names[names.indexOf(release) + 1];
   if (before === undefined) return { release, before: null, changes: null };
   const changes = await comparisons.compare(before, release).catch(({ message }: Error) => {
     throw new AdminProblem("ACTION_REFUSED", `The releases cannot be compared: ${message}`);

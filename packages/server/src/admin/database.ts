@@ -1,4 +1,5 @@
-// database.ts: the state of the database over the admin API, after it was lost or went back to an earlier state.
+// database.ts: shows over the admin API whether the database was lost or went back to an earlier state. An operator can
+// accept the database as it is, or refill it from the host's copies.
 //
 // src  docs/admin-api.md, docs/troubleshooting.md
 
@@ -18,7 +19,7 @@ const databaseAnswer = z.strictObject({
     .meta({ description: "Set until an operator confirms the database" }),
   only_in_copies: z.strictObject({ keys: z.array(text), overrides: z.array(text) }).meta({
     description:
-      "Ids of keys and overrides that apply from the data folder's copies, because the database is empty",
+      "Ids of keys and overrides that exist only in the data folder's copies and still apply, because the database is empty",
   }),
   unstored_revocations: z
     .array(z.strictObject({ id: text, at: time, actor: text }))

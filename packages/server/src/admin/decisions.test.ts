@@ -1,4 +1,4 @@
-// Stored decisions over the admin API: what it lists, counts, labels and deletes, and a replay.
+// Tests stored decisions over the admin API: listing, counting, labelling, deleting, and a replay.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { adminServer, closeAdminServers, ADMIN_NOW as NOW } from "../../../../test/harness/admin-server.ts";
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const TOR = {
   action: "challenge",
   reasons: '[{"code":"tor_exit","weight":0.6}]',
-  facts: '{"event":"login","ip.is_tor_exit":true}',
+  facts: '{"event":"login","ip.network":"81.2.69.0/24","ip.is_tor_exit":true}',
 } as const;
 
 async function setUp() {
@@ -36,6 +36,10 @@ describe("decisions", () => {
       ["action=challenge&since=2026-05-30", [2, 3]],
       ["reason=tor_exit&event=sign_up", [3, 4]],
       ["ref=user-81", [2]],
+      ["network=81.2.69.142", [2, 3, 4]],
+      ["network=81.2.69.0/24&ref=user-81", [2]],
+      ["network=81.2.6.0/24", []],
+      ["network=2a00:1450::1", []],
       ["outcome=none&until=2026-05-30T00:00:00Z", [4]],
       ["outcome=abuse", []],
     ] as const)
@@ -43,9 +47,19 @@ describe("decisions", () => {
     const { document } = await ask("GET", "decisions?limit=3");
     expect(await numbers(`cursor=${document.next_cursor}`)).toEqual([4]);
     const one = (await ask("GET", `decisions/${decisionId(2)}`)).document;
-    expect(one).toMatchObject({ ref: "user-81", facts: { event: "login", "ip.is_tor_exit": true } });
+    expect(one).toMatchObject({
+      ref: "user-81",
+      facts: { "ip.network": "81.2.69.0/24", "ip.is_tor_exit": true },
+    });
     expect((await ask("GET", `decisions/${decisionId(9)}`)).code).toBe("DECISION_NOT_FOUND");
-    for (const query of ["action=block", "reason=nothing", "since=yesterday", "cursor=1"])
+    for (const query of [
+      "action=block",
+      "reason=nothing",
+      "since=yesterday",
+      "cursor=1",
+      "network=81.2.0.0/16",
+      "network=",
+    ])
       expect((await ask("GET", `decisions?${query}`)).code).toBe("QUERY_INVALID");
   });
 
@@ -103,6 +117,6 @@ describe("a replay", () => {
     await store.decisions.add(Array.from({ length: 600 }, (_, n) => decisionRow(n, NOW - n)));
     const { document } = await ask("POST", "rulesets/replay", { text });
     expect([document.decisions, document.stopped]).toEqual([500, "time"]);
-    expect(document.to).toBe("2026-06-01T12:00:00.000Z"); // the newest first
+    expect(document.to).toBe("2026-06-01T12:00:00.000Z"); // the newest decisions come first
   });
 });

@@ -1,5 +1,5 @@
-// decisions.ts: stored decisions over the admin API: list, show, label, count, delete; and what a ruleset would have
-// changed.
+// decisions.ts: lists, shows, labels, counts and deletes stored decisions over the admin API, and replays them against
+// a ruleset draft.
 //
 // err  AdminProblem, StoreError
 // src  docs/stored-decisions.md
@@ -13,7 +13,7 @@ import {
 } from "@inkling/contract";
 import { Replay } from "@inkling/engine/assess";
 import { z } from "zod";
-import { decisionJson, pastDecision } from "../decisions/record.ts";
+import { decidedNetwork, decisionJson, pastDecision } from "../decisions/record.ts";
 import { AdminProblem } from "../http/problems.ts";
 import { DAY_MS } from "../keys/day.ts";
 import { DECISION_PAGES, type Deletion } from "../store/decisions.ts";
@@ -49,7 +49,7 @@ export const decisionAnswer = z
     shadow: z.array(z.strictObject({ rule: text, action, review: z.literal(true).optional() })),
     degraded: z.array(z.enum(DEGRADED_DATA)),
     ruleset: count,
-    data_version: text.meta({ description: "The release of the data" }),
+    data_version: text.meta({ description: "The data release" }),
     facts,
     outcome: outcome.nullable(),
     outcome_at: time.nullable(),
@@ -75,25 +75,41 @@ const TIME = "must be a date such as 2026-06-01, or a time such as 2026-06-01T12
 const moment = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], TIME)
   .transform((value) => Date.parse(value));
-const since = moment.optional().meta({ description: "Not older than this date (UTC) or time" });
-const until = moment.optional().meta({ description: "Older than this date (UTC) or time" });
+const since = moment.optional().meta({ description: "Only decisions since this date (UTC) or time" });
+const until = moment.optional().meta({ description: "Only decisions before this date (UTC) or time" });
+const NETWORK = "must be an address, or a /24 (IPv4) or /48 (IPv6): decisions store no wider network";
 const oneOf = (values: readonly string[]) => `must be one of ${values.join(", ")}`;
 const word = (most: number) => z.string().min(1).max(most).optional();
 
 const filters = {
   action: z.enum(ACTIONS, oneOf(ACTIONS)).optional().meta({ description: "Only this action" }),
   event: word(64).meta({ description: "Only this event" }),
-  rule: word(64).meta({ description: "Only decisions of this rule" }),
+  rule: word(64).meta({
+    description: "Only decisions that this rule made, or would have made if it were live",
+  }),
   reason: z
     .enum(REASON_CODES as [string, ...string[]], oneOf(REASON_CODES))
     .optional()
-    .meta({ description: "Only with this reason" }),
+    .meta({ description: "Only decisions with this reason" }),
   outcome: z
     .enum([...OUTCOMES, "none"], oneOf([...OUTCOMES, "none"]))
     .optional()
-    .meta({ description: "Only with this outcome; `none` selects decisions without an outcome" }),
-  ref: word(128).meta({ description: "Only about this `ref`" }),
-  domain: word(255).meta({ description: "Only about email addresses of this domain" }),
+    .meta({ description: "Only decisions with this outcome; `none` selects decisions without an outcome" }),
+  ref: word(128).meta({ description: "Only decisions with this `ref`" }),
+  network: z
+    .string()
+    .optional()
+    .transform((value, { issues }) => {
+      const network = value === undefined ? undefined : decidedNetwork(value);
+      if (value !== undefined && network === undefined)
+        issues.push({ code: "custom", input: value, message: NETWORK });
+      return network;
+    })
+    .meta({
+      description:
+        "Only decisions about this network, a /24 (IPv4) or /48 (IPv6), or about the network of this address",
+    }),
+  domain: word(255).meta({ description: "Only decisions about email addresses in this domain" }),
   since,
   until,
 };
@@ -118,7 +134,7 @@ export const replayAnswer = z.strictObject({
   decisions: count,
   changed: count,
   from: time.nullable().meta({ description: "Time of the oldest decision that was replayed" }),
-  to: time.nullable().meta({ description: "Time of the newest" }),
+  to: time.nullable().meta({ description: "Time of the newest decision that was replayed" }),
   outcomes: z.strictObject({ legitimate: count, abuse: count }),
   actions: z.array(z.strictObject({ before: action, after: action, count, examples })),
   rules: z.array(
@@ -130,7 +146,7 @@ export const replayAnswer = z.strictObject({
       decides: count.meta({ description: "0 for a shadow rule" }),
       changes: count.meta({
         description:
-          "Decisions that have another action because of this rule; for a shadow rule, if it were live",
+          "Decisions that get a different action because of this rule; for a shadow rule, if it were live",
       }),
       precision: share,
       recall: share,
@@ -144,13 +160,12 @@ export const replayAnswer = z.strictObject({
   unknown_facts: z
     .array(z.strictObject({ fact: text, decisions: count }))
     .meta({ description: "Facts that rules read, with the number of decisions that lack them" }),
-  stopped: z
-    .enum(["limit", "time"])
-    .nullable()
-    .meta({ description: "Why older decisions were left out; null: all since `since` were replayed" }),
+  stopped: z.enum(["limit", "time"]).nullable().meta({
+    description: "Why older decisions were left out; null if all decisions since `since` were replayed",
+  }),
 });
 
-/** Decisions of a replay over the admin API, and how long it may take. */
+/** Limits of one replay: number of decisions, and duration in milliseconds. */
 const MAX_REPLAYED = 100_000;
 const MAX_REPLAY_MS = 10_000;
 const REPLAY_PAGE = 250;
@@ -198,14 +213,14 @@ export const DECISION_HANDLERS = {
   }),
   delete_decisions: handler({
     query: {
-      ref: word(128).meta({ description: "All decisions about this `ref`" }),
+      ref: word(128).meta({ description: "All decisions with this `ref`" }),
       before: moment.optional().meta({ description: "All decisions before this date (UTC) or time" }),
     },
     answer: z.strictObject({ deleted: count }),
     run: async ({ decisions, store }, { query, by }) => {
       const which = deletionOf(query);
       if (which === undefined) throw new AdminProblem("QUERY_INVALID", "Send either `ref` or `before`.");
-      await decisions.flush(); // what waits may be meant, too
+      await decisions.flush(); // the caller may mean decisions that are not stored yet
       return { document: { deleted: await store.decisions.delete(which, by) } };
     },
   }),
@@ -218,7 +233,7 @@ export const DECISION_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-/** Without what was not sent, which would replace a default. */
+/** Omits parameters that were not sent: spreading their `undefined` would overwrite a default. */
 const given = <T extends object>(query: T): Partial<T> =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as Partial<T>;
 
@@ -231,7 +246,9 @@ function deletionOf(query: {
   return ref === undefined && before !== undefined ? { before } : undefined;
 }
 
-/** Newest first, page by page: this process may be the one that answers requests. */
+/**
+ * Replays the newest decisions first. It yields after each page, because this process may also be answering lookups.
+ */
 async function replay(
   { store, now, elapsed }: AdminContext,
   draft: string,

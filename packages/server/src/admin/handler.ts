@@ -1,4 +1,4 @@
-// handler.ts: what the handler of an admin operation gets and returns, and parts that descriptions of bodies share.
+// handler.ts: what the handler of an admin operation receives and returns, and schemas that several handlers share.
 
 import type { AdminOperationId } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
@@ -24,38 +24,40 @@ import type { Log } from "../telemetry/log.ts";
 import type { Traffic } from "../telemetry/traffic.ts";
 import type { AdminSessions, Session } from "./sessions.ts";
 
-/** What is known of a feed beyond its state. */
+/** What the host program can say about a feed, beyond the feed's state. */
 export interface FeedFacts {
   readonly id: string;
   readonly title: string;
   readonly homepage: string;
-  /** How often its publisher makes a new one. */
+  /** Hours between two published versions of the feed. */
   readonly cadence_hours: number;
-  /** Older than this it is stale. */
+  /** The age in hours above which a copy is stale. */
   readonly stale_hours: number;
+  /** How much the feed's claims weigh if several lists must agree; undefined if the feed has no weight. */
+  readonly weight: number | undefined;
   readonly sets: string;
   readonly licence: string;
   readonly on: boolean;
-  /** Of the operator, not built in. */
+  /** True for the operator's own feed, false for a built-in feed. */
   readonly own: boolean;
-  /** Has the operator to agree to its terms first? */
+  /** True if the operator must agree to the feed's terms first. */
   readonly needs_agreement: boolean;
 }
 
-/** State of the builds. */
+/** What the server is building, and how the last build ended. */
 export interface UpdateState {
   readonly running: boolean;
-  /** Requested, and not begun yet. */
+  /** True if a build was requested but has not started yet. */
   readonly asked: boolean;
-  /** The last one that ended. */
+  /** The last build that ended. */
   readonly last:
     | {
         readonly at: string;
         readonly release: string;
         readonly published: boolean;
-        /** Feeds that were refused or not reached, or are missing. */
+        /** Feeds that were refused, unreachable, expired or missing. */
         readonly failed: readonly string[];
-        /** What was built waits for the operator: why, and how to accept it. */
+        /** Set if the new release waits for the operator: why, and how to accept it. */
         readonly held: { readonly why: string; readonly hint: string } | null;
         readonly seconds: number;
       }
@@ -63,16 +65,16 @@ export interface UpdateState {
     | null;
 }
 
-/** What only the program around the server can do. Each throws an Error, with a `hint` where there is one. */
+/** Functions that only the host program can provide. Each throws an Error, with a `hint` if there is a remedy. */
 export interface DataActions {
-  /** Every feed that there is. */
+  /** Every feed, used or not. */
   readonly feeds: readonly FeedFacts[];
-  /** Turns a feed on or off; a build follows. */
+  /** Turns a feed on or off and then starts a build. */
   readonly chooseFeed: (id: string, on: boolean) => void;
   readonly update: () => UpdateState;
-  /** Are all feeds being fetched, or about to be? */
+  /** @returns true if all feeds are being fetched, or will be soon */
   readonly isRequested: () => boolean;
-  /** Fetches all feeds soon, after a build that is under way. @returns false where that was requested already */
+  /** Fetches all feeds soon, after any build that is already running. @returns false if this was already requested */
   readonly updateNow: () => boolean;
 }
 
@@ -88,37 +90,37 @@ export interface AdminAppOptions {
   readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
   readonly rulesetCache: Pick<LiveRulesets, "refresh" | "current">;
   readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
-  /** The setting, as last reloaded. */
+  /** The setting as of the last reload. */
   readonly storesDecisions: () => boolean;
   readonly keyLoader: Pick<LiveKeys, "refresh">;
   readonly keyring: Pick<Keyring, "find">;
-  /** The database's history, and revocations that it could not take. */
+  /** The database's history, and the revocations that could not be stored in it. */
   readonly guard: DatabaseGuardView;
   readonly releases: Pick<Releases, "current" | "check" | "verify">;
   readonly status: StatusSource;
-  /** What this server reports of itself. */
+  /** What this server reports about itself. */
   readonly report: () => HostReport;
   readonly dataDir: string;
   readonly workerEnvironment: ProcessEnvironment;
-  /** The names of this listener. */
+  /** The host names of this listener. */
   readonly hostNames: HostNames;
   /** Called with the code of each problem. */
   readonly onProblem: (code: string) => void;
-  /** What the program around the server can do with the data. */
+  /** What the host program can do with the data; undefined if this server does not build releases. */
   readonly actions: DataActions | undefined;
   readonly traffic: Pick<Traffic, "minutes">;
-  /** Loads the maker of the OpenAPI document, which reads the rows of `admin/`. */
+  /** Loads the generator of the OpenAPI document lazily, because the generator reads the rows of `admin/`. */
   readonly documents: () => Promise<{ readonly adminOpenApi: (version: string) => unknown }>;
   readonly log: Log;
   /** Epoch ms. */
   readonly now: () => number;
-  /** Milliseconds of a monotonic clock. */
+  /** Milliseconds on a monotonic clock. */
   readonly elapsed: () => number;
   readonly newRequestId: () => string;
   readonly randomBytes: (n: number) => Uint8Array;
 }
 
-/** The options, and what requests share. */
+/** The options, and the state that all requests share. */
 export interface AdminContext extends AdminAppOptions {
   readonly sessions: AdminSessions;
   readonly comparisons: ReleaseComparisons;
@@ -131,53 +133,58 @@ export interface Call<Query, Body> {
   readonly body: Body;
   /** The value of `{id}` in the path. */
   readonly id: string;
-  /** For the audit trail. */
+  /** The author of the change and how it was requested, for the audit trail. */
   readonly by: Actor;
-  /** Of the request or its session; undefined for an open operation. */
+  /** The token that the request or its session used; undefined for an open operation. */
   readonly token: ValidAdminToken | undefined;
-  /** Undefined if the request has the token itself. */
+  /** Undefined if the request carries the token itself. */
   readonly session: Session | undefined;
 }
 
 export interface Reply {
   readonly document: unknown;
-  /** Unless it is the operation's own. */
+  /** Set only if it differs from the operation's own status. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 type Query = Readonly<Record<string, z.ZodType>>;
 
-/** What an operation's row of the contract leaves open: the types of query, body and answer, and what it does. */
+/**
+ * What the contract's row for an operation does not define: types of the query, body and answer, and the code to run.
+ */
 export interface Handler<Q extends Query, B> {
   readonly query?: Q;
   readonly body?: BodyFormat<B>;
-  /** What the reply's document holds. */
+  /** The schema of the reply's document. */
   readonly answer: z.ZodType;
-  /** A method, so that handlers of all types fit {@link AdminHandler}. */
+  /** Runs the operation for an authorized request. */
   run(context: AdminContext, call: Call<z.output<z.ZodObject<Q>>, B>): Promise<Reply> | Reply;
 }
 
 export interface BodyFormat<T> {
   readonly schema: z.ZodType<T>;
-  /** Passes the JSON on unchecked: `run` gives it to a function of `keys/` or `overrides/`, which reports its own errors. */
+  /**
+   * Passes the JSON on unchecked. `run` then calls a function of `keys/` or `overrides/` that checks it and reports
+   * errors.
+   */
   readonly isRaw?: boolean;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the type of query and body is known to the handler alone
+// biome-ignore lint/suspicious/noExplicitAny: only the handler has the types of its query and body
 export type AdminHandler = Handler<any, any>;
 
-/** The handlers of some operations. */
+/** The handlers of some of the operations. */
 export type AdminHandlers = Readonly<Partial<Record<AdminOperationId, AdminHandler>>>;
 
-/** Ties the types that `run` gets to the schemas of query and body. */
+/** Derives the types of `run`'s arguments from the schemas of query and body. */
 export function handler<Q extends Query = Record<never, never>, B = undefined>(
   of: Handler<Q, B>,
 ): AdminHandler {
   return of;
 }
 
-/** A body that is described here, and checked by what `run` calls. */
+/** A body whose schema only documents it; a function that `run` calls checks the body. */
 export const rawBody = (schema: z.ZodType): BodyFormat<unknown> => ({ schema, isRaw: true });
 
 export const text = z.string().min(1);
@@ -185,13 +192,13 @@ export const time = z.iso.datetime();
 export const count = z.int().nonnegative();
 
 export const nextCursor = {
-  next_cursor: text.nullable().meta({ description: "`cursor` of the next page; null after the last" }),
+  next_cursor: text.nullable().meta({ description: "`cursor` for the next page; null on the last page" }),
 };
 
 const DEFAULT_PAGE = 100;
 const LIMIT = `must be a whole number from 1 to ${MAX_PAGE}`;
 
-/** Query parameters of a list in pages. */
+/** Query parameters of a paged list. */
 export function pageQuery(isCursor: (text: string) => boolean) {
   return {
     limit: z
@@ -200,7 +207,7 @@ export function pageQuery(isCursor: (text: string) => boolean) {
       .transform(Number)
       .pipe(z.int(LIMIT).min(1, LIMIT).max(MAX_PAGE, LIMIT))
       .default(DEFAULT_PAGE)
-      .meta({ description: "Rows of a page" }),
+      .meta({ description: "Rows per page" }),
     cursor: z
       .string()
       .refine(isCursor, "must be the `next_cursor` of the previous page")

@@ -1,4 +1,4 @@
-// Keys over the admin API: made, changed, rotated, revoked, counted; and what is refused.
+// Tests keys over the admin API: creation, changes, rotation, revocation, usage, and refusals.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
@@ -158,6 +158,8 @@ describe("keys", () => {
     const NOTHING = { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 };
     const FIVE = { ...NOTHING, rate_limited: 5 };
     const SINGLE = { geolocate: 0, reputation: 0, email: 0, assess: 0 };
+    const CLEAN = { is_abuser: 0, is_proxy: 0, is_tor_exit: 0, disposable: 0 };
+    const FLAGGED = { ...CLEAN, is_proxy: 2, disposable: 1 };
     const BATCH = { ...SINGLE, geolocate: 3 };
     const { id } = await make();
     const entries = [
@@ -166,6 +168,11 @@ describe("keys", () => {
       { keyId: id, day: "2026-06-01", lookup: "geolocate", count: 4 },
       { keyId: id, day: "2026-06-01", lookup: "geolocate_batch", count: 3 },
       { keyId: id, day: "2026-06-01", lookup: "rate_limited", count: 5 },
+      { keyId: id, day: "2026-06-01", lookup: "is_proxy", count: 2 },
+      { keyId: id, day: "2026-06-01", lookup: "disposable", count: 1 },
+      { keyId: id, day: "2026-05-31", lookup: "country:DE", count: 1 },
+      { keyId: id, day: "2026-06-01", lookup: "country:DE", count: 2 },
+      { keyId: id, day: "2026-06-01", lookup: "country:FR", count: 1 },
     ] as const;
     await it.store.usage.add({ recorder: "r", sequence: 1, entries });
     expect((await it.ask("GET", `keys/${id}/usage`)).document).toEqual({
@@ -182,6 +189,7 @@ describe("keys", () => {
           total: 2,
           batch: SINGLE,
           refused: NOTHING,
+          flagged: CLEAN,
         },
         {
           at: "2026-06-01",
@@ -192,8 +200,10 @@ describe("keys", () => {
           total: 7,
           batch: BATCH,
           refused: FIVE,
+          flagged: FLAGGED,
         },
       ],
+      countries: { DE: 3, FR: 1 },
     });
     const hours = await it.ask("GET", `keys/${id}/usage?by=hour&from=2026-06-01T00`);
     expect(hours.document).toEqual({
@@ -210,8 +220,10 @@ describe("keys", () => {
           total: 7,
           batch: BATCH,
           refused: FIVE,
+          flagged: FLAGGED,
         },
       ],
+      countries: { DE: 2, FR: 1 },
     });
     const { keys } = (await it.ask("GET", "keys")).document;
     const row = keys.find((key: { id: string }) => key.id === id);

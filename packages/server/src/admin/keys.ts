@@ -1,10 +1,11 @@
-// keys.ts: API keys over the admin API: create, list, change, rotate, revoke; and their usage.
+// keys.ts: creates, lists, changes, rotates and revokes API keys over the admin API, and shows their usage.
 //
 // err  AdminProblem, KeyInputError, StoreError
 // src  docs/admin-api.md
-// note A token is in the answer that made it, and nowhere else.
+// note A token appears only in the response to the request that creates it.
 
 import { ADMIN_PATH, recordOf } from "@inkling/contract";
+import { OVERRIDE_FLAGS } from "@inkling/engine";
 import { within } from "@inkling/release-store";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
@@ -29,7 +30,7 @@ import {
 
 const DEFAULT_DAYS = 30;
 
-/** A row for each day, or for each hour of the last month. */
+/** Usage has one row per day, or one row per hour for at most 31 days. */
 const STEPS = {
   day: {
     textOf: dayOf,
@@ -50,8 +51,12 @@ const STEPS = {
 const perScope = recordOf(SCOPES, () => count);
 const lookups = z.strictObject(perScope);
 const refusals = z.strictObject({ not_allowed: count, rate_limited: count, quota_exceeded: count }).meta({
-  description: "Refused requests and refused values of batches: scope, network or expiry; rate; quota",
+  description:
+    "Refused requests and refused batch values: not allowed (scope, network or expiry), over the rate, over the quota",
 });
+const flags = z
+  .strictObject(recordOf(OVERRIDE_FLAGS, () => count))
+  .meta({ description: "Answers that set each flag, including those in assessments" });
 export const usageAnswer = z.strictObject({
   by: z.enum(["day", "hour"]),
   from: text,
@@ -61,18 +66,23 @@ export const usageAnswer = z.strictObject({
       at: text,
       ...perScope,
       total: count,
-      batch: lookups.meta({ description: "Lookups that were values of batches" }),
+      batch: lookups.meta({ description: "Lookups made in batches" }),
       refused: refusals,
+      flagged: flags,
     }),
   ),
+  countries: z.record(text, count).meta({
+    description:
+      "Locations returned from `from` to `to`, by ISO 3166-1 code, in whole UTC days; under load, estimated from a sample",
+  }),
 });
 
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d)?$/;
 const timeQuery = (description: string) =>
   z.string().regex(TIME, "must be a day or an hour").optional().meta({ description });
 const usageQuery = {
-  by: z.enum(["day", "hour"], "must be day or hour").default("day").meta({ description: "Length of a row" }),
-  from: timeQuery("First day, as 2026-06-01, or hour, as 2026-06-01T13 (UTC)"),
+  by: z.enum(["day", "hour"], "must be day or hour").default("day").meta({ description: "Period per row" }),
+  from: timeQuery("First day, such as 2026-06-01, or hour, such as 2026-06-01T13 (UTC)"),
   to: timeQuery("Last day or hour"),
 };
 
@@ -91,13 +101,13 @@ const members = {
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
   traced_until: time.nullable().meta({
-    description: "Until this time, the log names the callers' networks; null if the key is not traced",
+    description: "Until this time, the server logs the callers' networks; null if the key is not traced",
   }),
 };
 export const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "A key without its token" });
 const used = {
   last_used_at: text.nullable().meta({
-    description: "The last UTC day with a lookup or a refusal, as 2026-06-01; null if there is none",
+    description: "The last UTC day with a lookup or a refusal, such as 2026-06-01; null if there is none",
   }),
 };
 export const usedKeyAnswer = z.strictObject({ ...members, ...used }).meta({ id: "UsedKey" });
@@ -106,7 +116,7 @@ const revokedAnswer = z
     ...members,
     stored: z.boolean().meta({
       description:
-        "False if the database cannot be written. The key is revoked on this host; the database and other hosts follow later",
+        "False if the database cannot be written. The key is then revoked only on this host, until the server can store the revocation for the other hosts",
     }),
   })
   .meta({ id: "RevokedKey" });
@@ -127,7 +137,10 @@ export const rotationBody = z
   })
   .meta({ id: "Rotation" });
 
-/** A leaked key must not wait for a database that is busy: then this host revokes it first. */
+/**
+ * Maximum milliseconds to wait for the database. A leaked key must not remain valid longer, so this host then revokes
+ * it without the database.
+ */
 const REVOKE_WAIT_MS = 5_000;
 
 export const KEY_HANDLERS = {
@@ -220,14 +233,17 @@ export const KEY_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-/** A database that is busy may take it later still: revoking it again changes nothing. @throws StoreError AWAY */
+/**
+ * Limits the wait for a revocation. A busy database may still apply the revocation later, which does no harm.
+ * @throws StoreError AWAY
+ */
 const withinWait = <T>(work: Promise<T>): Promise<T> =>
   within(REVOKE_WAIT_MS, work, () => {
-    throw new StoreError("AWAY", "the database is busy", "it is tried again");
+    throw new StoreError("AWAY", "the database is busy", "try again");
   });
 
 /**
- * Revokes a key on this host while the database cannot be written.
+ * Revokes a key on this host while the database cannot be written to.
  * @throws `cause` unless the database is only unreachable or full
  */
 async function revokeHere(
@@ -258,6 +274,7 @@ const countsOf = <Name extends string>(names: readonly Name[], count: (name: Nam
   recordOf(names, (name) => count(name) ?? 0);
 const lookupsOf = (use: Use) => countsOf(SCOPES, (scope) => use[scope]);
 const batchOf = (use: Use) => countsOf(SCOPES, (scope) => use[batchedOf(scope)]);
+const flagsOf = (use: Use) => countsOf(OVERRIDE_FLAGS, (flag) => use[flag]);
 const refusalsOf = (use: Use) => countsOf(REFUSALS, (reason) => use[reason]);
 
 async function keyUsage(
@@ -273,17 +290,21 @@ async function keyUsage(
     by === "hour"
       ? (await store.usage.readByHour(keyId, from, to)).map(({ hour, ...row }) => ({ at: hour, ...row }))
       : (await store.usage.readByDay(keyId, from, to)).map(({ day, ...row }) => ({ at: day, ...row }));
-  return { by, from, to, usage: inColumns(rows) };
+  const countries = await store.usage.readCountries(keyId, dayIn(from), dayIn(to));
+  return { by, from, to, usage: inColumns(rows), countries };
 }
 
-/** One row for each moment, with a number for each lookup and each reason of a refusal. */
+/** The day that contains this day or hour. */
+const dayIn = (at: string) => at.slice(0, dayOf(0).length);
+
+/** Groups counts into one row per day or hour, with a count for each kind of lookup and each reason for a refusal. */
 function inColumns(rows: readonly { at: string; lookup: Counted; count: number }[]) {
   const byTime = new Map<string, Use>();
   for (const { at, lookup, count } of rows) byTime.set(at, { ...byTime.get(at), [lookup]: count });
   return [...byTime].map(([at, use]) => {
     const found = lookupsOf(use);
     const total = SCOPES.reduce((sum, scope) => sum + found[scope], 0);
-    return { at, ...found, total, batch: batchOf(use), refused: refusalsOf(use) };
+    return { at, ...found, total, batch: batchOf(use), refused: refusalsOf(use), flagged: flagsOf(use) };
   });
 }
 

@@ -1,4 +1,4 @@
-// Logins to the admin API: what a cookie allows, when it ends, and that no other site can use it.
+// Tests logins to the admin API: what a cookie allows, when it ends, and that no other site can use it.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
@@ -16,7 +16,11 @@ afterAll(closeAdminServers);
 const KEY = { name: "shop" };
 const FETCH = { "Sec-Fetch-Site": "same-origin" };
 
-/** Logs in. @returns headers of a page's request, and those of another port, which gets the cookie alone */
+/**
+ * Logs in.
+ * @returns `page`, the headers that the page sends, and `thief`, the headers of another port, which gets the cookie
+ * only
+ */
 async function logIn(body: object = { token: it.token, author: "ada" }) {
   const response = await it.ask("POST", "session", body, { Authorization: "" });
   const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
@@ -89,7 +93,7 @@ describe("a session", () => {
 
   test("ends when the clock is set back to before its login", async () => {
     const { page } = await logIn();
-    it.clock.now -= 30_000; // so little that NTP may have done it
+    it.clock.now -= 30_000; // a small step, as NTP might make
     expect((await it.ask("GET", "keys", undefined, page)).status).toBe(200);
     it.clock.now -= 86_400_000;
     expect((await it.ask("GET", "keys", undefined, page)).code).toBe("SESSION_ENDED");
@@ -102,7 +106,7 @@ describe("a session", () => {
       token_name: null,
       expires_at: null,
     });
-    expect((await it.ask("POST", "keys", KEY)).status).toBe(201); // and it needs no header
+    expect((await it.ask("POST", "keys", KEY)).status).toBe(201); // and the request needs no console header
   });
 
   test("neither cookie nor secret is in a log line", async () => {
@@ -143,7 +147,9 @@ describe("refused", () => {
     expect(it.lines.join("")).not.toContain(it.token);
   });
 
-  /** With the cookie of the session; SECRET stands for its secret, OTHER for that of another session. */
+  /**
+   * Each request carries the session's cookie. SECRET stands for its secret, OTHER for the secret of another session.
+   */
   const requests: [name: string, code: AdminProblemCode, headers: Record<string, string>][] = [
     ["the cookie alone", "CSRF_REJECTED", {}],
     [

@@ -1,4 +1,4 @@
-// login.ts: who may use the admin API: the holder of an admin token, and pages that have logged in with one.
+// login.ts: decides who may use the admin API: holders of an admin token, and pages that have logged in with one.
 //
 // in   the token; or the cookie and the secret (sessions.ts) that a login with the token returns
 // err  AdminProblem
@@ -21,7 +21,7 @@ const loginBody = z
   .strictObject({
     token: z.string().max(200).meta({ description: "An admin token" }),
     author: oneLine(MAX_AUTHOR).optional().meta({
-      description: "Your name, for the audit trail; with a named token, its name or nothing",
+      description: "Your name, for the audit trail; with a named token, omit this or send the token's name",
     }),
   })
   .meta({ id: "Login" });
@@ -29,9 +29,11 @@ const loginBody = z
 export const sessionAnswer = z
   .strictObject({
     author: text,
-    scope: z.enum(ADMIN_SCOPES).meta({ description: "What the token of the request may do" }),
+    scope: z.enum(ADMIN_SCOPES).meta({ description: "What the request's token may do" }),
     token_name: text.nullable().meta({ description: "Null for the root token" }),
-    expires_at: time.nullable().meta({ description: "Null if the request has the token itself" }),
+    expires_at: time
+      .nullable()
+      .meta({ description: "Null if the request was sent with a token instead of a cookie" }),
   })
   .meta({ id: "Session" });
 
@@ -47,7 +49,7 @@ export const SESSION_HANDLERS = {
   get_session: handler({
     answer: sessionAnswer,
     run: (_, { by: { actor }, token, session }) => ({
-      document: sessionJson(token!, actor, session), // the operation is not open
+      document: sessionJson(token!, actor, session), // always set: this operation requires a token
     }),
   }),
   log_in: handler({
@@ -78,14 +80,14 @@ function sessionJson({ scope, name }: ValidAdminToken, author: string, session: 
   return { author, scope, token_name: name ?? null, expires_at };
 }
 
-/** Who sent a request. */
+/** The sender of a checked request. */
 interface Admitted {
   readonly token: ValidAdminToken;
-  /** Undefined if the request has the token itself. */
+  /** Undefined if the request carries the token itself. */
   readonly session: Session | undefined;
 }
 
-/** @throws AdminProblem without a valid token, or a session of one */
+/** @throws AdminProblem unless the request has a valid token, or a valid session */
 export async function admit(request: Request, context: AdminContext): Promise<Admitted> {
   const text = bearerToken(request.headers.get("authorization"));
   if (text !== undefined) return { token: await requireToken(text, context), session: undefined };
@@ -101,18 +103,21 @@ export async function admit(request: Request, context: AdminContext): Promise<Ad
   return { token, session };
 }
 
-/** Only a page of this listener, or a program that is no browser, can have sent this. */
+/**
+ * Refuses requests from pages of other origins. This listener's own pages may pass, and so may programs other than
+ * browsers.
+ */
 function requireOwnPage({ headers }: Request, { hostNames }: AdminContext): void {
   const site = headers.get("sec-fetch-site");
   const isOwn = hostNames.isOwnOrigin(headers.get("origin"), headers.get("host"));
   if (isOwn && (site === null || site === "same-origin")) return;
   throw new AdminProblem(
     "CSRF_REJECTED",
-    "The browser names a page of another origin. Behind a proxy that changes `Host`, list the page's host in INKLING_ADMIN_NAMES.",
+    "The request came from a page of a different origin. Behind a proxy that changes `Host`, list the page's host in INKLING_ADMIN_NAMES.",
   );
 }
 
-/** Found by its hash, so that the time that it takes says nothing of a stored token. */
+/** Finds the token by its hash, so that the response time reveals nothing about stored tokens. */
 async function requireToken(text: string, context: AdminContext): Promise<ValidAdminToken> {
   if (isWellFormedToken(text)) throw new AdminProblem("TOKEN_REQUIRED");
   if (!isAdminToken(text)) throw new AdminProblem("TOKEN_INVALID");
@@ -122,7 +127,9 @@ async function requireToken(text: string, context: AdminContext): Promise<ValidA
   return token;
 }
 
-/** A database that takes no writes keeps nobody out: a key can be revoked while the disk is full. */
+/**
+ * Lets the request through if the database cannot be written to: operators must be able to revoke keys on a full disk.
+ */
 async function recordUse(token: ValidAdminToken, { adminToken, log }: AdminContext): Promise<void> {
   try {
     await adminToken.recordUse(token);

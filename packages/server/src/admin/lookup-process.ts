@@ -1,7 +1,7 @@
-// lookup-process.ts: answers the operator about values or a visitor, in a child process that maps the release.
+// lookup-process.ts: looks up values or assesses a visitor for the operator, in a child process that maps the release.
 //
-// in   one message: the release with the stamps of its verified files, overrides, and values or a visitor
-// out  one message: the answers, or why the release cannot be opened
+// in   one message: the release and the stamps of its verified files, the overrides, and either values or a visitor
+// out  one message: the answers, or the reason why the release cannot be opened
 
 import type { AssessmentAnswer } from "@inkling/contract";
 import {
@@ -11,6 +11,7 @@ import {
   formatIp,
   formatPrefix,
   INCLUDE,
+  type IpAddress,
   isInForce,
   type LookupFailure,
   type Outcome,
@@ -32,7 +33,7 @@ import {
   visitorFacts,
 } from "@inkling/engine/assess";
 import { messageOf, openRelease, openVerified, ReleaseError, type Stamps } from "@inkling/release-store";
-import { problemBody } from "../http/problems.ts";
+import { type Problem, problem, problemBody } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
 import { type NetworksReport, reportOfNetworks, reportOfSystem } from "../lookup/network-sources.ts";
 import {
@@ -42,6 +43,7 @@ import {
   readNetwork,
   summarizeNetworks,
 } from "../lookup/network-summary.ts";
+import { notAValue, reservedText } from "../lookup/value-texts.ts";
 import { overrideJson, overridesOf } from "../overrides/record.ts";
 import { answerOnce } from "../releases/process.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
@@ -49,12 +51,12 @@ import type { PublishedRuleset } from "../rulesets/record.ts";
 export interface LookUpQuestion extends DataQuestion {
   readonly type: "look up";
   readonly values: readonly string[];
-  /** How many parts of a network are listed. */
+  /** Maximum number of parts to list for a network. */
   readonly parts: number;
 }
 export type LookUpAnswer = { readonly answers: readonly object[] } | NoRelease;
 
-/** One value, for releases from the newest on. */
+/** Looks up one value in several releases, newest first. */
 export interface HistoryQuestion {
   readonly type: "history";
   readonly dataDir: string;
@@ -63,17 +65,17 @@ export interface HistoryQuestion {
   readonly now: number;
   readonly value: string;
 }
-/** One for each release: the answer, or why the release cannot be read. */
+/** One entry per release: the answer, or the reason why the release cannot be read. */
 export type HistoryAnswer = readonly { readonly answer: object | null; readonly problem: string | null }[];
 
-/** The API's own text offers `me`, which the admin API does not have. */
+/** The public API's message suggests `me`, which is not available in the admin API. */
 const NO_ADDRESS =
   "ip: is not an IP address: send one, without port, prefix, zone, brackets or leading zeros.";
 
-/** A visitor to be assessed. */
+/** Asks for the assessment of one visitor. */
 export interface AssessQuestion extends DataQuestion {
   readonly type: "assess";
-  /** As a caller would send it, parsed from JSON. */
+  /** The visitor as a caller would send it, parsed from JSON. */
   readonly visitor: unknown;
   readonly ruleset: Pick<PublishedRuleset, "number" | "text">;
 }
@@ -83,7 +85,7 @@ export type AssessAnswer =
       readonly alternatives: readonly Alternative[];
       readonly thresholds: Ruleset["thresholds"];
     }
-  /** What is wrong with the visitor, a line each. */
+  /** What is wrong with the visitor, one line per mistake. */
   | { readonly refused: readonly string[] }
   | NoRelease;
 
@@ -100,13 +102,16 @@ interface DataQuestion {
   readonly now: number;
 }
 
-/** Examined for all networks of a request together: about three seconds. */
+/** Maximum number of prefixes to examine for all networks of a request: about three seconds of work. */
 const MAX_PREFIXES = 1 << 22;
-/** Examined for one network or AS with its feeds and owners: about a second. */
+/**
+ * Maximum number of prefixes to examine for one network or AS, including its feeds and owners: about one second of
+ * work.
+ */
 const MAX_EXPLAINED = 1 << 18;
-/** Overrides of parts of a network. */
+/** Maximum number of overrides to list for a network. */
 const MAX_OVERRIDES = 100;
-/** A mailbox that no override is about, for what is known of its domain. */
+/** Stands for any mailbox of a domain. No override names this mailbox. */
 const ANY_MAILBOX = "any-mailbox-of-this-domain";
 
 const decoder = new TextDecoder();
@@ -118,7 +123,7 @@ answerOnce((question: Question): LookUpAnswer | HistoryAnswer | AssessAnswer => 
   const { dataDir, name, stamps, overrides, now } = question;
   try {
     const release = openRelease(dataDir, name, stamps);
-    // "up": the console shows what there is, and what is missing.
+    // Mode "up": the console shows all data that exists, and lists what is missing.
     const source: AnswerSource = { release, overrides: overridesOf(overrides), now, mode: "up" };
     const answerer = new Answerer();
     if (question.type === "assess") return assessed(question, answerer, source);
@@ -131,7 +136,7 @@ answerOnce((question: Question): LookUpAnswer | HistoryAnswer | AssessAnswer => 
   }
 });
 
-/** The id of an assessment that nobody stores. */
+/** Placeholder id: these assessments are not stored. */
 const NO_ID = `asm_${"0".repeat(16)}`;
 
 function assessed(
@@ -146,12 +151,13 @@ function assessed(
   if (failure !== undefined) return { refused: [NO_ADDRESS] };
   const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
   const answers = lookUpVisitor(answerer, subject, source, true, (body) => JSON.parse(decoder.decode(body)));
-  if ("reason" in answers) return { refused: [problemOf(answers).detail] };
+  if ("reason" in answers) return { refused: [problemAbout(answers, input.ip, answerer.address).detail] };
   const facts = visitorFacts(input, answers, ruleset.schema, source.now);
   const decision = assess(facts, ruleset, answers.degraded);
   const shown = { facts: { values: facts, ruleset }, evidence: answers };
   return {
-    assessment: assessmentAnswer(NO_ID, decision, source.release!.manifest.id, shown), // it was looked up in
+    // the lookup above has used this release
+    assessment: assessmentAnswer(NO_ID, decision, source.release!.manifest.id, shown),
     alternatives: alternatives(facts, ruleset, answers.degraded),
     thresholds: ruleset.thresholds,
   };
@@ -176,28 +182,27 @@ function historyOf({ dataDir, names, now, value }: HistoryQuestion): HistoryAnsw
 }
 
 interface Limits {
-  /** Left for all networks of the request. */
+  /** Number of prefixes that may still be examined for the remaining networks of the request. */
   prefixes: number;
   readonly parts: number;
-  /** Whether feeds and owners are reported. */
+  /** Whether to report feeds and owners. */
   readonly isExplained: boolean;
 }
 
 function answersOf(value: string, answerer: Answerer, source: AnswerSource, limits: Limits) {
   if (value.includes("@")) return ofMailbox(value, value, "email", answerer, source);
-  const failure = answerer.readAddress(value);
-  if (failure === undefined) return ofAddress(value, answerer, source);
+  if (answerer.readAddress(value) === undefined) return ofAddress(value, answerer, source);
   const network = readNetwork(value);
   if (network !== undefined) return ofNetwork(value, network, source, limits);
   const asn = readAsn(value);
   if (asn !== undefined) return ofSystem(value, asn, source, limits);
   const domain = toAsciiDomain(value);
   if (domain !== undefined) return ofMailbox(value, `${ANY_MAILBOX}@${domain}`, "domain", answerer, source);
-  const refusal = documentOf(failure);
+  const refusal = JSON.parse(problemBody(problem("VALUE_INVALID", `${notAValue(value)}.`)));
   return { value, kind: "unknown", geolocation: refusal, reputation: refusal, overrides: [] };
 }
 
-/** @param mailbox looked up; of a domain, any */
+/** @param mailbox the mailbox to look up; for a domain, any of its mailboxes */
 function ofMailbox(
   value: string,
   mailbox: string,
@@ -216,14 +221,14 @@ function ofMailbox(
 
 function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
   const { address } = answerer;
+  const answer = (lookup: "geolocate" | "reputation", include: number) =>
+    documentOf(answerer.answerAddress(lookup, address, source, include), value, address);
   return {
     value,
     kind: "address",
     address: formatIp(address),
-    geolocation: documentOf(
-      answerer.answerAddress("geolocate", address, source, INCLUDE.evidence | INCLUDE.network),
-    ),
-    reputation: documentOf(answerer.answerAddress("reputation", address, source, INCLUDE.evidence)),
+    geolocation: answer("geolocate", INCLUDE.evidence | INCLUDE.network),
+    reputation: answer("reputation", INCLUDE.evidence),
     overrides: (
       source.overrides.compiledWith(source.release).matchAddress(address, source.now)?.applied ?? []
     ).map(overrideJson),
@@ -234,7 +239,8 @@ function ofNetwork(value: string, network: Prefix, source: AnswerSource, limits:
   const use = networkUse(network);
   const overrides = overridesWithin([network], source);
   const answer = { value, kind: "network", network: formatPrefix(network), overrides };
-  if (use !== undefined) return { ...answer, summary: documentOf(RESERVED.get(use)!) }; // has every use
+  if (use !== undefined)
+    return { ...answer, summary: documentOf(RESERVED.get(use)!, value, network.address) }; // covers every special use
   if (limits.isExplained) {
     const { networks: _, ...summary } = reportOfNetworks([network], source, MAX_EXPLAINED, limits.parts);
     return { ...answer, summary };
@@ -263,7 +269,7 @@ function ofSystem(value: string, asn: number, source: AnswerSource, { parts, isE
   return { value, kind: "as", asn, system: system ?? null, overrides };
 }
 
-/** The active overrides of these networks, of their parts, and of networks around them. */
+/** The active overrides of these networks, of their parts, and of the networks that contain them. */
 function overridesWithin(networks: readonly Prefix[], { release, overrides, now }: AnswerSource) {
   if (overrides.all.length === 0) return [];
   const compiled = overrides.compiledWith(release);
@@ -272,6 +278,18 @@ function overridesWithin(networks: readonly Prefix[], { release, overrides, now 
   return found.slice(0, MAX_OVERRIDES).map(overrideJson);
 }
 
-function documentOf(outcome: Outcome | LookupFailure): object {
-  return JSON.parse("reason" in outcome ? problemBody(problemOf(outcome)) : decoder.decode(bodyOf(outcome)));
+function documentOf(outcome: Outcome | LookupFailure, value?: string, address?: IpAddress): object {
+  if (!("reason" in outcome)) return JSON.parse(decoder.decode(bodyOf(outcome)));
+  return JSON.parse(problemBody(problemAbout(outcome, value, address)));
+}
+
+/**
+ * @param value an address or a network, if the lookup is about either
+ * @param address the address, or the first address of the network
+ */
+function problemAbout(failure: LookupFailure, value?: string, address?: IpAddress): Problem {
+  if (failure.reason !== "reserved" || value === undefined || address === undefined)
+    return problemOf(failure);
+  const [what, why] = reservedText(value, address, failure.use);
+  return problem("IP_ADDRESS_RESERVED", `${what}. ${why[0]!.toUpperCase()}${why.slice(1)}.`);
 }

@@ -1,9 +1,10 @@
-// lookup.ts: the API's answers about values, with evidence, for the operator: no key, no limit, no usage.
+// lookup.ts: gives the operator the API's answers with evidence. These lookups need no key, and they are neither
+// limited nor counted.
 //
-// in   up to a hundred values: addresses, networks with a "/", AS numbers, domains, and email addresses, which have an "@";
-//      or one value for every kept release
-// out  for each its answers, or the problems in their place, and the overrides that apply
-// note Values are in no log and no audit trail. Overrides apply; there are no sandbox answers.
+// in   up to a hundred values: addresses, networks (with "/"), AS numbers, domains and email addresses (with "@");
+//      or one value to look up in every kept release
+// out  for each value, its answers or the problems that replace them, and the overrides that apply
+// note Values appear neither in the log nor in the audit trail. Overrides apply; there are no sandbox answers.
 
 import { recordOf } from "@inkling/contract";
 import { ADDRESS_FLAGS, ANSWERS, dataAges } from "@inkling/engine";
@@ -18,14 +19,14 @@ import { type AdminContext, type AdminHandlers, count, handler, text, time } fro
 import type { HistoryAnswer, HistoryQuestion, LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
 import { overrideAnswer } from "./overrides.ts";
 
-/** Parts of a network that one request may list. */
+/** Maximum number of network parts that one request may list. */
 const MAX_PARTS = 10_000;
 const value = z.string("must be text").min(1, "must not be empty").max(400, "is too long");
 const lookupBody = z
   .strictObject({
     values: z.array(value).min(1).max(100),
     parts: z.int().min(1).max(MAX_PARTS).default(MAX_PREFIXES).meta({
-      description: "How many parts of a network, or of an AS in each family, are listed",
+      description: "Number of parts to list for a network, or for each address family of an AS",
     }),
   })
   .meta({ id: "LookUp" });
@@ -37,7 +38,7 @@ const networkSummary = z
   .strictObject({
     examined: share.meta({ description: "Less than 1 if the network has too many prefixes" }),
     reserved: share,
-    flagged: share.meta({ description: "With at least one flag" }),
+    flagged: share.meta({ description: "Share with at least one flag" }),
     flags: z.strictObject(recordOf(ADDRESS_FLAGS, () => share)),
     countries: z.array(z.strictObject({ iso_code: text, share })).max(MAX_COUNTRIES),
     prefix_count: count,
@@ -51,12 +52,12 @@ const networkSummary = z
         }),
       )
       .max(MAX_PARTS)
-      .meta({ description: "Parts with one answer each, flagged ones first" }),
+      .meta({ description: "Parts with a single answer, flagged parts first" }),
     sources: z
       .array(
         z.strictObject({
           feed: text,
-          id: text.optional().meta({ description: "Of an override" }),
+          id: text.optional().meta({ description: "Id of the override" }),
           label: text,
           effect: text,
           flags: z.array(z.enum(ADDRESS_FLAGS)),
@@ -64,17 +65,17 @@ const networkSummary = z
         }),
       )
       .optional()
-      .meta({ description: "Only of a request about one value: what each feed claims, largest share first" }),
+      .meta({ description: "Only for a request with one value: what each feed claims, largest share first" }),
     owners: z
       .array(z.strictObject({ asn: z.int().optional(), organization: text.optional(), kind: text, share }))
       .optional()
-      .meta({ description: "Only of a request about one value, largest share first" }),
+      .meta({ description: "Only for a request with one value, largest share first" }),
   })
-  .meta({ id: "NetworkSummary", description: "Shares from 0 to 1, of the examined part" });
+  .meta({ id: "NetworkSummary", description: "Shares of the examined part, from 0 to 1" });
 const family = networkSummary
   .extend({
     networks: z.array(text).max(MAX_NETWORKS),
-    network_count: count.meta({ description: "All networks, of which `networks` has the first" }),
+    network_count: count.meta({ description: "Number of all networks; `networks` lists the first ones" }),
   })
   .meta({ id: "SystemNetworks" });
 const overridden = { overrides: z.array(overrideAnswer).meta({ description: "The overrides that apply" }) };
@@ -82,7 +83,7 @@ const valueAnswer = z.union([
   z.strictObject({
     value: z.string(),
     kind: z.enum(["address", "unknown"]),
-    address: text.optional().meta({ description: "The address in normal form" }),
+    address: text.optional().meta({ description: "The address, normalized" }),
     geolocation: orProblem(answers.geolocation),
     reputation: orProblem(answers.reputation),
     ...overridden,
@@ -90,7 +91,7 @@ const valueAnswer = z.union([
   z.strictObject({
     value: text,
     kind: z.literal("network"),
-    network: text.meta({ description: "In normal form" }),
+    network: text.meta({ description: "The network, normalized" }),
     summary: orProblem(networkSummary),
     ...overridden,
   }),
@@ -101,14 +102,14 @@ const valueAnswer = z.union([
     system: z
       .strictObject({ organization: text.optional(), ipv4: family.optional(), ipv6: family.optional() })
       .nullable()
-      .meta({ description: "null if the release has no network of the AS" }),
+      .meta({ description: "Null if the release has no network of the AS" }),
     ...overridden,
   }),
   z.strictObject({
     value: text,
     kind: z.enum(["email", "domain"]),
     email: orProblem(answers.emailVerdict).meta({
-      description: "Of a domain: that of any mailbox there",
+      description: "For a domain, the answer for any mailbox there",
     }),
     ...overridden,
   }),
@@ -145,7 +146,7 @@ export const LOOKUP_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-/** Runs in a child process: reading a release that is damaged on the disk may kill it, and this process continues. */
+/** Runs in a child process, because reading a damaged release may kill the process that reads it. */
 async function lookUp(
   { dataDir, releases, status, overrideCache, now, workerEnvironment }: AdminContext,
   values: readonly string[],
@@ -172,7 +173,7 @@ async function lookUp(
   return { release: manifest.id, missing, partial, ages, answers: found.answers };
 }
 
-/** In every kept release; those without a mark are verified first. */
+/** Looks the value up in every kept release. A release without a verification mark is verified first. */
 async function lookUpHistory(
   { dataDir, releases, now, workerEnvironment }: AdminContext,
   value: string,
@@ -188,7 +189,7 @@ async function lookUpHistory(
       release: manifest.id,
       created_at: manifest.created_at,
       current: name === current,
-      ...found[i]!, // one for each name
+      ...found[i]!, // each name is listed once
     })),
   };
 }

@@ -1,4 +1,4 @@
-// operations.ts: the handler of every operation of the admin API (contract/src/admin-operations.ts).
+// operations.ts: maps each operation of the admin API to its handler (contract/src/admin-operations.ts).
 
 import type { AdminOperationId } from "@inkling/contract";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// overrides.ts: overrides over the admin API.
+// overrides.ts: lists, changes, imports and exports overrides over the admin API.
 //
 // err  AdminProblem, OverrideInputError, OverrideConflictError, StoreError
 // src  docs/overrides.md, docs/admin-api.md
@@ -53,7 +53,7 @@ export const OVERRIDE_HANDLERS = {
   list_overrides: handler({
     query: {
       ...pageQuery((cursor) => OVERRIDE_PAGES.isCursor(cursor)),
-      ended: booleanQuery("Also those that have ended"),
+      ended: booleanQuery("Include removed and expired overrides"),
     },
     answer: z.strictObject({ overrides: z.array(overrideAnswer), ...nextCursor }),
     run: async ({ overrides }, { query }) => {
@@ -68,7 +68,7 @@ export const OVERRIDE_HANDLERS = {
       const wanted = parseNewOverride(body, parseContext(context, by.actor));
       const [write] = await context.overrides.put([wanted], by);
       await context.overrideCache.refresh();
-      const { override, outcome } = write!; // one for each that was put
+      const { override, outcome } = write!; // `put` returns one write per override
       const document = { ...overrideJson(override), outcome };
       if (outcome !== "added") return { status: 200, document };
       return { document, headers: { Location: `${ADMIN_PATH}overrides/${override.id}` } };
@@ -82,7 +82,7 @@ export const OVERRIDE_HANDLERS = {
     }),
   }),
   import_overrides: handler({
-    query: { force: booleanQuery("Accept very wide networks") },
+    query: { force: booleanQuery("Accept very broad networks") },
     body: rawBody(overrideFile),
     answer: importAnswer,
     run: async (context, { query, body, by }) => {

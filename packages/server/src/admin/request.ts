@@ -1,4 +1,4 @@
-// request.ts: the parts of a request to the admin API, checked; and requests that must not be done twice.
+// request.ts: checks the parts of an admin API request, and prevents a request from running twice.
 //
 // err  AdminProblem
 
@@ -14,10 +14,10 @@ import { oneLine } from "../text/fields.ts";
 import type { BodyFormat, Reply } from "./handler.ts";
 import type { Session } from "./sessions.ts";
 
-/** The actor where a request names none. */
+/** The author of a change if the request names none. */
 export const DEFAULT_ACTOR = "admin API";
 
-/** @param search the query, as sent, without its "?" */
+/** @param search the query as sent, without "?" */
 export function readQuery(search: string, query: z.ZodRawShape): Record<string, unknown> {
   const parameters = new URLSearchParams(search);
   const names = [...parameters.keys()];
@@ -28,7 +28,7 @@ export function readQuery(search: string, query: z.ZodRawShape): Record<string, 
   if (unknown.length + repeated.length === 0 && read.success) return read.data;
   const problems = [
     ...unknown.map((name) => `${name.slice(0, 60)}: unknown parameter`),
-    ...repeated.map((name) => `${name}: given more than once`),
+    ...repeated.map((name) => `${name}: sent more than once`),
     ...(read.success ? [] : issueLines(read.error, "query", Object.fromEntries(parameters))),
   ];
   const detail =
@@ -40,7 +40,7 @@ export function readQuery(search: string, query: z.ZodRawShape): Record<string, 
 
 const author = oneLine(MAX_AUTHOR);
 
-/** The token's name, the name in `Inkling-Author`, or the one given at the login. */
+/** @returns the token's name; otherwise the name in `Inkling-Author`; otherwise the name given at login */
 export function readActor(
   { headers }: Request,
   token: ValidAdminToken | undefined,
@@ -52,22 +52,26 @@ export function readActor(
   return authorOf(token, parsed?.data) ?? session?.author ?? DEFAULT_ACTOR;
 }
 
-/** @param given by the request, if it names an author. @throws AdminProblem for another name than that of a named token */
+/**
+ * Returns the author of a change. A named token allows only its own name.
+ * @param given the author that the request names, if any
+ * @throws AdminProblem if the token has another name
+ */
 export function authorOf(token: ValidAdminToken | undefined, given: string | undefined): string | undefined {
   if (token?.name === undefined) return given;
   if (given === undefined || given === token.name) return token.name;
   throw new AdminProblem(
     "AUTHOR_INVALID",
-    `This token names its author, \`${token.name}\`: send no other author.`,
+    `Changes with this token have the author \`${token.name}\`. Send this author or none.`,
   );
 }
 
 /**
  * Reads a whole body.
- * @throws AdminProblem where it has more bytes, announced or not, or ends before its end
+ * @throws AdminProblem if the body exceeds the limit, whether or not it declares its length, or if it is cut short
  */
 export async function readBytes({ body, headers }: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
-  const tooLarge = () => new AdminProblem("BODY_TOO_LARGE", `The body may have ${most} bytes.`);
+  const tooLarge = () => new AdminProblem("BODY_TOO_LARGE", `The body may have at most ${most} bytes.`);
   if (Number(headers.get("content-length")) > most) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -79,7 +83,7 @@ export async function readBytes({ body, headers }: Request, most: number): Promi
     }
   } catch (error) {
     if (error instanceof AdminProblem) throw error;
-    throw new AdminProblem("BODY_INVALID", "The connection ended before the body did.");
+    throw new AdminProblem("BODY_INVALID", "The connection closed before the whole body arrived.");
   }
   return Buffer.concat(chunks);
 }
@@ -97,12 +101,12 @@ export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false }: BodyFo
   throw bodyProblem(issueLines(read.error, "body", json));
 }
 
-/** A body that the path does not take. */
+/** The problem for a body that is not valid for the path. */
 function bodyProblem(problems: readonly string[]): AdminProblem {
-  return new AdminProblem("BODY_INVALID", "The body is not what this path takes.", problems);
+  return new AdminProblem("BODY_INVALID", "The body is not valid for this path.", problems);
 }
 
-/** An error as the caller's problem; ADMIN_INTERNAL for an unexpected one. */
+/** Turns an error into a problem for the caller. An unexpected error becomes ADMIN_INTERNAL. */
 export function problemOf(error: unknown): AdminProblem {
   if (error instanceof AdminProblem) return error;
   if (error instanceof KeyInputError) return bodyProblem(error.problems);
@@ -120,11 +124,11 @@ export function problemOf(error: unknown): AdminProblem {
   return new AdminProblem("ADMIN_INTERNAL");
 }
 
-/** Without the error's own text, which names hosts and paths: a caller need not have the token. */
+/** Omits the error's own message, which names hosts and paths: the caller may not have a token. */
 function databaseDetail({ code, isReadOnly }: StoreError): string | undefined {
-  const rest = "nothing was changed. The log has the cause under the request_id.";
-  if (isReadOnly) return `The database cannot be written to; ${rest}`;
-  if (code === "REFUSED" || code === "NEWER") return `The database cannot be used by this server; ${rest}`;
+  const rest = "nothing was changed. Search the log for the request_id to find the cause.";
+  if (isReadOnly) return `The database cannot be written; ${rest}`;
+  if (code === "REFUSED" || code === "NEWER") return `This server cannot use the database; ${rest}`;
   return undefined;
 }
 
@@ -139,8 +143,9 @@ interface Kept {
 }
 
 /**
- * Requests that must not be done twice, such as creating a key, by their `Idempotency-Key`. The reply to the first request
- * with a key is kept in memory for ten minutes, a new token in it included, for as long as a client might retry.
+ * Prevents a request that creates something, such as a key, from running twice with the same `Idempotency-Key`. The
+ * first response remains in memory for ten minutes, because a client might retry during that time. The response may
+ * contain a new token.
  */
 export class Idempotency {
   private readonly kept = new Map<string, Kept>();
@@ -150,7 +155,7 @@ export class Idempotency {
     this.now = now;
   }
 
-  /** @param digest of method, path, query and body */
+  /** @param digest digest of method, path, query and body */
   async run(key: string, digest: string, work: () => Promise<Reply>): Promise<Reply> {
     if (!KEY.test(key)) throw new AdminProblem("IDEMPOTENCY_KEY_INVALID");
     this.removeExpired();
@@ -158,21 +163,21 @@ export class Idempotency {
     if (before !== undefined && before.digest !== digest) {
       throw new AdminProblem(
         "IDEMPOTENCY_KEY_INVALID",
-        "This `Idempotency-Key` was sent before with another request.",
+        "This `Idempotency-Key` was already sent with a different request.",
       );
     }
     if (before !== undefined) return before.reply;
     const reply = work();
     this.kept.set(key, { digest, at: this.now(), reply });
-    reply.catch(() => this.kept.delete(key)); // what failed may be tried again
+    reply.catch(() => this.kept.delete(key)); // a failed request may be retried
     return reply;
   }
 
   private removeExpired(): void {
     const now = this.now();
     for (const [key, { at }] of this.kept) {
-      const isKept = at >= now - KEEP_MS && at <= now; // a clock that was set back keeps nothing for longer
-      if (isKept && this.kept.size < MAX_KEPT) return; // the rest is younger
+      const isKept = at >= now - KEEP_MS && at <= now; // setting back the clock must not keep responses longer
+      if (isKept && this.kept.size < MAX_KEPT) return; // later entries are newer
       this.kept.delete(key);
     }
   }

@@ -1,4 +1,4 @@
-// Rulesets over the admin API: what it answers, refuses and leaves in the trail.
+// Tests rulesets over the admin API: answers, refusals and audit entries.
 
 import { afterAll, expect, test } from "bun:test";
 import { STARTER_RULESET } from "@inkling/contract";

@@ -1,8 +1,10 @@
-// rulesets.ts: rulesets over the admin API: check, publish, list, show, restore; and assessments for the operator.
+// rulesets.ts: checks, publishes, lists, shows and restores rulesets over the admin API, and assesses visitors for the
+// operator.
 //
 // err  AdminProblem, StoreError
 // src  docs/rulesets.md, docs/admin-api.md
-// note What an operator assesses is in no log, no audit trail and no usage, and is not stored.
+// note An operator's assessments are neither stored nor counted, and they appear neither in the log nor in the audit
+// trail.
 
 import { ACTIONS, ADMIN_PATH, ASSESSMENT, FACT_TYPES } from "@inkling/contract";
 import { parseRuleset, type Ruleset, RulesetError, runExamples } from "@inkling/engine/assess";
@@ -25,11 +27,14 @@ import {
 } from "./handler.ts";
 import type { AssessAnswer, AssessQuestion } from "./lookup-process.ts";
 
-/** Of a ruleset's text in a body; the parser says what is wrong with a longer one. */
-export const rulesetText = z.string().max(512 * 1024, "has more than 512 KiB");
-const note = z.string().max(500, "has more than 500 characters").default("");
+/**
+ * Maximum length of a ruleset in a body. It is generous, so that the parser can explain what is wrong with a long text.
+ */
+export const rulesetText = z.string().max(512 * 1024, "is longer than 512 KiB");
+const note = z.string().max(500, "is longer than 500 characters").default("");
 const current = count.optional().meta({
-  description: "The newest ruleset's number, as last read. Another number returns 409 RULESET_CONFLICT",
+  description:
+    "The newest ruleset's number, as last read. If it has changed, the server returns 409 RULESET_CONFLICT",
 });
 
 const members = {
@@ -37,7 +42,7 @@ const members = {
   note: z.string(),
   author: text,
   created_at: time,
-  restores: count.nullable().meta({ description: "The ruleset that a rollback published again" }),
+  restores: count.nullable().meta({ description: "The ruleset that a rollback restored" }),
 };
 export const rulesetAnswer = z.strictObject({ ...members, text: z.string() }).meta({ id: "Ruleset" });
 export const rulesetsAnswer = z.strictObject({ rulesets: z.array(z.strictObject(members)), ...nextCursor });
@@ -47,7 +52,7 @@ const example = z.strictObject({
   passed: z.boolean(),
   expected: z.strictObject({ action: z.enum(ACTIONS).optional(), rules: z.array(text).optional() }),
   action: z.enum(ACTIONS),
-  rules: z.array(text).meta({ description: "Every rule that matches, live ones first" }),
+  rules: z.array(text).meta({ description: "Every matching rule, live rules first" }),
 });
 export const checkAnswer = z.strictObject({
   mistakes: z.array(mistake),
@@ -65,10 +70,10 @@ export const visitorAnswer = z.strictObject({
         action: z.enum(ACTIONS),
       }),
     )
-    .meta({ description: "What the visitor would get without a reason, or without the rule that decided" }),
+    .meta({ description: "The decision without each reason, or without the rule that decided" }),
   thresholds: z
     .strictObject({ challenge: z.number(), deny: z.number() })
-    .meta({ description: "The score from which this ruleset challenges, and denies" }),
+    .meta({ description: "The scores at and above which this ruleset challenges and denies" }),
 });
 
 export const RULESET_HANDLERS = {
@@ -102,7 +107,7 @@ export const RULESET_HANDLERS = {
     answer: rulesetAnswer,
     run: async (context, { id, body, by }) => {
       const { number, text } = await find(context, id);
-      parseDraft(text); // an older version may have published what this one does not read
+      parseDraft(text); // this version may reject a ruleset that an older version published
       return publish(context, (store) => store.publish({ ...body, text, restores: number }, by));
     },
   }),
@@ -111,9 +116,7 @@ export const RULESET_HANDLERS = {
       schema: z
         .strictObject({
           visitor: z.unknown().meta({ description: "The visitor, as in `POST /v1/assess`" }),
-          text: rulesetText
-            .optional()
-            .meta({ description: "Decide by this ruleset instead of the newest one" }),
+          text: rulesetText.optional().meta({ description: "Use this ruleset instead of the newest one" }),
         })
         .meta({ id: "AssessVisitor" }),
     },
@@ -146,7 +149,7 @@ async function publish(
   return { document, headers: { Location: `${ADMIN_PATH}rulesets/${published.number}` } };
 }
 
-/** @throws AdminProblem with every mistake */
+/** Parses a ruleset. @throws AdminProblem that lists every mistake */
 export function parseDraft(text: string): Ruleset {
   try {
     return parseRuleset(text);
@@ -156,14 +159,18 @@ export function parseDraft(text: string): Ruleset {
   }
 }
 
-/** @throws AdminProblem for mistakes, and for examples that come out otherwise */
+/** @throws AdminProblem if the ruleset has mistakes, or if an example does not give the expected result */
 function requireSound(text: string): void {
   const failed = runExamples(parseDraft(text)).filter(({ passed }) => !passed);
   if (failed.length === 0) return;
   const lines = failed.map(
     ({ name, action, rules }) => `${name}: got ${action}; rules: ${rules.join(", ") || "none"}`,
   );
-  throw new AdminProblem("RULESET_INVALID", "An example of the ruleset comes out otherwise.", lines);
+  throw new AdminProblem(
+    "RULESET_INVALID",
+    "An example in the ruleset does not give its expected result.",
+    lines,
+  );
 }
 
 function checked(text: string) {
@@ -177,7 +184,7 @@ function checked(text: string) {
   }
 }
 
-/** Runs in a child process, as lookups do: reading a release that is damaged on the disk may kill the process. */
+/** Runs in a child process, as lookups do: reading a damaged release may kill the process that reads it. */
 async function assessVisitor(
   { dataDir, releases, overrideCache, rulesetCache, now, workerEnvironment }: AdminContext,
   value: unknown,

@@ -1,40 +1,45 @@
-// sessions.ts: logins to the admin API: a page keeps a cookie and a secret instead of the token.
+// sessions.ts: logins to the admin API. A page keeps a cookie and a secret instead of the token.
 //
 // in   an admin token, once
-// out  both; they end after twelve hours, at a logout, with the token, or with this process
+// out  a cookie and a secret, valid for at most twelve hours. They become invalid earlier at logout, when the token
+//      becomes invalid, or when this process exits.
 // err  none thrown
 //
-// A browser sends the cookie, HttpOnly and SameSite=Strict, to every port of the host, and every port can set cookies of
-// the same name. So it opens nothing alone: each request also carries the secret, which the page keeps in storage that is
-// bound to the port, in a header that no other origin can send. All cookies of the name are tried.
+// A browser sends the cookie (HttpOnly, SameSite=Strict) to every port of the host, and every port can set cookies of
+// the same name. The cookie therefore grants no access by itself. Each request must also carry the secret in a header
+// that no other origin can send. The page keeps the secret in storage that belongs to its port. If a request carries
+// several cookies of this name, all of them are tried.
 
 import { timingSafeEqual } from "node:crypto";
 import { hashToken, randomBase62 } from "../keys/token.ts";
 
 export const SESSION_COOKIE = "inkling_admin";
-/** Of pages over HTTPS: a browser takes it from no other host, from no page over HTTP, and for no other path. */
+/**
+ * Name of the cookie for pages over HTTPS. A browser accepts it only over HTTPS, only from this host, and only for the
+ * path "/".
+ */
 const SECURE_COOKIE = `__Host-${SESSION_COOKIE}`;
 export const CONSOLE_HEADER = "Inkling-Console";
 export const SESSION_MS = 12 * 3_600_000;
-/** What a session may have more than that left: the clock was set back by so little. */
+/** Milliseconds by which a session may outlast SESSION_MS. They allow for small corrections of the clock. */
 const CLOCK_SLACK_MS = 60_000;
-/** At once; a login beyond that ends the oldest. */
+/** Maximum number of open sessions. The next login closes the oldest session. */
 const MAX_SESSIONS = 1_000;
 const LENGTH = 43; // 256 bits
 const COOKIES = new RegExp(`(?:^|;) *(?:__Host-)?${SESSION_COOKIE}=([0-9A-Za-z]{${LENGTH}}) *(?=;|$)`, "g");
 
 export interface Session {
-  /** For the audit trail. */
+  /** The author in the audit trail. */
   readonly author: string;
   /** Epoch ms. */
   readonly expiresAt: number;
-  /** Of the token of the login: its end is the end of the session. */
+  /** Hash of the login's token. The session ends with the token. */
   readonly tokenHash: string;
   readonly secretHash: string;
 }
 
 export class AdminSessions {
-  /** By the hash of the cookie: neither it nor the secret can be read from memory. */
+  /** Sessions by the hash of the cookie, so that memory holds neither the cookie nor the secret. */
   private readonly sessions = new Map<string, Session>();
   private readonly randomBytes: (n: number) => Uint8Array;
 
@@ -44,7 +49,7 @@ export class AdminSessions {
 
   open(author: string, tokenHash: string, now: number) {
     for (const [hash, { expiresAt }] of this.sessions) {
-      if (expiresAt > now && this.sessions.size < MAX_SESSIONS) break; // the rest is younger
+      if (expiresAt > now && this.sessions.size < MAX_SESSIONS) break; // later entries are newer
       this.sessions.delete(hash);
     }
     const cookie = randomBase62(LENGTH, this.randomBytes);
@@ -59,7 +64,7 @@ export class AdminSessions {
     return { cookie, secret, session };
   }
 
-  /** The caller checks that the session's token is still valid. */
+  /** Finds a valid session. The caller must check that the session's token is still valid. */
   find(cookies: readonly string[], secret: string, now: number): Session | undefined {
     const hash = Buffer.from(hashToken(secret));
     return cookies
@@ -78,14 +83,18 @@ export class AdminSessions {
   }
 }
 
-/** What the cookies of the session's name hold: several where another port of this host has set some. */
+/**
+ * Values of all cookies with the session's name. There can be several, because other ports of this host may set the
+ * same cookie.
+ */
 export function sessionCookies(request: Request): string[] {
   return [...(request.headers.get("cookie") ?? "").matchAll(COOKIES)].map(([, cookie]) => cookie!);
 }
 
 /**
- * `Set-Cookie` that opens a session, or with 0 seconds ends it. The page's Origin says whether it came over HTTPS, so that
- * no proxy has to: a browser sends it with each login and logout, and lets no page choose it.
+ * Returns the `Set-Cookie` header that opens a session, or closes it if `seconds` is 0.
+ * The request's Origin shows whether the page came over HTTPS, so no proxy has to report it. A browser sends Origin
+ * with each login and logout, and a page cannot forge it.
  */
 export function setCookie(request: Request, value: string, seconds: number): string {
   const isSecure = request.headers.get("origin")?.startsWith("https://") ?? false;

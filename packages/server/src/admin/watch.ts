@@ -1,4 +1,4 @@
-// watch.ts: the audit trail, the hosts of the group and the traffic of the last hours, over the admin API.
+// watch.ts: shows the audit trail, the group's hosts and recent traffic over the admin API.
 //
 // src  docs/admin-api.md
 
@@ -31,7 +31,7 @@ export const auditAnswer = z.strictObject({
       way: z
         .enum(WAYS)
         .nullable()
-        .meta({ description: "How the change was made; null in entries of earlier versions" }),
+        .meta({ description: "The interface used for the change; null in entries from earlier versions" }),
       action: z.enum(AUDIT_ACTIONS),
       subject: text.meta({ description: "Id of the changed object" }),
       before: z.unknown(),
@@ -46,9 +46,9 @@ const SINCE = "must be a date such as 2026-06-01, or a time such as 2026-06-01T1
 
 const filters = {
   action: z.enum(AUDIT_ACTIONS, oneOf(AUDIT_ACTIONS)).optional().meta({ description: "Only this action" }),
-  way: z.enum(WAYS, oneOf(WAYS)).optional().meta({ description: "Only changes made this way" }),
+  way: z.enum(WAYS, oneOf(WAYS)).optional().meta({ description: "Only changes made through this interface" }),
   actor: z.string().max(200).optional().meta({ description: "Only changes by this actor" }),
-  subject: z.string().max(200).optional().meta({ description: "Only changes of this subject" }),
+  subject: z.string().max(200).optional().meta({ description: "Only changes to this subject" }),
   since: z
     .union([z.iso.datetime({ offset: true }), z.iso.date()], SINCE)
     .transform((text) => Date.parse(text))
@@ -72,7 +72,8 @@ const host = z.strictObject({
   id: text,
   name: text.meta({ description: "Host and port" }),
   state: z.enum(HOST_STATES).meta({
-    description: "silent: no contact for 10 seconds; unknown: an earlier version, which reports nothing",
+    description:
+      "silent: no contact for 10 seconds; unknown: the host runs an earlier version, which does not report its state",
   }),
   reasons: z.array(z.string()).meta({ description: "Why it is not ready" }),
   warnings: z.array(z.string()),
@@ -95,7 +96,7 @@ const host = z.strictObject({
     .number()
     .nullable()
     .meta({ description: "The host's clock minus the database's; null with SQLite" }),
-  last_contact: time.meta({ description: "By the database's clock" }),
+  last_contact: time.meta({ description: "According to the database's clock" }),
   silent_seconds: count,
 });
 
@@ -121,29 +122,30 @@ const seconds = z.number().nullable();
 const latency = z.strictObject({ p50: seconds, p95: seconds, p99: seconds });
 const moment = {
   requests: count,
-  statuses: counts.meta({ description: "By class: 2xx" }),
+  statuses: counts.meta({ description: "Requests by status class, such as `2xx`" }),
   lookups: counts.meta({ description: "Values looked up, by kind" }),
-  batch_lookups: counts.meta({ description: "Lookups that were values of batches" }),
+  batch_lookups: counts.meta({ description: "Lookups made in batches" }),
   problems: counts.meta({ description: "By code" }),
   flags_raised: counts.meta({ description: "Lookups that returned each flag, including batches" }),
   latency_seconds: latency.meta({
     description:
-      "Latency of single lookups, as the upper bound of the histogram bucket; null without lookups, or above 0.5",
+      "Latency of single lookups, as the upper bound of the histogram bucket; null without lookups or above 0.5 seconds",
   }),
-  batch_latency_seconds: latency.meta({ description: "Latency of batches, whatever their size" }),
+  batch_latency_seconds: latency.meta({ description: "Latency of batches of any size" }),
 };
 export const trafficAnswer = z.strictObject({
   hours: count,
   step_minutes: count,
   hosts: count.meta({
     description:
-      "Hosts with requests in the stored hours; 1 for steps of less than an hour, which are of this host",
+      "Number of hosts with requests in the stored hours; 1 if `step_minutes` is below 60, because the rows are from this host only",
   }),
   series: z.array(z.strictObject({ at: time, ...moment })),
   total: z.strictObject({
     ...moment,
     countries: z.array(z.strictObject({ iso_code: text, count })).meta({
-      description: "Countries of the addresses, including batches, most frequent first; sampled under load",
+      description:
+        "Countries of the addresses, including those in batches, most frequent first; sampled under load",
     }),
   }),
 });
@@ -151,7 +153,10 @@ export const trafficAnswer = z.strictObject({
 const HOURS = z.enum(["1", "3", "6", "12", "24", "168", "720"], "must be 1, 3, 6, 12, 24, 168 or 720");
 const STEPS = z.enum(["1", "5", "10", "15", "30", "60", "1440"], "must be 1, 5, 10, 15, 30, 60 or 1440");
 
-/** The step of so many hours, unless one is chosen: minutes up to three hours, hours of more than a day, days of a month. */
+/**
+ * The default step in minutes: 1 for up to three hours, 15 for up to a day, 60 for up to a week, and one day for longer
+ * ranges.
+ */
 const stepOf = (hours: number) => (hours <= 3 ? 1 : hours <= 24 ? 15 : hours <= 168 ? 60 : 1_440);
 const HOUR_MINUTES = 60;
 const MAX_HOURS_OF_MINUTES = 24;
@@ -159,10 +164,10 @@ const MAX_HOURS_OF_MINUTES = 24;
 export const TRAFFIC_HANDLERS = {
   traffic: handler({
     query: {
-      hours: HOURS.default("24").meta({ description: "Hours before now" }),
+      hours: HOURS.default("24").meta({ description: "Number of hours, up to now" }),
       step: STEPS.optional().meta({
         description:
-          "Minutes per row. Up to 30, rows are this host's since its start; from 60, the stored hours of all hosts. By default 1 for up to 3 hours, 15 for up to 24, 60 for a week, 1440 for 30 days",
+          "Minutes per row. Rows of up to 30 minutes cover this host since its start. Rows of 60 minutes or more sum the stored hours of all hosts. Default: 1 for up to 3 hours, 15 for up to 24, 60 for a week, 1440 for 30 days",
       }),
     },
     answer: trafficAnswer,
@@ -187,7 +192,7 @@ export const TRAFFIC_HANDLERS = {
 
 type Steps = Map<number, TrafficCounts[]>;
 
-/** Minutes of this host, since its start. */
+/** The minutes that this host has counted since startup. */
 function recentRows({ traffic, now }: AdminContext, hours: number, step: number) {
   const from = now() - hours * HOUR_MS;
   const rows = traffic.minutes.filter(({ at }) => at > from);
@@ -199,7 +204,10 @@ function recentRows({ traffic, now }: AdminContext, hours: number, step: number)
   return { rows, hosts: 1, steps };
 }
 
-/** Stored hours of all hosts, in steps that begin with an hour or a day (UTC), the one under way last. */
+/**
+ * Stored hours of all hosts, grouped into steps that start on the hour or on the day (UTC). The last step may still be
+ * in progress.
+ */
 async function storedRows({ store, now }: AdminContext, hours: number, step: number) {
   const stepMs = step * MINUTE_MS;
   const last = Math.floor(now() / stepMs) * stepMs;

@@ -1,4 +1,4 @@
-// Webhooks over the admin API: what is refused, what shows a secret, and what a test message finds out.
+// Tests webhooks over the admin API: what is refused, where a secret appears, and what a test message reports.
 
 import { afterAll, expect, test } from "bun:test";
 import { MAX_WEBHOOKS } from "@inkling/contract";
@@ -60,7 +60,7 @@ test.each([
     "WEBHOOK_URL_REFUSED",
     /^url: its address is private and not public/,
   ],
-  [{ ...HOOK, events: [] }, 400, "BODY_INVALID", "events: must name an event"],
+  [{ ...HOOK, events: [] }, 400, "BODY_INVALID", "events: must contain at least one event"],
   [{ ...HOOK, events: ["rumour"] }, 400, "BODY_INVALID", /^events\.0: must be some of assessment\.changed, /],
   [{ ...HOOK, secret: "whsec_AAAA" }, 400, "BODY_INVALID", /secret/],
   [{ events: ["data.stale"] }, 400, "BODY_INVALID", "`url` is required"],

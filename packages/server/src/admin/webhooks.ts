@@ -1,8 +1,9 @@
-// webhooks.ts: webhooks over the admin API: add, list, rotate, enable, test, remove; and their deliveries.
+// webhooks.ts: adds, lists, rotates, enables, tests and removes webhooks over the admin API, and lists their
+// deliveries.
 //
 // err  AdminProblem, StoreError
 // src  docs/webhooks.md
-// note A secret is in the answer that made it, and nowhere else.
+// note A secret appears only in the response to the request that creates it.
 
 import { ADMIN_PATH, DELIVERY_STATES, WEBHOOK_EVENT_NAMES, WEBHOOK_OUTCOMES } from "@inkling/contract";
 import { z } from "zod";
@@ -61,7 +62,7 @@ const newWebhook = z
     url: z.string().min(1).max(MAX_WEBHOOK_URL),
     events: z
       .array(z.enum(WEBHOOK_EVENT_NAMES, `must be some of ${WEBHOOK_EVENT_NAMES.join(", ")}`))
-      .min(1, "must name an event")
+      .min(1, "must contain at least one event")
       .transform((given) => WEBHOOK_EVENT_NAMES.filter((event) => given.includes(event))),
     allow_inner: z
       .boolean()
@@ -136,7 +137,7 @@ export const WEBHOOK_HANDLERS = {
 const existing = async ({ store }: AdminContext, id: string): Promise<Webhook> =>
   found(await store.webhooks.find(id));
 
-/** @throws AdminProblem where there is none */
+/** @throws AdminProblem if the webhook does not exist */
 function found<T>(value: T | undefined): T {
   if (value === undefined) throw new AdminProblem("WEBHOOK_NOT_FOUND");
   return value;

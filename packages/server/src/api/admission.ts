@@ -1,8 +1,9 @@
-// admission.ts: may this request be answered? Checked in this order: its key, the key's networks, scope, rate, quota.
-// A token of the rate is taken before the scope is checked: requests out of scope use up the rate, too.
+// admission.ts: decides whether a request may be answered. It checks the key, its allowed networks, scope, rate and
+// quota, in this order. It takes a rate token before it checks the scope, so requests out of scope also use up the
+// rate.
 //
-// in   the Authorization header, the caller's address, the scope of the route
-// out  the exchange's key and rate; or a problem, which usage counts as refused
+// in   the Authorization header, the caller's address, the route's scope
+// out  the exchange's key and rate; or a problem, which usage counts as a refusal
 
 import type { IpAddress } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
@@ -12,19 +13,22 @@ import { secondsToMidnight } from "../limits/rate-headers.ts";
 import type { Decision, RateDefaults } from "../limits/token-bucket.ts";
 import type { AppOptions, Exchange } from "./request-context.ts";
 
-/** How usage counts refusals; all others are "not_allowed". */
+/** The usage category of each refusal code. All codes not listed here count as "not_allowed". */
 const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
   ["RATE_LIMITED", "rate_limited"],
   ["QUOTA_EXCEEDED", "quota_exceeded"],
 ]);
 
-/** What a route wants of a request's key. */
+/** What a route requires of a request's key. */
 export interface KeyRule {
   /** The scope that the key needs; undefined if any key may be used. */
   readonly scope: Scope | undefined;
-  /** Is the key also taken from the password of Basic authentication? */
+  /** Whether the key may also be the password of Basic authentication. */
   readonly acceptsBasic: boolean;
-  /** Do proxies send the requests, about visitors? Then they hold the key, and its networks are theirs. */
+  /**
+   * Whether proxies send these requests on behalf of visitors. The proxy then holds the key, so the key's networks must
+   * contain the proxy.
+   */
   readonly isForProxies: boolean;
 }
 
@@ -32,13 +36,13 @@ const QUOTA_NOT_HERE = problem("QUOTA_EXCEEDED", undefined, { "Retry-After": "1"
 const SOURCE_NOT_ALLOWED = problem("SOURCE_NOT_ALLOWED");
 const PROXY_NOT_ALLOWED = problem(
   "SOURCE_NOT_ALLOWED",
-  "This key only works from the networks that it is bound to. This path compares them with the address of the proxy that asks, not with the visitor's. Bind the key to the proxy's address.",
+  "This key works only from the networks that it is bound to. On this path, the server checks the proxy's address, not the visitor's. Bind the key to the proxy's address.",
 );
 const CALLER_UNKNOWN = problem("CALLER_UNKNOWN");
 const KEY_MISSING = problem("KEY_MISSING");
 const KEY_ELSEWHERE = problem("KEY_MISSING", "Inkling reads the key from `Authorization: Bearer` only.");
 
-/** Was a key sent in a way that is not read? */
+/** Tells a caller who sent the key in the wrong place where it belongs. */
 function missingKey(headers: Headers, { acceptsBasic }: KeyRule): Problem {
   const isElsewhere = headers.has("x-api-key") || (headers.has("authorization") && !acceptsBasic);
   return isElsewhere ? KEY_ELSEWHERE : KEY_MISSING;
@@ -74,7 +78,7 @@ export class Admission {
     exchange.setKey(key);
     const wrongSource = this.checkSource(exchange, key, rule);
     if (wrongSource !== undefined) {
-      exchange.rate = buckets.take(key, now, 0); // a stolen key must not use up the rate
+      exchange.rate = buckets.take(key, now, 0); // use of a stolen key must not exhaust the rate
       return wrongSource;
     }
     exchange.rate = buckets.take(key, now);
@@ -85,7 +89,7 @@ export class Admission {
   }
 
   private checkSource(exchange: Exchange, key: Key, { isForProxies }: KeyRule): Problem | undefined {
-    if (key.networks.length === 0) return undefined; // looking for the address has a cost
+    if (key.networks.length === 0) return undefined; // only now, because finding the address takes time
     return isForProxies
       ? sourceProblem(key, exchange.findProxy(), PROXY_NOT_ALLOWED)
       : sourceProblem(key, exchange.findCaller());
@@ -100,7 +104,10 @@ export class Admission {
     return isSpent ? quotaProblem(now) : undefined;
   }
 
-  /** The key of a stream that continues, as it is now; a problem when it may no longer be used. */
+  /**
+   * Checks the key of a running stream again.
+   * @returns the key's current state, or a problem if it may no longer be used
+   */
   readmit(request: Request, scope: Scope, caller: IpAddress | undefined): Key | Problem {
     const { keyring, now } = this.options;
     const result = keyring.authenticate(request.headers.get("authorization"), now());
@@ -110,11 +117,11 @@ export class Admission {
     return wrongSource ?? (key.scopes.includes(scope) ? key : scopeProblem(scope));
   }
 
-  /** Takes one lookup from the key's quota. @returns a problem where another request has taken the last one */
+  /** Takes one lookup from the key's quota. @returns a problem if the quota is used up */
   chargeQuota({ now, admittedKey: key }: Exchange, scope: Scope): Problem | undefined {
     const { usage, counts } = this.options;
     if (usage.takeQuota(key, now, 1) === 0) {
-      // The group has more, but this host has not got it yet.
+      // The group has quota left, but this host has not received its part yet.
       const isLeft = key.quota !== undefined && usage.countToday(key, now) < key.quota;
       const refusal = isLeft ? QUOTA_NOT_HERE : quotaProblem(now);
       this.recordRefusal(key.id, refusal.code, now);
@@ -133,7 +140,7 @@ export class Admission {
 const refusalOf = (result: { readonly code: ProblemCode; readonly detail?: string }) =>
   problem(result.code, result.detail);
 
-/** Why a key may not be used by the machine that holds it. */
+/** Returns a problem if the key may not be used from the caller's address. */
 function sourceProblem(
   key: Key,
   holder: IpAddress | undefined,
@@ -148,11 +155,11 @@ function quotaProblem(now: number): Problem {
   return problem("QUOTA_EXCEEDED", undefined, { "Retry-After": String(secondsToMidnight(now)) });
 }
 
-/** With numbers, unless this host has no place for the bucket. */
+/** Adds the limits to the detail, unless this host has no room for the key's bucket. */
 function rateProblem({ limit, retryAfterSeconds }: Decision, { rate, burst }: RateDefaults): Problem {
   const detail =
     limit === 0
       ? undefined
-      : `${rate} lookups per second, burst ${burst}. Retry in ${retryAfterSeconds} s; the operator can raise the limit.`;
+      : `${rate} ${rate === 1 ? "lookup" : "lookups"} per second, burst ${burst}. Retry in ${retryAfterSeconds} s; the operator can raise the limit.`;
   return problem("RATE_LIMITED", detail, { "Retry-After": String(retryAfterSeconds) });
 }

@@ -1,5 +1,6 @@
-// The API as a function of a request: what the recorded contract (test/contract.test.ts) cannot show, which has the status,
-// headers and body of thousands of requests: data that is missing in odd ways, DNS, crashes, counts, limits in turn.
+// Tests the API as a function of a request. The recorded contract (test/contract.test.ts) covers status, headers and
+// body of thousands of requests. This file covers the rest: data that is missing in odd ways, DNS, crashes, counts,
+// order of limits.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
@@ -31,7 +32,7 @@ import { App } from "./app.ts";
 const PLACE =
   '{"city":{"name":"Boxford"},"continent":{},"country":{},"location":{},"postal":{},"registered_country":{},"subdivisions":[]}';
 const THEN = "2026-05-31T00:00:00Z";
-/** What segments say without the network or domain. */
+/** The members of a segment's evidence, without network or domain. */
 const ENTRY = { feed: "a", label: "vpn", effect: "sets" };
 const ABUSER = JSON.stringify({ ...NO_FLAGS, is_abuser: true });
 
@@ -62,7 +63,7 @@ function release(over: Partial<Release> = {}): LoadedRelease {
 
 const FACTS = '{"asn":64500,"organization":"Café","kind":"isp","shared":false,"services":[]}';
 
-/** With a network segment that has the same facts about every address. */
+/** A release with a network segment that returns the same facts for every address. */
 function withNetwork(): LoadedRelease {
   const loaded = release({
     segments: { network: { sha256: "0".repeat(64), bytes: 1, inputs: "0".repeat(64) } },
@@ -72,7 +73,7 @@ function withNetwork(): LoadedRelease {
   return { ...loaded, network: network as unknown as IpSegment, evidence };
 }
 
-/** Evidence of one entry, as a segment has it (packages/engine/segment-format.md). */
+/** Evidence with one entry, in the format of a segment (packages/engine/segment-format.md). */
 function record(span: number): Uint8Array {
   const text = encode(JSON.stringify(ENTRY).slice(0, -1));
   return Uint8Array.from([1, 0, 0, 0, 0, 0, text.length, 0, span, ...text]);
@@ -93,17 +94,19 @@ interface Setting {
   readonly mx?: MxFinding | Promise<MxFinding>;
 }
 
-/** The response that `handle` returned without waiting: of all requests but those with `?checks=mx`. */
+/** Returns a response that `handle` returned synchronously, as it does for every lookup without `?checks=mx`. */
 function immediate(response: Response | Promise<Response>): Response {
   if (response instanceof Promise) throw new Error("the answer has to be waited for");
   return response;
 }
 
-/** Every answer is held to /openapi.json. */
+/** Checks of all answers against /openapi.json, which run after each test. */
 const held: Promise<void>[] = [];
 afterEach(async () => void (await Promise.all(held.splice(0))));
 
-/** An app that knows the token "good", that "old" is expired and that "early" came before the keys. */
+/**
+ * Creates an app in which the token "good" is valid, "old" is expired, and "early" arrives before the keys are loaded.
+ */
 function setUp(setting: Setting = {}) {
   const key: Key = { ...KEY, ...setting.key };
   const { options, ...seen } = testOptions(
@@ -151,14 +154,14 @@ const GEO = "/v1/ip-intel/geolocate/";
 const REP = "/v1/ip-intel/reputation/";
 const MAIL = "/v1/user-intel/email/";
 
-/** As Firefox asks for a page. */
+/** The Accept header that Firefox sends for a page. */
 const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
 const auth = (value: string | undefined): RequestInit => ({
   headers: value === undefined ? {} : { Authorization: value },
 });
 
-/** The code of a problem, otherwise the JSON. */
+/** Returns the code of a problem, or else the whole JSON. */
 async function bodyOrCode(response: Response): Promise<unknown> {
   const body = (await response.json()) as { code?: string };
   return body.code ?? body;
@@ -341,7 +344,7 @@ describe("headers", () => {
     expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
     expect(stateOf(`${REP}8.8.8.8?include=network`)).toBe('partial; missing="network"; age="is_proxy:12d"');
     expect(stateOf(`${GEO}81.2.69.142`)).toBeNull();
-    // Confirmed since: the header follows within a minute, and costs nothing until then.
+    // The feed has been confirmed since. The header follows within a minute, and costs nothing until then.
     Object.assign(options.releases, { feeds: [{ ...feed, fetched_at: at(1) }] });
     expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
     now += 60_000;
@@ -428,7 +431,7 @@ describe("callers", () => {
     const response = setUp(bound).send(`${REP}8.8.8.8`);
     expect(response.status).toBe(403);
     expect(await bodyOrCode(response)).toBe("CALLER_UNKNOWN");
-    // without proxies that are trusted, the same machine is the caller
+    // if no proxy is trusted, the same machine is the caller
     expect(setUp({ ...bound, trustedProxies: [] }).send(`${REP}8.8.8.8`).status).toBe(200);
   });
 });
@@ -528,13 +531,29 @@ describe("usage and counts", () => {
     expect(new Map(counts.problemRows()).get("IP_ADDRESS_RESERVED")).toBe(1);
   });
 
+  test.each<[path: string, meant: string | undefined]>([
+    ["/v1/ip-intel/reputatio/8.8.8.8", "/v1/ip-intel/reputation/{ip}"],
+    ["/v1/ip-intel/reputation/", "/v1/ip-intel/reputation/{ip}"],
+    ["/v1/asess", "/v1/assess"],
+    ["/v2/lookup", undefined],
+    [`/v1/${"x".repeat(1_000)}`, undefined],
+  ])(
+    "a path that does not exist is answered with all there are, and the nearest: %s",
+    async (path, meant) => {
+      const { detail } = (await setUp({}).send(path).json()) as { detail: string };
+      expect(/^Did you mean (\S+)\? /.exec(detail)?.[1]).toBe(meant);
+      expect(detail).toContain("The paths are /v1/ip-intel/geolocate/{ip}, ");
+      expect(detail).toContain(", /v1/assess, ");
+    },
+  );
+
   test.each([
     [
       "live",
       [`${GEO}81.2.69.142`, `${GEO}8.8.8.8`, `${MAIL}broken`, `${REP}10.0.0.1`],
       ["geolocate 2", "email 1"],
     ],
-    // 203.0.113.10 is PATH_NOT_FOUND, path-not-found.example as well: 404, and no lookups.
+    // 203.0.113.10 and path-not-found.example return 404 PATH_NOT_FOUND and do not count as lookups.
     ["test", [`${GEO}192.0.2.1`, `${GEO}203.0.113.10`, `${MAIL}a@path-not-found.example`], ["geolocate 1"]],
   ] as const)("metrics count as lookups what usage records, and no other 404: %s", (mode, paths, want) => {
     const { send, recorded, batched, counts } = setUp({ key: { mode } });
@@ -556,16 +575,16 @@ describe("usage and counts", () => {
     options.log.flush();
     const logged = lines.join("");
     expect(logged).not.toMatch(/jane|81\.2|secret|good/);
-    expect(
-      logged
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line).route),
-    ).toEqual(["/v1/user-intel/email/{email_address}", "/v1/ip-intel/geolocate/{ip}", "none"]);
+    const each = logged.trim().split("\n");
+    expect(each.map((line) => JSON.parse(line)).map(({ route, code }) => [route, code])).toEqual([
+      ["/v1/user-intel/email/{email_address}", undefined],
+      ["/v1/ip-intel/geolocate/{ip}", "PARAMETER_INVALID"],
+      ["none", "PATH_NOT_FOUND"],
+    ]);
   });
 });
 
-/** A value for each part of a path in braces. */
+/** A sample value for each placeholder in a path. */
 const SAMPLES: Readonly<Record<string, string>> = {
   ip: "81.2.69.142",
   email_address: "a@gmail.com",
@@ -573,7 +592,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   file: "docs.css",
 };
 
-/** A body for each operation that takes another one than a batch. */
+/** Bodies of the operations that do not take a batch. */
 const BODIES: Readonly<Partial<Record<OperationId, string>>> = {
   assess: '{"event":"login","ip":"81.2.69.142"}',
   assess_outcome: '{"outcome":"abuse"}',
@@ -581,7 +600,7 @@ const BODIES: Readonly<Partial<Record<OperationId, string>>> = {
 };
 const HOOK_SECRET = "A".repeat(44);
 
-/** As Standard Webhooks signs a body. */
+/** Signs a body as Standard Webhooks does. */
 function signed(body: string): Record<string, string> {
   const timestamp = String(Math.floor(NOON / 1000));
   const key = Buffer.from(HOOK_SECRET, "base64");
@@ -611,7 +630,8 @@ test.each(OPERATION_IDS)("%s answers as its row says", async (id) => {
   });
   const response = await app.handle(request, { requestIP: () => ({ address: "10.0.0.1" }) });
   await checkResponse(request.method, path, response);
-  const expected = docs === undefined ? [302] : Object.keys(answers).map(Number); // only "/" is in no document
+  // only "/" is missing from the document
+  const expected = docs === undefined ? [302] : Object.keys(answers).map(Number);
   expect(expected).toContain(response.status);
 });
 
@@ -789,7 +809,7 @@ describe("checks=mx that has to wait for DNS", () => {
     const { app, peers, send, options } = setUp({ mx: promise, rate: 1, burst: 10 });
     const response = app.handle(request(), peers);
     for (let i = 0; i < 4; i++) send(`${REP}8.8.8.8`);
-    options.buckets.takeUpTo({ ...KEY }, NOON, 2); // a batch
+    options.buckets.takeUpTo({ ...KEY }, NOON, 2); // stands for a batch
     resolve();
     expect((await response).headers.get("RateLimit")).toBe('"default";r=3;t=7');
   });

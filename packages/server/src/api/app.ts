@@ -1,11 +1,11 @@
-// app.ts: the HTTP API as a function: a request in, a response out. Knows no socket.
+// app.ts: the HTTP API as a function from a request to a response. It opens no socket.
 //
 // in   a Request, and the address at the other end of its connection
-// out  a Response; a problem document for everything that is wrong with the request
-// err  none: an unexpected error becomes 500 without details, and its stack goes to the log
+// out  a Response; a problem document for every invalid request
+// err  none: an unexpected error becomes a 500 without details, and the log gets its stack
 //
-// Order of the checks: Host, path, method, key, allowed network, scope, rate, quota, parameters; only then the value.
-// A token of the rate is taken before the scope is checked (admission.ts).
+// The app checks Host, path, method, key, the key's networks, scope, rate, quota and parameters, in this order. Then it
+// reads the value. It takes a rate token before it checks the scope (admission.ts).
 
 import { BatchMemory } from "../batch/memory.ts";
 import { isReadableHost } from "../http/host-header.ts";
@@ -22,25 +22,32 @@ import { KeyTrace } from "./trace.ts";
 
 export type { AppOptions } from "./request-context.ts";
 
-/** Longest declared body of a request whose method takes none; larger ones are 413 before 405. */
+/**
+ * Maximum declared body size, in bytes, for which a request with the wrong method returns 405. A longer body returns
+ * 413.
+ */
 const MAX_BODY_BYTES = 8 * 1024;
 
 const HOST_INVALID = problem("HOST_INVALID");
 const TOO_LARGE = problem("CONTENT_TOO_LARGE");
 const INTERNAL = problem("INTERNAL");
 const ONLY_READ = problem("METHOD_NOT_ALLOWED");
-const ONLY_BATCHES = problem("METHOD_NOT_ALLOWED", "This path answers POST, with a body.", {
-  Allow: "POST",
-});
+const ONLY_BATCHES = problem(
+  "METHOD_NOT_ALLOWED",
+  "This path takes a batch with POST. To look up one value, send a GET request to this path followed by `/` and the value.",
+  {
+    Allow: "POST",
+  },
+);
 
 export class App {
   private readonly api: ApiContext;
   private readonly trace: KeyTrace;
-  /** It was readable: nearly every request has the same one. */
+  /** The last Host header that was valid. Nearly every request has the same one, so it is not checked again. */
   private lastHost = "";
 
   constructor(options: AppOptions) {
-    const pipeline = new Pipeline(options.checks, options.counts);
+    const pipeline = new Pipeline(options.checks, options);
     this.api = {
       ...options,
       pipeline,
@@ -59,7 +66,7 @@ export class App {
     this.trace = new KeyTrace(options.log);
   }
 
-  /** A promise only for `?checks=mx` while DNS is queried, batches and documents. */
+  /** Returns a promise only for batches, assessments, documents, and lookups with `?checks=mx` that query DNS. */
   handle(request: Request, peers: Peers): Response | Promise<Response> {
     const started = this.api.elapsed();
     const target = targetOf(request.url);
@@ -72,7 +79,7 @@ export class App {
     } catch (error) {
       response = this.reportCrash(exchange, route, error);
     }
-    // Now, because a stream that has ended no longer tells who was at its other end.
+    // Recorded here, because the peer's address is no longer available after a stream has ended.
     if (exchange.key?.tracedUntil !== undefined)
       this.trace.record(exchange.key, exchange, route.isForProxies);
     return response instanceof Promise
@@ -106,14 +113,14 @@ export class App {
     const refusal = this.api.admission.admit(exchange, route);
     if (refusal !== undefined) return refusal;
     const { target, pathEnd } = exchange;
-    if (pathEnd >= target.length - 1) return undefined; // a bare "?" is no query
+    if (pathEnd >= target.length - 1) return undefined; // a bare "?" is an empty query
     const wants = parameters.read(target.slice(pathEnd + 1));
     if (typeof wants !== "number") return wants;
     exchange.wants = wants;
     return undefined;
   }
 
-  /** Bad input is not charged. */
+  /** Charges a lookup to the quota. Invalid input is free. */
   private charge(exchange: Exchange, route: Route, response: Response): Response {
     const { scope } = route;
     if (!exchange.isLookup || scope === undefined) return response;
@@ -126,7 +133,7 @@ export class App {
     return sendProblem?.(exchange, api, problem) ?? api.responses.sendProblem(exchange, problem);
   }
 
-  /** Counts and logs a response; of a stream when its last line was sent. */
+  /** Counts and logs a response. For a stream, it waits until the last line was sent. */
   private record(exchange: Exchange, route: Route, response: Response, started: number): Response {
     const { values } = exchange;
     if (values instanceof Promise) {
@@ -140,12 +147,12 @@ export class App {
     const ms = elapsed() - started;
     const { status } = response;
     const { method } = exchange.request;
-    // RFC 9110 6.6.1: a server with a clock sends it. Bun does, but not for HEAD.
+    // A server with a clock must send Date (RFC 9110 6.6.1). Bun does, except for HEAD.
     if (method === "HEAD") response.headers.set("Date", new Date(exchange.now).toUTCString());
     counts.recordAnswer(route.slot, status, exchange.audience, ms);
     if (log.hasAccess) {
-      const { key, id: requestId } = exchange;
-      log.access({ method, route: route.path.text, status, ms, keyId: key?.id, requestId, values });
+      const { key, id: requestId, code } = exchange;
+      log.access({ method, route: route.path.text, status, code, ms, keyId: key?.id, requestId, values });
     }
     return response;
   }
@@ -155,7 +162,7 @@ export class App {
     const value = exchange.target.slice(path.suffix === undefined ? 0 : path.prefix.length);
     const context = { route: path.text, request_id: exchange.id };
     this.api.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], context);
-    exchange.setKey(undefined); // the error may lie in there
+    exchange.setKey(undefined); // the error may come from the code that finds the key, which responses also use
     return this.refuse(exchange, route, INTERNAL);
   }
 }

@@ -1,4 +1,4 @@
-// POST /v1/assess as a function of a request, with data that a release made by hand has.
+// Tests POST /v1/assess as a function of a request, with a handmade release.
 
 import { describe, expect, test } from "bun:test";
 import { type AssessmentAnswer, NO_FLAGS } from "@inkling/contract";
@@ -133,7 +133,7 @@ describe("a visitor", () => {
     });
     expect(answer.reasons.map(({ code }) => code)).toEqual(["tor_exit", "disposable", "role_account"]);
     expect(answer.id).toMatch(/^asm_[0-9A-Za-z]{16}$/);
-    expect(recorded).toEqual(["assess 1"]); // one lookup, and not three
+    expect(recorded).toEqual(["assess 1"]); // one lookup, not three
   });
 
   test("gets what the newest rule says, from the next request on", async () => {
@@ -267,7 +267,7 @@ describe("a server that stores decisions", () => {
       [answer.id, "user-81"],
       [JSON.parse(ids[0]!).id, null],
     ]);
-    await setUp().ask(VISITOR); // a decision would be refused
+    await setUp().ask(VISITOR); // storing a decision would fail here
   });
 
   test.each([

@@ -1,4 +1,4 @@
-// assess.ts: should this visitor be let in, and why? And what became of the visitor?
+// assess.ts: decides whether to let a visitor in, and later records the outcome that the caller reports.
 //
 // src  docs/decisions.md, docs/stored-decisions.md
 
@@ -22,7 +22,7 @@ async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
     return responses.sendJson(exchange, 200, answer);
   }
   exchange.values = answer.values;
-  exchange.rate = api.buckets.take(call.key, exchange.now, 0); // what the other visitors left
+  exchange.rate = api.buckets.take(call.key, exchange.now, 0); // after the other visitors were charged
   const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
   if (answer.isGzip) headers["Content-Encoding"] = "gzip";
   return new Response(answer.body, { headers });

@@ -1,5 +1,5 @@
-// /v1/forward-auth as a function of a request: who the visitor is, what passes, what is charged, what the headers have.
-// test/scenarios/server/documented-config.test.ts runs it behind nginx, Caddy and HAProxy.
+// Tests /v1/forward-auth as a function of a request: who the visitor is, what passes, what is charged, what the headers
+// hold. test/scenarios/server/documented-config.test.ts runs it behind nginx, Caddy and HAProxy.
 
 import { describe, expect, test } from "bun:test";
 import { NO_FLAGS } from "@inkling/contract";
@@ -14,7 +14,7 @@ const PATH = "/v1/forward-auth";
 const FLAGS = NO_FLAGS;
 const PLACE = '{"city":{},"continent":{},"country":{"iso_code":"GB"},"location":{}}';
 
-/** By address; all others are known to nobody. */
+/** Reputation by address. The data holds no other address. */
 const KNOWN: Readonly<Record<string, object>> = {
   "185.220.101.1": { ...FLAGS, is_tor_exit: true },
   "185.220.101.2": { ...NO_FLAGS, is_abuser: true, is_proxy: true, is_tor_exit: true },
@@ -67,7 +67,7 @@ function setUp({ key: over, peer = "127.0.0.1", used, ...setting }: Setting = {}
     used,
   );
   const app = new App(options);
-  /** @param visitor as the proxy names it; undefined: not at all */
+  /** @param visitor the address that the proxy sends; undefined if it sends none */
   const judge = async (visitor: string | undefined, query = "", init: RequestInit = {}) => {
     const headers = {
       Authorization: "Bearer good",
@@ -114,11 +114,11 @@ describe("what passes", () => {
     ["::ffff:185.220.101.1", "?deny=tor", 403, "VISITOR_DENIED", "tor"],
     ["2002:b9dc:6501::1", "?deny=tor", 403, "VISITOR_DENIED", "tor"],
     ["185.220.101.2", "?deny=proxy", 403, "VISITOR_DENIED", "abuser,proxy,tor"],
-    // nobody from the internet has it: nothing is looked up
+    // special-use addresses: nothing is looked up
     ["10.1.2.3", "?deny=tor,abuser,proxy", 200, undefined, "reserved"],
     ["fd00::1", "?deny=tor", 200, undefined, "reserved"],
     ["127.0.0.1", "?deny=tor", 200, undefined, "reserved"],
-    // never without a word: the visitor is not known, or what to deny is not
+    // a refusal always has a code: the visitor or the value of `deny` is invalid
     ["unknown", "?deny=tor", 400, "IP_ADDRESS_INVALID", null],
     ["", "?deny=tor", 400, "IP_ADDRESS_INVALID", null],
     [CLEAN, "?deny=", 400, "PARAMETER_INVALID", null],
@@ -185,14 +185,14 @@ describe("the visitor", () => {
     const visitors = { networks: [parsePrefix("81.2.69.0/24")!] };
     const refused = await setUp({ key: visitors }).judge(CLEAN);
     expect(refused.code).toBe("SOURCE_NOT_ALLOWED");
-    expect(refused.all).toContain("the address of the proxy that asks");
+    expect(refused.all).toContain("the server checks the proxy's address, not the visitor's");
   });
 
   test("the networks of a key are those of the proxy that asks through another", async () => {
     const key = { networks: [parsePrefix("127.0.0.2/32")!] };
     expect((await setUp({ key }).judge(`${CLEAN}, 127.0.0.2`)).status).toBe(200);
     expect((await setUp({ key }).judge(CLEAN)).code).toBe("SOURCE_NOT_ALLOWED");
-    // a visitor that claims to be that proxy
+    // a visitor that pretends to be that proxy
     expect((await setUp({ key }).judge(`127.0.0.2, ${CLEAN}`)).code).toBe("SOURCE_NOT_ALLOWED");
   });
 });
@@ -238,7 +238,7 @@ describe("what it costs", () => {
     for (const visitor of ["10.1.2.3", "unknown", undefined]) await judge(visitor, "?deny=tor");
     await judge(CLEAN, "?deny=x");
     expect(recorded).toHaveLength(2);
-    // so that an operator sees that the proxy names proxies
+    // tells the operator that the proxy sends proxy addresses
     expect(new Map(counts.problemRows()).get("IP_ADDRESS_RESERVED")).toBe(1);
     expect([...counts.requestRows()].map(({ route }) => route)).toContain(PATH);
   });

@@ -1,11 +1,11 @@
-// forward-auth.ts: may this visitor pass? For proxies that ask before they let a request through.
+// forward-auth.ts: decides whether a visitor may pass, for proxies that ask before they let a request through.
 //
-// in   the visitor's address, which a trusted proxy names in X-Forwarded-For; `deny`: the flags that do not pass
-// out  200 or 403, with the flags and the country in headers, and no address
+// in   the visitor's address, which a trusted proxy sends in X-Forwarded-For; `deny`: the flags that block a visitor
+// out  200 or 403, with flags and country in headers, and without the address
 // src  docs/proxies.md
 //
-// A visitor passes only where that was looked up, or where there is nothing to look up: a special-use address. One
-// lookup of reputation is charged; the country is free for keys with that scope.
+// A visitor with a special-use address passes without a lookup. Any other visitor passes only after a successful
+// lookup, which is charged as one reputation lookup. The country is free for keys with the scope `geolocate`.
 
 import { FLAG_ROWS } from "@inkling/contract";
 import { ADDRESS_FLAGS, bitsOf, bitsOfAnswer, bodyOf, dataMissing, unwrapIpv4 } from "@inkling/engine";
@@ -19,17 +19,18 @@ import { hasLongBody, JSON_TYPE, NO_STORE } from "./responses.ts";
 
 const VISITOR_UNKNOWN = problem(
   "IP_ADDRESS_INVALID",
-  "This request names no visitor: the proxy that sends it has to be listed in INKLING_TRUSTED_PROXIES, and to send the visitor's address as X-Forwarded-For.",
+  "This request does not name a visitor. List the proxy in INKLING_TRUSTED_PROXIES, and configure it to send the visitor's address in X-Forwarded-For.",
 );
 
-/** `Inkling-Flags`, by the bits of the flags. */
+/** Values of `Inkling-Flags`, indexed by the flags' bits. */
 const FLAGS_TEXTS = Array.from({ length: 1 << ADDRESS_FLAGS.length }, (_, bits) => {
   const names = ADDRESS_FLAGS.flatMap((flag) => ((bits & bitsOf([flag])) !== 0 ? FLAG_ROWS[flag].deny : []));
   return names.length === 0 ? "none" : names.join(",");
 });
 
-// Both headers are there on every verdict: where one is not, some proxies pass on a visitor's own, or a placeholder.
-/** The flags of a special-use address: nobody looked it up. */
+// Every response has both Inkling-Flags and Inkling-Country. If one is missing, some proxies forward the visitor's own
+// header, or a placeholder.
+/** Value of `Inkling-Flags` for a special-use address, which is not looked up. */
 const RESERVED = "reserved";
 const UNKNOWN = "unknown";
 
@@ -46,7 +47,7 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
   const answer = pipeline.answerAddress("reputation", subject, question);
   if ("code" in answer) {
     if (answer.code !== "IP_ADDRESS_RESERVED") return responses.sendProblem(exchange, answer);
-    counts.countProblem(answer.code); // many of these: X-Forwarded-For names a proxy instead of visitors
+    counts.countProblem(answer.code); // a high count shows that X-Forwarded-For names proxies instead of visitors
     return allow(exchange, api, { "Inkling-Flags": RESERVED, "Inkling-Country": UNKNOWN });
   }
   const missing = missingFlags(exchange, denied);
@@ -54,7 +55,7 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
   exchange.isLookup = true;
   const bits = bitsOfAnswer(bodyOf(answer));
   const found = {
-    "Inkling-Flags": FLAGS_TEXTS[bits]!, // has all bits
+    "Inkling-Flags": FLAGS_TEXTS[bits]!, // FLAGS_TEXTS has an entry for every combination
     "Inkling-Country": countryOf(exchange, pipeline, subject, question),
   };
   responses.setDataState(exchange, "reputation", found);
@@ -63,19 +64,22 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
     : responses.sendProblem(exchange, problem("VISITOR_DENIED", undefined, found));
 }
 
-/** Some proxies take no other status for a yes than 200. */
+/** Lets the visitor pass with status 200, the only status that every proxy accepts. */
 function allow(exchange: Exchange, { responses }: ApiContext, found: Record<string, string>): Response {
   const { "Content-Type": _, ...headers } = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
-  if (hasLongBody(exchange.request)) headers.Connection = "close"; // as a refusal: nobody reads it
+  if (hasLongBody(exchange.request)) headers.Connection = "close"; // as with refusals, nobody reads the body
   return new Response(null, { headers: { ...headers, ...found } });
 }
 
-/** With missing data there is an answer where `deny` names no flag that lacks it. */
+/** Uses the mode `up`, so that missing data prevents an answer only if `deny` names a flag that needs it. */
 function questionOf({ release, overrides, now, isSandbox }: Exchange): Question {
   return { release, overrides, now, isSandbox, mode: "up", wants: PLAIN, findCaller: () => undefined };
 }
 
-/** The problem where `serve` has no data for a flag that decides; `up` names it in a header. */
+/**
+ * Returns a problem if the server runs in mode `serve` and lacks data for a denied flag. In mode `up`, a header reports
+ * the missing data instead.
+ */
 function missingFlags({ isSandbox, mode, release }: Exchange, denied: number): Problem | undefined {
   if (isSandbox || mode === "up" || release === undefined) return undefined;
   const { missing } = release.states.reputation;

@@ -1,4 +1,4 @@
-// handler.ts: what the handler of an operation gets, and how it reads the value of its path.
+// handler.ts: what an operation's handler receives, and functions that read the value in its path.
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
 import type { AssessServer, answerAssessment, answerOutcome, decide } from "../assess/answer.ts";
@@ -14,9 +14,9 @@ import type { Parameters } from "./parameters.ts";
 import type { AppOptions, Exchange } from "./request-context.ts";
 import type { Responses } from "./responses.ts";
 
-/** What handlers work with. */
+/** The options and the objects that all handlers share. */
 export interface ApiContext extends AppOptions {
-  /** Loaded with the first assessment: the start does not wait for it. */
+  /** The assessment functions. The first assessment loads them, so that startup does not wait for them. */
   readonly assessments: () => Promise<AssessmentAnswers>;
   readonly pipeline: Pipeline;
   readonly admission: Admission;
@@ -24,7 +24,7 @@ export interface ApiContext extends AppOptions {
   readonly memory: BatchMemory;
 }
 
-/** Answers about visitors, and what they work with. */
+/** The assessment functions, and the server that they need. */
 interface AssessmentAnswers {
   readonly server: AssessServer;
   readonly answerAssessment: typeof answerAssessment;
@@ -35,21 +35,21 @@ interface AssessmentAnswers {
 export interface Handling {
   /** Answers an admitted request. */
   readonly handle: (exchange: Exchange, api: ApiContext, route: Route) => Response | Promise<Response>;
-  /** Sends problems in its own form. */
+  /** Formats problems for routes that do not send problem documents. */
   readonly sendProblem?: (exchange: Exchange, api: ApiContext, problem: Problem) => Response;
 }
 
-/** The handlers of some operations. */
+/** The handlers of a group of operations. */
 export type Handlings = Readonly<Partial<Record<OperationId, Handling>>>;
 
-/** An operation with its handler, as the request path reads it. */
+/** An operation and its handler, in the form that is used while requests are answered. */
 export interface Route extends KeyRule {
   readonly handle: Handling["handle"];
   readonly sendProblem: Handling["sendProblem"] | undefined;
   readonly path: PathTemplate;
   readonly alias: string | undefined;
   readonly method: OperationRow["method"];
-  /** Needs no key, and ignores its query. */
+  /** True if the operation needs no key. It then ignores the query. */
   readonly isOpen: boolean;
   readonly parameters: Parameters;
   readonly slot: Slot;
@@ -57,7 +57,10 @@ export interface Route extends KeyRule {
 
 const PATH_INVALID = problem("PATH_INVALID");
 
-/** A request with a body, for what reads it. Call it while the connection is there. */
+/**
+ * Collects what the readers of a body need. Call it while the connection is open: the caller's address is lost
+ * afterwards.
+ */
 export function callOf<S extends Scope>(
   exchange: Exchange,
   { admission, log }: ApiContext,
@@ -80,17 +83,17 @@ export function callOf<S extends Scope>(
   };
 }
 
-/** The value of a path, decoded. */
+/** Returns the decoded value in a path. */
 export function readPathValue(exchange: Exchange, route: Route): string | Problem {
   return decodeSegment(pathValue(exchange, route)) ?? PATH_INVALID;
 }
 
-/** As {@link readPathValue}, for a value that may be any text. */
+/** Like {@link readPathValue}, for a value that may be any text. */
 export function readPathText(exchange: Exchange, route: Route): string | Problem {
   return decodeText(pathValue(exchange, route)) ?? PATH_INVALID;
 }
 
-/** The value of a path, as sent; "" where the route has none. */
+/** Returns the value in a path as sent, or "" if the route has none. */
 export function pathValue({ target, pathEnd }: Exchange, { path }: Route): string {
   const { prefix, suffix } = path;
   return suffix === undefined ? "" : target.slice(prefix.length, pathEnd - suffix.length);

@@ -1,6 +1,6 @@
-// lookups.ts: the answers of the three lookups, about one value or about many.
+// lookups.ts: answers the three lookups, about one value or about many.
 //
-// src  docs/api.md; RFC 9110 8.8.3 (ETag): a URL's answer changes with the release, the caller and overrides
+// src  docs/api.md; RFC 9110 8.8.3 (ETag): a URL's answer depends on the release, the caller and the overrides
 
 import {
   bodyOf,
@@ -27,12 +27,12 @@ import { IP_CACHE, JSON_TYPE, NO_STORE } from "./responses.ts";
 
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 
-/** The location or reputation of one IP address. */
+/** Answers with the location or reputation of one IP address. */
 const address = (lookup: IpLookup): Handling => ({
   handle: (exchange, api, route) => answerAddress(exchange, api, lookup, route),
 });
 
-/** Many values in one request; batch/batch.ts does the work. */
+/** Answers about many values in one request; batch/batch.ts does the work. */
 const batch = (lookup: Lookup): Handling => ({
   handle: (exchange, api) => answerValues(exchange, api, lookup),
 });
@@ -69,11 +69,13 @@ function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, ro
   return responses.sendConditional(exchange, body, headers);
 }
 
-/** Is it asked for, and not in the release? Then the headers say so. */
+/** True if the request asks for the network and the release has no network data. The headers then say so. */
 const lacksNetwork = ({ wants, release }: Exchange) =>
   (wants & WANTS.network) !== 0 && release?.network === undefined;
 
-/** Undefined if every key gets this answer from this release. */
+/**
+ * Returns the override that affects this answer or its evidence; undefined if the answer depends only on the release.
+ */
 function shownOverride({ wants }: Exchange, { overridden }: ComposedAnswer): Overridden | undefined {
   return overridden?.isChanged || (wants & WANTS.evidence) !== 0 ? overridden : undefined;
 }
@@ -95,7 +97,7 @@ function answerEmail(exchange: Exchange, api: ApiContext, route: Route): Respons
   const answer = api.pipeline.answerEmail(text, exchange);
   if (!(answer instanceof Promise)) return sendVerdict(exchange, api, answer);
   return answer.then((late) => {
-    exchange.rate = api.buckets.take(exchange.admittedKey, api.now(), 0); // what is left by now
+    exchange.rate = api.buckets.take(exchange.admittedKey, api.now(), 0); // the rate that remains at this moment
     return sendVerdict(exchange, api, late);
   });
 }
@@ -112,11 +114,12 @@ function sendVerdict(exchange: Exchange, { responses }: ApiContext, body: Answer
 async function answerValues(exchange: Exchange, api: ApiContext, lookup: Lookup): Promise<Response> {
   const { responses } = api;
   const call = callOf(exchange, api, lookup);
-  const { answerBatch } = await import("../batch/batch.ts"); // 10 ms: the first batch waits for it, not the start
+  // the import takes 10 ms; it delays the first batch instead of the startup
+  const { answerBatch } = await import("../batch/batch.ts");
   const answer = await answerBatch(api, call);
   if ("code" in answer) return responses.sendProblem(exchange, answer);
   exchange.values = answer.values;
-  exchange.rate = api.buckets.take(call.key, exchange.now, 0); // what the other values left
+  exchange.rate = api.buckets.take(call.key, exchange.now, 0); // after the other values were charged
   const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
   responses.setDataState(exchange, lookup, headers);
   if (answer.isGzip) headers["Content-Encoding"] = "gzip";

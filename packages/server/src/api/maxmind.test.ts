@@ -1,5 +1,5 @@
-// /geoip/v2.1 as a function of a request: answers and errors in MaxMind's form, keys by Basic authentication, here alone.
-// test/scenarios/application/maxmind-sdk.test.ts sends the requests of MaxMind's own SDK.
+// Tests /geoip/v2.1 as a function of a request: answers and errors in MaxMind's format, and Basic authentication, which
+// only this path accepts. test/scenarios/application/maxmind-sdk.test.ts sends requests with MaxMind's own SDK.
 
 import { describe, expect, test } from "bun:test";
 import { formatIp, type IpSegment } from "@inkling/engine";
@@ -50,7 +50,7 @@ function setUp(over: Partial<Key> = {}, more: Partial<AppOptions> = {}, used = 0
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: text === "" ? {} : JSON.parse(text) };
   };
-  return { send, ...seen };
+  return { send, options, ...seen };
 }
 
 const CITY = "/geoip/v2.1/city/";
@@ -176,6 +176,14 @@ describe("Basic authentication", () => {
   });
   test("is not the only way here", async () => {
     expect((await setUp().send(`${CITY}81.2.69.142`, `Bearer ${TOKEN}`)).status).toBe(200);
+  });
+  test("an access line has Inkling's own code, not MaxMind's", async () => {
+    const { send, options, lines } = setUp();
+    expect((await send(`${CITY}10.0.0.1`, GOOD)).body.code).toBe("IP_ADDRESS_RESERVED");
+    expect((await send(`${CITY}81.2.69.142`, basic("nothing"))).body.code).toBe("AUTHORIZATION_INVALID");
+    options.log.flush();
+    const log = lines.join("");
+    for (const code of ["IP_ADDRESS_RESERVED", "KEY_INVALID"]) expect(log).toContain(`"code":"${code}"`);
   });
   test("leaves neither key nor address in the log, also where the server fails", async () => {
     const lookup = () => {

@@ -1,7 +1,7 @@
-// maxmind.ts: locations as MaxMind's web service gives them, for SDKs whose `host` is this server.
+// maxmind.ts: returns locations in the format of MaxMind's web service, for SDKs whose `host` is this server.
 //
-// in   Basic authentication whose password is the key; an address, or `me`
-// out  GeoIP2 Country or City; {"code", "error"} for what is wrong
+// in   Basic authentication with the key as the password; an address, or `me`
+// out  GeoIP2 Country or City; {"code", "error"} for every problem
 // src  https://dev.maxmind.com/geoip/docs/web-services/responses; docs/maxmind.md; engine/src/lookup/geoip2.ts
 
 import { bodyOf, type GeolocateAnswer, geoip2City, geoip2Country, geoip2Traits } from "@inkling/engine";
@@ -26,7 +26,7 @@ export const MAXMIND_HANDLINGS = {
   maxmind_city: locate("city"),
 } satisfies Handlings;
 
-/** Every path below /geoip/ that is not a service: MaxMind's SDKs read an error only in MaxMind's form. */
+/** For all other paths below /geoip/: MaxMind's SDKs can only read errors in MaxMind's format. */
 const NO_SERVICE = problem(
   "PATH_NOT_FOUND",
   "Inkling offers /geoip/v2.1/country/ and /geoip/v2.1/city/, each with one IP address.",
@@ -63,9 +63,9 @@ function answerAddress(exchange: Exchange, api: ApiContext, service: Service, ro
 
 const CHALLENGE = 'Basic realm="inkling"';
 const NO_KEY =
-  "Send your API key as the license key: the password of Basic authentication. Any account ID will do.";
+  "Send your API key as the license key, which is the password of Basic authentication. Any account ID works.";
 
-/** Codes of MaxMind, which SDKs turn into their own errors; others remain Inkling's. */
+/** MaxMind's codes, which its SDKs turn into their own errors. Problems without a row keep Inkling's code. */
 const THEIRS: Partial<Record<ProblemCode, readonly [code: string, status: number, error?: string]>> = {
   PATH_INVALID: ["IP_ADDRESS_INVALID", 400],
   KEY_MISSING: ["LICENSE_KEY_REQUIRED", 401, NO_KEY],
@@ -76,12 +76,13 @@ const THEIRS: Partial<Record<ProblemCode, readonly [code: string, status: number
   CALLER_UNKNOWN: ["PERMISSION_REQUIRED", 402],
   QUOTA_EXCEEDED: ["INSUFFICIENT_FUNDS", 402],
 };
-/** About another method than GET: as everywhere. */
+/** Problems with the method. They have the same format on all paths. */
 const OF_METHODS: ReadonlySet<ProblemCode> = new Set(["METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE"]);
 
 function sendProblem(exchange: Exchange, { counts, responses }: ApiContext, problem: Problem): Response {
   if (OF_METHODS.has(problem.code)) return responses.sendProblem(exchange, problem);
   counts.countProblem(problem.code);
+  exchange.code = problem.code;
   const [code, status, error] = THEIRS[problem.code] ?? [problem.code, problem.status];
   const headers = Object.assign(
     responses.makeHeaders(exchange, typeOf("error", "2.0"), NO_STORE),

@@ -1,8 +1,8 @@
-// parameters.ts: the strict reader of an operation's query parameters.
+// parameters.ts: reads an operation's query parameters strictly.
 //
-// in   the query of a request, as sent, without its "?"
-// out  bits of WANTS, or a problem that names the parameter at fault, and what is allowed
-// src  RFC 3986 3.4 (percent-encoding; "+" is a plus, not a space)
+// in   the query of a request as sent, without "?"
+// out  bits of WANTS, or a problem that names the invalid parameter and lists the allowed ones
+// src  RFC 3986 3.4 (percent-encoding; "+" is a plus sign, not a space)
 
 import { isReputationFlag, type ParameterRow } from "@inkling/contract";
 import { bitsOf } from "@inkling/engine";
@@ -10,10 +10,10 @@ import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment } from "../http/request-target.ts";
 import { PLAIN, WANTS } from "../lookup/pipeline.ts";
 
-/** Above the bits of WANTS. */
+/** The bits of `deny` start above the bits of WANTS. */
 const DENY_SHIFT = 8;
 
-/** The flags that `deny` names, as REPUTATION_ANSWERS counts them. */
+/** Returns the flags that `deny` names, as bits of REPUTATION_ANSWERS. */
 export const deniedBits = (wants: number): number => wants >> DENY_SHIFT;
 
 const bitOf = (wants: ParameterRow["wants"]): number =>
@@ -21,10 +21,10 @@ const bitOf = (wants: ParameterRow["wants"]): number =>
 
 export class Parameters {
   private readonly rows: readonly { readonly name: string; readonly value: string; readonly bit: number }[];
-  /** What is allowed, as the end of a detail. */
+  /** The allowed parameters, as the last sentence of a problem's detail. */
   private readonly allowed: string;
 
-  /** @param rows values of one name may stand together in a query, separated by commas */
+  /** @param rows one row per value; a query may combine several values of one name with commas */
   constructor(rows: readonly ParameterRow[]) {
     this.rows = rows.map(({ name, value, wants }) => ({ name, value, bit: bitOf(wants) }));
     const names = [...new Set(rows.map(({ name }) => name))];
@@ -42,7 +42,7 @@ export class Parameters {
     return problem("PARAMETER_INVALID", `${what} ${this.allowed}`);
   }
 
-  /** Names and values are case-sensitive; each occurs at most once; "a=b&&" is "a=b". */
+  /** Names and values are case-sensitive, and each may occur once. Empty pieces are ignored: "a=b&&" is "a=b". */
   read(query: string): number | Problem {
     let wants = PLAIN;
     const seen: string[] = [];
@@ -68,5 +68,5 @@ export class Parameters {
   }
 }
 
-/** A name that is a word. Anything else may be a key, an address or an email address that was put in the wrong place. */
+/** Quotes a name only if it is a plain word. Any other text may be a misplaced key, IP address or email address. */
 const shownName = (name: string) => (/^[a-z_-]{1,24}$/i.test(name) ? ` \`${name}\`` : "");

@@ -1,6 +1,7 @@
-// request-context.ts: one request: what is fixed when it arrives, and what becomes known while it is answered. And what
-// the API needs of the server around it.
+// request-context.ts: the state of one request from its arrival to its answer, and what the API needs from the server
+// that runs it.
 
+import type { ProblemCode } from "@inkling/contract";
 import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
 import type { VisitorCounts } from "../assess/visitor-counts.ts";
 import type { BatchMemory } from "../batch/memory.ts";
@@ -9,6 +10,7 @@ import { callerAddress, proxyAddress, visitorAddress } from "../http/client-addr
 import type { Key } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
+import type { CountrySink } from "../limits/key-countries.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import type { EmailChecks } from "../lookup/mx.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
@@ -17,10 +19,10 @@ import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Audience, Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** Knows the address at the other end of a connection; a Bun server does. */
+/** Returns the address at the other end of a connection; a Bun server implements this. */
 export interface Peers {
   requestIP(request: Request): { readonly address: string } | null;
-  /** Sets after how many seconds an idle connection is closed. */
+  /** Sets the number of seconds after which an idle connection is closed. */
   timeout?(request: Request, seconds: number): void;
 }
 
@@ -44,37 +46,41 @@ export interface AppOptions extends StatusSource {
   readonly keyring: Pick<Keyring, "authenticate" | "state">;
   readonly buckets: Pick<Buckets, "limitsOf" | "take" | "takeUpTo">;
   readonly usage: UsageCounter;
+  readonly countries: CountrySink;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: { readonly current: PublishedRuleset };
   readonly visits: Pick<VisitorCounts, "add">;
   readonly decisions: Decisions;
-  /** Are the decisions of assessments stored? */
+  /** Whether the server stores the decisions of assessments. */
   readonly storesDecisions: boolean;
   readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];
-  /** Of /v1/hooks/supabase, in base64; without any there is no such path. */
+  /** Secrets of /v1/hooks/supabase, in base64. Without a secret, the path returns 404. */
   readonly hookSecrets: readonly string[];
   readonly counts: Counts;
   readonly log: Log;
-  /** Called with the first request for one, so that the start does not wait for it. */
+  /** Called when a document is first requested, so that startup does not wait for the documents. */
   readonly documents: () => Promise<OpenDocuments>;
   /** Epoch ms. */
   readonly now: () => number;
-  /** Milliseconds of a monotonic clock. */
+  /** Milliseconds on a monotonic clock. */
   readonly elapsed: () => number;
   readonly newRequestId: () => string;
   readonly randomBytes: (n: number) => Uint8Array;
-  /** Shared with another App of this process; its own by default. */
+  /** Shared with another App of this process. If omitted, the App creates its own. */
   readonly memory?: BatchMemory;
-  /** Seconds after which an idle stream is closed; for tests. */
+  /** Number of seconds after which an idle stream is closed; for tests. */
   readonly streamIdleSeconds?: number;
 }
 
-/** Takes release and overrides once: no answer mixes two. */
+/**
+ * One request. It keeps the release and overrides that were current when it started, so that no answer mixes two
+ * versions.
+ */
 export class Exchange implements Question {
   readonly request: Request;
   readonly peers: Peers;
-  /** Path and query, as sent. */
+  /** Path and query as sent. */
   readonly target: string;
   /** Index of the query's "?" in the target, or its length. */
   readonly pathEnd: number;
@@ -84,14 +90,16 @@ export class Exchange implements Question {
   readonly overrides: Overrides;
   readonly mode: Mode;
   private readonly options: AppOptions;
-  /** The key that the request came with, admitted or not. */
+  /** The key that the request carries, admitted or not. */
   key: Key | undefined = undefined;
   isSandbox = false;
   rate: Decision | undefined;
-  /** Was it answered as one lookup, charged to the key's quota? */
+  /** Whether the request was answered as a single lookup, which is charged to the key's quota. */
   isLookup = false;
   wants: number = PLAIN;
-  /** Values of a batch; of a stream when it has ended. */
+  /** The code of the problem document, if that is the answer. */
+  code: ProblemCode | undefined = undefined;
+  /** Number of values in a batch. For a stream, a promise that resolves when the stream has ended. */
   values: number | Promise<number> | undefined;
 
   constructor(request: Request, peers: Peers, target: string, pathEnd: number, options: AppOptions) {
@@ -116,7 +124,7 @@ export class Exchange implements Question {
     return this.key === undefined ? "none" : this.key.mode;
   }
 
-  /** On routes that need a key. */
+  /** @throws Error on routes that need no key */
   get admittedKey(): Key {
     return admitted(this.key);
   }
@@ -131,12 +139,15 @@ export class Exchange implements Question {
     return callerAddress(this.peer, forwardedFor, trustedProxies);
   }
 
-  /** Whose request a proxy asks about; undefined if no trusted one names it. */
+  /** Returns the visitor that a proxy asks about; undefined if no trusted proxy names one. */
   findVisitor(): IpAddress | undefined {
     return visitorAddress(this.peer, this.forwardedFor, this.options.trustedProxies);
   }
 
-  /** The proxy that asks about a visitor; the machine at the other end of the connection where none names one. */
+  /**
+   * Returns the proxy that asks about a visitor. Without a named proxy, this is the machine at the other end of the
+   * connection.
+   */
   findProxy(): IpAddress | undefined {
     return proxyAddress(this.peer, this.forwardedFor, this.options.trustedProxies);
   }

@@ -1,11 +1,12 @@
-// routes.ts: every path that the API answers: the operations of the contract, each with its handler.
+// routes.ts: maps every path of the API to an operation of the contract and its handler.
 //
 // in   the path of a request, as sent
-// out  its route
-// cost a lookup's path is compared with at most three templates: theirs come first
+// out  the route for it
+// cost a lookup's path is compared with at most three templates, because lookups come first
 
-import { OPERATION_IDS, OPERATIONS, type OperationId } from "@inkling/contract";
-import { problem } from "../http/problems.ts";
+import { OPERATION_IDS, OPERATIONS, type OperationId, PROBLEMS } from "@inkling/contract";
+import { nearest } from "@inkling/engine";
+import { type Problem, problem } from "../http/problems.ts";
 import { PathTemplate, Router } from "../http/router.ts";
 import { slotOf } from "../telemetry/counts.ts";
 import { ABOUT_HANDLINGS } from "./about.ts";
@@ -15,6 +16,7 @@ import type { Handling, Route } from "./handler.ts";
 import { LOOKUP_HANDLINGS } from "./lookups.ts";
 import { MAXMIND_HANDLINGS, MAXMIND_ROOT, NO_SERVICE_HANDLING } from "./maxmind.ts";
 import { Parameters } from "./parameters.ts";
+import type { Exchange } from "./request-context.ts";
 import { SUPABASE_HOOK_HANDLINGS } from "./supabase-hook.ts";
 
 const HANDLINGS: Readonly<Record<OperationId, Handling>> = {
@@ -47,8 +49,25 @@ function routeOf(id: OperationId): Route {
 
 const ROUTER = new Router(OPERATION_IDS.map(routeOf));
 
-const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
-/** Of every other path. */
+/** Maps the text before the value to the whole path, for each path that callers use. */
+const PATHS = new Map(
+  Object.values(OPERATIONS).flatMap(({ path }) =>
+    path.startsWith("/v1/") ? [[path.split("{")[0]!, path]] : [],
+  ),
+);
+const ALL_PATHS = `The paths are ${[...PATHS.values()].join(", ")}. ${PROBLEMS.PATH_NOT_FOUND.detail}`;
+/** Maximum length of a path for which a correction is suggested. A longer path is not a typing mistake. */
+const MAX_MISTYPED = 80;
+
+function pathNotFound({ target, pathEnd }: Exchange): Problem {
+  const path = target.slice(0, Math.min(pathEnd, MAX_MISTYPED));
+  const starts = [...PATHS.keys()];
+  const near = nearest(path, starts) ?? nearest(path.slice(0, path.lastIndexOf("/") + 1), starts);
+  const meant = near === undefined ? "" : `Did you mean ${PATHS.get(near)}? `;
+  return problem("PATH_NOT_FOUND", `${meant}${ALL_PATHS}`);
+}
+
+/** The route for paths that match no other route. */
 const NO_ROUTE: Route = {
   path: new PathTemplate("none"),
   alias: undefined,
@@ -59,12 +78,12 @@ const NO_ROUTE: Route = {
   isForProxies: false,
   parameters: new Parameters([]),
   slot: slotOf("none"),
-  handle: (exchange, { responses }) => responses.sendProblem(exchange, PATH_NOT_FOUND),
+  handle: (exchange, { responses }) => responses.sendProblem(exchange, pathNotFound(exchange)),
   sendProblem: undefined,
 };
 const NO_SERVICE: Route = { ...NO_ROUTE, ...NO_SERVICE_HANDLING };
 
-/** @param path without query */
+/** @param path the path without its query */
 export function findRoute(path: string): Route {
   return ROUTER.find(path) ?? (path.startsWith(MAXMIND_ROOT) ? NO_SERVICE : NO_ROUTE);
 }

@@ -1,4 +1,4 @@
-// The hook as Supabase calls it: bodies of its documentation, signed as Standard Webhooks does.
+// Tests the hook as Supabase calls it: bodies from its documentation, signed as Standard Webhooks does.
 
 import { describe, expect, test } from "bun:test";
 import { NO_FLAGS } from "@inkling/contract";
@@ -118,7 +118,7 @@ describe("a user", () => {
     if (action === "deny")
       expect(answer).toEqual({ error: { message: expect.stringMatching(/account/), http_code: 403 } });
     else expect(answer).toEqual({});
-    expect(recorded).toEqual([]); // no key pays for it
+    expect(recorded).toEqual([]); // no key is charged
   });
 
   test("leaves a decision, under the user's id and the id in the response", async () => {

@@ -1,13 +1,13 @@
-// supabase-hook.ts: POST /v1/hooks/supabase: may Supabase create this user?
+// supabase-hook.ts: POST /v1/hooks/supabase decides whether Supabase may create a user.
 //
-// in   the hook "before user created": `metadata.ip_address` and `user.email`, signed by Standard Webhooks
-// out  200 with {} where the user may be created, and with an `error` where not: Supabase shows its message, and takes a
-//      response of another status for a failure of the hook
-// err  problems: Supabase creates no user then
+// in   the hook "before user created" with `metadata.ip_address` and `user.email`, signed as in Standard Webhooks
+// out  200 with {} if Supabase may create the user, otherwise 200 with an `error`, whose message Supabase shows.
+//      Supabase treats any other status as a failure of the hook.
+// err  problems; Supabase then creates no user
 // src  docs/auth-hooks.md, https://www.standardwebhooks.com
 //
-// The signature admits the request, so there is no key and no quota. What is not signed costs one HMAC over at most
-// 64 KiB. An assessment is counted in the metrics as one lookup of a live key.
+// The signature authorizes the request, so there is no key and no quota. An unsigned request costs at most one HMAC
+// over 64 KiB. The metrics count an assessment as one lookup with a live key.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
@@ -18,21 +18,24 @@ import type { ApiContext, Handlings } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 
 const MAX_BODY_BYTES = 64 * 1024;
-/** How far the sender's clock may be from Inkling's. */
+/** Maximum difference in seconds between the sender's clock and this server's clock. */
 const TOLERANCE_SECONDS = 300;
-const MESSAGE = "We cannot create this account. If that is a mistake, please contact us.";
+const MESSAGE = "We cannot create this account. If you think this is a mistake, please contact us.";
 
-const NO_HOOK = problem("PATH_NOT_FOUND", "This server has no hook: set INKLING_SUPABASE_HOOK_SECRET.");
+const NO_HOOK = problem(
+  "PATH_NOT_FOUND",
+  "The hook is not configured on this server. Set INKLING_SUPABASE_HOOK_SECRET.",
+);
 const TOO_LARGE = problem(
   "CONTENT_TOO_LARGE",
-  "The body of a hook has at most 64 KiB, as Content-Length says.",
+  "A hook's body may be at most 64 KiB, and the request needs a `Content-Length` header.",
 );
 const UNSIGNED = problem("SIGNATURE_INVALID");
 const STALE = problem(
   "SIGNATURE_INVALID",
-  "`webhook-timestamp` is more than five minutes from this server's clock.",
+  "`webhook-timestamp` differs from this server's clock by more than five minutes.",
 );
-const CUT_SHORT = problem("BODY_INVALID", "The body ends early.");
+const CUT_SHORT = problem("BODY_INVALID", "The body was cut short.");
 const NO_USER = problem(
   "BODY_INVALID",
   'Send what Supabase sends to the hook "Before User Created": `metadata.name`, `metadata.ip_address` and `user.email`.',
@@ -64,10 +67,12 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
   let decided = metadata.ip_address
     ? decide(server, { ...visitor, ip: metadata.ip_address }, question)
     : undefined;
-  // Of a Supabase on this machine or behind a proxy that it does not know: what is left is the email address.
+  // The address is unusable if Supabase runs on this machine, or behind a proxy that Supabase does not know about. The
+  // email address can still be assessed.
   if (decided === undefined || ("code" in decided && isNoVisitor(decided))) {
     if (decided !== undefined) api.counts.countProblem(decided.code);
-    if (!user.email) return responses.sendJson(exchange, 200, {}); // there is nothing to assess
+    // without an address or an email address, there is nothing to assess
+    if (!user.email) return responses.sendJson(exchange, 200, {});
     decided = decide(server, visitor, question);
   }
   if ("code" in decided) return responses.sendProblem(exchange, decided);
@@ -86,7 +91,7 @@ function questionOf({ release, overrides, now, mode }: Exchange): Question {
   return { release, overrides, now, mode, isSandbox: false, wants: PLAIN, findCaller: () => undefined };
 }
 
-/** The body, if one of the secrets signed it. */
+/** Reads the body, and returns it only if one of the secrets signed it. */
 async function readSigned(
   { request, now }: Exchange,
   secrets: readonly string[],
@@ -113,7 +118,7 @@ async function readSigned(
   return isSigned ? body : UNSIGNED;
 }
 
-/** @param signature "v1,<base64>"; signatures of other versions are skipped */
+/** @param signature "v1,<base64>"; other versions never match */
 function matches(signature: string, expected: Uint8Array): boolean {
   if (!signature.startsWith("v1,")) return false;
   const given = Buffer.from(signature.slice(3), "base64");

@@ -1,32 +1,34 @@
-// trace.ts: names in the log the networks that the callers of a traced key come from, while a leak is investigated.
+// trace.ts: logs the networks from which a traced key is used, while an operator investigates a leak.
 //
-// in   a request of a key whose `tracedUntil` is ahead
-// out  a log line for each key and network in each minute, `key-traced`, of each worker; at every log level, because the
-//      operator asked for it
-// note The only place where an address, cut to its network, gets into the log (SECURITY.md).
+// in   a request with a key whose `tracedUntil` is in the future
+// out  one log line `key-traced` per key, network, minute and worker. The line appears at every log level, because the
+//      operator asked for it.
+// note No other code logs an address, and this module logs only the address's network (SECURITY.md).
 
 import { formatPrefix, type IpAddress, networkAround } from "@inkling/engine";
 import type { Key } from "../keys/key.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Exchange } from "./request-context.ts";
 
-/** Prefix lengths: what one customer of an ISP usually has, or more. */
+/** Prefix lengths by IP version. A customer of an ISP usually has a network of this size or a smaller one. */
 const BITS = { 4: 24, 6: 48 } as const;
 const MINUTE_MS = 60_000;
-/** Lines that one worker writes in a minute: a key that is used from more networks than that has leaked. */
+/** Maximum number of lines per worker and minute. A key that is used from more networks has certainly leaked. */
 const MAX_LINES = 1_000;
 
 export class KeyTrace {
   private readonly log: Log;
   private minute = 0;
-  /** Key and network of each line of this minute. */
+  /** Key and network of each line that was written in this minute. */
   private readonly written = new Set<string>();
 
   constructor(log: Log) {
     this.log = log;
   }
 
-  /** @param isForProxies a proxy holds the key and sends the request: it is the caller */
+  /**
+   * @param isForProxies true if the key belongs to a proxy that sends the request; the proxy then counts as the caller
+   */
   record({ id, tracedUntil = 0 }: Key, exchange: Exchange, isForProxies: boolean): void {
     const { now } = exchange;
     if (now >= tracedUntil) return;

@@ -1,7 +1,7 @@
-// answer.ts: a request about one visitor as JSON, or about many as NDJSON -> its answer.
+// answer.ts: answers a request about one visitor (JSON) or about many visitors (NDJSON), and labels decisions.
 //
-// in   a POST whose key was admitted, with the token of one visitor taken
-// out  the decision about one visitor; or a stream with a decision or a problem for each line; or what an outcome labels
+// in   an admitted POST, after one rate token was taken for the first visitor
+// out  the decision about one visitor; a stream with one decision or problem per line; or the labelled decision
 // err  problems as values
 
 import {
@@ -22,9 +22,12 @@ import type { Question } from "../lookup/pipeline.ts";
 import { type Assessments, SANDBOX_ID } from "./assessments.ts";
 import { type Decided, decisionRow } from "./decided.ts";
 
-/** Largest description of one visitor: a line of a stream has no more. */
+/** Maximum size of the description of one visitor, in bytes. It also limits a line of a stream. */
 const MAX_VISITOR_BYTES = 64 * 1024;
-const TOO_LARGE = problem("CONTENT_TOO_LARGE", "The description of a visitor has at most 64 KiB, decoded.");
+const TOO_LARGE = problem(
+  "CONTENT_TOO_LARGE",
+  "The description of a visitor may be at most 64 KiB after decoding.",
+);
 const LINE_TOO_LONG = problem("BODY_INVALID", "This line is longer than 64 KiB.");
 const CRASHED = problem("INTERNAL");
 
@@ -33,11 +36,11 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 const KEY_INVALID = problem("IDEMPOTENCY_KEY_INVALID");
 const KEY_OF_STREAM = problem(
   "IDEMPOTENCY_KEY_INVALID",
-  "`Idempotency-Key` names a request about one visitor: send each visitor as JSON, or the stream without the header.",
+  "`Idempotency-Key` identifies a request about one visitor. Send each visitor as JSON, or send the stream without the header.",
 );
 const KEY_OF_OTHER_BODY = problem(
   "IDEMPOTENCY_KEY_INVALID",
-  "Another body was sent with this `Idempotency-Key` in the last 24 hours. Use a new key for each visitor.",
+  "A different body was sent with this `Idempotency-Key` in the last 24 hours. Use a new key for each visitor.",
 );
 const NO_OUTCOMES = problem("CONTENT_TYPE_INVALID", "Send one outcome as `Content-Type: application/json`.");
 const OUTCOME_INVALID = problem(
@@ -47,11 +50,11 @@ const OUTCOME_INVALID = problem(
 const NOT_FOUND = problem("DECISION_NOT_FOUND");
 const NOT_STORED = problem(
   "DECISION_NOT_FOUND",
-  "This server stores no decisions. The operator can set INKLING_DECISIONS=1.",
+  "This server does not store decisions. The operator can set INKLING_DECISIONS=1.",
 );
 const NOT_IN_SANDBOX = problem(
   "DECISION_NOT_FOUND",
-  `Sandbox keys know the decision ${SANDBOX_ID} only, which every sandbox assessment has.`,
+  `Sandbox keys accept only the decision ${SANDBOX_ID}, which every sandbox assessment returns.`,
 );
 const UNREACHABLE = problem("DECISIONS_UNREACHABLE");
 
@@ -64,7 +67,7 @@ export interface AssessServer extends BatchServer {
   readonly storesDecisions: boolean;
 }
 
-/** Answers about one visitor, or returns the stream that answers about many. */
+/** Answers a request about one visitor, or returns the stream that answers about many. */
 export async function answerAssessment(
   server: AssessServer,
   call: Call,
@@ -96,7 +99,7 @@ export async function answerAssessment(
   return decided.answer;
 }
 
-/** Decides about a visitor whom a hook describes, and stores the decision. */
+/** Decides about a visitor that a hook describes, and stores the decision. */
 export function decide(server: AssessServer, visitor: unknown, question: Question): Decided | Problem {
   const decided = server.assessments.assess(visitor, question);
   if (!("code" in decided)) store(server, decided, question);
@@ -108,8 +111,8 @@ function store({ decisions, storesDecisions }: AssessServer, decided: Decided, q
 }
 
 /**
- * Gives a request the decision about the first one with its `Idempotency-Key`. What `include` adds is looked up again: it is
- * not stored.
+ * Returns the decision that was made for the first request with this `Idempotency-Key`.
+ * The members that `include` adds are not stored, so they come from a new lookup.
  */
 async function answerOnce(
   { decisions }: AssessServer,
@@ -126,7 +129,7 @@ async function answerOnce(
 const hashOf = (value: string | Uint8Array) =>
   new Bun.CryptoHasher("sha256").update(value).digest("base64url");
 
-/** Labels a decision, or says why it cannot. */
+/** Labels a decision, or returns a problem that says why the decision cannot be labelled. */
 export async function answerOutcome(
   server: AssessServer,
   call: Call,
@@ -149,14 +152,14 @@ export async function answerOutcome(
   return server.storesDecisions ? NOT_FOUND : NOT_STORED;
 }
 
-/** @param value what was sent, parsed from JSON */
+/** @param value the request's body, parsed from JSON */
 function outcomeOf(value: unknown): Outcome | undefined {
   if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return undefined;
   const { outcome } = value as { readonly outcome?: unknown };
   return OUTCOMES.find((known) => known === outcome);
 }
 
-/** The body of a request about one visitor, decoded. */
+/** Reads and decodes the body of a request about one visitor. */
 async function readVisitor(
   { memory }: AssessServer,
   { request, key }: Call,
@@ -164,7 +167,7 @@ async function readVisitor(
 ): Promise<Uint8Array | Problem> {
   const declared = request.headers.get("content-length");
   if (Number(declared ?? 0) > MAX_VISITOR_BYTES) return TOO_LARGE;
-  // Of nearly every request: a stream for the body would take as long as all the rest.
+  // The usual case: reading the body as a stream would take as long as the rest of the request.
   if (declared !== null && !isGzip) return request.bytes().catch(() => CUT_SHORT);
   const bytes = await readAll(decoded(request.body as ByteStream | null, isGzip), memory.arriving, key.id);
   if (await isCutOff(request)) return CUT_SHORT;
@@ -172,7 +175,7 @@ async function readVisitor(
   return bytes.length > MAX_VISITOR_BYTES ? TOO_LARGE : bytes;
 }
 
-/** Answers the lines of a stream. */
+/** Answers the lines of a stream, one visitor per line. */
 class AssessmentLines implements LineAnswers {
   lookups = 0;
   private readonly server: AssessServer;

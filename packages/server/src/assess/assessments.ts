@@ -1,12 +1,12 @@
-// assessments.ts: a visitor, as a caller describes it -> the decision about it, or a problem.
+// assessments.ts: decides about a visitor that a caller describes.
 //
-// in   parsed JSON of any shape; the release, overrides and ruleset that apply
-// out  an Assessment, which the contract describes
-// err  problems as values; none thrown
-// cost three lookups, the parsing of their answers and the ruleset: about as much as the three requests that it replaces
+// in   parsed JSON of any shape; the current release, overrides and ruleset
+// out  an Assessment, as defined in the contract
+// err  problems as values; throws nothing
+// cost three lookups, parsing their answers, and evaluating the ruleset: about as much as three separate requests
 
 import { type CountSubject, countFact, REPUTATION_FLAGS } from "@inkling/contract";
-import { Answerer, bitsOf, INCLUDE, networkText, normalMailbox, parseEmail } from "@inkling/engine";
+import { Answerer, bitsOf, INCLUDE, normalMailbox, parseEmail, visitorNetwork } from "@inkling/engine";
 import {
   type AssessmentInput,
   assess,
@@ -26,13 +26,11 @@ import { problemOf } from "../lookup/failures.ts";
 import { type Pipeline, type Question, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
-import type { Counts } from "../telemetry/counts.ts";
 import type { Decided } from "./decided.ts";
 import type { VisitorCounts } from "./visitor-counts.ts";
 
 interface AssessmentsOptions {
   readonly pipeline: Pipeline;
-  readonly counts: Pick<Counts, "countFlags" | "countDisposable">;
   readonly rulesets: { readonly current: PublishedRuleset };
   readonly visits: Pick<VisitorCounts, "add">;
   readonly randomBytes: (n: number) => Uint8Array;
@@ -40,9 +38,9 @@ interface AssessmentsOptions {
 
 const ID_LENGTH = 16;
 const TIME_LENGTH = 7;
-/** Lines of a problem's detail. */
+/** Maximum number of mistakes that a problem's detail lists. */
 const MAX_LINES = 5;
-/** Of each sandbox answer, so that a client's tests can compare whole answers. */
+/** The id of every sandbox answer. It is constant so that a client's tests can compare whole answers. */
 export const SANDBOX_ID = `asm_${"0".repeat(ID_LENGTH)}`;
 
 const NOT_JSON = problem(
@@ -63,7 +61,7 @@ export class Assessments {
     this.options = options;
   }
 
-  /** The active ruleset. The primary has parsed it before it came here. */
+  /** The active ruleset. The primary process has already parsed its text successfully. */
   get ruleset(): Ruleset {
     const { current } = this.options.rulesets;
     if (current !== this.published) {
@@ -73,7 +71,7 @@ export class Assessments {
     return this.parsed;
   }
 
-  /** @param value what a caller sent, parsed from JSON; undefined if it was none */
+  /** @param value what a caller sent, parsed from JSON; undefined if it was not JSON */
   assess(value: unknown, question: Question): Decided | Problem {
     if (value === undefined) return NOT_JSON;
     const { ruleset } = this;
@@ -87,14 +85,15 @@ export class Assessments {
       : lookUpVisitor(this.answerer, subject, question, isExplained, parse);
     if ("code" in answers) return answers;
     if ("reason" in answers) return problemOf(answers);
-    if (!question.isSandbox) this.count(answers);
+    if (!question.isSandbox) this.count(answers, question);
     const counts = question.isSandbox ? {} : this.countVisit(ruleset, answers, input, question.now);
     const facts = visitorFacts(input, { ...answers, counts }, ruleset.schema, question.now);
-    // The sandbox's answers are fixed: they do not follow what the operator publishes.
+    // The sandbox's answers are fixed. They do not depend on the rulesets that the operator publishes.
     const decidedBy = question.isSandbox ? DEFAULT_RULESET : ruleset;
     const decision = assess(facts, decidedBy, answers.degraded);
     const id = question.isSandbox ? SANDBOX_ID : newId(question.now, this.options.randomBytes);
-    const version = question.isSandbox ? SANDBOX_VERSION : question.release!.manifest.id; // it was looked up in
+    // the lookup above has used this release
+    const version = question.isSandbox ? SANDBOX_VERSION : question.release!.manifest.id;
     const answer = assessmentAnswer(id, decision, version, {
       facts: (question.wants & WANTS.facts) === 0 ? undefined : { values: facts, ruleset },
       evidence: isExplained ? answers : undefined,
@@ -108,7 +107,7 @@ export class Assessments {
     return "code" in subject ? subject : { address: subject.address, email };
   }
 
-  /** Only what the ruleset counts: others cost nothing. */
+  /** Counts only the subjects that the ruleset uses. Other subjects cost nothing. */
   private countVisit(
     { counts }: Ruleset,
     { address }: VisitorAnswers,
@@ -117,7 +116,7 @@ export class Assessments {
   ): VisitorAnswers["counts"] {
     const { host } = counts.length === 0 || email === undefined ? {} : parseEmail(email);
     const values: Readonly<Record<CountSubject, string | undefined>> = {
-      network: address && networkText(address, address.family === 4 ? 24 : 48),
+      network: address && visitorNetwork(address),
       mailbox: email === undefined || host === undefined ? undefined : normalMailbox(email, host),
       domain: host,
     };
@@ -134,29 +133,31 @@ export class Assessments {
     );
   }
 
-  private count({ reputation, email }: VisitorAnswers): void {
-    const { counts } = this.options;
+  private count({ place, reputation, email }: VisitorAnswers, question: Question): void {
+    const { pipeline } = this.options;
     if (reputation !== undefined)
-      counts.countFlags(bitsOf(REPUTATION_FLAGS.filter((flag) => reputation[flag])));
-    if (email?.disposable) counts.countDisposable();
+      pipeline.countFlags(bitsOf(REPUTATION_FLAGS.filter((flag) => reputation[flag])), question);
+    if (email?.disposable) pipeline.countDisposable(question);
+    if (place !== undefined) pipeline.countCountry(place.country.iso_code, question);
   }
 }
 
 /**
- * An id that begins with the time, in 7 of its 16 characters: an index on random ids touches a page of the database for
- * each decision, which made storing one take 20 µs instead of 10. The other 9 are 53 random bits.
+ * Creates an id of 16 characters: 7 encode the time, and 9 hold 53 random bits.
+ * With purely random ids, each decision touched a different page of the database's index, and storing a decision took
+ * 20 µs instead of 10 µs.
  */
 const newId = (now: number, randomBytes: (n: number) => Uint8Array) =>
   `asm_${toBase62(now, TIME_LENGTH)}${randomBase62(ID_LENGTH - TIME_LENGTH, randomBytes)}`;
 
-/** Problems of a body, as one text. */
+/** Joins the problems of a body into one sentence. */
 function sentence(lines: readonly string[]): string {
   const shown = lines.slice(0, MAX_LINES).join("; ");
   const text = lines.length > MAX_LINES ? `${shown}; and ${lines.length - MAX_LINES} more` : shown;
   return /[.?]$/.test(text) ? text : `${text}.`;
 }
 
-/** The fixed answers about a visitor. */
+/** Returns the sandbox's fixed answers about a visitor. */
 function sandboxVisitor({ address, email }: VisitorSubject, withEvidence: boolean): VisitorAnswers | Problem {
   const include = withEvidence ? INCLUDE.evidence : 0;
   const place = address && sandboxAddress("geolocate", address, include);

@@ -1,4 +1,4 @@
-// decided.ts: what one assessment saw and decided, and what of that is stored.
+// decided.ts: the data that one assessment read, its decision, and the part that is stored.
 
 import type { AssessmentAnswer } from "@inkling/contract";
 import {
@@ -20,7 +20,7 @@ export interface Decided {
 
 /**
  * @param now epoch ms
- * @param name of a request with an `Idempotency-Key`
+ * @param name hashes that identify a request with an `Idempotency-Key`
  */
 export function decisionRow(
   { input, facts, ruleset, answer }: Decided,
@@ -49,7 +49,7 @@ export function decisionRow(
   };
 }
 
-/** A user agent tells people apart, and a replay needs it only where rules read it. */
+/** Drops the user agent unless a rule reads it. It can identify people, and a replay needs it only for such a rule. */
 function storedFacts(facts: Facts, { live, shadow }: Ruleset): Facts {
   const index = FACT_INDEX.user_agent;
   const reads = ({ condition }: Rule) => condition.reads.has(index);

@@ -1,21 +1,23 @@
-// visitor-counts.ts: how often a network, a mailbox or a domain was assessed lately, in memory that all workers share.
+// visitor-counts.ts: counts how often a network, mailbox or domain was assessed recently, in memory that all workers
+// share.
 //
-// in   a subject as text, and the time
-// out  its assessments in the last hour and the last day, the present one included
-// err  none. Counts are of this host. They can be too low: the table keeps the newest ENTRIES subjects, a restart begins at
-//      zero, and two workers that count in one moment may lose one
-// cost two HMACs a subject, and 64 bytes of memory
-// src  "1h" weighs the hour before by the part of it that is less than an hour old; "24h" is the present hour and 23 before
+// in   a subject as text, and the current time
+// out  the number of its assessments in the last hour and in the last day, including the current one
+// err  none. Each host counts for itself. A count can be too low: the table holds only the newest ENTRIES subjects, a
+//      restart resets it, and two workers that count at the same moment may lose one count.
+// cost two HMACs per subject, and 64 bytes of memory
+// src  "1h" is the current hour plus the previous hour, weighted by the share of the previous hour that is less than an
+//      hour old; "24h" is the current hour and the 23 before it
 //
-// The memory holds no address and no name: an entry has 64 bits of an HMAC, under a key that changes every day (UTC). The
-// key lives in memory only. A subject of yesterday is found under yesterday's key, so counts continue over midnight.
+// The memory holds no address and no name. An entry stores 64 bits of an HMAC whose key changes every day (UTC) and
+// exists only in memory. Yesterday's entries are found with yesterday's key, so counts continue across midnight.
 
 import { COUNT_SUBJECTS, type CountSubject } from "@inkling/contract";
 import type { EpochMs } from "../keys/key.ts";
 
-/** Subjects that have room. */
+/** Maximum number of subjects in the table. */
 const ENTRIES = 1 << 15;
-/** An entry: hash (2 words), hour and second of its last count, and a count for each of HOURS hours. */
+/** Bytes per entry: hash (2 words), hour and second of its last count, and a count for each of HOURS hours. */
 const ENTRY_BYTES = 64;
 export const VISITOR_COUNTS_BYTES = ENTRIES * ENTRY_BYTES;
 
@@ -25,7 +27,7 @@ const LAST_HOUR = 2;
 const LAST_SECOND = 3;
 const FIRST_COUNT = 8;
 const HOURS = 24;
-/** Entries among which one subject may stand. */
+/** Number of adjacent entries in which a subject may be stored. */
 const WAYS = 8;
 const HOUR_MS = 3_600_000;
 const MAX_COUNT = 0xffff;
@@ -44,8 +46,8 @@ export class VisitorCounts {
   private readonly dayKeys = new Map<number, Uint8Array>();
 
   /**
-   * @param memory VISITOR_COUNTS_BYTES, zeroes at first
-   * @param key random, the same in all processes that share the memory
+   * @param memory VISITOR_COUNTS_BYTES bytes, initially zero
+   * @param key random bytes, the same in all processes that share the memory
    */
   constructor(memory: Uint8Array<ArrayBuffer>, key: Uint8Array) {
     this.words = new Uint32Array(memory.buffer, memory.byteOffset, VISITOR_COUNTS_BYTES / 4);
@@ -53,7 +55,7 @@ export class VisitorCounts {
     this.key = key;
   }
 
-  /** Counts one assessment. */
+  /** Counts one assessment. @returns the subject's counts */
   add(subject: CountSubject, value: string, now: EpochMs): VisitCount {
     const hour = Math.floor(now / HOUR_MS);
     const day = Math.floor(hour / HOURS);
@@ -79,11 +81,11 @@ export class VisitorCounts {
       : 0;
   }
 
-  /** Zeroes the hours since the last count. */
+  /** Resets the counts of the hours since the last count. */
   private roll(entry: number, hour: number): void {
     const at = entry * WORDS + LAST_HOUR;
     const last = this.words[at]!;
-    if (hour <= last) return; // also after a clock was set back
+    if (hour <= last) return; // also true if the clock was set back
     for (let past = Math.max(last + 1, hour - HOURS + 1); past <= hour; past++)
       this.shorts[entry * SHORTS + FIRST_COUNT + (past % HOURS)] = 0;
     this.words[at] = hour;
@@ -95,7 +97,10 @@ export class VisitorCounts {
     return undefined;
   }
 
-  /** Where no entry is free, the one that was not counted for longest makes room. */
+  /**
+   * Finds or creates the subject's entry. If no entry is free, it reuses the entry that has gone longest without a
+   * count.
+   */
   private takeEntry(hash: Hash, hour: number): number {
     const found = this.findEntry(hash);
     if (found !== undefined) return found;

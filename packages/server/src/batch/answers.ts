@@ -1,12 +1,12 @@
-// answers.ts: one value after another -> answers and problems, written one behind the other.
+// answers.ts: answers the values of a batch in order, and writes answers and problems to one output.
 //
-// in   values as texts, or as lines of bytes that hold one JSON string each
-// out  in `out`, for each value its answer or a problem document, and a separator
-// err  none thrown for a value: an unexpected error becomes INTERNAL in its place, and its stack goes to the log
-// cost `"203.0.113.9"` goes from the line's bytes to the answer's without a text or an object in between
+// in   values as text, or as lines of bytes that each hold one JSON string
+// out  in `out`, an answer or a problem document for each value, followed by a separator
+// err  none: an unexpected error becomes INTERNAL for that value, and its stack goes to the log
+// cost an address such as `"203.0.113.9"` is answered from the line's bytes, without creating a string or an object
 //
-// The answers of up to 64 values are found together (`findLines`, `findValues`), so that reads of memory overlap; then
-// each value is answered in its turn: what is charged, refused and counted is the same with and without.
+// The answers of up to 64 values are found together (`findLines`, `findValues`), so that memory reads overlap. Then the
+// values are answered in order. The optimization does not change which values are charged, refused or counted.
 
 import { AddressBlock, bodyOf, type IpLookup, type Lookup, REPUTATION_ANSWERS } from "@inkling/engine";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
@@ -22,7 +22,7 @@ import type { Counts } from "../telemetry/counts.ts";
 import type { LineAnswers, LineBlock } from "./line-block.ts";
 import type { Output } from "./output.ts";
 
-/** Evidence has at most 8 KB (docs/evidence.md), a location well below 1 KB. */
+/** Evidence takes at most 8 KB (docs/evidence.md), and a location well below 1 KB. */
 export const MAX_ANSWER_BYTES = 12 * 1024;
 
 interface BatchAnswersOptions {
@@ -30,9 +30,9 @@ interface BatchAnswersOptions {
   readonly pipeline: Pipeline;
   readonly counts: Pick<Counts, "countProblem">;
   readonly out: Output;
-  /** A byte that is written after each answer. */
+  /** The byte to write after each answer. */
   readonly separator: number;
-  /** Gets an unexpected error, and the value that must not be logged. */
+  /** Receives an unexpected error, and the value that caused it, which must not appear in the log. */
   readonly onCrash: (error: unknown, value: string) => void;
 }
 
@@ -41,10 +41,10 @@ const BACKSLASH = 0x5c;
 const FIRST_PRINTABLE = 0x20;
 const LAST_PRINTABLE = 0x7e;
 
-/** In place of the answers that the key's quota does not cover. */
+/** Replaces the answers that the key's quota does not cover. */
 export const QUOTA_EXCEEDED = problem("QUOTA_EXCEEDED");
-const NOT_JSON = problem("VALUE_INVALID", "This is not JSON in UTF-8. A value is a JSON string.");
-const NOT_TEXT = problem("VALUE_INVALID", "A value is a JSON string; this is JSON of another type.");
+const NOT_JSON = problem("VALUE_INVALID", "This is not JSON in UTF-8. A value must be a JSON string.");
+const NOT_TEXT = problem("VALUE_INVALID", "A value must be a JSON string; this is JSON of a different type.");
 const TOO_LONG = problem("VALUE_INVALID", "This line is longer than 64 KiB.");
 const CRASHED = problem("INTERNAL");
 
@@ -56,7 +56,7 @@ export class BatchAnswers implements LineAnswers {
   private readonly options: BatchAnswersOptions;
   private question: Question;
   private readonly found = new AddressBlock();
-  /** By code and detail: a closed set, for details never quote what was sent. */
+  /** Problem documents by code and detail. The map remains small, because details never quote the input. */
   private readonly documents = new Map<string, Uint8Array>();
 
   constructor(options: BatchAnswersOptions, question: Question) {
@@ -86,7 +86,7 @@ export class BatchAnswers implements LineAnswers {
     found.find();
   }
 
-  /** Finds the answers of those values that are addresses: at most BLOCK_ADDRESSES. */
+  /** Finds the answers of the values that are addresses. @param values at most BLOCK_ADDRESSES */
   findValues(values: readonly unknown[]): void {
     const { found } = this;
     if (found.segment === undefined) return;
@@ -99,14 +99,14 @@ export class BatchAnswers implements LineAnswers {
   }
 
   /**
-   * Answers one value of any type. A promise only while DNS is queried.
-   * @param index in the block that was found
+   * Answers one value of any type. Returns a promise only while DNS is queried.
+   * @param index the value's index in the current block
    */
   answerValue(value: unknown, index: number): void | Promise<void> {
     if (!this.copy(index)) return this.answerSlowly(value);
   }
 
-  /** Answers a line of a block: one JSON string, with white space around it. */
+  /** Answers a line of a block. A valid line holds one JSON string, optionally surrounded by white space. */
   answerLine(block: LineBlock, index: number): void {
     if (this.copy(index)) return;
     const { pipeline, lookup } = this.options;
@@ -131,7 +131,7 @@ export class BatchAnswers implements LineAnswers {
     );
   }
 
-  /** Answers a line that was too long to be kept. */
+  /** Answers a line that was too long to keep. */
   refuseLongLine(): void {
     this.refuse(TOO_LONG);
   }
@@ -154,7 +154,10 @@ export class BatchAnswers implements LineAnswers {
     this.options.out.appendByte(this.options.separator);
   }
 
-  /** The answer of nearly every value. @returns false when it takes the long way: nothing was written then */
+  /**
+   * Copies the answer that was found together with those of the block, which works for nearly every value.
+   * @returns false if the value has to be answered the slow way; in that case, nothing was written
+   */
   private copy(index: number): boolean {
     const { segment, numbers } = this.found;
     const record = numbers[index]!;
@@ -162,20 +165,20 @@ export class BatchAnswers implements LineAnswers {
     const { lookup, out, pipeline, separator } = this.options;
     const length = segment.answers.copy(record, out);
     if (length === 0) return this.copyUnlisted();
-    if (lookup !== "email") pipeline.countRecord(lookup, segment, record, this.question.now);
+    if (lookup !== "email") pipeline.countRecord(lookup, segment, record, this.question);
     out.appendByte(separator);
     this.lookups++;
     return true;
   }
 
-  /** Most addresses are on no list. */
+  /** Answers for an address that is not on any list, which is the usual case. */
   private copyUnlisted(): boolean {
     if (this.options.lookup !== "reputation") return false;
     this.write(REPUTATION_ANSWERS[0]!);
     return true;
   }
 
-  /** Escapes, other characters than ASCII, white space, other JSON, or no JSON. */
+  /** Answers lines with escapes, non-ASCII characters, white space, or other JSON. Refuses lines that are not JSON. */
   private oddLine(line: Uint8Array): void {
     let value: unknown;
     try {
@@ -228,7 +231,7 @@ export class BatchAnswers implements LineAnswers {
 const isQuoted = (bytes: Buffer, start: number, end: number) =>
   end - start >= 2 && bytes[start] === QUOTE && bytes[end - 1] === QUOTE;
 
-/** Is it the content of an ASCII JSON string without escapes? */
+/** True for the content of an ASCII JSON string without escapes. */
 function isPlainText(bytes: Uint8Array, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const byte = bytes[i]!;

@@ -1,5 +1,5 @@
-// Batches as a function of a request: limits, one answer or problem for each value, what is counted. The recorded contract
-// (test/contract.test.ts) has the status, headers and body of every form and of every refusal.
+// Tests batches as a function of a request: limits, one answer or problem per value, and what is counted. The recorded
+// contract (test/contract.test.ts) covers status, headers and body of every form and refusal.
 // test/scenarios/server/batch-streams.test.ts tests over real sockets: streams, back-pressure, clients that stop.
 
 import { describe, expect, test } from "bun:test";
@@ -35,7 +35,7 @@ const KNOWN = "81.2.69.142";
 const KNOWN_WORD = parseUnwrapped(KNOWN)!.words[0]!;
 const CRASHING = "9.9.9.9";
 
-/** @param record the number of its one answer */
+/** @param record the number of the segment's only answer */
 function segment(answer: string, record = 1): IpSegment {
   const find = (address: IpAddress) => {
     if (formatIp(address) === CRASHING) throw new Error("damaged near jane@crash.org");
@@ -86,7 +86,7 @@ interface Setting {
   readonly peer?: string;
 }
 
-/** An app that knows the token "good", with a clock that is moved by hand. */
+/** Creates an app that accepts the token "good", with a clock that the test moves. */
 function setUp(setting: Setting = {}) {
   const at = { ms: 0 };
   const state: { key: Key | undefined; release: LoadedRelease | undefined; left?: string } = {
@@ -150,14 +150,14 @@ const MAIL = "/v1/user-intel/email";
 const CLEAN = NO_FLAGS;
 const ABUSER = { ...CLEAN, is_abuser: true };
 
-/** Each answer; of a problem its code. */
+/** Returns each answer, or the code of each problem. */
 const codes = (answers: readonly unknown[]) =>
   answers.map((answer) => (answer as { code?: string }).code ?? answer);
 const answersOf = async (response: Response) =>
   codes(((await response.json()) as { answers: unknown[] }).answers);
 const codeOf = async (response: Response) => ((await response.json()) as { code?: string }).code;
 
-/** The lines of a stream; its pieces are copied as they come, as a socket does. */
+/** Reads the lines of a stream. It copies each piece at once, as a socket does. */
 async function linesOf(response: Response): Promise<unknown[]> {
   return codes(
     (await textOf(response))
@@ -346,7 +346,7 @@ const REFUSALS: readonly Refusal[] = [
   ],
 ];
 
-/** A body without end, and how many pieces of 64 KiB were read of it. */
+/** A body without an end, and the number of 64-KiB pieces that were read from it. */
 function endless() {
   let count = 0;
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -453,7 +453,7 @@ describe("a batch as a whole", () => {
     ]);
     expect(refused).toEqual([["rate_limited", 1]]);
     slow[0]!.close();
-    expect((await slow[0]!.response).status).toBe(400); // white space alone is no JSON
+    expect((await slow[0]!.response).status).toBe(400); // white space by itself is not JSON
     expect((await post(REP, '{"values":[]}')).status).toBe(200);
     for (const { fail } of slow.slice(1)) fail();
     for (const { response } of slow) expect((await response).status).toBe(400);
@@ -599,7 +599,7 @@ describe("gzip", () => {
   test("members however they are cut into pieces, with all that a header may have", async () => {
     const plain = gzipSync(`${ndjson([KNOWN, KNOWN])}\n`);
     const full = Buffer.concat([
-      Buffer.from([0x1f, 0x8b, 8, 2 + 4 + 8 + 16, 0, 0, 0, 0, 0, 3, 2, 0, 7, 7]), // two bytes extra
+      Buffer.from([0x1f, 0x8b, 8, 2 + 4 + 8 + 16, 0, 0, 0, 0, 0, 3, 2, 0, 7, 7]), // two extra bytes
       Buffer.from("name\0comment\0hc"),
       plain.subarray(10),
     ]);
@@ -714,7 +714,7 @@ describe("limits", () => {
     for (let i = 1, sum = 10; i < counted.length; i++) {
       sum += counted[i]!;
       expect(sum).toBeLessThanOrEqual(10 + 5 * i);
-      if (sum < 35) expect(sum).toBeGreaterThanOrEqual(10 + 5 * i - 1); // a token may come a rounding error late
+      if (sum < 35) expect(sum).toBeGreaterThanOrEqual(10 + 5 * i - 1); // rounding may delay a token
     }
     expect(lookups(set)).toBe(35);
   });
@@ -755,9 +755,9 @@ describe("limits", () => {
     const reader = (await set.stream(REP, stream)).body!.getReader();
     void reader.read();
     await Bun.sleep(100);
-    expect(read).toBe(5 * 4 + 1); // what is free, what four tokens pay for, and what was too much
+    expect(read).toBe(5 * 4 + 1); // the free part, the part that four tokens pay for, and the piece that exceeded it
     set.at.ms += 2_000;
-    while (read < 7 * 4 + 1) await Bun.sleep(20); // it looks once a second
+    while (read < 7 * 4 + 1) await Bun.sleep(20); // the stream checks once a second
     await reader.cancel();
     expect(lookups(set)).toBe(0);
   });
@@ -790,7 +790,7 @@ describe("limits", () => {
   });
 });
 
-/** A body that is fed by hand. */
+/** A body whose chunks the test supplies. */
 function fed() {
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   const body = new ReadableStream<Uint8Array>({
@@ -898,7 +898,7 @@ describe("a stream while things change", () => {
     set.at.ms = 1_000;
     await answer(`"${KNOWN}"\n`);
     await answer(`"${KNOWN}"\n`);
-    await answer(`"${KNOWN}"\n`); // the one that was paid for at the start
+    await answer(`"${KNOWN}"\n`); // the token for this line was taken at the start
     let isAnswered = false;
     const late = answer(`"${KNOWN}"\n`).then(() => {
       isAnswered = true;

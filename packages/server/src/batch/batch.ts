@@ -1,13 +1,15 @@
-// batch.ts: many values in one request: JSON up to 1,000, NDJSON without end.
+// batch.ts: answers many values in one request: up to 1,000 as JSON, and any number as NDJSON.
 //
-// in   a POST whose key was admitted, with the token of one value taken
-// out  the body and type of a 200, or a problem about the request as a whole
+// in   an admitted POST, after one rate token was taken for the first value
+// out  the body and media type of a 200 response, or a problem with the whole request
 // src  docs/api.md, "Many at once"
 //
-// A value is one lookup of the rate, of the quota and of usage. A JSON batch is answered as far as the bucket goes, the
-// rest with RATE_LIMITED; a stream waits for the bucket. A JSON batch is answered from one release. A stream keeps its
-// release for HOLD_MS, as long as an answer may be cached (`max-age=300`), then takes the current one between two lines:
-// a stream of hours does not hold the files of an old release.
+// Each value counts as one lookup against rate and quota, and in usage. A JSON batch answers as many values as the
+// bucket has tokens for, and refuses the rest with RATE_LIMITED. A stream waits for the bucket instead.
+//
+// A JSON batch uses one release throughout. A stream keeps its release for HOLD_MS, as long as an answer may be cached
+// (`max-age=300`). Then it changes to the current release between two lines, so that a stream that runs for hours does
+// not keep an old release's files open.
 
 import { BLOCK_ADDRESSES, type LoadedRelease, type Lookup, type Overrides } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
@@ -26,9 +28,9 @@ import { type BatchMemory, GZIP_WEIGHT } from "./memory.ts";
 import { Output } from "./output.ts";
 import { BatchStream } from "./stream.ts";
 
-/** How long a stream keeps a release that is no longer the current one. */
+/** Milliseconds for which a stream keeps a release that is no longer current. */
 export const HOLD_MS = 300_000;
-/** How often a stream checks whether its key is still valid. */
+/** Milliseconds between two checks that a stream's key is still valid. */
 const KEY_MS = 1_000;
 /** Seconds after which an idle stream is closed. */
 const STREAM_IDLE_SECONDS = 60;
@@ -43,10 +45,10 @@ const RATE_LIMITED = problem("RATE_LIMITED");
 const TOO_MANY_STREAMS = problem("TOO_MANY_STREAMS");
 const ONE_CHECK = problem(
   "PARAMETER_INVALID",
-  "`checks=mx` asks DNS, about one address at a time: send one value, as JSON, or ask with GET.",
+  "`checks=mx` looks up one address at a time in DNS. Send one value as JSON, or use GET.",
 );
 
-/** What batches need of the server. */
+/** What batches need from the server. */
 export interface BatchServer extends MeterOptions {
   readonly pipeline: Pipeline;
   readonly memory: BatchMemory;
@@ -55,7 +57,7 @@ export interface BatchServer extends MeterOptions {
   readonly counts: Counts;
   readonly now: () => number;
   readonly elapsed: () => number;
-  /** Instead of STREAM_IDLE_SECONDS. */
+  /** Overrides STREAM_IDLE_SECONDS. */
   readonly streamIdleSeconds?: number;
 }
 
@@ -67,9 +69,9 @@ export interface Call {
   /** The key's bucket, after the token of the first value was taken. */
   readonly rate: Decision;
   readonly question: Question;
-  /** The key as it is now; a problem when it may no longer be used. */
+  /** Checks the key again. Returns its current state, or a problem if it may no longer be used. */
   readonly readmit: () => Key | Problem;
-  /** Sets after how many idle seconds the connection is closed. */
+  /** Sets the number of idle seconds after which the connection is closed. */
   readonly setIdleSeconds: (seconds: number) => void;
   readonly onCrash: (error: unknown, value: string) => void;
 }
@@ -82,11 +84,11 @@ export interface BatchAnswer {
   readonly body: Uint8Array<ArrayBuffer> | ByteStream;
   readonly type: string;
   readonly isGzip: boolean;
-  /** How many values there were; of a stream when it has ended. */
+  /** Number of values. For a stream, a promise that resolves when the stream has ended. */
   readonly values: number | Promise<number>;
 }
 
-/** Answers a batch, or returns what is wrong with it as a whole. */
+/** Answers a batch, or returns a problem with the whole request. */
 export async function answerBatch(server: BatchServer, call: BatchCall): Promise<BatchAnswer | Problem> {
   const { headers, body } = call.request;
   const form = formOf(headers.get("content-type"));
@@ -113,7 +115,7 @@ async function answerValues(
   stream: ByteStream,
   mayZip: boolean,
 ): Promise<BatchAnswer | Problem> {
-  const { now } = call.question; // as in the headers
+  const { now } = call.question; // the same times as in the headers
   const values = await readValues(stream, server.memory.arriving, call.key.id);
   if (await isCutOff(call.request)) return CUT_SHORT;
   if ("code" in values) {
@@ -136,7 +138,7 @@ async function answerValues(
       meter.recordRefusals("quota_exceeded", 1, now);
     } else {
       const pending = answers.answerValue(value, index);
-      if (pending !== undefined) await pending; // an await for each value would cost as much as its answer
+      if (pending !== undefined) await pending; // awaiting each value would cost as much as answering it
     }
   }
   meter.recordLookups(answers.lookups, now);
@@ -154,8 +156,8 @@ async function answerValues(
 }
 
 /**
- * Has the parser refused what follows a chunked body, such as trailers? It parses on when the body has ended: an answer
- * that was sent before would stand in front of the refusal.
+ * Returns true if the parser refused data after a chunked body, such as trailers. The parser continues after the body
+ * has ended, and a response sent before it finishes would precede the refusal.
  */
 export async function isCutOff({ headers, signal }: Request): Promise<boolean> {
   if (!headers.has("transfer-encoding")) return false;
@@ -163,12 +165,12 @@ export async function isCutOff({ headers, signal }: Request): Promise<boolean> {
   return signal.aborted;
 }
 
-/** The body of a stream of lines, and how it is coded. */
+/** A stream of lines and its encodings. */
 interface LineBody {
-  /** Decoded. */
+  /** The body, already decoded. */
   readonly body: ByteStream;
   readonly isGzip: boolean;
-  /** May the answer be gzip? */
+  /** Whether the response may use gzip. */
   readonly mayZip: boolean;
 }
 
@@ -213,7 +215,10 @@ function answersOf(server: BatchServer, call: BatchCall, out: Output, separator:
   return new BatchAnswers({ lookup, pipeline, counts, out, separator, onCrash }, question);
 }
 
-/** What the next piece of a stream is answered from; a problem when its key may no longer be used. */
+/**
+ * Returns a function that provides the data for the next piece of a stream, or a problem if the key may no longer be
+ * used.
+ */
 function currentQuestion(server: BatchServer, call: Call, meter: KeyMeter): () => Question | Problem {
   const { key, isSandbox, wants, mode } = call.question;
   const findCaller = () => call.question.findCaller();

@@ -1,10 +1,11 @@
-// body.ts: the body of a batch request: its form, its coding, and for JSON its values.
+// body.ts: reads the body of a batch request: its format, its encoding and, for JSON, its values.
 //
 // in   a request with an unread body
-// out  "json" or "ndjson", the body as a stream of decoded bytes; the values of a JSON body
-// err  problems as values; a stream of damaged gzip fails while it is read
-// src  RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding), RFC 1952 (gzip, members in a row)
-// note gzip is inflated piece by piece, only as it is read: 1 GB from 1 MB took 20 MB of memory
+// out  "json" or "ndjson"; the body as a stream of decoded bytes; the values of a JSON body
+// err  problems as values; a stream with damaged gzip fails while it is read
+// src  RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding), RFC 1952 (gzip, consecutive
+//      members)
+// note gzip is inflated piece by piece, only as the reader asks for it: inflating 1 MB to 1 GB took 20 MB of memory
 
 import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
@@ -12,28 +13,31 @@ import type { KeyId } from "../keys/key.ts";
 import type { FairShares } from "../limits/fair-shares.ts";
 import { type ByteReader, type ByteStream, gunzipped } from "./gunzip.ts";
 
-/** Largest JSON body, decoded. */
+/** Maximum size of a JSON body in bytes, decoded. */
 export const MAX_JSON_BYTES = 1024 * 1024;
-/** Most values in a JSON body. */
+/** Maximum number of values in a JSON body. */
 const MAX_JSON_VALUES = 1_000;
 
 type BatchForm = "json" | "ndjson";
 
 const UNLIMITED = "With `Content-Type: application/x-ndjson` there is no limit.";
-const TOO_LARGE = problem("CONTENT_TOO_LARGE", `A JSON body holds at most 1 MiB, decoded. ${UNLIMITED}`);
-const TOO_MANY = problem("CONTENT_TOO_LARGE", `A JSON body holds at most 1,000 values. ${UNLIMITED}`);
+const TOO_LARGE = problem(
+  "CONTENT_TOO_LARGE",
+  `A JSON body may be at most 1 MiB after decoding. ${UNLIMITED}`,
+);
+const TOO_MANY = problem("CONTENT_TOO_LARGE", `A JSON body may have at most 1,000 values. ${UNLIMITED}`);
 const TOO_MUCH_AT_ONCE = problem(
   "RATE_LIMITED",
-  "Too many JSON bodies are arriving at the same time: those of a key may take 32 MiB together, less while other keys send many. Send fewer at once.",
+  "Too many JSON bodies are arriving at the same time. Together, a key's bodies may take up 32 MiB, or less while other keys send many bodies. Send fewer bodies at the same time.",
 );
 const UNKNOWN_TYPE = problem("CONTENT_TYPE_INVALID");
 const UNKNOWN_CODING = problem(
   "CONTENT_TYPE_INVALID",
-  "A body is sent as it is, or with `Content-Encoding: gzip`.",
+  "Send the body uncompressed, or with `Content-Encoding: gzip`.",
   { "Accept-Encoding": "gzip" },
 );
 const UNREADABLE = problem("BATCH_INVALID", "The body is not JSON in UTF-8.");
-export const CUT_SHORT = problem("BATCH_INVALID", "The body ends early, or its gzip is damaged.");
+export const CUT_SHORT = problem("BATCH_INVALID", "The body was cut short, or its gzip is damaged.");
 const NO_BATCH = problem("BATCH_INVALID");
 
 export function formOf(contentType: string | null): BatchForm | Problem {
@@ -50,7 +54,7 @@ export function isGzipped(contentEncoding: string | null): boolean | Problem {
   return coding === "gzip" || coding === "x-gzip" ? true : UNKNOWN_CODING;
 }
 
-/** May the answer be gzip? Only where the request names it. */
+/** True if the request lists gzip, so that the response may use it. */
 export function acceptsGzip(acceptEncoding: string | null): boolean {
   if (acceptEncoding === null) return false;
   return acceptEncoding
@@ -68,7 +72,7 @@ export function decoded(body: ByteStream | null, isGzip: boolean): ByteStream {
   return isGzip ? gunzipped(source) : source;
 }
 
-/** Is the declared length more than JSON may have? */
+/** Returns a problem if the declared length exceeds the limit for JSON. */
 export function declaresTooMuch(contentLength: string | null): Problem | undefined {
   return Number(contentLength ?? 0) > MAX_JSON_BYTES ? TOO_LARGE : undefined;
 }
@@ -78,7 +82,7 @@ type Arriving = Pick<FairShares, "take" | "giveBack">;
 const batchSchema = z.strictObject({ values: z.array(z.unknown()) });
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads a JSON body, at most MAX_JSON_BYTES of it. @param arriving bytes of unfinished bodies */
+/** Reads a JSON body of at most MAX_JSON_BYTES. @param arriving counts the bytes of unfinished bodies */
 export async function readValues(
   stream: ByteStream,
   arriving: Arriving,
@@ -93,7 +97,7 @@ export async function readValues(
   return batch.data.values.length > MAX_JSON_VALUES ? TOO_MANY : batch.data.values;
 }
 
-/** @returns undefined for bytes that are not JSON in UTF-8 */
+/** @returns undefined if the bytes are not JSON in UTF-8 */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));
@@ -102,7 +106,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Reads a body, at most MAX_JSON_BYTES of it. @param arriving bytes of unfinished bodies */
+/** Reads a body of at most MAX_JSON_BYTES. @param arriving counts the bytes of unfinished bodies */
 export async function readAll(
   stream: ByteStream,
   arriving: Arriving,
@@ -120,13 +124,13 @@ export async function readAll(
       const isTooMuch = !arriving.take(keyId, value.length);
       if (!isTooMuch) held += value.length;
       if (isTooMuch || length > MAX_JSON_BYTES) {
-        void reader.cancel().catch(() => {}); // the rest does not matter
+        void reader.cancel().catch(() => {}); // the rest is not needed
         return isTooMuch ? TOO_MUCH_AT_ONCE : TOO_LARGE;
       }
       pieces.push(value);
     }
   } catch {
-    return CUT_SHORT; // also after the client left, which gets no answer then
+    return CUT_SHORT; // also if the client has disconnected; it then receives no response
   } finally {
     arriving.giveBack(keyId, held);
   }

@@ -1,4 +1,4 @@
-// Optional parts of a gzip header (RFC 1952 2.3): what precedes the compressed bytes of a member.
+// Tests the optional parts of a gzip header (RFC 1952 2.3), which precede a member's compressed bytes.
 
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
@@ -9,7 +9,7 @@ const NAME = 8;
 const COMMENT = 16;
 const TEXT = '"8.8.8.8"\n';
 
-/** A member with these flags, and these bytes behind the first ten of its header. */
+/** Creates a member with these flags, and with these bytes after the first ten bytes of its header. */
 function member(flags: number, part: Uint8Array): Uint8Array {
   const bytes = gzipSync(TEXT);
   bytes[3] = flags;
@@ -22,7 +22,7 @@ function extra(length: number): Uint8Array {
   return part;
 }
 
-/** Arrives in pieces, so that each part of a header is cut somewhere. */
+/** Sends the bytes in pieces, so that each part of a header is cut somewhere. */
 function read(bytes: Uint8Array, pieceBytes: number): Promise<string> {
   const source = new ReadableStream<Uint8Array>({
     start(controller) {

@@ -1,24 +1,26 @@
-// gunzip.ts: the bytes of a gzip body, up to the first fault.
+// gunzip.ts: decodes a gzip body until the first error.
 //
-// in   a stream of gzip: one member, or several in a row
-// out  all bytes that decode before a fault is met, piece by piece, only as they are read
-// err  the stream fails after these: damaged, cut, followed by something else, too many small members
+// in   a gzip stream of one or more consecutive members
+// out  all bytes that can be decoded before the first error, piece by piece, as they are read
+// err  the stream fails after these bytes if the gzip data is damaged, cut short, followed by other data, or has too
+//      many small members
 // src  RFC 1952
-// note DecompressionStream and createGunzip keep back what they decoded beside the bytes that follow a member, so each
-//      member is inflated only. A member takes 30 µs, and an empty one has 20 bytes: so their number is bounded
-// cost 1.5 ms of CPU for a megabyte of lines, 1.3 with DecompressionStream; memory: one piece
+// note If other bytes follow a member, DecompressionStream and createGunzip hold back what they decoded. So this module
+//      inflates each member by itself. A member takes 30 µs, and an empty member has only 20 bytes, so the number of
+//      members is limited.
+// cost 1.5 ms of CPU per megabyte of lines, compared with 1.3 ms for DecompressionStream; memory: one piece
 
 import { crc32, createInflateRaw } from "node:zlib";
 
 export type ByteStream = ReadableStream<Uint8Array<ArrayBuffer>>;
-/** Its default reader: the types of Bun and of the web differ. */
+/** The web standard's default reader. Declared here because Bun's type differs from the web's. */
 export interface ByteReader {
-  /** @returns without a value at the end */
+  /** @returns an object without a value at the end of the stream */
   read(): Promise<{ readonly value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
 }
 
-/** Members that any body may have, and how many bytes of gzip allow one more. */
+/** Number of members that any body may have, and the number of gzip bytes that allow one more member. */
 const MAX_SMALL_MEMBERS = 1_000;
 const BYTES_PER_MEMBER = 256;
 const PIECE_BYTES = 256 * 1024;
@@ -34,11 +36,11 @@ export function gunzipped(source: ByteStream): ByteStream {
         else controller.enqueue(value);
       },
       cancel: async () => {
-        await reader.cancel(); // ends a read that waits
+        await reader.cancel(); // ends a pending read
         await pieces.return();
       },
     },
-    { highWaterMark: 0 }, // a stream that fails drops what is queued
+    { highWaterMark: 0 }, // a stream that fails drops its queued data
   );
 }
 
@@ -63,7 +65,7 @@ async function skipHeader(input: Input): Promise<void> {
   ];
   if (id1 !== 0x1f || id2 !== 0x8b || method !== 8 || (flags & FLAG.reserved) !== 0)
     throw new Error("no gzip");
-  await input.number(6); // time, level, system
+  await input.number(6); // skips time, compression level and system
   if (flags & FLAG.extra) {
     for (let left = await input.number(2); left > 0; ) {
       await input.require();
@@ -77,7 +79,10 @@ async function skipHeader(input: Input): Promise<void> {
   if (flags & FLAG.headerCrc) await input.number(2);
 }
 
-/** Bytes of a name or comment. Reading one takes much longer than inflating one, so a long name would block the server. */
+/**
+ * Maximum length of a name or comment, in bytes. Reading them takes much longer than inflating, so a long name would
+ * block the server.
+ */
 const MAX_TEXT_BYTES = 4_096;
 
 async function skipText(input: Input): Promise<void> {
@@ -85,7 +90,7 @@ async function skipText(input: Input): Promise<void> {
     if (length === MAX_TEXT_BYTES) throw new Error("a name or comment is too long");
 }
 
-/** Decodes a member after its header, and checks its end. */
+/** Decodes a member after its header, and verifies its checksum and length. */
 async function* inflated(input: Input): Pieces {
   const inflate = createInflateRaw({ chunkSize: PIECE_BYTES });
   let error: Error | undefined;
@@ -127,7 +132,7 @@ async function* inflated(input: Input): Pieces {
       }
       const taken = inflate.bytesWritten - before;
       input.skip(taken);
-      isOver = taken < rest.length; // what it leaves is not of this member
+      isOver = taken < rest.length; // any bytes left in the piece belong to the next member
     }
   } finally {
     inflate.destroy();
@@ -136,7 +141,7 @@ async function* inflated(input: Input): Pieces {
     throw new Error("the checksum of a member is wrong");
 }
 
-/** A body, of which any number of bytes can be taken. */
+/** Reads a body in portions of any size. */
 class Input {
   bytes = 0;
   rest: Uint8Array = new Uint8Array();
@@ -146,7 +151,7 @@ class Input {
     this.reader = reader;
   }
 
-  /** Is there more? Reads it where all was taken. */
+  /** Returns true if there are more bytes. Reads the next piece if the current one was used up. */
   async fill(): Promise<boolean> {
     while (this.rest.length === 0) {
       const { value } = await this.reader.read();
@@ -158,7 +163,7 @@ class Input {
   }
 
   async require(): Promise<void> {
-    if (!(await this.fill())) throw new Error("the gzip ends early");
+    if (!(await this.fill())) throw new Error("the gzip was cut short");
   }
 
   skip(count: number): void {
@@ -172,7 +177,7 @@ class Input {
     return byte;
   }
 
-  /** Little-endian. */
+  /** Reads a little-endian number of `length` bytes. */
   async number(length: number): Promise<number> {
     let value = 0;
     for (let i = 0; i < length; i++) value += (await this.byte()) * 256 ** i;

@@ -1,4 +1,4 @@
-// key-meter.ts: rate, quota and usage of one key, for the values of one batch.
+// key-meter.ts: charges the values of one batch to the key's rate and quota, and records them as usage.
 
 import { batchedOf, type Key, type Refusal, type Scope } from "../keys/key.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
@@ -11,9 +11,11 @@ export interface MeterOptions {
   readonly counts: Pick<Counts, "countLookup">;
 }
 
-/** A stream that waits for its key's rate retries after at most this long … */
+/** Maximum milliseconds that a stream waits for its key's rate before it retries. */
 const MAX_WAIT_MS = 1_000;
-/** … and waits for at least the tokens of this time. */
+/**
+ * A stream that waits for its key's rate waits at least until this many milliseconds' worth of tokens are available.
+ */
 const WAIT_MS = 20;
 
 export class KeyMeter {
@@ -21,15 +23,15 @@ export class KeyMeter {
   private readonly scope: Scope;
   private key: Key;
   private isLimited = false;
-  /** Tokens that were taken and not yet used: the request came with one. */
+  /** Tokens taken but not used yet. The request itself has taken the first one. */
   private tokens = 1;
-  /** Lookups that were taken from the quota and not yet recorded. */
+  /** Lookups taken from the quota but not recorded yet. */
   private taken = 0;
   private chargedDay = 0;
-  /** Milliseconds until `take` is worth another try. */
+  /** Milliseconds after which the next `take` may succeed. */
   waitMs = 0;
 
-  /** @param rate of the key's bucket, after the token of the first value was taken */
+  /** @param rate state of the key's bucket, after the token of the first value was taken */
   constructor(options: MeterOptions, scope: Scope, key: Key, rate: Decision) {
     this.options = options;
     this.scope = scope;
@@ -37,7 +39,7 @@ export class KeyMeter {
     this.setRate(rate);
   }
 
-  /** The limits of a key may change during a stream. */
+  /** Applies the key's new limits. They may change while a stream runs. */
   replaceKey(key: Key, now: number): void {
     if (key === this.key) return;
     this.key = key;
@@ -49,7 +51,7 @@ export class KeyMeter {
     this.waitMs = waitMs(this.key, rate);
   }
 
-  /** Takes one token. @returns whether there was one */
+  /** Takes one token. @returns false if none is left */
   take(now: number): boolean {
     if (!this.isLimited) return true;
     if (this.tokens > 0) {
@@ -59,13 +61,13 @@ export class KeyMeter {
     return this.options.buckets.takeUpTo(this.key, now, 1) > 0;
   }
 
-  /** Takes as many tokens as there are. @returns how many values they cover */
+  /** Takes tokens for as many values as possible. @returns the number of values that the tokens cover */
   takeUpTo(values: number, now: number): number {
     const more = values - this.tokens;
     return more <= 0 ? values : this.tokens + this.options.buckets.takeUpTo(this.key, now, more);
   }
 
-  /** Takes up to `most` lookups from the quota; `recordLookups` returns those that were not made. */
+  /** Takes up to `most` lookups from the quota. `recordLookups` gives back the unused lookups. */
   takeQuota(most: number, now: number): number {
     if (this.key.quota === undefined) return Number.POSITIVE_INFINITY;
     this.taken = this.options.usage.takeQuota(this.key, now, most);
@@ -73,7 +75,7 @@ export class KeyMeter {
     return this.taken;
   }
 
-  /** After each `takeQuota`. */
+  /** Records the lookups that were made. Call it after each `takeQuota`. */
   recordLookups(lookups: number, now: number): void {
     const { usage, counts } = this.options;
     const unused = this.taken - lookups;
@@ -90,7 +92,10 @@ export class KeyMeter {
   }
 }
 
-/** Until there is one token, or the tokens of WAIT_MS, or a full bucket. */
+/**
+ * Returns the milliseconds until the bucket has the tokens of WAIT_MS. It counts at least one token, and at most the
+ * bucket's size.
+ */
 function waitMs(key: Key, { limit, windowSeconds }: Decision): number {
   if (limit === 0) return 0;
   const perMs = (key.rate ?? limit / windowSeconds) / 1_000;

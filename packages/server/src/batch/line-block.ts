@@ -1,5 +1,5 @@
-// line-block.ts: the lines of a stream that are answered next: those that have arrived, at most as many as a block holds;
-// and what answers them.
+// line-block.ts: the next lines of a stream to be answered, and the interface for answering them. A block takes the
+// lines that have arrived, up to its capacity.
 
 import { BLOCK_ADDRESSES } from "@inkling/engine";
 import type { Problem } from "../http/problems.ts";
@@ -9,15 +9,18 @@ import type { Lines } from "./lines.ts";
 const TOO_LONG = 0xffffffff;
 
 export class LineBlock {
-  /** Which line is next, and how many there are. */
+  /** Index of the next line, and the number of lines. */
   at = 0;
   length = 0;
-  /** Holds all lines; valid until the next call of `read`. */
+  /** Holds all lines of the block. Valid until the next call of `read`. */
   bytes: Buffer = Buffer.alloc(0);
   private readonly starts = new Uint32Array(BLOCK_ADDRESSES);
   private readonly ends = new Uint32Array(BLOCK_ADDRESSES);
 
-  /** Takes lines, after all of those before. @returns false when none has arrived */
+  /**
+   * Takes the next lines. Call it after all lines of the previous block were answered.
+   * @returns false if no line has arrived
+   */
   read(lines: Lines): boolean {
     this.at = 0;
     this.length = 0;
@@ -25,7 +28,7 @@ export class LineBlock {
       this.bytes = lines.bytes;
       this.starts[this.length] = lines.start;
       this.ends[this.length++] = lines.isTooLong ? TOO_LONG : lines.end;
-      if (lines.isKept) break; // it is in other memory than the lines after it
+      if (lines.isKept) break; // this line is stored in different memory from the lines after it
     }
     return this.length > 0;
   }
@@ -38,17 +41,17 @@ export class LineBlock {
     return this.ends[index]!;
   }
 
-  /** Longer than MAX_LINE_BYTES: its bytes are not all there. */
+  /** True if the line exceeds MAX_LINE_BYTES. The block then holds only part of the line. */
   isTooLong(index: number): boolean {
     return this.ends[index] === TOO_LONG;
   }
 }
 
-/** Answers the lines of a stream, one after the other, each followed by a newline. */
+/** Answers the lines of a stream in order, each followed by a newline. */
 export interface LineAnswers {
-  /** Lines that count as lookups; the caller resets it. */
+  /** Number of lines that count as lookups. The caller resets it. */
   lookups: number;
-  /** The next lines are answered from here. */
+  /** Sets the data from which the next lines are answered. */
   use(question: Question): void;
   /** Called with each block before its lines are answered. */
   findLines(block: LineBlock): void;

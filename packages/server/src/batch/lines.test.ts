@@ -1,10 +1,10 @@
-// Lines: cut anywhere, the same lines come out; what is too long is not kept.
+// Tests that lines do not depend on where the chunks are cut, and that a line that is too long is not kept.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Lines, MAX_LINE_BYTES } from "./lines.ts";
 
-/** All lines of chunks, as a reader of a stream gets them; "TOO LONG" for those that are. */
+/** Returns all lines of the chunks, as a stream's reader gets them; "TOO LONG" for a line that exceeds the limit. */
 function linesOf(chunks: readonly Uint8Array[]): string[] {
   const lines = new Lines();
   const found: string[] = [];

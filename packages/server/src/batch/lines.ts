@@ -1,14 +1,15 @@
-// lines.ts: chunks of bytes, cut anywhere -> lines.
+// lines.ts: splits chunks of bytes, cut anywhere, into lines.
 //
 // in   chunks, as they arrive
-// out  one line at a time, as a range of bytes, without leading white space; empty lines are skipped, the last line needs
-//      no newline; how many bytes were in no line
-// cost a line inside a chunk is not copied; one that spans chunks is, once. At most MAX_LINE_BYTES are kept. A byte of
-//      white space takes 0.4 ns: finding newlines one by one took 14, and a megabyte of gzip holds 1,000 million of them
+// out  one line at a time, as a range of bytes without leading white space; and the number of bytes outside of lines.
+//      Empty lines are skipped, and the last line needs no newline.
+// cost A line within one chunk is not copied. A line that spans chunks is copied once. At most MAX_LINE_BYTES of a line
+//      are kept. Skipping white space takes 0.4 ns per byte. Finding one newline at a time took 14 ns each, and a
+//      megabyte of gzip can hold 1,000 million newlines.
 
 import { ByteBuffer } from "@inkling/release-store";
 
-/** Longest line, without its newline. */
+/** Maximum length of a line in bytes, without its newline. */
 export const MAX_LINE_BYTES = 64 * 1024;
 
 const NEWLINE = 0x0a;
@@ -18,43 +19,43 @@ const TAB = 0x09;
 const NOTHING = Buffer.alloc(0);
 
 export class Lines {
-  /** The line that `next` found, from `start` to before `end`; valid until the next call. */
+  /** The line that `next` found, from `start` up to but not including `end`. Valid until the next call. */
   bytes: Buffer = NOTHING;
   start = 0;
   end = 0;
-  /** Longer than MAX_LINE_BYTES: its bytes are not all there. */
+  /** True if the line exceeds MAX_LINE_BYTES. Only part of the line is then available. */
   isTooLong = false;
-  /** Was it in several chunks? Its bytes are a copy then. */
+  /** True if the line spanned several chunks and was therefore copied. */
   isKept = false;
-  /** White space between lines, and what was not kept of lines that are too long. */
+  /** Bytes of white space between lines, and bytes dropped from lines that are too long. */
   uselessBytes = 0;
 
   private chunk: Buffer = NOTHING;
   private at = 0;
-  /** The beginning of a line that the next chunk continues. */
+  /** The start of a line that continues in the next chunk. */
   private readonly kept = new ByteBuffer(0);
-  /** Is there the beginning of a line that the next chunk continues? */
+  /** True while a line continues in the next chunk. */
   private isInLine = false;
   private isKeptTooLong = false;
   private isComplete = false;
 
-  /** Takes the next chunk, after `next` returned false. It is not copied: do not change it. */
+  /** Takes the next chunk, once `next` has returned false. The chunk is not copied, so do not change it. */
   feed(chunk: Uint8Array): void {
     this.chunk = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     this.at = 0;
   }
 
-  /** After the last chunk: the rest is a line. */
+  /** Marks the end of the input. The remaining bytes form the last line. */
   finish(): void {
     this.isComplete = true;
   }
 
-  /** Is there no line left, nor any to come? */
+  /** True if no line remains and none can follow. */
   get isAtEnd(): boolean {
     return this.isComplete && this.at >= this.chunk.length && !this.isInLine;
   }
 
-  /** Finds the next line; false when there is none yet. */
+  /** Finds the next line. @returns false if no complete line has arrived */
   next(): boolean {
     if (!this.find()) return false;
     if (this.end > this.start && this.bytes[this.end - 1] === RETURN) this.end--;
@@ -87,7 +88,7 @@ export class Lines {
     return true;
   }
 
-  /** Keeps the part of a line that the next chunk continues. */
+  /** Keeps the part of a line that continues in the next chunk. */
   private keep(start: number, end: number): void {
     const length = end - start;
     if (length === 0) return;
@@ -119,7 +120,7 @@ export class Lines {
       const byte = chunk[at]!;
       if (byte !== NEWLINE && byte !== SPACE && byte !== RETURN && byte !== TAB) break;
     }
-    if (at === this.at) return; // nearly always
+    if (at === this.at) return; // nearly always the case
     this.uselessBytes += at - this.at;
     this.at = at;
   }

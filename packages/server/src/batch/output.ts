@@ -1,7 +1,7 @@
-// output.ts: the bytes that a batch writes, in pieces.
+// output.ts: collects the bytes that a batch writes, and hands them out in pieces.
 //
-// cost two buffers in turn: a new one for each piece of a stream of 400 MB a second left so much garbage that the process
-//      grew by 600 MB between two collections
+// cost two buffers that alternate. With a new buffer for each piece, a stream of 400 MB/s left so much garbage that the
+// process grew by 600 MB between two collections.
 
 import type { PartSink } from "@inkling/engine";
 import { ByteBuffer } from "@inkling/release-store";
@@ -10,18 +10,18 @@ export class Output extends ByteBuffer implements PartSink {
   private readonly size: number;
   private other: Uint8Array<ArrayBuffer> | undefined;
 
-  /** @param size of a piece; it grows only for an addition that does not fit */
+  /** @param size size of a piece in bytes; a piece grows only if a single write does not fit */
   constructor(size: number) {
     super(size);
     this.size = size;
   }
 
-  /** Bytes that fit without growing. */
+  /** Number of bytes that can be written without growing the piece. */
   get room(): number {
     return this.bytes.length - this.length;
   }
 
-  /** What was written since the last call; overwritten after the next one. */
+  /** Returns what was written since the last call. The bytes are overwritten after the next call. */
   take(): Uint8Array<ArrayBuffer> {
     const { bytes, length } = this;
     this.length = 0;

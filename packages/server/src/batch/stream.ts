@@ -1,14 +1,17 @@
-// stream.ts: NDJSON of any length in, NDJSON out, line by line, as fast as the client reads.
+// stream.ts: answers NDJSON of any length with NDJSON, line by line, as fast as the client reads.
 //
-// in   the decoded body, LineAnswers, what the key may do now
-// out  a stream of answers; how many values it had, when it ended, however it ended
-// err  a body that breaks off ends in one more line, a problem; a revoked key too
-// cost memory: a chunk of the body (64 KiB as Bun reads it), one piece of answers, a line that spans chunks
+// in   the decoded body, LineAnswers, and a function that returns what the key may currently do
+// out  a stream of answers; and the number of values, however the stream ends
+// err  If the body is cut off, or the key is revoked, the last line is a problem.
+// cost memory: a chunk of the body (64 KiB as Bun reads it), one piece of answers, and any line that spans chunks
 //
-// Lines that have arrived are looked up together, at most 64 (line-block.ts): none waits for one that has not.
-// Nothing is read before what was read is answered, and nothing is answered before earlier answers are sent: a client
-// that does not read stops its own upload. Other connections are served after each piece. A piece is overwritten after
-// the next one was requested (output.ts): Bun's sockets have sent or copied it by then.
+// Lines that have arrived are looked up together, at most 64 at a time (line-block.ts). No line waits for one that has
+// not arrived.
+//
+// The stream reads more of the body only after it has answered everything so far, and it answers more only after the
+// previous answers were sent. So a client that does not read slows down its own upload. Other connections get their
+// turn after each piece. A piece is overwritten only after the next one was requested (output.ts), when Bun's sockets
+// have sent or copied it.
 
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
@@ -27,31 +30,43 @@ interface BatchStreamOptions {
   readonly out: Output;
   readonly gzip: GzipPieces | undefined;
   readonly meter: KeyMeter;
-  /** Called before each piece; a problem ends the stream. */
+  /** Called before each piece. A problem ends the stream. */
   readonly question: () => Question | Problem;
-  /** The connection is in use, though it may be quiet for a while. */
+  /** Called while the connection is in use, even if it is quiet for a while. */
   readonly onActivity: () => void;
-  /** Called once, with an unexpected error if there was one. */
+  /** Called once at the end, with the error if the stream failed unexpectedly. */
   readonly onEnd: (values: number, error?: unknown) => void;
 }
 
-/** Why a piece ends: it is full, needs more of the body, waits for the key's rate, or the stream is over. */
+/**
+ * Why a piece ends: it is full, the stream needs more of the body, it waits for the key's rate, or this is the last
+ * piece.
+ */
 type Stop = "full" | "hungry" | "waiting" | "over";
 
 const BROKEN_OFF = problem(
   "BATCH_INVALID",
-  "The gzip is damaged, or ends early: nothing after this was read.",
+  "The gzip is damaged or was cut short. The server read nothing after this point.",
 );
-/** What a body may hold beyond its values, and more for each of them: 1 MB of gzip can be 1 GB of blank lines. */
+/**
+ * Bytes that a body may contain in addition to its values, in total and per value. 1 MB of gzip can hold 1 GB of blank
+ * lines.
+ */
 const MAX_USELESS_BYTES = 1024 * 1024;
 const USELESS_BYTES_PER_VALUE = 64;
 const USELESS = problem(
   "BATCH_INVALID",
-  "More than 1 MiB of the body is blank or in lines of more than 64 KiB: nothing after this was read.",
+  "More than 1 MiB of the body is blank or in lines longer than 64 KiB. The server read nothing after this point.",
 );
-/** The shortest answer, `{"valid":true,"disposable":true,"providers":[]}`, has 47 bytes. */
+/**
+ * Minimum length of an answer in bytes. The shortest is `{"valid":true,"disposable":true,"providers":[]}`, with 47
+ * bytes.
+ */
 const MIN_ANSWER_BYTES = 40;
-/** One token of the rate covers this much of a body beyond its values: a small gzip holds gigabytes of blank lines. */
+/**
+ * Number of body bytes, in addition to the values, that one rate token covers. A small gzip body can hold gigabytes of
+ * blank lines, so these bytes are also charged.
+ */
 const BYTES_PER_TOKEN = 2 * MAX_LINE_BYTES;
 
 export class BatchStream {
@@ -60,7 +75,7 @@ export class BatchStream {
   private readonly reader: ByteReader;
   private values = 0;
   private bytes = 0;
-  /** Tokens that were taken for no value. */
+  /** Tokens that were taken for bytes rather than for values. */
   private surcharge = 0;
   private readonly block = new LineBlock();
   private isOver = false;
@@ -76,7 +91,7 @@ export class BatchStream {
         pull: (controller) => this.pull(controller),
         cancel: () => this.end(),
       },
-      { highWaterMark: 0 }, // nothing is made before it is requested
+      { highWaterMark: 0 }, // a piece is created only when it is requested
     );
   }
 
@@ -93,11 +108,12 @@ export class BatchStream {
     }
   }
 
-  /** The next answers; undefined if there are no more. */
+  /** Creates the next piece. @returns undefined if there are no more answers */
   private async piece(): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const { out, gzip, onActivity } = this.options;
     for (let isFirst = !this.isBusy; !this.hasEnded; isFirst = false) {
-      if (!isFirst) await yieldToEventLoop(); // a read may not wait: inflating megabytes, for one
+      // a read may complete without waiting, for example while megabytes are inflated
+      if (!isFirst) await yieldToEventLoop();
       onActivity();
       const stop = this.isOver ? "over" : this.fill();
       this.isBusy = stop === "full";
@@ -166,7 +182,7 @@ export class BatchStream {
     return this.isPaid(now) ? "hungry" : "waiting";
   }
 
-  /** Takes the tokens that a body costs beyond its values. @returns whether more of it may be read */
+  /** Takes tokens for body bytes that do not belong to values. @returns whether more of the body may be read */
   private isPaid(now: number): boolean {
     while (this.bytes > BYTES_PER_TOKEN * (1 + this.values + this.surcharge)) {
       if (!this.options.meter.take(now)) return false;
@@ -183,7 +199,7 @@ export class BatchStream {
       this.bytes += value.length;
       lines.feed(value);
     } catch {
-      if (this.hasEnded) return; // the client left
+      if (this.hasEnded) return; // the client has left
       answers.refuse(BROKEN_OFF);
       this.isOver = true;
     }
@@ -193,7 +209,7 @@ export class BatchStream {
     if (this.hasEnded) return;
     this.hasEnded = true;
     this.options.gzip?.close();
-    void this.reader.cancel().catch(() => {}); // it may have failed already
+    void this.reader.cancel().catch(() => {}); // the reader may have failed already
     this.options.onEnd(this.values, error);
   }
 }

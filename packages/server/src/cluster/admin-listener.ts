@@ -1,6 +1,6 @@
-// admin-listener.ts: the admin listener: the admin API, metrics, and the operators' web pages.
+// admin-listener.ts: the admin listener, which serves the admin API, metrics, and the console.
 //
-// err  StartError when its port cannot be had; an unexpected error becomes a 500, and its stack goes to the log
+// err  StartError if its port is unavailable; an unexpected error becomes a 500, and its stack goes to the log
 
 import { hostname } from "node:os";
 import type { ServerSettings } from "@inkling/contract";
@@ -25,20 +25,23 @@ import { MINUTE_MS, Traffic } from "../telemetry/traffic.ts";
 interface AdminListenerParts {
   readonly services: Services;
   readonly source: MetricsSource & StatusSource;
-  /** Counts the problems of the admin API, by code. */
+  /** Counts the problems of the admin API by code. */
   readonly onProblem: (code: string) => void;
-  /** Brings the source's numbers up to date. */
+  /** Updates the counters that the metrics read. */
   readonly refresh: () => Promise<void>;
-  /** What this server reports of itself. */
+  /** What this server reports about itself. */
   readonly report: () => HostReport;
   readonly log: Log;
 }
 
-/** The listener cuts the connection of a larger body; the admin API answers one that is a little too large. */
+/**
+ * The listener closes the connection if a body is larger than this. Up to this size, the admin API can still return a
+ * problem.
+ */
 const SLACK_BYTES = 1024 * 1024;
-/** Half of the descriptors that are kept free of the API's connections. */
+/** Half of the file descriptors that are reserved for everything except the API's connections. */
 const MAX_CONNECTIONS = 128;
-/** Where `type` of this listener's problem documents leads. */
+/** The page that `type` in this listener's problem documents refers to. */
 const ADMIN_ERRORS = ADMIN_PROBLEM_CODES.map(
   (code) =>
     `${code} (${ADMIN_PROBLEMS[code].status}): ${ADMIN_PROBLEMS[code].title}\n${ADMIN_PROBLEMS[code].detail}\n`,
@@ -53,10 +56,10 @@ export class AdminListener {
   private readonly server: Bun.Server<undefined>;
   private readonly limit: ConnectionLimit | undefined;
   private storesDecisions: boolean;
-  /** It takes 40 ms to load: the first request waits for it, not the start. */
+  /** Loading the console takes 40 ms, which delays the first request instead of the startup. */
   private readonly app = loadOnce(() => this.loadApp());
 
-  /** Starts it. */
+  /** Starts the listener. @throws StartError if the port is unavailable */
   constructor(options: ServerOptions, parts: AdminListenerParts) {
     this.options = options;
     this.parts = parts;
@@ -82,7 +85,7 @@ export class AdminListener {
   }
 
   get port(): number {
-    return this.server.port!; // a TCP listener has one
+    return this.server.port!; // a TCP listener always has a port
   }
 
   reload(settings: ServerSettings): void {
@@ -99,7 +102,8 @@ export class AdminListener {
   private limitConnections(): ConnectionLimit | undefined {
     const { options, port } = this;
     const { workers } = options;
-    // An API with the same port on another address: connections are told apart by their port, and its limit has these too.
+    // The API may use the same port on another address. Connections are distinguished only by their port, so the API's
+    // limit then also covers this listener's connections.
     if (workers === 1 && options.port === port) return undefined;
     return new ConnectionLimit({
       port,

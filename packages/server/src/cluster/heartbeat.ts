@@ -1,9 +1,9 @@
-// heartbeat.ts: in a worker: is the primary alive?
+// heartbeat.ts: tells a worker whether the primary is alive.
 //
-// in   once a second the primary's beats, which grow each second
-// out  silent: its keys may be out of date, so this worker is not ready; gone: this worker has to end
-// note Looks are counted, not time: while this machine sleeps or this process waits for a CPU, nothing is counted. So a
-//      slow machine, which slows both, does not make the primary silent.
+// in   once a second, the primary's beat count, which the primary increases each second
+// out  "silent": the keys may be out of date, so this worker is not ready; "gone": this worker has to exit
+// note The monitor counts checks instead of measuring time. It counts nothing while the machine sleeps or this process
+//      waits for a CPU. A slow machine slows down both processes, so it does not make the primary look silent.
 
 export const SILENT_LOOKS = 10;
 export const GONE_LOOKS = 30;

@@ -1,8 +1,8 @@
 // messages.ts: the messages between the primary and a worker.
 //
-// Messages are structured clones, which keep no classes. Each of settings, keys, overrides, ruleset and release is sent whole
-// whenever it changes, so a worker that starts later gets the same. Of the settings a worker gets those that it reads:
-// no credential is among them.
+// Messages are structured clones, which lose their classes. Settings, keys, overrides, ruleset and release are each
+// sent as a whole whenever they change, so a worker that starts later gets the same data. A worker gets only the
+// settings that it reads, and none of them is a credential.
 
 import type { SettingsOf } from "@inkling/contract";
 import type { Override } from "@inkling/engine";
@@ -11,6 +11,7 @@ import type { EpochMs, KeyId } from "../keys/key.ts";
 import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
 import type { CellKind } from "../limits/cell-memory.ts";
 import type { CellIndex } from "../limits/cells.ts";
+import type { CountryCounts } from "../limits/key-countries.ts";
 import type { MxReport } from "../mx/counts.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Change, ServerOptions } from "../serving/options.ts";
@@ -18,37 +19,37 @@ import { type ReleaseMessage, releaseMessage } from "../serving/release-follower
 import type { Services } from "../serving/services.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 
-/** Number of a worker, from 0; one that replaces another has its number. */
+/** Number of a worker, from 0. A replacement worker gets the number of the worker that it replaces. */
 export type WorkerSlot = number & { readonly of?: "worker" };
 
-/** What a worker starts with. */
+/** What a worker needs to start. */
 export interface WorkerStart extends Pick<ServerOptions, "mode" | "version"> {
   readonly settings: SettingsOf<"worker">;
   readonly slot: WorkerSlot;
-  /** LAYOUT of the primary's code. */
+  /** LAYOUT in the primary's code. */
   readonly layout: string;
-  /** Of the shared memory. */
+  /** The shared memory's base time. */
   readonly base: EpochMs;
-  /** By how much the primary holds the machine's clock to be ahead (limits/steady-clock.ts). */
+  /** How far the primary has moved the clock ahead of the machine's clock, in milliseconds (limits/steady-clock.ts). */
   readonly clockAheadMs: number;
   readonly cells: CellKind;
-  /** Of the counts of visitors. */
+  /** Key for the visitor counts. */
   readonly visitorKey: Uint8Array;
 }
 
 export interface KeysMessage {
   readonly type: "keys";
   readonly change: number;
-  /** Undefined while keys were never read. */
+  /** Undefined until the keys have been read for the first time. */
   readonly keys: PlainKeys | undefined;
   readonly cells: ReadonlyMap<KeyId, CellIndex>;
-  /** Why the database is unreachable. */
+  /** Why the database is unreachable; undefined if it is reachable. */
   readonly away: string | undefined;
-  /** Whether every key is refused, because the database was unreachable for too long. */
+  /** Whether every key is refused because the database has been unreachable for too long. */
   readonly stale: boolean;
-  /** Why this server should get no requests. */
+  /** Why this server should not receive requests; undefined if it is ready. */
   readonly unready: string | undefined;
-  /** What an operator should know. */
+  /** Problems that the operator should know about. */
   readonly warnings: readonly string[];
 }
 
@@ -58,12 +59,12 @@ export type ToWorker =
   | { readonly type: "overrides"; readonly overrides: readonly Override[] }
   | { readonly type: "rulesets"; readonly ruleset: PublishedRuleset }
   | KeysMessage
-  /** Comes after one of each of the above. */
+  /** Sent after the first message of each kind above. */
   | { readonly type: "listen" }
   | ToCollector
   | { readonly type: "settings"; readonly settings: SettingsOf<"worker"> }
   | { readonly type: "report" }
-  /** The server stops soon: not ready any more, but answering. */
+  /** The server will stop soon. It reports that it is not ready, but still answers. */
   | { readonly type: "drain" }
   | { readonly type: "stop" };
 
@@ -72,20 +73,22 @@ export interface WorkerReport {
   readonly connections: MetricsSource["connections"];
   readonly cpuSeconds: number;
   readonly residentBytes: number;
+  /** Counts since the previous report. */
+  readonly countries: ReadonlyMap<KeyId, CountryCounts>;
 }
 
 export type FromWorker =
   | { readonly type: "listening" }
-  /** The release that the primary named cannot be opened. */
+  /** The worker cannot open the release that the primary named. */
   | { readonly type: "release-failed" }
-  /** It cannot start, and another try would not help. */
+  /** The worker cannot start, and another attempt would not help. */
   | { readonly type: "failed"; readonly code: string; readonly message: string; readonly hint: string }
-  /** The keys of this change, and their cells, are in use. */
+  /** The worker now uses the keys and cells of this change. */
   | { readonly type: "keys"; readonly change: number }
   | FromCollector
   | { readonly type: "report"; readonly report: WorkerReport };
 
-/** The message that applies a change in a worker. */
+/** Returns the message that applies a change in a worker. */
 export function messageOf(
   change: Change,
   { releases, overrides, rulesets, keys, keyring }: Services,

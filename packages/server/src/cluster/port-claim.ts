@@ -1,4 +1,4 @@
-// port-claim.ts: a port for the workers of one server only.
+// port-claim.ts: claims a port for the workers of one server.
 
 import { listenError, probePort } from "../http/listen-error.ts";
 
@@ -8,17 +8,18 @@ export interface ClaimedPort {
 }
 
 /**
- * Workers share the port, and any program of this user could share it with them. So it is first tried only, and then
- * claimed by a name that one primary at a time can have.
- * @param port 0 = any free one
- * @throws StartError
+ * Claims a port exclusively. Because the workers share the port, any other program that runs as the same user could
+ * share it as well. The primary therefore checks that the port is free, and then binds a socket name that only one
+ * process can hold.
+ * @param port 0 for any free port
+ * @throws StartError if the port is unavailable
  */
 export function claimPort(hostname: string, port: number): ClaimedPort {
   const found = probePort("port", hostname, port);
   if (typeof found !== "number") throw found;
   if (process.platform !== "linux") return { port: found, release: () => {} };
   try {
-    // Abstract: the system forgets it with its process.
+    // An abstract socket name: the system removes it when the process exits.
     const name = Bun.listen({ unix: `\0inkling ${hostname} ${found}`, socket: { data() {} } });
     return { port: found, release: () => name.stop(true) };
   } catch (error) {

@@ -1,8 +1,9 @@
-// primary.ts: puts a server together: log, data folder, what answers requests, the services, the admin listener.
+// primary.ts: assembles a server from the log, the data folder, the request servers, the services and the admin
+// listener.
 //
-// With one process, the default of the library, that process answers. With several, workers answer, and this process has
-// the database, follows releases and verifies new ones. Limits, quotas and counts lie in memory that all share, so they
-// are exact for the host and outlive any worker.
+// With one process, the library's default, that process answers requests. With several, workers answer, and this
+// process keeps the database connection, follows releases and verifies new ones. Limits, quotas and counts are in
+// memory that all processes share. They are exact for the host, and they survive the exit of a worker.
 
 import type { ServerSettings } from "@inkling/contract";
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
@@ -35,7 +36,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     () => serving.kill(),
   );
 
-  // Loaded now: the first worker has started, and loads its own code meanwhile on another core.
+  // Loaded at this point, because the first worker is meanwhile loading its own code on another core.
   const [{ openServices, changeDefaults }, { HostReporter }, { AdminListener }, { startWebhooks }] =
     await Promise.all([
       import("../serving/services.ts"),
@@ -58,7 +59,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
   reporter.port = port;
-  services.releases.start(); // only now: verifying would slow the start down
+  services.releases.start(); // after startup, because verifying would slow it down
   log.info("listening", {
     host: options.host,
     port,
@@ -79,7 +80,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     log.info("stopping", drainSeconds > 0 ? { drain_seconds: drainSeconds } : {});
     serving.drain();
     await Bun.sleep(drainSeconds * 1_000);
-    // Requests under way are finished first: they need all that the start has opened.
+    // Requests in progress are finished first, because they need the resources that were opened at startup.
     await closeAll([...closers, () => serving.stop()], (error) => log.crash("stop-failed", error, []));
     log.info("stopped");
     log.flush();
@@ -133,7 +134,7 @@ function serveByWorkers(options: ServerOptions, log: Log): [CellMemory, Serving]
   }
 }
 
-/** Hosts that share a database share their limits. */
+/** Hosts that share a database also share their limits. */
 function cellKind({ databaseUrl }: ServerSettings): CellKind {
   return isSharedDatabase(databaseUrl) ? "leased" : "own";
 }

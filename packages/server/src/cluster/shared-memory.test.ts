@@ -77,7 +77,7 @@ describe("shared memory", () => {
     const ms = Math.max(...reports.map(({ last }) => last)) - Math.min(...reports.map(({ first }) => first));
     const most = burst + (rate * ms) / 1_000;
     expect(sum("tokens")).toBeLessThanOrEqual(most);
-    // All of them wanted more than there was, so there is hardly anything left.
+    // Every process wanted more than the limit, so hardly anything is left.
     expect(sum("tokens")).toBeGreaterThan(burst);
     expect(sum("tries")).toBeGreaterThan(20_000);
     expect(sum("quota")).toBe(QUOTA);
@@ -167,7 +167,7 @@ describe("usage in shared memory", () => {
     const use = (stored: number, foreign: number) =>
       collector.takeForeign("a", { now: NOON, stored, foreign }, cells);
     expect(cells.takeQuota(0, NOON, 100, 10)).toBe(10);
-    use(30, 30); // ours are not in the store yet
+    use(30, 30); // this host's own lookups are not in the store yet
     expect(cells.usedOfQuota(0, NOON)).toBe(40);
     use(40, 30);
     expect(cells.usedOfQuota(0, NOON)).toBe(40);

@@ -1,15 +1,17 @@
-// shared-memory.ts: memory that the primary and its workers share: limits, counts, open connections, the primary's beats.
+// shared-memory.ts: the memory that the primary and its workers share: limits, counts, open connections, and the
+// primary's beats.
 //
-// in   the primary: the number of workers; a worker: the descriptor that it inherited
+// in   the number of workers in the primary, or the inherited descriptor in a worker
 // out  views of the same pages in every process
-// err  StartError where no file of that size can be made
+// err  StartError if no file of that size can be created
 //
-// The file has no name: it is unlinked as soon as it is open, and workers inherit the descriptor, so no crash leaves one
-// behind. It lies in /dev/shm where there is one: pages of a disk's file would be written back every few seconds, and the
-// next write to them would wait. It is filled with zeroes, because touching a page that has no room kills the process.
+// The file has no name. It is unlinked as soon as it is open, and workers inherit the descriptor, so a crash leaves no
+// file behind. The file is in /dev/shm if that exists. On a disk, the system would write its pages back every few
+// seconds, and the next write to such a page would wait. The file is filled with zeros at creation, because touching a
+// page that has no space behind it kills the process.
 //
-// Its bytes: for each worker its counts (Counts), then one line with its open connections and the primary's beats; after
-// all workers the counts of visitors, then a cell for each key.
+// Layout: for each worker its counts (Counts) and one cache line with its open connections and the primary's beats;
+// then the visitor counts; then one cell per key.
 
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,9 +25,12 @@ import { CELL_BYTES, type LimitCells } from "../limits/cells.ts";
 import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
 import type { WorkerSlot } from "./messages.ts";
 
-/** The descriptor of the shared memory in a worker. */
+/** The descriptor of the shared memory in a worker process. */
 export const WORKER_DESCRIPTOR = 3;
-/** In a worker: the primary's standard error. Its own leads to the primary, which looks for crash reports there. */
+/**
+ * In a worker: the primary's standard error. The worker's own standard error is a pipe to the primary, which reads
+ * crash reports from it.
+ */
 export const LOG_DESCRIPTOR = 4;
 const FOLDERS: readonly string[] = ["/dev/shm", tmpdir()];
 const LINE_BYTES = 64;
@@ -33,19 +38,22 @@ const COUNTED_BYTES = Math.ceil(COUNTS_BYTES / LINE_BYTES) * LINE_BYTES;
 const WORKER_BYTES = COUNTED_BYTES + LINE_BYTES;
 const CHUNK_BYTES = 1 << 20;
 
-/** What both sides have to agree on; another version of the code may lay it out in another way. */
+/**
+ * Identifies the memory layout, because another version of the code may use a different one. Primary and workers must
+ * agree on it.
+ */
 export const LAYOUT = `6 ${WORKER_BYTES} ${VISITOR_COUNTS_BYTES} ${CELL_BYTES}`;
 
 const cellsAt = (workers: number) => workers * WORKER_BYTES + VISITOR_COUNTS_BYTES;
 const bytesFor = (workers: number, cells: number) => cellsAt(workers) + cells * CELL_BYTES;
 
-/** The shared memory as one process sees it. */
+/** One process's view of the shared memory. */
 export class SharedView {
   readonly cells: LimitCells;
   private readonly memory: Uint8Array<ArrayBuffer>;
   private readonly workers: number;
 
-  /** @param base the same in every process */
+  /** @param base the base time, the same in every process */
   constructor(descriptor: number, workers: number, base: EpochMs, kind: CellKind = "own") {
     const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
     this.memory = Bun.mmap(`${folder}/${descriptor}`, { shared: true }) as Uint8Array<ArrayBuffer>;
@@ -53,17 +61,17 @@ export class SharedView {
     this.cells = cellsIn(this.memory.subarray(cellsAt(workers)), base, kind);
   }
 
-  /** What all workers have counted of visitors. @param key the same in every process */
+  /** The visitor counts of all workers. @param key the same in every process */
   visitorCounts(key: Uint8Array): VisitorCounts {
     return new VisitorCounts(this.memory.subarray(this.workers * WORKER_BYTES, cellsAt(this.workers)), key);
   }
 
-  /** What a worker counts; what its predecessors in the slot counted is in there. */
+  /** The counts of a worker's slot, including those of earlier workers in the same slot. */
   countsOf(slot: WorkerSlot): Counts {
     return new Counts(this.memory.subarray(slot * WORKER_BYTES, slot * WORKER_BYTES + COUNTED_BYTES));
   }
 
-  /** Stores how many connections a worker has open. @returns how many all workers have */
+  /** Stores a worker's number of open connections. @returns the sum over all workers */
   putConnections(slot: WorkerSlot, open: number): number {
     Atomics.store(this.connectionsOf(slot), 0, open);
     let sum = 0;
@@ -71,12 +79,12 @@ export class SharedView {
     return sum;
   }
 
-  /** Of the primary: tells all workers that it is alive. */
+  /** Tells all workers that the primary is alive. Only the primary calls it. */
   beat(): void {
     for (let slot = 0; slot < this.workers; slot++) Atomics.add(this.beatsOf(slot), 0, 1);
   }
 
-  /** Differs from what it was when the primary has beaten since. */
+  /** Returns a number that changes with each beat of the primary. */
   readBeats(slot: WorkerSlot): number {
     return Atomics.load(this.beatsOf(slot), 0);
   }
@@ -95,7 +103,7 @@ export class SharedView {
   }
 }
 
-/** In the primary: the file itself. */
+/** Creates and grows the file, in the primary. */
 export class SharedMemory implements CellMemory {
   readonly descriptor: number;
   readonly base: EpochMs;
@@ -105,8 +113,8 @@ export class SharedMemory implements CellMemory {
   private current: SharedView;
 
   /**
-   * @param folder where else it may lie when the system's folders have no room
-   * @throws StartError
+   * @param folder a fallback if the system's folders have no room for the file
+   * @throws StartError if no folder has room
    */
   constructor(workers: number, folder: string, base: EpochMs, kind: CellKind = "own") {
     this.workers = workers;
@@ -125,13 +133,13 @@ export class SharedMemory implements CellMemory {
     return this.current.cells;
   }
 
-  /** @throws when the file system has no room for them */
+  /** @throws if the file system has no room for that many cells */
   reserve(count: number): void {
     const wanted = bytesFor(this.workers, count);
     if (wanted <= this.size) return;
     fill(this.descriptor, this.size, wanted);
     this.current = new SharedView(this.descriptor, this.workers, this.base, this.kind);
-    this.size = wanted; // last: what could not be mapped is tried again
+    this.size = wanted; // set last, so that a failed mapping is retried
   }
 
   close(): void {
@@ -154,8 +162,8 @@ function openFilled(folders: readonly string[], bytes: number): number {
   }
   throw new StartError(
     "SHARED_MEMORY",
-    `cannot make memory for several workers: ${reasons.join("; ")}`,
-    "make room in /dev/shm or the folder of temporary files, or set INKLING_WORKERS to 1",
+    `cannot create shared memory for the workers: ${reasons.join("; ")}`,
+    "free space in /dev/shm or the folder for temporary files, or set INKLING_WORKERS to 1",
   );
 }
 

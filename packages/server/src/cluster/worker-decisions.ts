@@ -1,18 +1,18 @@
-// worker-decisions.ts: takes the decisions that workers hand over, and counts those that a killed worker lost.
+// worker-decisions.ts: receives decisions from workers, and counts the decisions that are lost when a worker is killed.
 //
-// A worker counts each decision in shared memory, which outlives it. What has not arrived when it has ended is lost; what
-// arrives later, from its pipe, is not.
+// A worker counts each decision in shared memory, which outlives the worker. Decisions that have not arrived when a
+// worker exits count as lost. If they arrive from the worker's pipe later, they no longer count as lost.
 
 import { answerQuestion, type FromCollector, type ToCollector } from "../decisions/collector.ts";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { WorkerSlot } from "./messages.ts";
 
 export class WorkerDecisions {
-  /** How many decisions the workers of a slot have counted. */
+  /** Returns the number of decisions that the workers of a slot have counted. */
   private readonly countOf: (slot: WorkerSlot) => number;
-  /** By slot: those that came from the worker that runs. */
+  /** Number of decisions received from the running worker, by slot. */
   private readonly received = new Map<WorkerSlot, number>();
-  /** By slot: those that all workers counted that have ended. */
+  /** Number of decisions counted by all workers that have exited, by slot. */
   private readonly counted = new Map<WorkerSlot, number>();
   private receivedOfEnded = 0;
 
@@ -20,7 +20,7 @@ export class WorkerDecisions {
     this.countOf = countOf;
   }
 
-  /** @param isRunning false: the worker has ended since */
+  /** @param isRunning false if the worker has exited in the meantime */
   take(
     slot: WorkerSlot,
     message: FromCollector,
@@ -43,14 +43,14 @@ export class WorkerDecisions {
     send({ type: "decisions-taken", count: rows.length });
   }
 
-  /** The worker in this slot has ended. */
+  /** Called when the worker in this slot has exited. */
   end(slot: WorkerSlot): void {
     this.counted.set(slot, this.countOf(slot));
     this.receivedOfEnded += this.received.get(slot) ?? 0;
     this.received.delete(slot);
   }
 
-  /** Decisions that workers had when they were killed. */
+  /** Number of decisions that were lost because a worker was killed. */
   get lost(): number {
     return [...this.counted.values()].reduce((sum, count) => sum + count, 0) - this.receivedOfEnded;
   }

@@ -1,7 +1,8 @@
-// worker-main.ts: the process of one worker. Started by the primary (worker-pool.ts), which talks to it.
+// worker-main.ts: the entry point of a worker process. The primary (worker-pool.ts) starts it and exchanges messages
+// with it.
 //
-// SIGTERM starts a graceful stop; the primary replaces the worker. SIGINT and SIGHUP go to every process of a terminal's
-// job: the primary acts on them.
+// SIGTERM starts a graceful stop, and the primary replaces the worker. A terminal sends SIGINT and SIGHUP to all
+// processes of a job, so workers ignore them and leave the response to the primary.
 
 import { StartError } from "../http/start-error.ts";
 import { exitOnFault } from "../telemetry/exit-on-fault.ts";
@@ -13,7 +14,7 @@ import { Worker, type WorkerHost } from "./worker.ts";
 
 const host: WorkerHost = {
   send: (message: FromWorker) => {
-    if (process.connected) process.send!(message); // there is one where there is a channel
+    if (process.connected) process.send!(message); // `send` exists while the channel is open
   },
   writeLog: lineWriter(LOG_DESCRIPTOR),
   exit: (code) => process.exit(code),
@@ -22,7 +23,7 @@ const host: WorkerHost = {
 let worker: Worker | undefined;
 const log = new Log({ level: "error", write: host.writeLog, now: Date.now });
 exitOnFault((error) => {
-  const own = worker?.log ?? log; // which writes its access lines first
+  const own = worker?.log ?? log; // through the worker's log, because it writes its pending access lines first
   own.crash("uncaught-error", error, [], { pid: process.pid });
 });
 

@@ -1,8 +1,8 @@
-// worker-pool.ts: a server of several processes: workers answer requests; they are started, kept up to date, and replaced
-// when they end.
+// worker-pool.ts: runs a server with several processes. It starts workers to answer requests, keeps them up to date,
+// and replaces workers that exit.
 //
-// err  listen throws StartError where a worker cannot start and another try would not help; all other ends are logged,
-//      with exit code or signal, and the worker is replaced
+// err  `listen` throws StartError if a worker cannot start and another attempt would not help. If a worker exits for
+//      any other reason, its exit code or signal is logged, and the worker is replaced.
 
 import { type ServerSettings, type SettingsOf, settingsOf } from "@inkling/contract";
 import { backoffMs, crashReport, messageOf as textOf, within } from "@inkling/release-store";
@@ -23,36 +23,36 @@ import { WorkerTotals } from "./worker-totals.ts";
 const WORKER_STATES = ["starting", "serving", "waiting"] as const;
 type WorkerState = (typeof WORKER_STATES)[number];
 
-/** A worker that ran so long did not fail at its start. */
+/** A worker that ran for this many milliseconds counts as started. */
 const SETTLED_MS = 10_000;
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 10_000;
-/** While no other worker runs, or is about to start. */
+/** Maximum wait in milliseconds if no other worker is running or about to start. */
 const LAST_WAIT_MS = 500;
-/** A worker reports each second; one that has not for so many is stuck. */
+/** A worker reports every second. Without a report for this many seconds, it counts as stuck. */
 const MAX_SILENT_SECONDS = 30;
 const REPORT_WAIT_MS = 500;
-/** Workers drain for 10 s at most. */
+/** Milliseconds to wait for workers to stop. They drain for at most 10 s. */
 const STOP_MS = 12_000;
 
-/** What is read of a worker's standard error; the rest is dropped. */
+/** Maximum length of the text that is kept from a worker's standard error. The rest is dropped. */
 const MAX_REPORT = 64 * 1024;
 
 type WorkerProcess = Bun.Subprocess<"ignore", "inherit", "pipe">;
 
-/** One worker, and those that replace it. */
+/** One worker slot: its current worker, or the wait for the next one. */
 interface Member {
   readonly slot: WorkerSlot;
   state: WorkerState;
   child: WorkerProcess | undefined;
   startedAt: number | undefined;
-  /** Ends in a row that came soon after the start. */
+  /** Number of consecutive failures soon after a start. */
   failures: number;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** While it waits. */
+  /** Time of the next start, while the state is "waiting". */
   startsAt: number;
   silentSeconds: number;
-  /** The change of keys that it has applied. */
+  /** The latest key change that the worker has applied. */
   keysChange: number;
 }
 
@@ -71,15 +71,18 @@ export class WorkerPool implements Serving {
   private readonly members: readonly Member[];
   private readonly totals: WorkerTotals;
   private readonly decisions: WorkerDecisions;
-  /** Known once the workers may listen. */
+  /** Set once the workers may listen. */
   private services: Services | undefined;
-  private isDraining = false;
+  isDraining = false;
   private isStopping = false;
   private readonly onReport = new Set<(member: Member) => void>();
   private readonly ticker: ReturnType<typeof setInterval>;
   private readonly started = Promise.withResolvers<void>();
 
-  /** Starts the first worker: it loads its code beside this process. The others follow when it listens. */
+  /**
+   * Starts the first worker, which loads its code in parallel with this process. The other workers start when it
+   * listens.
+   */
   constructor(options: ServerOptions, parts: WorkerPoolParts) {
     this.options = options;
     this.parts = parts;
@@ -88,8 +91,9 @@ export class WorkerPool implements Serving {
     const idle = { state: "starting", child: undefined, startedAt: undefined, timer: undefined } as const;
     const zero = { startsAt: 0, failures: 0, silentSeconds: 0, keysChange: 0 };
     this.members = Array.from({ length: options.workers }, (_, slot) => ({ slot, ...idle, ...zero }));
-    this.started.promise.catch(() => {}); // `listen` rejects with it
-    this.start(this.members[0]!); // the first answer comes after 152 ms, not 237 as with all at once, on 2 cores
+    this.started.promise.catch(() => {}); // `listen` rejects with this error
+    // on 2 cores, the first answer then comes after 152 ms, compared with 237 ms if all workers start at once
+    this.start(this.members[0]!);
     this.ticker = setInterval(() => this.tick(), 1_000);
     this.ticker.unref();
   }
@@ -107,7 +111,7 @@ export class WorkerPool implements Serving {
     for (const member of this.members) this.send(member, message);
   }
 
-  /** One that starts meanwhile gets the new ones with its start. */
+  /** Sends new settings to all workers. A worker that is still starting gets the new settings with its other data. */
   reload(settings: ServerSettings): void {
     this.options = { ...this.options, ...settings };
     this.totals.maxConnections = settings.maxConnections;
@@ -115,7 +119,7 @@ export class WorkerPool implements Serving {
     for (const member of this.members) this.send(member, message);
   }
 
-  /** Workers that do not report soon keep their last numbers. */
+  /** Reads current counts. For a worker that does not report in time, the previous counts remain. */
   async refresh(): Promise<void> {
     await this.requestReports();
     const { view } = this.parts.memory;
@@ -169,7 +173,9 @@ export class WorkerPool implements Serving {
     for (const { timer } of this.members) clearTimeout(timer);
   }
 
-  /** A worker that cannot be started is one that has ended. */
+  /**
+   * Starts a worker. If the start fails, the worker is treated like one that has exited. @returns whether it started
+   */
   private start(member: Member): boolean {
     member.state = "starting";
     member.startedAt = performance.now();
@@ -212,7 +218,10 @@ export class WorkerPool implements Serving {
     return child;
   }
 
-  /** A worker logs elsewhere: what it writes to its standard error is no log line, but a crash report of the runtime. */
+  /**
+   * Logs what a worker writes to its standard error. The worker's own log goes elsewhere, so this can only be a crash
+   * report of the runtime.
+   */
   private async logCrash(slot: WorkerSlot, { pid, stderr }: WorkerProcess): Promise<void> {
     const decoder = new TextDecoder();
     let text = "";
@@ -239,7 +248,7 @@ export class WorkerPool implements Serving {
     };
   }
 
-  /** With the port that the primary has claimed. */
+  /** A worker's settings, with the port that the primary has claimed. */
   private get workerSettings(): SettingsOf<"worker"> {
     return { ...settingsOf(this.options, "worker"), port: this.parts.port.port };
   }
@@ -260,14 +269,14 @@ export class WorkerPool implements Serving {
     try {
       child.send(message);
     } catch {
-      // it has just ended: `replace` is about to be called, and the next one gets everything
+      // the worker has just exited: `replace` will be called, and the next worker gets all current data
     }
   }
 
-  /** Also from a worker that has ended since. */
+  /** Takes decisions, even from a worker that has exited in the meantime. */
   private takeDecisions(member: Member, message: FromCollector, isRunning: boolean): void {
     const { services } = this;
-    if (services === undefined) return; // no worker answers before they are there
+    if (services === undefined) return; // workers answer requests only after the services are set
     this.decisions.take(member.slot, message, isRunning, services.decisions, (reply) => {
       if (isRunning) this.send(member, reply);
     });
@@ -289,11 +298,14 @@ export class WorkerPool implements Serving {
         return;
       case "report":
         this.totals.take(slot, message.report);
+        for (const [keyId, counts] of message.report.countries)
+          this.services?.usage.recordCountries(keyId, counts, Date.now());
         member.silentSeconds = 0;
         for (const onReport of this.onReport) onReport(member);
         return;
       case "release-failed":
-        void this.services?.releases.check(); // its files may have changed: then all go to another
+        // the release's files may have changed: all workers then move to another release
+        void this.services?.releases.check();
         return;
       case "failed":
         log.error("worker-failed", { worker: slot, reason: message.message });
@@ -307,7 +319,7 @@ export class WorkerPool implements Serving {
     this.services?.keys.settle(Math.min(...changes), this.services.usage, Date.now());
   }
 
-  /** The process of a member has ended: another one takes its place, at once or after a wait. */
+  /** Called when a worker's process has exited. Another worker replaces it, immediately or after a wait. */
   private replace(
     member: Member,
     child: WorkerProcess,
@@ -321,7 +333,7 @@ export class WorkerPool implements Serving {
     this.decisions.end(member.slot);
     for (const onReport of this.onReport) onReport(member);
     if (this.isStopping) return;
-    // It touched a page of a segment that cannot be read: the next one must not begin with that release.
+    // The worker read an unreadable page of a segment. The next worker must not start with that release.
     if (child.signalCode === "SIGBUS") this.services?.releases.suspect();
     const livedMs = performance.now() - (member.startedAt ?? 0);
     const wasAsked = code === 0 || child.signalCode === "SIGTERM";
@@ -338,7 +350,10 @@ export class WorkerPool implements Serving {
     else this.parts.log.error("worker-died", fields);
   }
 
-  /** Starts a member again: at once after its first failure, later after more. @returns how much later, in ms */
+  /**
+   * Restarts a worker: immediately after its first failure, and with a growing wait after further failures.
+   * @returns the wait in milliseconds
+   */
   private startLater(member: Member): number {
     const { failures } = member;
     const soon = performance.now() + LAST_WAIT_MS;
@@ -368,12 +383,14 @@ export class WorkerPool implements Serving {
     this.onReport.delete(onReport);
   }
 
-  /** Once a second: shows workers that this process is alive, and kills those that are stuck, to be replaced. */
+  /**
+   * Runs once a second. It shows workers that this process is alive, and kills stuck workers so that they are replaced.
+   */
   private tick(): void {
     this.parts.memory.view.beat();
     for (const member of this.members) {
       if (member.child === undefined) continue;
-      member.silentSeconds++; // counted, not measured: while this machine sleeps, no worker can report
+      member.silentSeconds++; // counted, not measured: while the machine sleeps, no worker can report
       if (member.silentSeconds <= MAX_SILENT_SECONDS) continue;
       this.parts.log.error("worker-stuck", { worker: member.slot, pid: member.child.pid });
       member.child.kill("SIGKILL");

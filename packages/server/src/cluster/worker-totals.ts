@@ -1,5 +1,5 @@
-// worker-totals.ts: the numbers that workers report, added up. Those of workers that have ended remain in the sums, so no
-// counter goes back when a worker is replaced.
+// worker-totals.ts: adds up the counts that workers report. The sums include workers that have exited, so that no
+// counter decreases when a worker is replaced.
 
 import { MxCounts } from "../mx/counts.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
@@ -19,7 +19,7 @@ export class WorkerTotals {
     this.reports.set(slot, report);
   }
 
-  /** The worker in this slot has ended: its last report is final. */
+  /** Called when the worker in this slot has exited. Its last report is final. */
   end(slot: WorkerSlot): void {
     const report = this.reports.get(slot);
     if (report === undefined) return;

@@ -1,17 +1,19 @@
-// worker.ts: one of several processes that answer on one port.
+// worker.ts: one of several processes that answer requests on the same port.
 //
-// in   messages of the primary; the shared memory, as an inherited descriptor
-// out  answers on the port; reports to the primary
-// err  StartError where another try would not help; after anything else this process ends, and is replaced
+// in   messages from the primary; the shared memory, as an inherited descriptor
+// out  responses on the port; reports to the primary
+// err  StartError if another attempt would not help; after any other error this process exits, and the primary replaces
+//      it
 //
-// A worker opens no database: keys, overrides, the ruleset and the name of the release come from the primary, usage and limits lie in
-// the shared memory. It ends on request, and when the primary has ended.
+// A worker opens no database. The primary sends it keys, overrides, the ruleset and the name of the release. Usage and
+// limits are in the shared memory. A worker exits on request, and when the primary has exited.
 
 import { Overrides } from "@inkling/engine";
 import { DecisionCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { keysFromPlain } from "../keys/snapshot.ts";
+import { KeyCountries } from "../limits/key-countries.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { NO_RULESET } from "../rulesets/record.ts";
 import { ReleaseFollower } from "../serving/release-follower.ts";
@@ -21,7 +23,7 @@ import { Heartbeat } from "./heartbeat.ts";
 import type { FromWorker, KeysMessage, ToWorker, WorkerStart } from "./messages.ts";
 import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
 
-/** How this process talks to the primary, and ends. */
+/** How this process sends messages to the primary, writes its log, and exits. */
 export interface WorkerHost {
   send(message: FromWorker): void;
   readonly writeLog: (lines: string) => void;
@@ -29,9 +31,12 @@ export interface WorkerHost {
 }
 
 const REPORT_MS = 1_000;
-/** Without a primary a new one may be about to listen: slow requests are not waited for. */
+/**
+ * Milliseconds to drain after the primary has exited. A new primary may be about to listen, so the worker does not wait
+ * for slow requests.
+ */
 const ORPHAN_DRAIN_MS = 1_000;
-/** Longest wait, at the end, until the primary has the last decisions. */
+/** Maximum milliseconds to wait at the end until the primary has received the last decisions. */
 const HAND_OVER_MS = 2_000;
 
 export class Worker {
@@ -42,6 +47,7 @@ export class Worker {
   private readonly keyring = new Keyring();
   private readonly overrides = { current: Overrides.NONE };
   private readonly rulesets = { current: NO_RULESET };
+  private readonly countries = new KeyCountries();
   private readonly decisions: DecisionCollector;
   private readonly requestServer: RequestServer;
   private view: SharedView;
@@ -59,8 +65,8 @@ export class Worker {
     const { settings, slot, base, cells, layout, mode, version } = start;
     const { workers } = settings;
     if (layout !== LAYOUT) {
-      const hint = "the program was replaced while it ran: start it again";
-      throw new StartError("LAYOUT", "this worker is of another version than its primary", hint);
+      const hint = "the program's files were replaced while it was running: restart it";
+      throw new StartError("LAYOUT", "this worker has a different version than its primary", hint);
     }
     this.start = start;
     this.host = host;
@@ -91,6 +97,7 @@ export class Worker {
       cells: this.view.cells,
       clockAheadMs: start.clockAheadMs,
       counts,
+      countries: this.countries,
       decisions: this.decisions,
       log: this.log,
       worker: { slot, workers, share: (open) => this.view.putConnections(slot, open) },
@@ -98,7 +105,7 @@ export class Worker {
     this.timer = setInterval(() => this.tick(), REPORT_MS);
   }
 
-  /** @throws StartError when the port cannot be had */
+  /** @throws StartError if the port is unavailable */
   take(message: ToWorker): void | Promise<void> {
     switch (message.type) {
       case "release":
@@ -129,7 +136,7 @@ export class Worker {
     }
   }
 
-  /** Answers what waits in the queue and what is under way, then ends. */
+  /** Answers the requests that are queued or in progress, and then exits. */
   async retire(): Promise<void> {
     if (this.isRetiring) return;
     this.isRetiring = true;
@@ -137,7 +144,7 @@ export class Worker {
     await this.stop();
   }
 
-  /** Finishes requests under way, and ends. @param isOrphan there is no primary */
+  /** Finishes requests in progress, and then exits. @param isOrphan true if the primary has exited */
   async stop(isOrphan = false): Promise<void> {
     if (this.isStopping) return;
     this.isStopping = true;
@@ -170,7 +177,10 @@ export class Worker {
     if (count > this.view.cells.size) throw new Error(`worker ${slot}: the shared memory is too small`);
   }
 
-  /** Not before it can answer as the other workers do: requests would be refused on some connections. */
+  /**
+   * Starts to listen as soon as this worker can answer like the other workers. If it listened earlier, requests on some
+   * connections would be refused.
+   */
   private listen(): void {
     if (!this.mayListen || !this.releases.isReady || this.isListening || this.isStopping) return;
     this.requestServer.listen();
@@ -178,7 +188,7 @@ export class Worker {
     this.host.send({ type: "listening" });
   }
 
-  /** Once a second. */
+  /** Runs once a second. */
   private tick(): void {
     this.report();
     const { slot } = this.start;
@@ -199,7 +209,7 @@ export class Worker {
     try {
       this.residentBytes = process.memoryUsage.rss();
     } catch {
-      // it reads a file, and none can be opened: as last known
+      // the file could not be read, probably for lack of descriptors, so the previous value remains
     }
     this.host.send({
       type: "report",
@@ -208,6 +218,7 @@ export class Worker {
         connections: requestServer.connections,
         cpuSeconds: (user + system) / 1e6,
         residentBytes: this.residentBytes,
+        countries: this.countries.take(),
       },
     });
   }

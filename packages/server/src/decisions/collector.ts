@@ -1,21 +1,21 @@
 // collector.ts: hands a worker's decisions over to the primary, which stores them.
 //
 // in   decisions
-// out  messages: decisions in batches; questions, which the primary answers
-// err  record never throws or waits: while the primary takes none, those beyond MAX_UNTAKEN are dropped and counted. A
-//      question without an answer in time is answered as if the database were unreachable
+// out  messages: decisions in batches, and questions for the primary
+// err  `record` never throws or waits. If the primary stops confirming, decisions beyond MAX_UNTAKEN are dropped and
+//      counted. If a question gets no reply in time, it is answered as if the database were unreachable.
 //
-// A worker that is killed loses what it has not handed over: at most HAND_OVER_MS. The primary counts these decisions,
-// because `onRecord` counts in memory that outlives the worker.
+// A killed worker loses the decisions that it has not handed over, which are at most HAND_OVER_MS old. The primary can
+// tell how many were lost, because `onRecord` counts in memory that outlives the worker.
 
 import type { Outcome } from "@inkling/contract";
 import type { Claimed, Decisions, LabelResult, NamedDecision } from "./decisions.ts";
 import { answerOf, type DecisionRow } from "./record.ts";
 
 const HAND_OVER_MS = 100;
-/** Decisions in one message. */
+/** Maximum number of decisions in one message. */
 const BATCH = 500;
-/** Decisions that the primary has not confirmed. */
+/** Maximum number of decisions that the primary has not confirmed. */
 const MAX_UNTAKEN = 10_000;
 const CLAIM_MS = 1_000;
 const LABEL_MS = 10_000;
@@ -43,7 +43,7 @@ export class DecisionCollector implements Decisions {
   private number = 0;
   private onTaken: (() => void) | undefined;
 
-  /** @param onRecord called for each decision that the primary is to get */
+  /** @param onRecord called for each decision that will be sent to the primary */
   constructor(send: (message: FromCollector) => void, onRecord: () => void) {
     this.send = send;
     this.onRecord = onRecord;
@@ -81,7 +81,10 @@ export class DecisionCollector implements Decisions {
     if (this.untaken <= 0) this.onTaken?.();
   }
 
-  /** Hands over what is left, and waits until the primary has it. @param waitMs at most so long */
+  /**
+   * Hands over the remaining decisions, and waits until the primary has them.
+   * @param waitMs maximum wait in milliseconds
+   */
   async stop(waitMs: number): Promise<void> {
     this.handOver();
     if (this.untaken <= 0) return;
@@ -102,7 +105,7 @@ export class DecisionCollector implements Decisions {
   }
 
   private ask(question: DecisionQuestion, waitMs: number): Promise<DecisionReply | undefined> {
-    this.handOver(); // what is asked about may be among them
+    this.handOver(); // the question may be about one of these decisions
     const number = ++this.number;
     const { promise, resolve } = Promise.withResolvers<DecisionReply | undefined>();
     const timer = setTimeout(() => this.asked.get(number)?.(undefined), waitMs);
@@ -116,7 +119,7 @@ export class DecisionCollector implements Decisions {
   }
 }
 
-/** What the primary does with a question. */
+/** Answers a worker's question in the primary. */
 export function answerQuestion(decisions: Decisions, question: DecisionQuestion): Promise<DecisionReply> {
   return question.type === "claim"
     ? decisions.claim(question.row)

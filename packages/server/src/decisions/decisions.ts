@@ -1,27 +1,30 @@
-// decisions.ts: what the processes that answer requests need of stored decisions: in the primary the recorder, in a worker
-// the collector, which passes everything on to it.
+// decisions.ts: how a process that answers requests stores, finds and labels decisions. The primary uses the recorder.
+// A worker uses the collector, which passes everything on to the primary.
 
 import type { AssessmentAnswer, Outcome } from "@inkling/contract";
 import type { DecisionRow, RequestName } from "./record.ts";
 
-/** A decision about a request with an `Idempotency-Key`. */
+/** Identifies a decision whose request carried an `Idempotency-Key`. */
 export type NamedDecision = DecisionRow & RequestName;
 
 /** The decision about the first request with an `Idempotency-Key`. */
 export interface Claimed {
   readonly answer: AssessmentAnswer;
-  /** Of what was sent with the key. */
+  /** Hash of the body of the first request with the key. */
   readonly bodyHash: string;
 }
 
-/** away: the database is unreachable. */
+/** "away" means that the database is unreachable. */
 export type LabelResult = "labelled" | "unknown" | "away";
 
 export interface Decisions {
   /** Stores a decision later, off the request path. Never throws or waits. */
   record(row: DecisionRow): void;
-  /** Stores it now, unless an earlier request had the same name. @returns the earlier decision, or this one */
+  /**
+   * Stores a decision now, unless an earlier request had the same name.
+   * @returns the decision of the first such request
+   */
   claim(row: NamedDecision): Promise<Claimed>;
-  /** Labels a decision, also one that is not stored yet. */
+  /** Labels a decision, even if it is not stored yet. */
   label(id: string, outcome: Outcome): Promise<LabelResult>;
 }

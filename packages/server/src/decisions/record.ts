@@ -1,13 +1,18 @@
-// record.ts: a decision as it is stored: what was decided about a visitor, and from which facts (assess/decided.ts).
+// record.ts: the stored form of a decision: what was decided about a visitor, and from which facts (assess/decided.ts).
 //
-// note No mailbox and no full address is in it: facts have the network as /24 or /48, and the domain of an email address.
-//      The user agent is left out unless a rule of the ruleset that decided reads it (docs/stored-decisions.md).
+// note It holds no mailbox and no full address. Facts contain the network as a /24 or /48, and the domain of an email
+//      address. The user agent is omitted unless a rule of the ruleset that decided reads it
+//      (docs/stored-decisions.md).
 
 import type { Action, AssessmentAnswer, DegradedData, Outcome } from "@inkling/contract";
+import { parseIp, parsePrefix, unwrapIpv4, visitorNetwork } from "@inkling/engine";
 import type { FactValue, PastDecision } from "@inkling/engine/assess";
 import type { EpochMs } from "../keys/key.ts";
 
-/** As columns, which are also how workers hand it to the primary. Members in JSON have the shape of the answer's. */
+/**
+ * A decision as database columns. Workers use the same form to hand decisions to the primary. JSON columns have the
+ * shape of the answer's members.
+ */
 export interface DecisionRow {
   readonly id: string;
   readonly created_at: EpochMs;
@@ -24,13 +29,13 @@ export interface DecisionRow {
   readonly degraded: string;
   readonly facts: string;
   readonly email_domain: string | null;
-  /** Names the API key and its `Idempotency-Key`; null without the header. */
+  /** Hash of the API key and its `Idempotency-Key`; null without the header. */
   readonly idempotency: string | null;
-  /** Names what was sent with it. */
+  /** Hash of the request's body; null without the header. */
   readonly body_hash: string | null;
 }
 
-/** A stored decision for programs: the admin API and `inkling decisions` give it. */
+/** A stored decision as the admin API and `inkling decisions` return it. */
 export interface DecisionJson {
   readonly id: string;
   readonly at: string;
@@ -50,13 +55,13 @@ export interface DecisionJson {
   readonly outcome_at: string | null;
 }
 
-/** Names a request that must be answered once. */
+/** Identifies a request that must be decided only once. */
 export interface RequestName {
   readonly idempotency: string;
   readonly body_hash: string;
 }
 
-/** A row as the store returns it. PostgreSQL's large numbers are text. */
+/** A row as the store returns it. PostgreSQL returns large numbers as text. */
 export interface StoredRow extends Omit<DecisionRow, "created_at" | "review"> {
   readonly created_at: EpochMs | string;
   readonly review: number;
@@ -86,7 +91,21 @@ export function decisionJson(row: StoredRow): DecisionJson {
   };
 }
 
-/** What a replay reads of a decision. */
+/**
+ * The network under which decisions about an address are stored.
+ * @param text an address; its /24 (IPv4) or /48 (IPv6); or a network inside that /24 or /48
+ * @returns "81.2.69.0/24"; undefined for any other text, such as a wider network
+ */
+export function decidedNetwork(text: string): string | undefined {
+  const prefix = parsePrefix(text);
+  const address = prefix?.address ?? parseIp(text);
+  if (address === undefined) return undefined;
+  if (prefix !== undefined && prefix.bits < (address.family === 4 ? 24 : 48)) return undefined;
+  unwrapIpv4(address); // as lookups do
+  return visitorNetwork(address);
+}
+
+/** Extracts the members of a decision that a replay reads. */
 export function pastDecision(row: StoredRow): PastDecision {
   const { id, ref, action, rule, outcome } = row;
   const [degraded, facts] = [JSON.parse(row.degraded), JSON.parse(row.facts)];
@@ -102,7 +121,7 @@ export function pastDecision(row: StoredRow): PastDecision {
   };
 }
 
-/** The answer that a decision was given as, without what `include` adds. */
+/** The answer that was returned with a decision, without the members that `include` adds. */
 export function answerOf(row: DecisionRow): AssessmentAnswer {
   const { id, action, score, rule, ruleset, data_version } = row;
   return {

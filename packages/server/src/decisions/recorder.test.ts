@@ -1,4 +1,4 @@
-// The recorder with a store that is slow, full, away or picky; and the collector of a worker.
+// Tests the recorder with a store that is slow, full, unreachable or selective; and the collector of a worker.
 
 import { describe, expect, test } from "bun:test";
 import type { Outcome } from "@inkling/contract";
@@ -21,11 +21,11 @@ class FakeStore {
   readonly rows = new Map<string, DecisionRow>();
   readonly labels = new Map<string, Outcome>();
   readonly expired: number[] = [];
-  /** Thrown by every call. */
+  /** The error that every call throws. */
   fault: Error | undefined;
-  /** Refused, whatever else is in the batch. */
+  /** The id of a row that the store refuses, whatever else is in the batch. */
   refused: string | undefined;
-  /** What each call waits for. */
+  /** A promise that each call waits for. */
   turn: Promise<void> = Promise.resolve();
 
   async add(rows: readonly DecisionRow[]): Promise<void> {
@@ -92,7 +92,7 @@ describe("a recorder", () => {
     store.fault = new Error("away");
     for (let n = 0; n < 15; n++) recorder.record(row(n));
     expect(await recorder.flush()).toBe(false);
-    recorder.record(row(20)); // also beside a batch that is being sent
+    recorder.record(row(20)); // also while a batch is being sent
     expect(recorder.state).toMatchObject({
       waiting: 10,
       stored: 0,
@@ -124,7 +124,7 @@ describe("a recorder", () => {
     recorder.record(row(1));
     expect(await recorder.label(decisionId(1), "abuse")).toBe("labelled");
     const late = recorder.label(decisionId(2), "legitimate");
-    setTimeout(() => store.rows.set(decisionId(2), row(2)), 50); // by another host
+    setTimeout(() => store.rows.set(decisionId(2), row(2)), 50); // as if another host stored it
     expect(await late).toBe("labelled");
     const impatient = setUp();
     expect(await impatient.recorder.label(decisionId(3), "abuse")).toBe("unknown");
@@ -144,7 +144,8 @@ describe("a recorder", () => {
     store.fault = undefined;
     const slow = Promise.withResolvers<void>();
     store.turn = slow.promise;
-    expect((await recorder.claim(named(6, "c"))).answer.id).toBe(decisionId(6)); // a silent store is not waited for
+    // it does not wait for a store that is silent
+    expect((await recorder.claim(named(6, "c"))).answer.id).toBe(decisionId(6));
     slow.resolve();
     await recorder.flush();
     expect([...store.rows.keys()].sort()).toEqual([1, 4, 6].map(decisionId));

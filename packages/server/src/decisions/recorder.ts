@@ -1,12 +1,12 @@
-// recorder.ts: brings decisions to the store in batches, off the request path; labels them; deletes those that are too old.
+// recorder.ts: stores decisions in batches, off the request path; labels decisions; deletes decisions that are too old.
 //
 // in   decisions of this process and of its workers
-// out  rows in the store, at most about a second later
-// err  record never throws or waits. While the store is unreachable or too slow, decisions wait; beyond MAX_WAITING new
-//      ones are dropped and counted. Actions and requests do not depend on it
-// cost record: one push. Memory: MAX_WAITING rows of about 1 KB at most
+// out  rows in the store, usually within about a second
+// err  `record` never throws or waits. While the store is unreachable or too slow, decisions wait. Beyond MAX_WAITING,
+//      new decisions are dropped and counted. Answers to requests do not depend on the store.
+// cost record: one push. Memory: at most MAX_WAITING rows of about 1 KB.
 //
-// A batch that may have been stored before a time-out is sent again: the store skips decisions that it has.
+// A batch may have been stored before it timed out, so it is sent again. The store skips decisions that it already has.
 
 import type { Outcome } from "@inkling/contract";
 import { backoffMs, messageOf } from "@inkling/release-store";
@@ -15,17 +15,20 @@ import type { EpochMs } from "../keys/key.ts";
 import type { Claimed, Decisions, LabelResult, NamedDecision } from "./decisions.ts";
 import { answerOf, type DecisionRow } from "./record.ts";
 
-/** From start to start of a flush, unless a batch is full earlier. With a worker's wait (collector.ts) less than a second is at risk. */
+/**
+ * Milliseconds from the start of one flush to the next, unless a batch fills up earlier. Including the worker's wait
+ * (collector.ts), a crash loses less than a second of decisions.
+ */
 const FLUSH_MS = 500;
-/** Longest wait between two attempts while the store is unreachable. */
+/** Maximum milliseconds between two attempts while the store is unreachable. */
 const MAX_BACKOFF_MS = 5_000;
 const MAX_WAITING = 50_000;
-/** Decisions that are sent at once. */
+/** Maximum number of decisions in one batch. */
 const BATCH = 1_000;
 const EXPIRE_MS = 60_000;
-/** A request with an `Idempotency-Key` waits for the store no longer. */
+/** Maximum milliseconds that a request with an `Idempotency-Key` waits for the store. */
 const CLAIM_MS = 500;
-/** Requests with an `Idempotency-Key` whose decision this process remembers. */
+/** Number of requests with an `Idempotency-Key` whose decisions this process remembers. */
 const MAX_CLAIMED = 10_000;
 const LABEL_RETRY_MS = 100;
 
@@ -38,30 +41,36 @@ export interface DecisionWriter {
 
 interface DecisionRecorderOptions {
   readonly store: DecisionWriter;
-  /** How long decisions are kept. */
+  /** Number of days to keep decisions. */
   readonly days: number;
-  /** How long a decision may be on its way here, from a worker or from another host, in ms. */
+  /** Maximum milliseconds that a decision may take to get here from a worker or another host. */
   readonly labelWaitMs: number;
-  /** Could the same batch be stored later? Otherwise it is dropped. */
+  /** Returns whether the same batch may succeed later. If not, the batch is dropped. */
   readonly mayRetry: (error: unknown) => boolean;
   readonly now?: () => EpochMs;
-  /** The time that decides what is too old: a clock that is ahead must not delete what is not. */
+  /**
+   * Reads the time that decides which decisions are too old. If a host's clock is ahead, it must not delete decisions
+   * too early.
+   */
   readonly readClock?: () => Promise<EpochMs>;
   readonly flushMs?: number;
   readonly maxWaiting?: number;
-  /** Called after each flush, whether it succeeded or not. */
+  /** Called after each flush, successful or not. */
   readonly onFlush?: (state: DecisionsState) => void;
-  /** Called when old decisions could not be deleted. */
+  /** Called if old decisions could not be deleted. */
   readonly onExpiryFailed?: (error: unknown) => void;
 }
 
-/** For metrics and logs. */
+/** The recorder's state, for metrics and logs. */
 export interface DecisionsState {
   readonly waiting: number;
   readonly stored: number;
-  /** Because the queue was full. */
+  /**
+   * Number of decisions dropped because the queue was full, the store refused their batch, or a worker could not hand
+   * them over.
+   */
   readonly dropped: number;
-  /** Failed flushes since the last one that succeeded. */
+  /** Number of consecutive failed flushes since the last success. */
   readonly failuresInRow: number;
   /** Why the last flush failed, without secrets; undefined if it succeeded. */
   readonly lastError: string | undefined;
@@ -74,13 +83,13 @@ export class DecisionRecorder implements Decisions {
   private readonly flushMs: number;
   private readonly maxWaiting: number;
   private waiting: DecisionRow[] = [];
-  /** Sent, and not yet confirmed. */
+  /** Rows that were sent but not confirmed yet. */
   private sending: readonly DecisionRow[] = [];
   private stored = 0;
   private dropped = 0;
   private failuresInRow = 0;
   private lastError: string | undefined;
-  /** By `idempotency`, oldest first. */
+  /** Decisions by `idempotency`, oldest first. */
   private readonly claimed = new Map<string, { readonly at: EpochMs; readonly claim: Promise<Claimed> }>();
   private queue: Promise<boolean> = Promise.resolve(true);
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -102,7 +111,8 @@ export class DecisionRecorder implements Decisions {
   record(row: DecisionRow): void {
     if (this.waiting.length + this.sending.length < this.maxWaiting) this.waiting.push(row);
     else this.dropped++;
-    // What waits long costs the garbage collector more than the store. A store that fails is tried by the timer only.
+    // Decisions that wait long cost more time in garbage collection than in the store. After a failure, only the timer
+    // retries the store.
     if (this.waiting.length === BATCH && this.failuresInRow === 0) void this.flush();
   }
 
@@ -116,7 +126,7 @@ export class DecisionRecorder implements Decisions {
     const now = this.now();
     const before = this.claimed.get(idempotency);
     if (before !== undefined && before.at > now - DAY_MS) return before.claim;
-    this.claimed.delete(idempotency); // so that it is the newest
+    this.claimed.delete(idempotency); // deleted first, so that the new entry becomes the newest
     const claim = this.claimInStore(row);
     this.claimed.set(idempotency, { at: now, claim });
     if (this.claimed.size > MAX_CLAIMED) this.claimed.delete(this.claimed.keys().next().value!);
@@ -142,7 +152,7 @@ export class DecisionRecorder implements Decisions {
     }
   }
 
-  /** Brings everything recorded until now to the store. @returns whether it is there; never rejects */
+  /** Stores everything that has been recorded so far. @returns whether it is stored; never rejects */
   flush(): Promise<boolean> {
     this.queue = this.queue
       .then(() => this.sendAll())
@@ -153,7 +163,7 @@ export class DecisionRecorder implements Decisions {
     return this.queue;
   }
 
-  /** Flushes for the last time. @returns decisions that could not be stored and are lost with this process */
+  /** Flushes one last time. @returns the number of decisions that could not be stored and are lost with this process */
   async stop(): Promise<{ lost: number }> {
     this.isStopped = true;
     clearTimeout(this.timer);
@@ -200,7 +210,7 @@ export class DecisionRecorder implements Decisions {
       this.stored += this.sending.length;
     } catch (error) {
       if (this.options.mayRetry(error)) throw error;
-      this.dropped += this.sending.length; // what the database refuses must not keep all others waiting
+      this.dropped += this.sending.length; // a batch that the database refuses must not block all other batches
       this.sending = [];
       throw error;
     }
@@ -218,7 +228,9 @@ export class DecisionRecorder implements Decisions {
     }
   }
 
-  /** Without the store, the name is known to this process only. */
+  /**
+   * Claims the request's name in the store. If the store does not answer in time, only this process remembers the name.
+   */
   private async claimInStore(row: NamedDecision): Promise<Claimed> {
     const silence = Promise.withResolvers<undefined>();
     const timer = setTimeout(silence.resolve, CLAIM_MS);

@@ -1,23 +1,24 @@
-// client-address.ts: the caller's address: what `me` means, and what a key's allowed networks are compared with.
+// client-address.ts: finds the caller's address. `me` stands for this address, and a key's allowed networks must
+// contain it.
 //
-// in   the address of the connection, X-Forwarded-For, the proxies that the operator trusts
-// out  the caller's address; undefined if a trusted proxy sent no address, or something that is none
-// note X-Forwarded-For is read from the right: each entry was written by the machine to its right, so it counts only as
-//      long as that is a trusted proxy. Entries that a visitor forges are further left and never reached. An unreadable
-//      entry, or no header, gives undefined, not the proxy's own address: that might lie in a key's allowed networks, and
-//      everyone whom the proxy lets through would be allowed.
+// in   the connection's address, X-Forwarded-For, the proxies that the operator trusts
+// out  the caller's address; undefined if a trusted proxy sent no address, or an invalid one
+// note X-Forwarded-For is read from right to left. Each entry was written by the machine to its right, so an entry
+//      counts only if that machine is a trusted proxy. Entries forged by a visitor are further left and are never
+//      reached. If an entry is unreadable, or the header is missing, the result is undefined. The proxy's own address
+//      would be wrong: if a key's networks contain it, everyone behind the proxy would be allowed.
 
 import { IpAddress, type Prefix, parseIpInto, prefixContains } from "@inkling/engine";
 
 interface Named {
   readonly address: IpAddress;
-  /** The machine that named it: a trusted proxy, or the machine itself at the other end of the connection. */
+  /** The machine that named the address: a trusted proxy, or the machine at the other end of the connection itself. */
   readonly by: IpAddress;
 }
 
 /**
- * @param peer address of the connection, from the socket
- * @param forwardedFor the header's lines joined by ",", or null
+ * @param peer the connection's address, from the socket
+ * @param forwardedFor the header's lines joined by ",", or null without the header
  */
 export function callerAddress(
   peer: string | undefined,
@@ -28,8 +29,9 @@ export function callerAddress(
 }
 
 /**
- * The visitor that a trusted proxy asks about.
- * @returns undefined also where no trusted proxy sent this: the machine itself is not the visitor
+ * Returns the visitor that a trusted proxy asks about.
+ * @returns undefined if the proxy names no visitor, or if the sender is not a trusted proxy; such a sender does not
+ *   count as the visitor
  */
 export function visitorAddress(
   peer: string | undefined,
@@ -41,8 +43,8 @@ export function visitorAddress(
 }
 
 /**
- * The proxy that asks about a visitor: where proxies stand between it and this server, the one that named the visitor.
- * @returns the machine at the other end of the connection where no trusted proxy names a visitor
+ * Returns the proxy that asks about a visitor. In a chain of proxies, this is the proxy that named the visitor.
+ * @returns the machine at the other end of the connection if no trusted proxy names a visitor
  */
 export function proxyAddress(
   peer: string | undefined,
@@ -78,7 +80,7 @@ function isTrusted(address: IpAddress, trusted: readonly Prefix[]): boolean {
   return trusted.some((prefix) => prefixContains(prefix, address));
 }
 
-/** One address, also as "203.0.113.9:1234" or "[2001:db8::1]:1234", which some proxies write, or with a zone. */
+/** Parses one address. Some proxies add a port, as in "203.0.113.9:1234" or "[2001:db8::1]:1234", or a zone. */
 function parseHop(text: string): IpAddress | undefined {
   const address = new IpAddress();
   if (!parseIpInto(bareAddress(text), address)) return undefined;
@@ -95,7 +97,10 @@ function bareAddress(text: string): string {
   return zone < 0 ? address : address.slice(0, zone);
 }
 
-/** Only IPv4-mapped: a socket that listens on both families reports IPv4 so. Tunnels are their own addresses. */
+/**
+ * Unwraps IPv4-mapped addresses only: a socket that listens on both families reports IPv4 like this. Tunnel addresses
+ * remain.
+ */
 function unmap(address: IpAddress): void {
   const w = address.words;
   if (address.family === 6 && w[0] === 0 && w[1] === 0 && w[2] === 0xffff) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type Connection, excessConnections } from "./connection-eviction.ts";
 
-/** Connections by source; their numbers are their descriptors, and how long they have been idle. */
+/** Creates connections by source. Each connection's number is its descriptor and its idle time. */
 function connectionsOf(
   counts: Readonly<Record<string, number>>,
   trusted: readonly string[] = [],

@@ -1,9 +1,12 @@
-// connection-eviction.ts: closes connections when there are too many, from the sources that have the most.
+// connection-eviction.ts: chooses the connections to close if there are too many, from the sources that have the most.
 //
-// in   connections with their sources (IPv4 address, or IPv6 /64: a customer's network), how many are too many
-// out  the connections to close: the most numerous sources are cut to the same number, each by those that have been idle
-//      for longest. Trusted proxies stand for many visitors: theirs are closed only when no others are left
-// why  the newest first closed 574 of 958 sessions of others while one source opened 1,500 connections a second
+// in   connections with their sources (an IPv4 address, or an IPv6 /64 as one customer's network), and the number of
+//      excess connections
+// out  the connections to close. The sources with the most connections are all reduced to the same number, closing the
+//      longest-idle connections first. Trusted proxies stand for many visitors, so their connections are closed only if
+//      no other connections are left.
+// why  When one source opened 1,500 connections/s, closing the newest connections first closed 574 of the 958 sessions
+//      of other sources.
 
 export interface Connection {
   readonly descriptor: number;
@@ -11,7 +14,7 @@ export interface Connection {
   readonly isTrusted: boolean;
 }
 
-/** @param idleMs how long nothing was sent or received */
+/** @param idleMs returns the milliseconds since data was last sent or received */
 export function excessConnections(
   connections: readonly Connection[],
   excess: number,
@@ -51,7 +54,10 @@ function cutGreediest(
   return closed;
 }
 
-/** The largest number to which all sources can be cut so that at least `excess` go. @param counts descending */
+/**
+ * Returns the largest per-source limit that closes at least `excess` connections.
+ * @param counts descending
+ */
 function fairLevel(counts: readonly number[], excess: number): number {
   let sum = 0;
   for (const [i, count] of counts.entries()) {

@@ -1,17 +1,19 @@
-// connections.ts: a bound on open connections, which Bun.serve does not have.
+// connections.ts: limits open connections, which Bun.serve cannot do.
 //
-// in   the listener's port, the most connections that may be open at once; where several workers have the port, how many
-//      the others have; the proxies that the operator trusts
-// out  how many are open; those beyond the bound are shut down four times a second (connection-eviction.ts)
-// err  where the system does not list open files (not Linux, or none can be opened on the whole machine), nothing is
-//      bounded and `open` is undefined
-// cost while fewer files are open than connections may be, one stat; beyond that 2 µs for each open file and look
+// in   the listener's port; the maximum number of connections; the number of connections of other workers on the same
+//      port; the proxies that the operator trusts
+// out  the number of open connections; excess connections are shut down four times a second (connection-eviction.ts)
+// err  If the system does not list open files, nothing is limited and `open` is undefined. This is the case on systems
+//      other than Linux, and while the machine has no free file descriptor.
+// cost one stat per check while the number of open files is below the connection limit; above it, 2 µs per open file
+//      and check
 //
-// Between two looks a flood is bounded by the process's limit of open files. Beyond that Bun continues answering the
-// connections that it has, and accepts again when idle ones have run into their time-out (10 to 14 s).
-// Looking and shutting down happen on the thread that accepts, so no descriptor changes hands in between; Bun
-// treats the shutdown as if the other side had left. Of several workers each stores four times a second how many it has,
-// and shuts down its share of the excess.
+// Between two checks, only the process's limit of open files bounds a flood. At that limit, Bun continues to answer its
+// existing connections. It accepts new connections once idle ones have timed out (10 to 14 s).
+//
+// Checking and shutting down run on the thread that accepts connections, so no descriptor is reused in between. Bun
+// treats the shutdown as if the other side had closed the connection. Each of several workers stores its number of
+// connections four times a second, and shuts down its share of the excess.
 
 import { ptr } from "bun:ffi";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -21,24 +23,24 @@ import { type Connection, excessConnections } from "./connection-eviction.ts";
 
 const LOOK_MS = 250;
 const OPEN_FILES = "/proc/self/fd";
-/** Descriptors kept for files, the database, the admin listener and verifying. */
+/** File descriptors reserved for files, the database, the admin listener and verification. */
 const RESERVED_FILES = 256;
 const SHUT_BOTH = 2;
-const ADDRESS_BYTES = 128; // sockaddr_storage
+const ADDRESS_BYTES = 128; // Size of sockaddr_storage in bytes.
 const AF_INET = 2;
 const AF_INET6 = 10;
 const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
-/** In struct tcp_info: milliseconds since data was last sent, and received. */
+/** Offsets in struct tcp_info of the milliseconds since data was last sent and received. */
 const LAST_SENT = 44;
 const LAST_RECEIVED = 52;
 
 interface Sockets {
-  /** At least as many as connections are open. */
+  /** An upper bound for the number of open connections. */
   openFiles(): number;
-  /** Those that were accepted on `port`; undefined while they cannot be listed. */
+  /** Connections accepted on `port`; undefined while the system cannot list them. */
   connected(port: number): Connection[] | undefined;
-  /** How long nothing was sent or received. */
+  /** Milliseconds since data was last sent or received. */
   idleMs(connection: Connection): number;
   shutdown(connection: Connection): void;
 }
@@ -46,15 +48,18 @@ interface Sockets {
 export interface ConnectionLimitOptions {
   readonly port: number;
   readonly most: number;
-  /** Called after each look that found too many. */
+  /** Called after each check that found too many connections. */
   readonly onExcess: (closed: number, most: number) => void;
-  /** Stores how many connections this worker has. @returns how many all have. Without it, this one is alone */
+  /**
+   * Stores this worker's number of connections.
+   * @returns the number for all workers. By default, this is the only worker.
+   */
   readonly share?: (open: number) => number;
-  /** Workers that have the port; each may open as many files as the limit allows. */
+  /** Number of workers that share the port. Each may open as many files as the limit allows. */
   readonly workers?: number;
   /**
-   * Connections that another listener of this process may have. They are open files too, and a look at each costs time: so
-   * there is none before more files are open than both may have connections.
+   * Connections that another listener of this process may have. They also count as open files, and each takes time to
+   * check. The check therefore starts only when more files are open than both listeners together may have connections.
    */
   readonly mostBeside?: number;
   readonly trustedProxies: readonly Prefix[];
@@ -63,7 +68,7 @@ export interface ConnectionLimitOptions {
 type ChangeableOptions = Pick<ConnectionLimitOptions, "most" | "mostBeside" | "trustedProxies">;
 
 export class ConnectionLimit {
-  /** In force: less than requested when the limit of open files leaves no room for it. */
+  /** The connection limit that applies. It is lower than requested if the limit of open files leaves no room. */
   most: number;
   private readonly options: ConnectionLimitOptions;
   private mostBeside: number;
@@ -88,12 +93,12 @@ export class ConnectionLimit {
     this.sockets = openSockets(trustedProxies, this.mostHere + RESERVED_FILES);
   }
 
-  /** Connections open now; undefined if, or while, the system does not list them. */
+  /** Number of open connections; undefined while the system cannot list them. */
   get open(): number | undefined {
     return this.sockets?.connected(this.options.port)?.length;
   }
 
-  /** Connections shut down since the start. */
+  /** Number of connections shut down since startup. */
   get refused(): number {
     return this.closed;
   }
@@ -125,26 +130,30 @@ export class ConnectionLimit {
   }
 }
 
-/** The connection limit that applies: lower than `asked` where the limit of open files, which each worker has, allows no more. */
+/**
+ * Returns the connection limit that applies. It is lower than `asked` if a worker's limit of open files does not allow
+ * that many connections.
+ */
 export function mostConnections(asked: number, workers = 1): number {
   return Math.min(asked, mostOfProcess() * workers);
 }
 
 const mostOfProcess = () => Math.max(1, openFilesLimit() - RESERVED_FILES);
 
-/** How many files this process may open; infinite where it is not known. */
+/** Number of files that this process may open; infinite if unknown. */
 function openFilesLimit(): number {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
   } catch {
-    return Number.POSITIVE_INFINITY; // no /proc: not Linux
+    return Number.POSITIVE_INFINITY; // no /proc, so this is not Linux
   }
 }
 
 /**
- * Listing takes a descriptor. At the limit of open files none is left, but then every number below the limit is in use.
- * @returns undefined if the whole system has none left
+ * Lists the open file descriptors, for which one descriptor must be free. At the limit of open files none is free, but
+ * then every number below the limit is in use.
+ * @returns undefined if the whole system has no free descriptor
  */
 function listOpenFiles(most: number): number[] | undefined {
   try {
@@ -157,7 +166,7 @@ function listOpenFiles(most: number): number[] | undefined {
   }
 }
 
-/** @param most open files of this process */
+/** @param most maximum number of files that this process may open */
 function openSockets(trustedProxies: readonly Prefix[], most: number): Sockets | undefined {
   const libc = openLibc({
     getsockname: { args: ["int", "ptr", "ptr"], returns: "int" },
@@ -180,7 +189,7 @@ function openSockets(trustedProxies: readonly Prefix[], most: number): Sockets |
     (address[0] === AF_INET || address[0] === AF_INET6) &&
     address[2]! * 256 + address[3]! === port;
   return {
-    // Linux gives the number as the folder's size since 6.2, and 0 before.
+    // Since version 6.2, Linux returns the number of open files as the folder's size. Before, it returned 0.
     openFiles: () => statSync(OPEN_FILES).size || (listOpenFiles(most)?.length ?? 0),
     connected: (port) =>
       listOpenFiles(most)?.flatMap((descriptor) => {
@@ -199,7 +208,7 @@ function openSockets(trustedProxies: readonly Prefix[], most: number): Sockets |
   };
 }
 
-/** @param into gets the address. @returns the source: an IPv4 address, or the /64 of an IPv6 address */
+/** @param into receives the address. @returns the source: an IPv4 address, or the /64 of an IPv6 address */
 function readPeer(socketAddress: Buffer, into: IpAddress): string {
   const isV6 = socketAddress[0] === AF_INET6;
   const isMapped =

@@ -1,16 +1,19 @@
-// etag.ts: entity tags of answers, and whether a request's condition names one of them.
+// etag.ts: creates entity tags of answers, and compares them with a request's condition.
 
 import { formatIp, type IpAddress, type LoadedRelease, type Overridden } from "@inkling/engine";
 
-/** The ETag of an answer about the caller: the URL remains the same while the address changes. */
+/**
+ * Creates the ETag of an answer about the caller. It includes the address, because the URL is the same for every
+ * caller.
+ */
 export function callerEtag(release: LoadedRelease, address: IpAddress): string {
   const digest = Bun.hash.xxHash64(`${release.manifest.id} ${formatIp(address)}`);
   return `"${release.manifest.id}-${digest.toString(16)}"`;
 }
 
 /**
- * The ETag of an overridden answer, made from that of the plain one.
- * @param withEvidence the answer names the overrides
+ * The ETag of an overridden answer, derived from the ETag of the plain answer.
+ * @param withEvidence true if the answer names the overrides
  */
 export function overriddenEtag(etag: string, { mark, verdict }: Overridden, withEvidence: boolean): string {
   const ids = withEvidence
@@ -19,7 +22,7 @@ export function overriddenEtag(etag: string, { mark, verdict }: Overridden, with
   return `${etag.slice(0, -1)}-${mark}${ids}"`;
 }
 
-/** RFC 9110 13.1.2: weak comparison with each entity tag of the list, or "*". */
+/** Compares weakly with each entity tag in the list, or matches "*" (RFC 9110 13.1.2). */
 export function matchesEtag(condition: string, etag: string): boolean {
   if (condition === etag || condition.trim() === "*") return true;
   return condition.split(",").some((entry) => entry.trim().replace(/^W\//, "") === etag);

@@ -1,28 +1,29 @@
-// host-names.ts: which names a listener answers to, so that no web page reaches it through its own name.
+// host-names.ts: decides which host names a listener accepts, so that web pages of other origins cannot reach it.
 //
 // in   the Host and Origin headers of a request
 // out  whether they belong to a page of this listener
-// why  DNS rebinding: a page of evil.example points that name at 127.0.0.1, and is then of the same origin as the listener.
-//      It cannot do so with an address, a name without a dot, or below a domain that nobody can register.
+// why  In a DNS rebinding attack, the owner of evil.example points that name at 127.0.0.1, so a page from there then
+//      has the same origin as the listener. This is impossible with an IP address, a name without a dot, or a name
+//      below a domain that nobody can register.
 
 import { isIP } from "node:net";
 
-/** RFC 6761, RFC 8375, ICANN's resolution on .internal, Kubernetes. */
+/** Domains from RFC 6761, RFC 8375, ICANN's resolution on .internal, and Kubernetes. */
 const UNREGISTRABLE = /\.(localhost|internal|home\.arpa|svc|svc\.cluster\.local)$/;
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([0-9a-z._-]+))(?::\d{1,5})?$/;
 
 export class HostNames {
-  /** As given, "inkling.example" or "inkling.example:8443". */
+  /** Host names as configured: "inkling.example" or "inkling.example:8443". */
   private readonly hosts: ReadonlySet<string>;
   private readonly names: ReadonlySet<string>;
 
-  /** @param hosts further names; a port counts for origins */
+  /** @param hosts additional names; a port matters only when checking origins */
   constructor(hosts: readonly string[]) {
     this.hosts = new Set(hosts.map((host) => host.toLowerCase()));
     this.names = new Set([...this.hosts].map((host) => host.replace(/:\d+$/, "")));
   }
 
-  /** @param host the Host header; null of HTTP/1.0 programs, which are no browsers */
+  /** @param host the Host header; null for HTTP/1.0 programs, which are not browsers */
   isOwnHost(host: string | null): boolean {
     if (host === null) return true;
     const [, v6, text = ""] = HOST.exec(host.toLowerCase()) ?? [];
@@ -32,7 +33,7 @@ export class HostNames {
     return !name.includes(".") || isIP(name) === 4 || UNREGISTRABLE.test(name) || this.names.has(name);
   }
 
-  /** Was a request with this Origin sent by a page of the host that it was sent to? Browsers send one with every write. */
+  /** True if the request came from a page of the host that received it. Browsers send an Origin with every write. */
   isOwnOrigin(origin: string | null, host: string | null): boolean {
     if (origin === null) return true;
     const from = URL.canParse(origin) ? new URL(origin).host : "";

@@ -1,4 +1,4 @@
-// listen-error.ts: why a port cannot be listened on, in words.
+// listen-error.ts: explains why listening on a port failed.
 
 import { messageOf } from "@inkling/release-store";
 import { StartError } from "./start-error.ts";
@@ -7,16 +7,16 @@ export type Listener = "port" | "admin port";
 
 interface Texts {
   readonly problem: (where: string, hostname: string) => string;
-  /** @param setting that names the port */
+  /** @param setting the setting that chooses the port */
   readonly hint: (setting: string) => string;
 }
 
-/** By the code of the system's error. */
+/** Messages by the system's error code. */
 const TEXTS: Readonly<Record<string, Texts>> = {
   EADDRINUSE: {
     problem: (where) => `${where} is in use by another program`,
     hint: (flag) =>
-      `if that is Inkling, it runs already; otherwise stop it, or choose a free port: ${flag} 9000`,
+      `if that program is Inkling, it is already running; otherwise stop it, or choose a free port: ${flag} 9000`,
   },
   EACCES: {
     problem: (where) => `not allowed to listen on ${where}`,
@@ -24,11 +24,11 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   },
   EADDRNOTAVAIL: {
     problem: (where, hostname) => `cannot listen on ${where}: ${hostname} is not an address of this machine`,
-    hint: () => "use 127.0.0.1 for this machine only, 0.0.0.0 for every network",
+    hint: () => "use 127.0.0.1 for this machine only, or 0.0.0.0 for all networks",
   },
 };
 const OTHER_HINT =
-  "is this an address of this machine? `npx @inkling/cli config` shows the settings in force";
+  "check that this is an address of this machine; `npx @inkling/cli config` shows the active settings";
 
 export function listenError(what: Listener, hostname: string, port: number, error: unknown): StartError {
   const { code = "LISTEN" } = error as { code?: string };
@@ -42,7 +42,10 @@ export function listenError(what: Listener, hostname: string, port: number, erro
   return new StartError(code, `cannot listen on ${where}: ${reason}`, OTHER_HINT, error);
 }
 
-/** Listens for a moment. @returns the port, which the system chose when it was 0; or why it cannot be had */
+/**
+ * Listens briefly.
+ * @returns the port, chosen by the system if 0 was given, or the reason why the port is unavailable
+ */
 export function probePort(what: Listener, hostname: string, port: number): number | StartError {
   try {
     const probe = Bun.listen({ hostname, port, socket: { data() {} } });

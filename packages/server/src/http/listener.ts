@@ -1,6 +1,6 @@
-// listener.ts: sockets: listening on a port, and letting requests under way finish.
+// listener.ts: listens on a port, and lets requests in progress finish.
 //
-// err  StartError with a hint, one line: a port in use, not allowed, not on this machine
+// err  StartError with a one-line hint if the port is in use, is not allowed, or is not on this machine
 
 import http from "node:http";
 import { within } from "@inkling/release-store";
@@ -16,16 +16,16 @@ interface ListenOptions {
   readonly hostname: string;
   readonly port: number;
   readonly fetch: Handler;
-  /** Largest body; no limit by default. */
+  /** Maximum size of a body in bytes; no limit by default. */
   readonly mostBody?: number;
-  /** Other workers listen on the same port. */
+  /** True if other workers listen on the same port. */
   readonly isShared?: boolean;
 }
 
 /** @throws StartError */
 export function listen(options: ListenOptions): Bun.Server<undefined> {
   const { what, hostname, port, fetch, mostBody = Number.MAX_SAFE_INTEGER, isShared = false } = options;
-  // Bun's parser reads this once for each listener; its types do not allow it to be set.
+  // Bun's parser reads this once per listener. Its types declare it as read-only.
   (http as { maxHeaderSize: number }).maxHeaderSize = MAX_HEADER_BYTES;
   try {
     return Bun.serve({
@@ -33,7 +33,7 @@ export function listen(options: ListenOptions): Bun.Server<undefined> {
       port,
       fetch: collecting(fetch),
       development: false,
-      reusePort: isShared, // with `development: false` Bun would share the port with any program
+      reusePort: isShared, // with `development: false`, Bun's default would share the port with any program
       idleTimeout: SEND_SECONDS,
       maxRequestBodySize: mostBody,
       error: () => new Response(null, { status: 500 }),
@@ -43,7 +43,7 @@ export function listen(options: ListenOptions): Bun.Server<undefined> {
   }
 }
 
-/** Resolves when every request under way was answered, or after `most` ms. */
+/** Resolves when every request in progress was answered, or after `most` milliseconds. */
 export async function drained(server: Bun.Server<undefined>, most = DRAIN_MS): Promise<void> {
   await within(most, server.stop(), () => server.stop(true));
 }

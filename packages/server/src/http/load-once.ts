@@ -1,6 +1,9 @@
-// load-once.ts: what is loaded with its first use, and then kept.
+// load-once.ts: loads a value at its first use, and keeps it.
 
-/** The same value at each call, loaded with the first one, and by the next one again where that failed. */
+/**
+ * Returns a function that loads a value with its first call and returns the same value afterwards. If loading failed,
+ * the next call retries.
+ */
 export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loaded: Promise<T> | undefined;
   return () => {

@@ -1,11 +1,14 @@
-// problems.ts: problem documents, of the public and of the admin API.
+// problems.ts: creates the problem documents of the public API and of the admin API.
 //
-// in   a code (contract/src/problems.ts has its status and texts), and where it helps a detail for the caller
+// in   a code (contract/src/problems.ts defines its status and texts), and a detail if that helps the caller
 // out  application/problem+json (RFC 9457): type, title, status, detail, code, request_id
 //
-// A problem of the public API is a value, not an exception: a flood of bad requests must not cost a stack trace each.
-// Its detail quotes no value of the request: an email address or a key would end up in a client's log. One of the admin API is
-// thrown; it may name the override or the feed that is in the way, and lists each fault in `problems`.
+// A problem of the public API is a value, not an exception, because creating a stack trace for each request of a flood
+// would be expensive. The detail never quotes a value from the request, because the client might log an email address
+// or a key.
+//
+// A problem of the admin API is thrown. It may name the override or feed that prevents the operation, and lists each
+// mistake in `problems`.
 
 import {
   ADMIN_PROBLEMS,
@@ -30,8 +33,8 @@ export interface Problem {
 }
 
 /**
- * @param detail for the caller; without it the row's. Quotes no value of the request.
- * @param headers replace the row's of the same name
+ * @param detail for the caller; by default the row's detail. It must not quote any value from the request.
+ * @param headers override the row's headers of the same name
  */
 export function problem(code: ProblemCode, detail?: string, headers?: Headers): Problem {
   const row: ProblemRow = PROBLEMS[code];
@@ -51,7 +54,7 @@ export function scopeProblem(scope: string): Problem {
   });
 }
 
-/** A refusal of the admin API, on its way to the caller. */
+/** A refusal of the admin API. It is thrown and then sent to the caller. */
 export class AdminProblem extends Error {
   override readonly name = "AdminProblem";
   readonly code: AdminProblemCode;
@@ -60,7 +63,7 @@ export class AdminProblem extends Error {
   readonly problems: readonly string[];
   readonly headers: Headers;
 
-  /** @param detail instead of the row's */
+  /** @param detail replaces the row's detail */
   constructor(
     code: AdminProblemCode,
     detail?: string,
@@ -77,12 +80,14 @@ export class AdminProblem extends Error {
   }
 }
 
-/** The document's JSON. @param requestId undefined for a value of a batch, whose request has one */
+/**
+ * Returns the document's JSON. @param requestId undefined for a value of a batch, whose response already carries the id
+ */
 export function problemBody(problem: Problem | AdminProblem, requestId?: string): string {
   const { code, status, detail } = problem;
   const { title } = problem instanceof AdminProblem ? ADMIN_PROBLEMS[problem.code] : PROBLEMS[problem.code];
   return JSON.stringify({
-    // Relative, so that it holds wherever the server is reached: the section of docs/errors.md.
+    // A relative link works for every name of the server. It points to the code's section of docs/errors.md.
     type: `/docs/errors#${code.toLowerCase()}`,
     title,
     status,

@@ -1,4 +1,4 @@
-// Request ids: their form, and that each random byte is used once.
+// Tests the form of request ids, and that each random byte is used once.
 
 import { expect, test } from "bun:test";
 import { requestIds } from "./request-id.ts";

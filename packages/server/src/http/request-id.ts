@@ -1,8 +1,8 @@
-// request-id.ts: short random names for requests, in logs and responses.
+// request-id.ts: creates short random ids for requests, for use in logs and responses.
 //
-// out  10 characters of Crockford's base 32: 50 bits, so that a million ids have a duplicate with a probability of 1/2,000
-// cost random characters are drawn 4,000 at a time, and an id is a part of their text: one object, if an id put together
-//      from pairs of digits is four and takes 50 ns more
+// out  10 characters of Crockford's base 32 (50 bits). The probability of a duplicate among a million ids is 1/2,000.
+// cost Random characters are drawn 4,000 at a time, and each id is a slice of that text. A slice is one object. Joining
+//      pairs of digits creates four objects and takes 50 ns more.
 
 const DIGITS = Buffer.from("0123456789abcdefghjkmnpqrstvwxyz", "latin1");
 const ID_LENGTH = 10;
@@ -16,7 +16,7 @@ export function requestIds(fill: (bytes: Uint8Array<ArrayBuffer>) => void): () =
   return () => {
     if (end === text.length) {
       fill(characters);
-      for (let i = 0; i < characters.length; i++) characters[i] = DIGITS[characters[i]! & 31]!; // 32 digits
+      for (let i = 0; i < characters.length; i++) characters[i] = DIGITS[characters[i]! & 31]!; // the 32 digits
       text = characters.toString("latin1");
       end = 0;
     }

@@ -1,47 +1,47 @@
-// request-target.ts: the path, query and value of a request, from untrusted text.
+// request-target.ts: extracts the path, query and value of a request from untrusted text.
 //
 // in   Request.url: "http://host/path?query", or only "/path?query" (HTTP/1.0, or an invalid Host)
-// out  the parts as they were sent, and one segment decoded
-// err  none thrown: undefined means unreadable
-// src  RFC 3986 2.1 and 3.3; never `new URL`, which throws on the second form
-// note In the first form the runtime has already resolved "." and "..", turned "\" into "/" and
-//      percent-encoded what is not ASCII; the second is as sent.
+// out  the parts as sent, and a decoded segment
+// err  throws nothing: undefined means unreadable
+// src  RFC 3986 2.1 and 3.3; `new URL` is not used, because it throws for the second form
+// note In the first form, the runtime has already resolved "." and "..", turned "\" into "/" and percent-encoded
+//      non-ASCII characters. The second form is as sent.
 
-/** The path begins after "http://" and at least one character. */
+/** The path starts after "http://" and at least one character. */
 const AFTER_SCHEME = 8;
 
-/** Path and query as sent, "" when there is none (as in `CONNECT host:80`). */
+/** Path and query as sent; "" if there is none (as in `CONNECT host:80`). */
 export function targetOf(url: string): string {
   if (url.charCodeAt(0) === 0x2f) return url;
   const slash = url.indexOf("/", AFTER_SCHEME);
   return slash < 0 ? "" : url.slice(slash);
 }
 
-/** Index of the query's "?", or the length of the target. */
+/** Index of the query's "?", or the target's length if there is no query. */
 export function pathEnd(target: string): number {
   const question = target.indexOf("?");
   return question < 0 ? target.length : question;
 }
 
-const NOT_PLAIN = /[^\x21-\x24\x26-\x7e]|#/; // "%" and all that may not stand in a URI
+const NOT_PLAIN = /[^\x21-\x24\x26-\x7e]|#/; // "%", and all characters that must not occur in a URI
 const NOT_URI = /[^\x21-\x7e]|#/;
 
 /**
- * Decodes one path segment, strictly.
- * @returns undefined for an incomplete or non-hex escape, bytes that are not UTF-8, NUL, and characters
- *          that a URI must percent-encode
+ * Decodes one path segment strictly.
+ * @returns undefined for an incomplete or non-hex escape, bytes that are not UTF-8, NUL, and characters that a URI must
+ * percent-encode
  */
 export function decodeSegment(segment: string): string | undefined {
   return segment.includes("%00") ? undefined : decodeText(segment);
 }
 
-/** As {@link decodeSegment}, for a value that may be any text: NUL included. */
+/** Like {@link decodeSegment}, for a value that may be any text, including NUL. */
 export function decodeText(segment: string): string | undefined {
   if (!NOT_PLAIN.test(segment)) return segment;
   if (NOT_URI.test(segment)) return undefined;
   try {
     return decodeURIComponent(segment);
   } catch {
-    return undefined; // the only way to validate escapes and UTF-8
+    return undefined; // catching the error is the only way to validate escapes and UTF-8
   }
 }

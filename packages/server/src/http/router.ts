@@ -1,19 +1,19 @@
-// router.ts: finds the route of a request's path.
+// router.ts: finds the route for a request's path.
 //
-// in   routes, each with its path: "/v1/status", "/v1/email/{email}", "/admin/v1/keys/{id}/rotate"
-// out  the route whose path it is; a value is one segment that is not empty, as it was sent
-// cost paths with a value are compared in their order, all others are found in a table
+// in   routes with their paths: "/v1/status", "/v1/email/{email}", "/admin/v1/keys/{id}/rotate"
+// out  the route with this path; a value is one non-empty segment, as sent
+// cost paths with a value are compared in order; all other paths are found in a map
 
-/** A path that may have one value in braces. */
+/** A path that may contain one value in braces. */
 export class PathTemplate {
   readonly text: string;
-  /** All before the value; the whole path if it has none. */
+  /** The text before the value; the whole path if there is no value. */
   readonly prefix: string;
-  /** All after the value; undefined if it has none. */
+  /** The text after the value; undefined if there is no value. */
   readonly suffix: string | undefined;
   private readonly pattern: RegExp | undefined;
 
-  /** @param pattern of the whole value; any segment by default */
+  /** @param pattern pattern that the whole value must match; any segment by default */
   constructor(text: string, pattern?: string) {
     const [prefix = "", suffix] = text.split(/\{\w+\}/);
     this.text = text;
@@ -33,7 +33,7 @@ export class PathTemplate {
     return pattern === undefined || pattern.test(path.slice(prefix.length, end));
   }
 
-  /** The value of a path that matches, as it was sent; "" without one. */
+  /** Returns the value in a matching path, as sent; "" if the path contains no value. */
   valueOf(path: string): string {
     const { prefix, suffix } = this;
     return suffix === undefined ? "" : path.slice(prefix.length, path.length - suffix.length);
@@ -58,7 +58,7 @@ export class Router<R extends { readonly path: PathTemplate; readonly alias?: st
     );
   }
 
-  /** @param path without query */
+  /** @param path the path without its query */
   find(path: string): R | undefined {
     for (const route of this.withValue) if (route.path.matches(path)) return route;
     return this.fixed.get(path);

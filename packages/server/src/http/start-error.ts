@@ -1,6 +1,6 @@
-// start-error.ts: why a server cannot start.
+// start-error.ts: the error for a server that cannot start.
 
-/** `hint` is what to do about it. */
+/** A server cannot start. `hint` says what to do about it. */
 export class StartError extends Error {
   readonly code: string;
   readonly hint: string;

@@ -1,30 +1,30 @@
-// admin-token.ts: a named admin token: whose it is, and whether it may change anything; how it is shown as JSON.
+// admin-token.ts: a named admin token: its owner, its scope, and its JSON form.
 
 import type { AdminScope } from "@inkling/contract";
 import type { EpochMs } from "./key.ts";
 
-/** Of names: paths and shells need no quotes for them, and no two differ in case only. */
+/** Pattern of names. Matching names need no quotes in paths and shells, and no two of them differ only in case. */
 export const ADMIN_TOKEN_NAME = "[a-z0-9][a-z0-9._-]{0,62}";
 
-/** A token that is to be made. */
+/** An admin token to create. */
 export interface NewAdminToken {
-  /** Unique among the tokens that exist. The author of all that is done with it. */
+  /** Unique among the existing tokens. It is the author of all changes that are made with the token. */
   readonly name: string;
   readonly scope: AdminScope;
   readonly expiresAt: EpochMs | undefined;
 }
 
 export interface AdminToken extends NewAdminToken {
-  /** First characters, for display: `ink_admin_3fK9…`. */
+  /** The first characters, for display: `ink_admin_3fK9…`. */
   readonly hint: string;
   /** Who created it. */
   readonly author: string;
   readonly createdAt: EpochMs;
-  /** The last UTC day with a request; undefined without any. */
+  /** The last UTC day with a request; undefined if there was none. */
   readonly lastUsedOn: string | undefined;
 }
 
-/** A token for programs. Never its text. */
+/** The JSON form of an admin token. It never contains the token itself. */
 export function adminTokenJson(token: AdminToken, now: number) {
   const { name, scope, hint, author, createdAt, expiresAt, lastUsedOn } = token;
   const isExpired = expiresAt !== undefined && expiresAt <= now;

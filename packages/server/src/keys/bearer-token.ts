@@ -1,10 +1,10 @@
-// bearer-token.ts: the key in an Authorization header.
+// bearer-token.ts: reads the key from an Authorization header.
 //
 // src  RFC 6750 2.1, RFC 7617 2 (Basic), RFC 9110 11.1 (the scheme's name is case-insensitive)
 
 const SCHEME = "bearer";
 
-/** The token, in any form; undefined without the header or with another scheme. */
+/** Returns the token, regardless of its form; undefined without the header or with another scheme. */
 export function bearerToken(header: string | null): string | undefined {
   if (header === null || header.charCodeAt(SCHEME.length) !== 0x20) return undefined;
   if (header.startsWith("Bearer ")) return trimmed(header);
@@ -12,11 +12,11 @@ export function bearerToken(header: string | null): string | undefined {
 }
 
 function trimmed(header: string): string | undefined {
-  const token = header.slice(SCHEME.length + 1).trimStart(); // the end of the header is trimmed already
+  const token = header.slice(SCHEME.length + 1).trimStart(); // the runtime has already trimmed the end of the header
   return token === "" ? undefined : token;
 }
 
-/** Has this header nothing but the scheme, one space and the token? */
+/** True if the header consists of exactly the scheme, one space and the token. */
 export function isShortest(header: string, token: string): boolean {
   return header.length === SCHEME.length + 1 + token.length;
 }
@@ -24,7 +24,7 @@ export function isShortest(header: string, token: string): boolean {
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
 
 /**
- * The header as if its key came as a bearer token: of Basic authentication the password, whatever the user's name.
+ * Rewrites a Basic authentication header as a bearer token. The password is the key, and the user name is ignored.
  * @returns other headers unchanged
  */
 export function basicAsBearer(header: string | null): string | null {

@@ -1,9 +1,9 @@
-// key-input.ts: a key or a named admin token as it is requested, by the admin API or the command line.
+// key-input.ts: parses a request for a key or a named admin token from the admin API or the command line.
 //
 // in   unknown input
 // out  NewKey, KeyChange, NewAdminToken
 // err  KeyInputError with every problem
-// note apart from key.ts: neither workers nor the start of a server load it
+// note Separate from key.ts, so that workers and server startup do not load it.
 
 import { ADMIN_SCOPES } from "@inkling/contract";
 import { issueLines, type Prefix, parsePrefix, withoutHostBits } from "@inkling/engine";
@@ -20,21 +20,22 @@ const prefix = z.string().transform((text, ctx): Prefix => {
   const meant = withoutHostBits(text);
   const message =
     meant === undefined
-      ? `must be a network such as 203.0.113.0/24: it is "${text.slice(0, 60)}"`
+      ? `must be a network such as 203.0.113.0/24, not "${text.slice(0, 60)}"`
       : `\`${text}\` has host bits set. Use \`${meant}\``;
   ctx.addIssue({ code: "custom", message });
   return z.NEVER;
 });
 
-/** A number with one message for all that can be wrong with it. */
+/** A number that has a single error message for all mistakes. */
 function within(number: z.ZodNumber, least: number, most: number, kind: string) {
-  const error = () => `must be ${kind} from ${least} to ${most.toLocaleString("en")}`; // loads ICU, 5 to 15 ms
+  // loads ICU, which takes 5 to 15 ms
+  const error = () => `must be ${kind} from ${least} to ${most.toLocaleString("en")}`;
   return z
     .custom<number>((value) => number.min(least).max(most).safeParse(value).success, { error })
     .meta({ type: number.isInt ? "integer" : "number", minimum: least, maximum: most });
 }
 
-/** Longest time that callers of a key are logged. */
+/** Maximum milliseconds for which a key's callers can be logged. */
 const MAX_TRACE_MS = 7 * DAY_MS;
 
 const keyName = oneLine(100);
@@ -48,7 +49,7 @@ const rate = within(z.number(), 0, 1_000_000, "a number");
 const burst = within(z.number().int(), 1, 10_000_000, "a whole number");
 const quota = within(z.number().int(), 0, 1_000_000_000_000, "a whole number");
 
-/** A key as requested; null is "not set". */
+/** A key as requested; null means "not set". */
 export const newKeyBody = z
   .strictObject({
     name: keyName,
@@ -62,7 +63,7 @@ export const newKeyBody = z
   })
   .meta({ id: "NewKey" });
 
-/** What of a key can be changed, as the admin API takes it: what is left out remains, null is "not set". */
+/** The changes to a key that the admin API accepts. An omitted member keeps its value; null means "not set". */
 export const keyChangeBody = z
   .strictObject({
     name: keyName.optional(),
@@ -77,8 +78,8 @@ export const keyChangeBody = z
   .meta({ id: "KeyChange" });
 
 /**
- * Reads a description of a key from outside.
- * @param now epoch milliseconds: a key cannot be made expired
+ * Parses a new key from external input.
+ * @param now epoch ms; a new key must not be expired already
  * @throws KeyInputError with every problem
  */
 export function parseNewKey(input: unknown, now: number): NewKey {
@@ -88,7 +89,7 @@ export function parseNewKey(input: unknown, now: number): NewKey {
   return { ...rest, rate: set(rate), burst: set(burst), quota: set(quota), expiresAt: set(expires_at) };
 }
 
-/** A change of a key, as a body of the admin API. @throws KeyInputError with every problem */
+/** Parses the body of a key change. @throws KeyInputError with every problem */
 export function parseKeyChange(input: unknown, now: number): KeyChange {
   const given = read(keyChangeBody, input);
   refusePast(given.expires_at, now);
@@ -108,14 +109,17 @@ export const newAdminTokenBody = z
       .string()
       .regex(
         new RegExp(`^${ADMIN_TOKEN_NAME}$`),
-        "must have 1 to 63 lower-case letters, digits, `.`, `_` or `-`, and begin with a letter or a digit",
+        "must have 1 to 63 lower-case letters, digits, `.`, `_` or `-`, and begin with a letter or digit",
       ),
     scope: z.enum(ADMIN_SCOPES, `must be ${ADMIN_SCOPES.join(" or ")}`),
     expires_at: isoTime.nullish(),
   })
   .meta({ id: "NewAdminToken" });
 
-/** @param now epoch milliseconds: a token cannot be made expired. @throws KeyInputError with every problem */
+/**
+ * @param now epoch ms; a new token must not be expired already
+ * @throws KeyInputError with every problem
+ */
 export function parseNewAdminToken(input: unknown, now: number): NewAdminToken {
   const { name, scope, expires_at } = read(newAdminTokenBody, input, "token");
   refusePast(expires_at, now);

@@ -1,72 +1,94 @@
-// key.ts: what a key may do; how it is shown as JSON, and stored in a row.
+// key.ts: what a key may do, its JSON form, and its database row.
 //
 // err  keyFromRow throws for a row that this program did not write
 
 import { SCOPES, type Scope } from "@inkling/contract";
-import { formatPrefix, type IpAddress, type Prefix, parsePrefix, prefixContains } from "@inkling/engine";
+import {
+  formatPrefix,
+  type IpAddress,
+  OVERRIDE_FLAGS,
+  type OverrideFlag,
+  type Prefix,
+  parsePrefix,
+  prefixContains,
+} from "@inkling/engine";
 import { visibleText } from "../text/visible-text.ts";
 import { KEY_MODES, type KeyMode } from "./token.ts";
 
 export { SCOPES, type Scope };
 
-/** Why a request of a known key was refused, as usage counts it: its rights, its rate, its quota. */
+/** Why a request with a known key was refused, as usage counts it: not allowed, rate or quota. */
 export const REFUSALS = ["not_allowed", "rate_limited", "quota_exceeded"] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** How many lookups of each scope were values of batches, which count as lookups as well. */
+/** For each scope, counts the lookups that were part of a batch. These also count as lookups. */
 type Batched = `${Scope}_batch`;
 export const batchedOf = (scope: Scope): Batched => `${scope}_batch`;
 
-/** What is counted for a key: lookups by scope, refusals, values of batches. Only lookups count for its quota. */
-export type Counted = Scope | Refusal | Batched;
-export const COUNTED: readonly Counted[] = [...SCOPES, ...REFUSALS, ...SCOPES.map(batchedOf)];
+/**
+ * Everything that is counted for a key: lookups by scope, refusals, values of batches, and answers by flag. Only
+ * lookups use up the quota.
+ */
+export type Counted = Scope | Refusal | Batched | OverrideFlag;
+export const COUNTED: readonly Counted[] = [
+  ...SCOPES,
+  ...REFUSALS,
+  ...SCOPES.map(batchedOf),
+  ...OVERRIDE_FLAGS,
+];
 
-/** Milliseconds since 1970, UTC. */
+/** Milliseconds since 1970 in UTC. */
 export type EpochMs = number & { readonly unit?: "epoch ms" };
-/** `key_` and 16 characters: names a key in lists, logs and usage. Not secret; survives rotation. */
+/**
+ * `key_` and 16 characters, which identify a key in lists, logs and usage. The id is not secret, and rotation does not
+ * change it.
+ */
 export type KeyId = string & { readonly of?: "key" };
 
-/** One key, frozen. A changed key is a new object; an unchanged one the same. */
+/** One key, frozen. A changed key is a new object, and an unchanged key keeps its object. */
 export interface Key {
   readonly id: KeyId;
   readonly name: string;
   readonly mode: KeyMode;
-  /** First characters of the newest token, for display: `ink_live_3fK9…`. */
+  /** The first characters of the newest token, for display: `ink_live_3fK9…`. */
   readonly hint: string;
   readonly scopes: readonly Scope[];
-  /** Networks that callers must come from; empty means any. */
+  /** Networks that callers must come from; empty means any network. */
   readonly networks: readonly Prefix[];
-  /** Lookups per second; 0 is no limit; undefined is the server's default. */
+  /** Lookups per second; 0 means no limit; undefined means the server's default applies. */
   readonly rate?: number | undefined;
-  /** Lookups at once; undefined is twice the key's own rate, or the server's default. */
+  /** Burst size in lookups; undefined means twice the key's own rate, or the server's default. */
   readonly burst?: number | undefined;
-  /** Lookups per UTC day; undefined is no limit. */
+  /** Lookups per UTC day; undefined means no limit. */
   readonly quota?: number | undefined;
   readonly createdAt: EpochMs;
   readonly expiresAt?: EpochMs | undefined;
   readonly revokedAt: EpochMs | undefined;
-  /** Until then the log names the networks that its callers come from (api/trace.ts); undefined: it never does. */
+  /**
+   * Until this time, the log names the networks of the key's callers (api/trace.ts); undefined means that the key is
+   * not traced.
+   */
   readonly tracedUntil?: EpochMs | undefined;
 }
 
-/** Of the key that INKLING_API_KEY names, made at start where it is missing. */
+/** Name of the key in INKLING_API_KEY. If the key is missing at startup, the server creates it. */
 export const NAME_FROM_SETTINGS = "from settings";
 
-/** A key that is to be made. */
+/** A key to create. */
 export type NewKey = Pick<
   Key,
   "name" | "mode" | "scopes" | "networks" | "rate" | "burst" | "quota" | "expiresAt"
 >;
 
-/** The members of a key that are to change. */
+/** The members of a key that a change sets. */
 export type KeyChange = Partial<Omit<NewKey, "mode"> & Pick<Key, "tracedUntil">>;
 
-/** Is this address one that the key's callers may come from? IPv4-mapped addresses must be unwrapped before. */
+/** True if the key may be used from this address. IPv4-mapped addresses must be unwrapped first. */
 export function isSourceAllowed(key: Key, address: IpAddress): boolean {
   return key.networks.length === 0 || key.networks.some((network) => prefixContains(network, address));
 }
 
-/** A key cannot be made as requested. `problems` has a line for each thing that is wrong. */
+/** The key cannot be created or changed as requested. `problems` has one line per mistake. */
 export class KeyInputError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -84,7 +106,7 @@ export function keyState({ mode, revokedAt, expiresAt }: Key, now: number): KeyS
   return mode === "test" ? "sandbox" : "live";
 }
 
-/** A key for programs: snake_case, times as ISO 8601, null for "not set". Never its token. */
+/** A key's JSON form: snake_case names, ISO 8601 times, null for "not set". It never contains a token. */
 export function keyJson(key: Key, now: number) {
   const time = (value: number | undefined) => (value === undefined ? null : new Date(value).toISOString());
   return {
@@ -105,7 +127,7 @@ export function keyJson(key: Key, now: number) {
   };
 }
 
-/** A row of the keys table, as both databases give it. PostgreSQL gives its 64-bit integers as text. */
+/** A row of the keys table, as both databases return it. PostgreSQL returns 64-bit integers as text. */
 export interface KeyRow {
   readonly id: string;
   readonly name: string;
@@ -119,13 +141,13 @@ export interface KeyRow {
   readonly created_at: number | string;
   readonly expires_at: number | string | null;
   readonly revoked_at: number | string | null;
-  /** Missing in copies that an older version wrote. */
+  /** Missing in copies written by an older version. */
   readonly traced_until?: number | string | null;
 }
 
 /**
- * The key that a row holds.
- * @throws Error when the row was not written by this program
+ * Reads a key from its row.
+ * @throws Error if this program did not write the row
  */
 export function keyFromRow(row: KeyRow): Key {
   const mode = KEY_MODES.find((known) => known === row.mode);
@@ -147,7 +169,7 @@ export function keyFromRow(row: KeyRow): Key {
   });
 }
 
-/** The row that keeps a key. Lists are words with a space between: the same text in every database. */
+/** Creates the row of a key. Every database stores lists as words separated by spaces. */
 export function rowFromKey(key: Key): KeyRow {
   return {
     id: key.id,
@@ -174,7 +196,8 @@ function optionalNumber(value: number | string | null): number | undefined {
   return value === null ? undefined : Number(value);
 }
 
-// An unknown scope or network is an error, not left out: an empty list of networks means "from anywhere".
+// An unknown scope or network is an error. It would be dangerous to skip it, because an empty list of networks means
+// "from anywhere".
 function scopeFromRow(id: string, word: string): Scope {
   const scope = SCOPES.find((known) => known === word);
   if (scope === undefined) throw new Error(`key ${id}: unknown scope "${word}"`);

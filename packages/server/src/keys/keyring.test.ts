@@ -19,7 +19,7 @@ function key(id: string, change: Partial<Key> = {}): Key {
   };
 }
 
-/** A store in memory: what is in `tokens` is in force. */
+/** A store in memory. Every token in `tokens` is active. */
 class FakeStore implements KeySource {
   tokens = new Map<string, { key: Key; validUntil?: number }>();
   stamp = "1";
@@ -65,7 +65,7 @@ async function setUp(store: FakeStore, options: Partial<LiveKeysOptions> = {}) {
   return { keyring, loader, clock };
 }
 
-/** The id of the key that a token stands for, or the error code. */
+/** Returns the id of the key that a token stands for, or the error code. */
 function answer(keyring: Keyring, token: string, now = NOW): string {
   const result = keyring.authenticate(`Bearer ${token}`, now);
   return result.ok ? result.key.id : result.code;
@@ -192,7 +192,7 @@ describe("keyring and its loader", () => {
         store.stamp = "1";
         await loader.refresh();
         expect([changes.at(-1), keyring.state.failures]).toEqual([undefined, 0]);
-        expect(adopted).toBe(2); // it may be another database
+        expect(adopted).toBe(2); // the store may be another database now
       },
     );
 

@@ -1,21 +1,22 @@
-// keyring.ts: every active key, in memory, so that no request waits for a database.
+// keyring.ts: holds every active key in memory, so that no request waits for a database.
 //
-// in   snapshots of the store's keys; the Authorization header of a request
-// out  the key that its token stands for, or why there is none
-// err  authenticate never throws; while the database is unreachable the last snapshot remains active; see `state`
-// cost authenticate of a header seen before: one Map access (50 ns with 5,000 keys); a new one also its checksum and SHA-256
+// in   snapshots of the keys in the store; a request's Authorization header
+// out  the key that the header's token belongs to, or the reason why there is none
+// err  authenticate never throws. While the database is unreachable, the last snapshot remains active (see `state`).
+// cost one Map access for a header that was seen before (50 ns with 5,000 keys); a new header also costs its checksum
+//      and SHA-256
 //
-// Timing: tokens are found by the SHA-256 of what was sent, so comparing reveals nothing of the stored value. The map of
-// headers seen before compares text, but only holds those whose token's hash was found before: an attacker would have to
-// hit the full 32-bit string hash of one first, and then measure one memory comparison through the network.
+// Timing: tokens are found by the SHA-256 of what was sent, so a comparison reveals nothing about the stored value. The
+// map of seen headers compares text, but holds only headers whose token's hash was found before. An attacker would have
+// to match the full 32-bit string hash of such a header first, and then measure one memory comparison over the network.
 
 import { bearerToken, isShortest } from "./bearer-token.ts";
 import type { EpochMs, Key, KeyId } from "./key.ts";
 import { hashToken, isWellFormedToken } from "./token.ts";
 
-/** All keys that are active at one moment. */
+/** All keys that are active at one point in time. */
 export interface KeySnapshot {
-  /** Changes whenever any key or token does. */
+  /** Changes whenever a key or token changes. */
   readonly stamp: string;
   readonly tokens: readonly TokenRecord[];
 }
@@ -23,44 +24,46 @@ export interface KeySnapshot {
 export interface TokenRecord {
   readonly hash: string;
   readonly key: Key;
-  /** Until when the token is valid, set when it was replaced; the key's expiry applies as well. */
+  /** The time until which a replaced token is valid. The key's expiry applies as well. */
   readonly validUntil: EpochMs | undefined;
 }
 
 type AuthResult =
   | { readonly ok: true; readonly key: Key }
   | { readonly ok: false; readonly code: "KEY_EXPIRED"; readonly key: Key }
-  /** KEYS_NOT_LOADED: there has been no snapshot since the start; 503, not 401. */
+  /**
+   * KEYS_NOT_LOADED is returned before the first snapshot since startup, and while keys are stale. Its status is 503.
+   */
   | {
       readonly ok: false;
       readonly code: "KEY_MISSING" | "KEY_INVALID" | "KEYS_NOT_LOADED";
       readonly detail?: string;
     };
 
-/** For readiness, metrics and logs. */
+/** The keyring's state, for metrics and logs. */
 export interface KeyringState {
-  /** Has there been a snapshot? */
+  /** Whether there has been a snapshot. */
   readonly loaded: boolean;
   /** Number of active keys. */
   readonly keys: number;
-  /** When the database was last reached. */
+  /** Time of the last contact with the database. */
   readonly checkedAt: EpochMs | undefined;
-  /** Failed checks since the last successful one. */
+  /** Consecutive failed checks since the last success. */
   readonly failures: number;
   /** Why the last check failed, without secrets. */
   readonly lastError: string | undefined;
-  /** Was the database unreachable for longer than the operator allows? Then every key is refused. */
+  /** Whether the database has been unreachable for longer than the operator allows. Every key is then refused. */
   readonly stale?: boolean;
-  /** Why this server should get no requests, although its keys are active. */
+  /** Why this server should not receive requests although its keys are active. */
   readonly unready?: string | undefined;
-  /** What an operator should know of keys and their database, although lookups are answered. */
+  /** Problems with keys and their database that the operator should know about, although lookups are answered. */
   readonly warnings?: readonly string[];
 }
 
-/** Headers remembered without hashing. */
+/** Maximum number of headers that are recognized without hashing. */
 const MAX_SEEN = 10_000;
 
-/** One active token, and the result of authenticating with it. */
+/** One active token. `authenticate` returns it as its successful result. */
 class Entry {
   readonly ok = true;
   readonly key: Key;
@@ -85,7 +88,7 @@ const ADMIN_TOKEN: AuthResult = Object.freeze({
   detail: "This is an admin token. Use an API key (`ink_live_…`).",
 });
 
-/** Why a token is not even in the form of a key. */
+/** The answer for a token that does not have the form of a key. */
 const malformed = (token: string): AuthResult =>
   token.startsWith("ink_admin_") ? ADMIN_TOKEN : /^ink_(?:live|test)_/.test(token) ? TRUNCATED : INVALID;
 const expired = ({ key }: Entry): AuthResult => ({ ok: false, code: "KEY_EXPIRED", key });
@@ -94,13 +97,13 @@ const STALE: AuthResult = Object.freeze({
   ok: false,
   code: "KEYS_NOT_LOADED",
   detail:
-    "The server has not reached its database for longer than INKLING_MAX_STALE allows, so it cannot tell whether this key is still valid.",
+    "The server has not reached its database for longer than INKLING_MAX_STALE allows, so it cannot check whether this key is still valid.",
 });
 
 export class Keyring {
-  /** See {@link KeyringState}. */
+  /** Part of {@link KeyringState}. */
   unready: string | undefined;
-  /** See {@link KeyringState}. */
+  /** Part of {@link KeyringState}. */
   warnings: readonly string[] = [];
   private byHash: ReadonlyMap<string, Entry> = new Map();
   private keys: ReadonlyMap<KeyId, Key> = new Map();
@@ -112,8 +115,8 @@ export class Keyring {
   private lastError: string | undefined;
 
   /**
-   * The key that a request comes with.
-   * @param header Authorization, of any form; null without one
+   * Finds the key of a request.
+   * @param header the Authorization header in any form; null without one
    */
   authenticate(header: string | null, now: EpochMs): AuthResult {
     if (header === null) return MISSING;
@@ -131,17 +134,17 @@ export class Keyring {
   }
 
   private remember(header: string, token: string, entry: Entry): void {
-    if (!isShortest(header, token)) return; // with spaces, one token would have thousands of long headers
+    if (!isShortest(header, token)) return; // with spaces, one token could have thousands of long headers
     if (this.seen.size >= MAX_SEEN) this.seen.clear();
     this.seen.set(header, entry);
   }
 
-  /** The key with this id, when it is active. */
+  /** The key with this id, if it is active. */
   find(keyId: KeyId): Key | undefined {
     return this.keys.get(keyId);
   }
 
-  /** Applies a snapshot. An unchanged key keeps its object, so that its bucket remains as it is. */
+  /** Activates a snapshot. Each unchanged key keeps its object, and therefore its bucket. */
   replace({ tokens }: KeySnapshot): void {
     const keys = new Map<KeyId, Key>();
     const byHash = new Map<string, Entry>();
@@ -161,7 +164,7 @@ export class Keyring {
     this.isLoaded = true;
   }
 
-  /** The database was reached: what is active is what it holds. */
+  /** Records that the database was reached, so the active keys are current. */
   recordCheck(now: EpochMs): void {
     this.failures = 0;
     this.lastError = undefined;
@@ -173,7 +176,10 @@ export class Keyring {
     this.lastError = reason;
   }
 
-  /** Whether every key is refused. Headers seen before are forgotten, so that no request has to look. */
+  /**
+   * Sets whether every key is refused. Seen headers are forgotten, so that `authenticate` need not check this for each
+   * of them.
+   */
   set stale(isStale: boolean) {
     this.isStale = isStale;
     if (isStale) this.seen = new Map();

@@ -1,9 +1,8 @@
 // live-keys.ts: keeps a keyring in step with the store.
 //
-// in   the store: a stamp each second, all keys when it has changed
-// out  snapshots in the keyring; a copy in the data folder, with which a start continues while the store is unreachable
-// err  none: a store that is unreachable, or empty instead of one that was not, leaves the keyring as it is; see the
-//      keyring's `state`
+// in   the store: a stamp every second, and all keys if the stamp has changed
+// out  snapshots in the keyring; a copy in the data folder, from which a server starts while the store is unreachable
+// err  none: if the store is unreachable, or unexpectedly empty, the keyring keeps its keys; see the keyring's `state`
 
 import { isEmptyStamp, Live, type SnapshotFile, storeSource } from "@inkling/release-store";
 import type { EpochMs } from "./key.ts";
@@ -11,9 +10,9 @@ import type { Keyring, KeySnapshot } from "./keyring.ts";
 import { madeKeyIds } from "./snapshot.ts";
 
 export interface KeySource {
-  /** Changes whenever any key or token does. */
+  /** Changes whenever a key or token changes. */
   readKeyStamp(): Promise<string>;
-  /** All keys that are not revoked, with the hashes of their tokens. */
+  /** Loads all keys that are not revoked, with the hashes of their tokens. */
   loadKeys(): Promise<KeySnapshot>;
 }
 
@@ -21,28 +20,33 @@ export interface LiveKeysOptions {
   readonly store: KeySource;
   readonly keyring: Pick<Keyring, "replace" | "recordCheck" | "recordFailure" | "stale">;
   readonly now?: () => EpochMs;
-  /** Milliseconds between two checks. */
+  /** Milliseconds between two checks of the store. */
   readonly refreshMs?: number;
   /**
-   * Runs before the first load, again until it succeeds, and after the store was empty: adopts a key of the operator's
-   * choosing. Not in a store that is empty instead of another: it would no longer be seen to be empty.
+   * Creates the key that the operator has set. It runs before the first load, until it succeeds, and again after the
+   * store was empty. It does not run while an empty store has replaced a store with keys, because the store would then
+   * no longer appear empty.
    */
   readonly beforeFirstLoad?: () => Promise<void>;
-  /** Keys are refused once the store was not reached for so long; never by default. */
+  /**
+   * Milliseconds for which the store may be unreachable before keys are refused; by default, keys are never refused.
+   */
   readonly maxStaleMs?: number | undefined;
-  /** Keys are refused from now on, or no longer. */
+  /** Called when keys start or stop being refused. */
   readonly onStale?: (isStale: boolean) => void;
   /** The copy in the data folder. */
   readonly copy?: SnapshotFile<KeySnapshot | undefined>;
-  /** The copy is active, because the store is unreachable or empty. */
+  /** Called when the copy becomes active because the store is unreachable or empty. */
   readonly onCopy?: (keys: number, ageMs: number) => void;
-  /** Called with each snapshot before it is active, and waited for; what it throws is a failed check. */
+  /** Called and awaited before a snapshot becomes active. If it throws, the check counts as failed. */
   readonly onSnapshot?: (snapshot: KeySnapshot) => void | Promise<void>;
-  /** Runs before what the store holds now is applied: has it gone back to an earlier state? */
+  /** Called before a new version of the store is applied. It detects a store that has gone back to an earlier state. */
   readonly review?: () => Promise<void>;
-  /** A snapshot without the keys that are revoked on this host, whatever the store or the copy holds. */
+  /** Removes the keys that are revoked on this host from a snapshot, whether it comes from the store or the copy. */
   readonly withoutRevoked?: (snapshot: KeySnapshot) => KeySnapshot;
-  /** The store became unreachable, was found empty (EmptyDatabaseError), or came back (undefined). */
+  /**
+   * Called when the store becomes unreachable, is found empty (EmptyDatabaseError), or is available again (undefined).
+   */
   readonly onStoreChange?: (error: Error | undefined) => void;
 }
 
@@ -59,14 +63,14 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
     source: storeSource<KeySnapshot | undefined>({
       readStamp: async () => {
         const stamp = await store.readKeyStamp();
-        isPrepared &&= !isEmptyStamp(stamp); // also where it is refused: what comes next may be another database
+        isPrepared &&= !isEmptyStamp(stamp); // even if the empty store is refused: the next one may differ
         return stamp;
       },
       load: async () => {
         const value = await store.loadKeys();
         return { version: value.stamp, value };
       },
-      // One with nothing but the key from settings is not missed.
+      // If the only key in a lost store came from settings, the loss does not matter.
       countLost: (known) => (madeKeyIds(known).length > 0 ? countKeys(known) : 0),
       what: "a key",
       snapshot: copy,
@@ -75,9 +79,11 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
         isPrepared = true;
       },
     }),
-    apply: async (snapshot, { from, isOtherOrigin, ageMs }) => {
+    apply: async (snapshot, { before, from, isOtherOrigin, ageMs }) => {
       if (snapshot === undefined) return;
-      if (from === "source") await review?.();
+      // The snapshot is applied again without reading the store, because a revocation must not wait for an unreachable
+      // store.
+      if (from === "source" && snapshot !== before) await review?.();
       const allowed = withoutRevoked?.(snapshot) ?? snapshot;
       await onSnapshot?.(allowed);
       keyring.replace(allowed);

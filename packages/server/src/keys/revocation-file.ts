@@ -1,11 +1,12 @@
-// revocation-file.ts: revocations that the database could not take, in a file of the data folder whose size never changes.
+// revocation-file.ts: keeps revocations that could not be stored in the database, in a fixed-size file in the data
+// folder.
 //
-// in   a key's id, the author and the time, from a server or from a command beside it
-// out  the same after a restart, until the database has them
-// err  throws what the file system throws; a line that this program did not write is left out
+// in   a key's id, the author and the time, from a server or from a command on the same host
+// out  the same revocations after a restart, until the database has them
+// err  throws the file system's errors; skips lines that this program did not write
 //
-// A server creates the file at its start, when the disk has room. Entries are written over blanks: that needs no new disk
-// space. A command writes an entry, the server answers in it (`applied`), and clears it once the database has it.
+// A server creates the file at startup, while the disk still has room. Entries overwrite blanks, which needs no new
+// disk space. A command writes an entry. The server marks it as `applied`, and clears it once the database has it.
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { replaceFile } from "@inkling/release-store";
@@ -20,7 +21,7 @@ export interface Revocation {
 
 export interface FiledRevocation extends Revocation {
   readonly slot: number;
-  /** requested: no server has taken it yet. */
+  /** "requested" means that no server has processed the entry yet. */
   readonly state: "requested" | "applied";
 }
 
@@ -38,7 +39,7 @@ export class RevocationFile {
     this.path = path;
   }
 
-  /** Creates the file if there is none, with all its space. */
+  /** Creates the file at its full size if it does not exist. */
   create(): void {
     if (existsSync(this.path)) return;
     replaceFile(this.path, [Buffer.concat(Array.from({ length: SLOTS }, () => BLANK))], { mode: MODE });
@@ -59,11 +60,12 @@ export class RevocationFile {
     return found;
   }
 
-  /** @returns its slot. @throws Error when there is no file, or no free slot */
+  /** Adds a revocation. @returns its slot. @throws Error if there is no file, or no free slot */
   add(revocation: Revocation, state: FiledRevocation["state"]): number {
     const used = new Set(this.read().map(({ slot }) => slot));
     const free = Array.from({ length: SLOTS }, (_, slot) => slot).filter((slot) => !used.has(slot));
-    // Two commands at the same moment take different slots, most likely; the one that lost its slot takes another.
+    // Two commands that run at the same moment most likely choose different slots. A command whose slot was overwritten
+    // chooses another.
     const slot = free[Math.floor(Math.random() * free.length)];
     if (slot === undefined) throw new Error(`${this.path} is full: it holds ${SLOTS} revocations`);
     this.write(slot, entryBytes(revocation, state));
@@ -71,7 +73,7 @@ export class RevocationFile {
     return isThere ? slot : this.add(revocation, state);
   }
 
-  /** A server has taken it. */
+  /** Marks an entry that a server has processed. */
   markApplied({ slot, ...revocation }: FiledRevocation): void {
     this.write(slot, entryBytes(revocation, "applied"));
   }
@@ -98,7 +100,7 @@ function slotBytes(text: string): Buffer {
   return bytes;
 }
 
-/** The author is shortened to what fits. */
+/** Formats an entry. It shortens the author so that the entry fits. */
 function entryBytes({ id, at, by }: Revocation, state: FiledRevocation["state"]): Buffer {
   let author = by.actor;
   for (;;) {
@@ -119,6 +121,6 @@ function revocationOf(text: string): Omit<FiledRevocation, "slot"> | undefined {
     if (!isOurs || (state !== "requested" && state !== "applied")) return undefined;
     return { id, at, by: { actor, way }, state };
   } catch {
-    return undefined; // half written, or by hand
+    return undefined; // the entry is half written, or was edited by hand
   }
 }

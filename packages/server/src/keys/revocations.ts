@@ -1,8 +1,10 @@
-// revocations.ts: revokes keys on this host while the database cannot be written, and has the database take it later.
+// revocations.ts: revokes keys on this host while the database cannot be written to, and stores the revocations later.
 //
-// in   requests of the admin API; entries that commands wrote into the file (revocation-file.ts), once a second
-// out  the keys that no process of this host accepts; the database's row and audit entry, as soon as it takes them
-// err  none: what cannot be kept in the file is kept in memory, and said so; storing is tried again with each check
+// in   requests to the admin API; once a second, entries that commands wrote to the file (revocation-file.ts)
+// out  the keys that all processes of this host refuse; a database row and an audit entry, as soon as they can be
+//      written
+// err  none: if the file cannot be written, a revocation is kept in memory and an event says so. Each check retries the
+//      database.
 
 import { messageOf, Poller } from "@inkling/release-store";
 import type { Actor } from "./actor.ts";
@@ -10,18 +12,18 @@ import type { EpochMs, KeyId } from "./key.ts";
 import type { FiledRevocation, Revocation, RevocationFile } from "./revocation-file.ts";
 
 export type RevocationEvent =
-  /** In force on this host; `survives_restart` unless the file could not be written. */
+  /** The revocation is active on this host. `survives_restart` is false if the file could not be written. */
   | { readonly type: "applied"; readonly key: KeyId; readonly survives_restart: boolean }
-  /** The database has it. */
+  /** The database has the revocation. */
   | { readonly type: "stored"; readonly key: KeyId }
-  /** The file cannot be created, read or written. */
+  /** The file could not be created, read or written. */
   | { readonly type: "file-failed"; readonly reason: string };
 
 interface RevocationsOptions {
   readonly file: RevocationFile;
-  /** Revokes a key in the database. @returns undefined if it has no such key */
+  /** Revokes a key in the database. @returns undefined if the key does not exist there */
   readonly store: (revocation: Revocation) => Promise<unknown>;
-  /** Other keys are revoked now. */
+  /** Called when the set of revoked keys has changed. */
   readonly onChange: () => Promise<void>;
   readonly onEvent: (event: RevocationEvent) => void;
   readonly now?: () => EpochMs;
@@ -29,7 +31,7 @@ interface RevocationsOptions {
 }
 
 interface Pending extends Revocation {
-  /** Where the file has it. */
+  /** The slot that the entry has in the file; undefined if the entry is only in memory. */
   readonly slot: number | undefined;
 }
 
@@ -47,13 +49,13 @@ export class Revocations {
     this.checks = new Poller({ check: () => this.check(), waitMs: () => checkMs });
   }
 
-  /** Takes what a process before this one could not store. Call {@link follow} when keys are loaded. */
+  /** Takes over the revocations that an earlier process could not store. Call {@link follow} once keys are loaded. */
   open(): void {
     this.attempt(() => this.options.file.create());
     for (const entry of this.readFile()) this.byKey.set(entry.id, entry);
   }
 
-  /** Goes on checking. */
+  /** Runs a first check, and then checks regularly. */
   async follow(): Promise<void> {
     await this.checks.now();
     this.checks.schedule();
@@ -63,7 +65,7 @@ export class Revocations {
     return this.checks.stop();
   }
 
-  /** Revoked here, and not stored yet. */
+  /** Revocations that are active here but not stored yet. */
   get pending(): readonly Revocation[] {
     return [...this.byKey.values()].map(({ id, at, by }) => ({ id, at, by }));
   }
@@ -72,7 +74,7 @@ export class Revocations {
     return this.byKey.has(keyId);
   }
 
-  /** Revokes a key on this host, although the database cannot take it now. */
+  /** Revokes a key on this host while the database cannot take the revocation. */
   async revoke(id: KeyId, by: Actor): Promise<Revocation> {
     const known = this.byKey.get(id);
     if (known !== undefined) return known;
@@ -103,13 +105,13 @@ export class Revocations {
     }
   }
 
-  /** @returns false when the database cannot take it now */
+  /** @returns false if the revocation cannot be stored in the database now */
   private async storeOne(pending: Pending): Promise<boolean> {
     const { store, file, onEvent } = this.options;
     try {
       await store(pending);
     } catch {
-      return false; // the key loader and usage report the database's state
+      return false; // the key loader and usage report the state of the database
     }
     if (pending.slot !== undefined) {
       const { slot } = pending;
@@ -124,7 +126,7 @@ export class Revocations {
     return this.attempt(() => this.options.file.read()) ?? [];
   }
 
-  /** @returns undefined after a failure, which is reported once for each reason */
+  /** @returns undefined after a failure, which is reported once per reason */
   private attempt<T>(work: () => T): T | undefined {
     try {
       return work();

@@ -1,7 +1,7 @@
-// snapshot.ts: all active keys as plain values: for workers, which get them as messages, and for the data folder.
+// snapshot.ts: all active keys as plain values, for messages to workers and for the data folder.
 //
-// err  readKeySnapshot throws for a text that this program did not write
-// note A snapshot has hashes of tokens, never tokens; revoked keys are not in it.
+// err  readKeySnapshot throws for text that this program did not write
+// note A snapshot contains hashes of tokens, but no tokens and no revoked keys.
 
 import { SnapshotFile } from "@inkling/release-store";
 import { type EpochMs, type KeyRow, keyFromRow, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
@@ -10,7 +10,7 @@ import type { KeySnapshot, TokenRecord } from "./keyring.ts";
 const FORMAT = "inkling-key-snapshot";
 const VERSION = 1;
 
-/** Each key as its row of the store. */
+/** All keys, each in the form of its database row. */
 export interface PlainKeys {
   readonly stamp: string;
   readonly tokens: readonly (Omit<TokenRecord, "key"> & { readonly key: KeyRow })[];
@@ -28,18 +28,21 @@ export function keySnapshotText(snapshot: KeySnapshot): string {
   return `${JSON.stringify({ format: FORMAT, version: VERSION, ...plainKeys(snapshot) })}\n`;
 }
 
-/** Would keys be lost without this snapshot? */
+/** True if keys would be lost without this snapshot. */
 export function holdsMadeKeys(snapshot: KeySnapshot): boolean {
   return madeKeyIds(snapshot).length > 0;
 }
 
-/** Of the keys that would be lost without this snapshot. One from settings would not: it is made again. */
+/**
+ * Ids of the keys that would be lost without this snapshot. A key from settings would not be lost, because the server
+ * creates it again.
+ */
 export function madeKeyIds(snapshot: KeySnapshot | undefined): string[] {
   const { tokens = [] } = snapshot ?? {};
   return tokens.filter(({ key }) => key.name !== NAME_FROM_SETTINGS).map(({ key }) => key.id);
 }
 
-/** The data folder's copy. */
+/** The copy of the keys in the data folder. */
 export function keyCopy(
   path: string,
   now: () => EpochMs,
@@ -58,16 +61,17 @@ export function keyCopy(
   });
 }
 
-/** @throws Error when the text is no snapshot */
+/** @throws Error if the text is not a snapshot */
 export function readKeySnapshot(text: string): KeySnapshot {
   const { format, version, stamp, tokens }: PlainKeys & { format: unknown; version: unknown } =
     JSON.parse(text);
   if (format !== FORMAT || version !== VERSION || typeof stamp !== "string") {
-    throw new Error(`not a snapshot of keys of version ${VERSION}`);
+    throw new Error(`not a version ${VERSION} key snapshot`);
   }
   for (const { hash, validUntil = null } of tokens) {
-    if (!/^[0-9a-f]{64}$/.test(hash)) throw new Error("a token's hash is no SHA-256");
-    if (validUntil !== null && !Number.isSafeInteger(validUntil)) throw new Error("a token's end is no time");
+    if (!/^[0-9a-f]{64}$/.test(hash)) throw new Error("a token's hash is not a SHA-256 hash");
+    if (validUntil !== null && !Number.isSafeInteger(validUntil))
+      throw new Error("a token's expiry is not a time");
   }
   return keysFromPlain({ stamp, tokens });
 }

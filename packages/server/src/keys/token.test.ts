@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { freshToken } from "../../../../test/harness/tokens.ts";
 import { hashToken, isWellFormedToken, KEY_MODES, newKeyToken, tokenHint, tokenMode } from "./token.ts";
 
-// Made with Python: zlib.crc32 and hashlib.sha256.
+// Created with Python's zlib.crc32 and hashlib.sha256.
 const VECTORS = [
   {
     name: "zeros",

@@ -1,40 +1,43 @@
-// token.ts: the text of an API key: ink_live_ or ink_test_, 32 random characters, _, checksum.
+// token.ts: creates and checks API keys: ink_live_ or ink_test_, 32 random characters, _, checksum.
 //
 // in   random bytes, or text that claims to be a key
-// out  a token, whether text is one, its SHA-256 (what is stored), its hint (what is shown)
-// err  none thrown: false or undefined means "not a key"
+// out  a token; whether the text has the form of a token; its SHA-256, which is stored; its hint, which is shown
+// err  throws nothing: false or undefined means "not a key"
 // cost isWellFormedToken 160 ns, hashToken 270 ns
 
 import { crc32 } from "@inkling/engine";
 import { sha256Hex } from "@inkling/release-store";
 
-/** `live` keys answer from data, `test` keys give fixed sandbox answers. */
+/** `live` keys return answers from data, and `test` keys return fixed sandbox answers. */
 export const KEY_MODES = ["live", "test"] as const;
 export type KeyMode = (typeof KEY_MODES)[number];
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_LENGTH = 32; // 190 bits
 const CHECKSUM_LENGTH = 6; // 62^6 > 2^32
-/** Every token has this many characters. */
+/** Length of every token in characters. */
 const TOKEN_LENGTH = "ink_live_".length + RANDOM_LENGTH + 1 + CHECKSUM_LENGTH;
 
 const encoder = new TextEncoder();
 
 /**
- * Makes a new token.
- * @param randomBytes a source of `n` unpredictable bytes, such as crypto.getRandomValues
+ * Creates a new API key.
+ * @param randomBytes returns `n` unpredictable bytes, as crypto.getRandomValues does
  */
 export function newKeyToken(mode: KeyMode, randomBytes: (n: number) => Uint8Array): string {
   return newToken(`ink_${mode}_`, randomBytes);
 }
 
-/** A token of any kind: its prefix, 32 random characters, _, checksum. */
+/** Creates a token of any kind: its prefix, 32 random characters, _, checksum. */
 export function newToken(prefix: string, randomBytes: (n: number) => Uint8Array): string {
   const body = `${prefix}${randomBase62(RANDOM_LENGTH, randomBytes)}`;
   return `${body}_${checksum(body)}`;
 }
 
-/** @returns a test of whether a text has the form of a token with this prefix (a pattern), checksum included */
+/**
+ * @param prefix pattern of the prefix
+ * @returns a function that tests whether text has the form of such a token, including the checksum
+ */
 export function tokenFormat(prefix: string): (text: string) => boolean {
   const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${RANDOM_LENGTH}}_[0-9A-Za-z]{${CHECKSUM_LENGTH}}$`);
   return (text) => {
@@ -45,34 +48,34 @@ export function tokenFormat(prefix: string): (text: string) => boolean {
 
 const isKeyToken = tokenFormat(`ink_(?:${KEY_MODES.join("|")})_`);
 
-/** `length` characters of base62, each equally likely. */
+/** Returns `length` characters of base62, each equally likely. */
 export function randomBase62(length: number, randomBytes: (n: number) => Uint8Array): string {
   let text = "";
   while (text.length < length) {
     for (const byte of randomBytes(length - text.length)) {
-      // 248 = 4 * 62: taking the other eight bytes as well would favour the first eight characters
+      // 248 = 4 * 62: also using the eight remaining byte values would favour the first eight characters
       if (byte < 248) text += BASE62[byte % 62];
     }
   }
   return text;
 }
 
-/** Has `text` the form of a key, checksum included? The key need not exist. */
+/** True if `text` has the form of a key, including the checksum. The key need not exist. */
 export function isWellFormedToken(text: string): boolean {
   return text.length === TOKEN_LENGTH && isKeyToken(text);
 }
 
-/** The mode that a well-formed token names. */
+/** The mode of a well-formed token. */
 export function tokenMode(token: string): KeyMode {
   return token.startsWith("ink_test_") ? "test" : "live";
 }
 
-/** SHA-256 of a token in hex: the only form of it that is stored. */
+/** SHA-256 of a token in hex, the only form that is stored. */
 export function hashToken(text: string): string {
   return sha256Hex(text);
 }
 
-/** What lists show instead of a token: `ink_live_3fK9…`. 24 of its 190 bits. */
+/** What lists show instead of a token: `ink_live_3fK9…`. It reveals 24 of the token's 190 random bits. */
 export function tokenHint(token: string): string {
   const prefix = token.indexOf("_", "ink_".length) + 1;
   return `${token.slice(0, prefix + 4)}…`;
@@ -81,7 +84,10 @@ export function tokenHint(token: string): string {
 /** CRC-32 of `body` in base62. */
 const checksum = (body: string) => toBase62(crc32(encoder.encode(body)), CHECKSUM_LENGTH);
 
-/** A whole number in so many characters of base62, most significant first. Texts of one length sort as their numbers. */
+/**
+ * Formats a whole number as `length` characters of base62, most significant first. Texts of the same length sort like
+ * their numbers.
+ */
 export function toBase62(number: number, length: number): string {
   let rest = number;
   let digits = "";

@@ -1,20 +1,24 @@
 // exchange.ts: a host's exchange with its group, in four steps:
 //
-//   1 request  The host looks up what each key has left and lacks. What it gives back leaves its cells now (lease-state.ts).
-//   2 read     It reads the time of the database, the hosts, and the state of these keys (tables.ts). A host that is not
-//              among them, or that may have a larger share, joins first.
-//   3 compute  Each key's next state, and the host's grant, follow from both (group.ts).
-//   4 write    It writes a key's state only if the version that it read is still there. Keys that another host wrote in
-//              between take steps 2 to 4 again. Written grants go into the cells; the next request confirms the answer.
+//   1 request  The host determines what each key has left and what it needs. Whatever the host returns leaves its cells
+//              at once (lease-state.ts).
+//   2 read     It reads the database's time, the hosts, and the state of these keys (tables.ts). A host joins first if
+//              it is not among them, or if its share may grow.
+//   3 compute  It computes each key's next state, and its own grant (group.ts).
+//   4 write    It writes a key's state only if the version that it read is still current. Steps 2 to 4 are repeated for
+//              keys that another host wrote in between. Written grants go into the cells, and the next request
+//              confirms the answer.
 //
-// in   what the host's keys want; the rows of the group
-// out  what they get
-// err  what the rows throw: nothing was given, or it is unknown: the host then acts as if nothing was
-// cost a round trip to read and one to write, for 500 keys
+// in   what the host's keys request; the rows of the group
+// out  what the keys are granted
+// err  throws the errors of the rows. Nothing was granted, or the outcome is unknown. The host then acts as if nothing
+//      was granted.
+// cost one round trip to read and one to write, per 500 keys
 //
-// No lock is held from step 2 to step 4: an exchange counts as of its reading, however late its writing arrives. The host
-// looked up what it has left before that moment, so it had no less. (With one round trip the state would be older than the
-// request, and what the bucket gained in between could be counted although there was no room for it.)
+// No lock is held from step 2 to step 4. An exchange takes effect as of the time of its read, however late its write
+// arrives. The host determined its remaining tokens before that time, so the bucket held at least as many then. (With a
+// single round trip, the state would be older than the request. Tokens that the bucket gained in between could then
+// count although it had no room for them.)
 
 import { dayOf } from "../keys/day.ts";
 import type { KeyId } from "../keys/key.ts";
@@ -33,47 +37,51 @@ import {
 import type { LeaseAnswer, LeaseRequest } from "./lease-state.ts";
 
 const KEYS_AT_ONCE = 500;
-/** With 8 hosts that are 20 ms from the database one of three is too late: four in a row, one of a hundred. */
+/**
+ * Maximum number of attempts. With 8 hosts that are 20 ms away from the database, one attempt in three is too late, so
+ * about 1 % fail four times in a row.
+ */
 const TRIES = 5;
 
 export interface StoredKey {
-  /** One more with each write; 0: not there yet. */
+  /** Version of the row. It increases by one with each write, and is 0 if the key has no row yet. */
   readonly version: number;
   readonly state: KeyState;
 }
 
-/** The rows of a group, all of one moment. */
+/** The rows of a group, all read at the same time. */
 export interface GroupRows {
-  /** Of the database's clock. */
+  /** Time by the database's clock, epoch ms. */
   readonly now: number;
   readonly hosts: readonly GroupHost[];
-  /** Those of the keys asked for that are there. */
+  /** The requested keys that have a row. */
   readonly keys: ReadonlyMap<KeyId, StoredKey>;
-  /** Keys of which a host lacked some in the last seconds. */
+  /** Keys for which some host ran short of lookups in the last few seconds. */
   readonly short: readonly KeyId[];
 }
 
 export interface KeyWrite extends StoredKey {
   readonly keyId: KeyId;
-  /** When a host lacked some; 0: not now. */
+  /** Time when a host last ran short of lookups; 0 if no host is short now. */
   readonly shortAt: number;
 }
 
-/** Where the rows are: in the tables of the store, or in a simulation. */
+/** Access to the rows, which are in the store's tables or in a simulation. */
 export interface LeaseRows {
   read(keyIds: readonly KeyId[]): Promise<GroupRows>;
-  /** Puts this host's row in place as `joinedHost` has it, while no other host does the same. */
+  /** Writes this host's row as returned by `joinedHost`. Only one host may join at a time. */
   join(join: (hosts: readonly GroupHost[], now: number) => GroupHost): Promise<void>;
-  /** What keys used on a day by the store's count. */
+  /** Reads what keys have used on a day, according to the store. */
   readUsed(keyIds: readonly KeyId[], day: string): Promise<ReadonlyMap<KeyId, number>>;
   /**
-   * Writes this host's row and those keys that have the version before still; nothing where the host's row is not `before` any more.
+   * Writes this host's row, and the keys whose version is unchanged. It writes nothing if the host's row is no longer
+   * `before`.
    * @returns the keys that were written
    */
   write(before: GroupHost, host: GroupHost, keys: readonly KeyWrite[]): Promise<ReadonlySet<KeyId>>;
 }
 
-/** One exchange of any number of keys. */
+/** Exchanges any number of keys. */
 export async function exchangeLeases(
   rows: LeaseRows,
   host: HostId,
@@ -104,7 +112,7 @@ async function exchangeSome(
   }
 }
 
-/** Steps 2 to 4. @returns the grants of keys that were written */
+/** Steps 2 to 4. @returns the grants for the keys that were written */
 async function attempt(
   rows: LeaseRows,
   host: HostId,
@@ -131,7 +139,7 @@ async function attempt(
   };
 }
 
-/** What is there, with this host among the members and its last receipt confirmed. */
+/** Reads the rows. Makes sure that this host is a member, and confirms its last receipt. */
 async function readAsMember(
   rows: LeaseRows,
   host: HostId,
@@ -142,7 +150,7 @@ async function readAsMember(
   if (first !== undefined && first.among >= first.own.hosts) return first;
   await rows.join((hosts, now) => joinedHost(host, hosts, confirmed, now));
   const joined = memberIn(await rows.read(keyIds), host, confirmed);
-  if (joined === undefined) throw new Error("this host's row was removed as soon as it was there");
+  if (joined === undefined) throw new Error("this host's row was removed immediately after it was written");
   return { ...joined, among: Math.max(joined.among, joined.own.hosts) };
 }
 
@@ -154,7 +162,7 @@ function memberIn(rows: GroupRows, host: HostId, confirmed: LeaseRequest["confir
   return { ...rows, before, own, members, among: shareAmong(host, members) };
 }
 
-/** Only where the state has another day: once a day and key. */
+/** Reads a key's usage only if the key's state is from another day, which happens once per day and key. */
 async function readUsed(
   rows: LeaseRows,
   wishes: readonly LeaseWish[],

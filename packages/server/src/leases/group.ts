@@ -1,54 +1,67 @@
-// group.ts: what a group of hosts may give out together: the state of one key, and one host's exchange with it. Pure.
+// group.ts: decides what the hosts of a group may use together. It computes the state of one key, and one host's
+// exchange with that key. All functions are pure.
 //
-// in   the state of a key as the database holds it; the time of the database's clock; the hosts of the group; what one host
-//      has left, and wants
-// out  the next state, and what the host gets
+// in   a key's state in the database; the time by the database's clock; the group's hosts; what one host has left and
+//      requests
+// out  the key's next state, and what is granted to the host
 //
-// The bound. Tokens are either in the group's bucket (`level`), or held by a host, which took them in advance. Together
-// they never exceed the burst, and grow by the rate only; so any window of T seconds sees at most rate * T + burst
-// lookups, by all hosts. What a host reports as held is what it had when it sent its report, so more than it has.
+// The bound: tokens are either in the group's bucket (`level`), or held by a host that took them in advance. Together,
+// they never exceed the burst, and they grow only by the rate. So in any window of T seconds, all hosts together allow
+// at most rate * T + burst lookups. A host reports the tokens that it held when it sent the report, so by now it holds
+// at most that many.
 //
-// A host without the database uses up what it holds; after SILENT_MS without an answer it refills by its share, rate /
-// hosts (`shareAmong`), up to what the group has set aside for that (`alone`). The group withholds the same from its own refill, from
-// SILENT_MS after the last answer that the host is known to have received: never later than the host begins. After GONE_MS
-// the host is held to be gone; one that still runs, cut off for so long, would add its share to the limit.
+// A host that cannot reach the database uses up what it holds. After SILENT_MS without an answer, it refills at its
+// share of the rate, which is rate / hosts (`shareAmong`), up to the level that the group has set aside for it
+// (`alone`). The group withholds the same amount from its own refill. It starts to withhold SILENT_MS after the last
+// answer that the host is known to have received, and so never later than the host starts to refill.
+//
+// After GONE_MS, the group considers the host gone. If such a host still runs without a connection, its share is added
+// to the limit.
 
 import { GONE_MS } from "@inkling/release-store";
 import { dayOf } from "../keys/day.ts";
 import type { KeyId } from "../keys/key.ts";
 
-/** Without an answer for so long, a host is alone. */
+/** Milliseconds without an answer after which a host is alone. */
 export const SILENT_MS = 2_000;
-/** Further ahead than this: the database's clock was set back. */
+/** If the time in a state is more than this many milliseconds ahead, the database's clock was set back. */
 const CLOCK_SLACK_MS = 5_000;
 
 export type HostId = string;
 
-/** One host, as the others see it. Times are epoch ms of the database's clock. */
+/** One host, as the other hosts see it. Times are epoch ms by the database's clock. */
 export interface GroupHost {
   readonly id: HostId;
-  /** Of the last answer that it is known to have received. */
+  /** Time of the last answer that the host is known to have received. */
   readonly confirmedAt: number;
-  /** Among how many it shares the rate while it is alone: the least that it was given then, or since. */
+  /**
+   * The number by which the host divides the rate while it is alone. It is the smallest number in that answer or any
+   * later one.
+   */
   readonly hosts: number;
-  /** How long it was alone before that, each time divided by the number of hosts that it knew: it only grows. */
+  /**
+   * Milliseconds that the host was alone before that answer. Each period is divided by the number of hosts at the time,
+   * and the sum only grows.
+   */
   readonly aloneMs: number;
 }
 
-/** The last answer that a host has received: its time, and the `among` in it. */
+/** The last answer that a host received: its time, and its `among`. */
 export interface Receipt {
   readonly at: number;
   readonly among: number;
 }
 
-/** How long a host may have been alone until now, divided by the number of hosts. */
+/** Milliseconds that a host may have been alone so far, divided by the number of hosts. */
 const aloneMsOf = ({ confirmedAt, hosts, aloneMs }: GroupHost, now: number) =>
   aloneMs + Math.max(0, now - (confirmedAt + SILENT_MS)) / hosts;
 
 /**
- * A host reports the last answer that it has received. Keys settle what it refilled alone when they are exchanged next.
- * It received that answer at some moment from `at` to now, and was not alone for SILENT_MS after it: what it was alone at
- * most is found at the first or the last of these moments. No time counts twice.
+ * Applies a host's report of the last answer that it received. At its next exchange, each key accounts for the tokens
+ * that the host refilled by itself.
+ *
+ * The host received the answer at some time from `at` to now, and was not alone for SILENT_MS after it. The longest
+ * possible time alone results from either the first or the last of these times. No period counts twice.
  */
 export function confirmHost(before: GroupHost, receipt: Receipt | undefined, now: number): GroupHost {
   if (receipt === undefined || receipt.at <= before.confirmedAt) return before;
@@ -58,30 +71,32 @@ export function confirmHost(before: GroupHost, receipt: Receipt | undefined, now
   return { id: before.id, confirmedAt: at, hosts, aloneMs: aloneMs - since };
 }
 
-/** A share of next to nothing; also the most that the column holds. */
+/** A divisor that leaves nearly nothing of a rate. It is also the maximum that the column holds. */
 const NO_SHARE = 2 ** 31 - 1;
 
 /**
- * Among how many a host shares the rate while it is alone: all members; more of them where others know of fewer, because
- * they have not had an answer since this one joined. The shares of all together are the whole at most.
+ * The number by which a host divides the rate while it is alone: at least the number of members. It is larger while
+ * other members still divide by a smaller number, because they have received no answer since this host joined. The
+ * shares of all hosts never add up to more than the rate.
  */
 export function shareAmong(host: HostId, members: readonly GroupHost[]): number {
   let free = 1;
   for (const { id, hosts } of members) if (id !== host) free -= 1 / hosts;
-  // 1e-9: in a settled group what is free is one of the members' equal shares, but for rounding.
+  // 1e-9 absorbs rounding: in a settled group, the free part equals the equal share of one member.
   const among = free > 1e-9 ? Math.min(NO_SHARE, Math.ceil(1 / free - 1e-9)) : NO_SHARE;
   return Math.max(members.length, among);
 }
 
-/** Those that are not gone; this host as it is now. */
+/** The hosts that are not gone, including this host with its current row. */
 export const membersOf = (hosts: readonly GroupHost[], own: GroupHost, now: number): GroupHost[] => [
   ...hosts.filter(({ id, confirmedAt }) => id !== own.id && confirmedAt > now - GONE_MS),
   own,
 ];
 
 /**
- * The row of a host that joins, or whose share becomes larger: its receipt of that may never be known. One host after
- * another: two that do it at once would not see each other's.
+ * Returns the row for a host that joins, or whose share grows. The row counts the larger share at once, because the
+ * group may never learn that the host received it. Only one host may do this at a time: two hosts would not see each
+ * other's rows.
  */
 export function joinedHost(
   id: HostId,
@@ -90,28 +105,29 @@ export function joinedHost(
   now: number,
 ): GroupHost {
   const before = hosts.find((host) => host.id === id);
-  // A host that was there before may still count as cut off for the other hosts.
+  // The other hosts may still consider a host with an older row as cut off.
   const joining = { id, confirmedAt: now, hosts: hosts.length + 1, aloneMs: 0 };
   const own = before === undefined ? joining : confirmHost(before, receipt, now);
   return { ...own, hosts: Math.min(own.hosts, shareAmong(id, membersOf(hosts, own, now))) };
 }
 
-/** The group, at one moment. */
+/** The group at one point in time. */
 interface Group {
   readonly now: number;
-  /** All hosts that are not gone, the one that exchanges included. */
+  /** All hosts that are not gone, including the host that makes the exchange. */
   readonly members: readonly GroupHost[];
 }
 
-/** Tokens of one key. */
+/** The tokens of one key. */
 interface RateState {
-  /** In the group's bucket; below 0 after hosts that were alone had larger shares. */
+  /** Tokens in the group's bucket. The level is below 0 if isolated hosts were still using larger shares. */
   level: number;
-  /** Until when it was refilled. */
+  /** Time up to which the bucket has been refilled. */
   at: number;
   /**
-   * By host: what it holds, up to what it refills when it is alone, and until when of its `aloneMs` that is settled. Of one
-   * that got less than it wanted also when that was, and its part of what the bucket has gained since.
+   * For each host: the tokens that it holds, the level to which it refills while it is alone, and the part of its
+   * `aloneMs` that is already accounted for. If the host got fewer tokens than it requested: also the time of that
+   * exchange, and the host's part of the tokens that the bucket has gained since.
    */
   hosts: Record<
     HostId,
@@ -119,10 +135,16 @@ interface RateState {
   >;
 }
 
-/** A host that lacks tokens asks again within 250 ms: one that has not for so long wants none any more. */
+/**
+ * A host that lacks tokens asks again within 250 ms. A host that has not asked for this many milliseconds needs no more
+ * tokens.
+ */
 const LACK_MS = 1_000;
 
-/** What a host that lacks tokens waits for: at most a second of the rate, and no debt but that of a rounded token. */
+/**
+ * Limits the tokens reserved for a host that lacks some: at most one second of the rate, and at most one rounded token
+ * of debt.
+ */
 const boundPart = (part: number, rate: number) => Math.max(-1, Math.min(part, Math.max(1, rate)));
 
 interface Limit {
@@ -133,13 +155,16 @@ interface Limit {
 
 interface Wanted {
   readonly host: HostId;
-  /** What it has left. */
+  /** The tokens that the host has left. */
   readonly held: number;
-  /** More than that. */
+  /** The additional tokens that the host requests. */
   readonly want: number;
 }
 
-/** Half a second of a host's share, so that a tick loses nothing; none where hosts outnumber the burst. */
+/**
+ * The level to which a host refills while it is alone: half a second of its share, so that no token is lost between two
+ * ticks. The level is 0 if there are more hosts than tokens in the burst.
+ */
 export function aloneOf({ rate, burst }: Limit, hosts: number): number {
   return burst < hosts ? 0 : Math.min(burst / hosts, Math.max(1, rate / (2 * hosts)));
 }
@@ -155,7 +180,8 @@ function exchangeRate(
   const isAhead = before !== undefined && before.at > now + CLOCK_SLACK_MS;
   const from = before === undefined || isAhead ? now : Math.min(before.at, now);
   let level = before === undefined ? burst : before.level + (rate * (now - from)) / 1_000;
-  // What the bucket gains goes in equal parts to the hosts that lack some: otherwise the first to ask would have it all.
+  // The hosts that lack tokens share equally what the bucket gains. Otherwise, the first host to ask would get all of
+  // it.
   const lacking = members.filter(
     ({ id }) => now - (before?.hosts[id]?.[3] ?? Number.NEGATIVE_INFINITY) <= LACK_MS,
   );
@@ -185,14 +211,17 @@ function exchangeRate(
     else if (holds > 0 || alone > 0) hosts[id] = [holds, alone, aloneMs];
     others += Math.max(holds, alone);
   }
-  // What the host may refill to has to fit beside what the others hold. It keeps what it knows until it knows better.
+  // The level to which the host may refill, and the tokens that the other hosts hold, must together fit into the burst.
+  // The host keeps its known level until it learns a new one.
   const wanted = aloneOf(limit, members.length);
   const alone = Math.max(0, Math.min(wanted, Math.max(known, burst - others)));
   const setAside = Math.max(known, alone);
-  // Nobody knows when it used what it held: a bucket that was full until now has not refilled since.
+  // It is unknown when the host used the tokens that it held. They therefore count as held until now, and the bucket
+  // cannot have refilled in their place in the meantime.
   const [heldBefore, aloneBefore] = before?.hosts[host] ?? [0, 0, 0];
   level = Math.min(level, burst - others - Math.max(held, heldBefore, wasAlone ? aloneBefore : 0));
-  // Of what is there the parts of the others remain; but when this host's is the largest, it gets that first.
+  // The bucket keeps the parts that are reserved for other hosts. If this host's part is the largest, it takes
+  // precedence.
   const reserved = [...parts.values()].reduce((sum, part) => sum + Math.max(0, part), 0);
   const isLargest = [...parts.values()].every((part) => part <= ownPart);
   const free = Math.max(level - reserved, isLargest ? Math.max(1, ownPart) : 0);
@@ -205,29 +234,29 @@ function exchangeRate(
   return { state: { level, at, hosts }, grant, alone };
 }
 
-/** One key's day. */
+/** One key's quota on one day. */
 interface QuotaState {
   /** UTC, by the database's clock, as "2026-06-01". */
   day: string;
-  /** Used before the first exchange of the day. */
+  /** Lookups used before the first exchange of the day. */
   base: number;
-  /** By host: what it used, and what it holds. */
+  /** For each host: lookups that it has used, and lookups that it holds. */
   hosts: Record<HostId, readonly [used: number, held: number]>;
 }
 
 interface RateWanted extends Wanted {
-  /** Up to what it refills when it is alone, as it knows. */
+  /** The level to which the host refills while it is alone, according to the last answer that the host received. */
   readonly alone: number;
 }
 
 interface QuotaWanted extends Wanted {
-  /** The day that `used` and `held` are of; undefined from a host that has just started. */
+  /** The day to which `used` and `held` belong; undefined for a host that has just started. */
   readonly day: string | undefined;
-  /** What the host used on that day, those before a restart included. */
+  /** Lookups that the host has used on that day, including those before a restart. */
   readonly used: number;
 }
 
-/** @param base what was used on this day, if the state has another day */
+/** @param base lookups used on this day, if the state is from another day */
 function exchangeQuota(
   before: QuotaState | undefined,
   quota: number,
@@ -237,7 +266,7 @@ function exchangeQuota(
 ): { state: QuotaState; grant: number; used: number; left: number } {
   const today = quotaOn(day, before, base);
   const [usedBefore, heldBefore] = today.hosts[host] ?? [0, 0];
-  // A host that has started again, or that comes from another day, used what it does not hold any more.
+  // A host that has restarted, or whose request is from another day, has used everything that it no longer holds.
   const heldNow = known === undefined ? 0 : held;
   const usedNow = known === day ? used : usedBefore + Math.max(0, heldBefore - heldNow);
   delete today.hosts[host];
@@ -248,17 +277,17 @@ function exchangeQuota(
   return { state: today, grant, used: usedNow, left: Math.max(0, left - grant) };
 }
 
-/** What hosts hold at midnight they may use on the next day, so it counts there. */
+/** Starts another day. Hosts may still use what they hold at midnight, so it counts towards the new day. */
 function quotaOn(day: string, before: QuotaState | undefined, base: number): QuotaState {
   if (before?.day === day) return { ...before, hosts: { ...before.hosts } };
   const held = Object.entries(before?.hosts ?? {}).filter(([, [, holds]]) => holds > 0);
   return { day, base, hosts: Object.fromEntries(held.map(([host, [, holds]]) => [host, [0, holds]])) };
 }
 
-/** What one key wants. */
+/** What a host requests for one key. */
 export interface LeaseWish {
   readonly keyId: KeyId;
-  /** Or does it only fill a reserve? */
+  /** True if requests use the key; false if the host only fills a reserve. */
   readonly isInUse: boolean;
   /** Undefined for a key without a rate. */
   readonly rate?: {
@@ -290,15 +319,15 @@ export interface LeaseGrant {
   };
 }
 
-/** What the database holds of one key. */
+/** The state of one key in the database. */
 export interface KeyState {
   readonly rate?: RateState | undefined;
   readonly quota?: QuotaState | undefined;
 }
 
 /**
- * One key's part of an exchange.
- * @param base what the key used today, where its state has another day
+ * Computes one key's part of an exchange.
+ * @param base lookups that the key has used today, if its state is from another day
  */
 export function exchangeKey(
   before: KeyState | undefined,

@@ -1,7 +1,7 @@
-// hosts.ts: the hosts of a group as their operators see them: each one's own report, and its last contact.
+// hosts.ts: the hosts of a group as operators see them: each host's own report, and its last contact.
 //
 // in   the rows that hosts write with each exchange; the database's clock
-// out  one ListedHost each; those that are gone (GONE_MS) are left out
+// out  one ListedHost per host, without hosts that are gone (GONE_MS)
 // err  StoreError
 
 import { GONE_MS, type HostReport, readHostReport } from "@inkling/release-store";
@@ -9,23 +9,23 @@ import type { Tables } from "../store/tables.ts";
 import type { HostId } from "./group.ts";
 import { CLOCK } from "./tables.ts";
 
-/** Hosts write about once a second. */
+/** Milliseconds without contact after which a host counts as silent. Hosts write about once a second. */
 export const HOST_SILENT_MS = 10_000;
 
-/** unknown: it runs an earlier version, which reports nothing. */
+/** "unknown" means that the host runs an earlier version, which does not report its readiness. */
 export const HOST_STATES = ["ready", "not-ready", "silent", "unknown"] as const;
 
 export interface ListedHost {
   readonly id: HostId;
   readonly state: (typeof HOST_STATES)[number];
-  /** Epoch ms of the database's clock. */
+  /** Epoch ms by the database's clock. */
   readonly contactAt: number;
-  /** Since then. */
+  /** Milliseconds since the last contact. */
   readonly ageMs: number;
   readonly report: HostReport | undefined;
 }
 
-/** By name. */
+/** Lists the hosts of the group, sorted by name. */
 export async function listHosts(tables: Tables): Promise<ListedHost[]> {
   if (!tables.isShared) return [];
   const rows: { id: string; confirmed_at: string; report: string | null; now: string }[] = await tables.read(
@@ -53,7 +53,7 @@ export function listed(
 
 const nameOf = ({ id, report }: ListedHost) => report?.name ?? id;
 
-/** For the admin API and `inkling hosts --json`. */
+/** The JSON form for the admin API and `inkling hosts --json`. */
 export function hostJson({ id, state, contactAt, ageMs, report }: ListedHost) {
   const created = report?.release?.created_at;
   const age = created === undefined ? undefined : (contactAt + ageMs - Date.parse(created)) / 1_000;

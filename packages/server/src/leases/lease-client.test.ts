@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { LeaseClient } from "./lease-client.ts";
 import type { LeaseState } from "./lease-state.ts";
 
-/** As much of the state as an exchange needs: a key always wants a lease. */
+/** The part of the state that an exchange needs: a key always wants a lease. */
 const held = {
   replaceKeys: () => true,
   request: () => ({ confirmed: undefined, wishes: [1] }),
@@ -33,7 +33,7 @@ test("begins no exchange once it leaves, not even that of keys that waited for a
   const second = client.replaceKeys([], new Map());
   const stopped = client.stop();
   await Bun.sleep(0);
-  expect(log).toEqual(["exchange"]); // it may still write the row that leaving deletes
+  expect(log).toEqual(["exchange"]); // the exchange may still write the row that leaving deletes
   slow.resolve();
   await Promise.all([first, second]);
   await Bun.sleep(0);

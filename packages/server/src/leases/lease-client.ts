@@ -1,8 +1,8 @@
-// lease-client.ts: keeps this host's leases: a check every 250 ms, and an exchange with the group (exchange.ts) when a key
-// needs it: after each check while demand shifts or the limit is short, after every other one while it is steady, and at
-// least after every third.
+// lease-client.ts: keeps this host's leases. It checks them every 250 ms, and exchanges with the group (exchange.ts) if
+// a key needs it. While demand changes or lookups run short, it exchanges after every check. While demand is steady, it
+// does so after every second check, and otherwise after every third.
 //
-// err  none: without the database this host does what a host alone may do; `state` and onAlone report it
+// err  none: without the database, this host only uses its own share; `state` and onAlone report it
 
 import type { Key, KeyId } from "../keys/key.ts";
 import type { CellIndex } from "../limits/cells.ts";
@@ -21,15 +21,21 @@ interface LeaseClientOptions {
   readonly elapsed?: () => number;
   /** Epoch ms. */
   readonly now?: () => number;
-  /** This host is alone, or no longer. */
+  /** Called when this host loses or regains contact with the group. @param reason undefined once contact is back */
   readonly onAlone?: (reason: string | undefined) => void;
-  /** The number of hosts in the group is another. */
+  /** Called when the number of hosts in the group changes. */
   readonly onHosts?: (hosts: number) => void;
 }
 
-/** Longest wait of keys that are new for their first lease: without it their first requests would be refused. */
+/**
+ * Maximum milliseconds that new keys wait for their first lease. Without a lease, the first requests with these keys
+ * would be refused.
+ */
 const FIRST_LEASE_MS = 1_000;
-/** Without a key that needs it, so that the group knows that this host is there. */
+/**
+ * Number of checks after which an exchange takes place even if no key needs one, to show the group that this host is
+ * running.
+ */
 export const MIN_LOOKS = 3;
 
 export class LeaseClient {
@@ -43,7 +49,7 @@ export class LeaseClient {
   private failures = 0;
   private reason = "the database has not answered yet";
   private clockOffsetMs: number | undefined;
-  /** What the other hosts and their operators see of this one; sent with each exchange. */
+  /** The report about this host for other hosts and operators. It is sent with each exchange. */
   reportHost: (() => string) | undefined;
 
   constructor(options: LeaseClientOptions) {
@@ -55,7 +61,7 @@ export class LeaseClient {
     this.timer = setInterval(() => this.look(), EXCHANGE_MS);
   }
 
-  /** For metrics. */
+  /** The state of the leases, for metrics. */
   get state() {
     const { held } = this.options;
     const { isAlone, failures, clockOffsetMs } = this;
@@ -63,24 +69,28 @@ export class LeaseClient {
     return { hosts: held.hosts, leases: held.leases, isAlone, failures, silentSeconds, clockOffsetMs };
   }
 
-  /** Keys are about to be active. Resolves when new ones have a lease, or after a second. */
+  /** Prepares for new keys. Resolves when they have a lease, or after a second. */
   async replaceKeys(keys: Iterable<Key>, cellOf: ReadonlyMap<KeyId, CellIndex>): Promise<void> {
     if (!this.options.held.replaceKeys(keys, cellOf)) return;
     const first = (this.running ?? Promise.resolve()).then(() => this.exchange());
     await Promise.race([first, Bun.sleep(FIRST_LEASE_MS)]);
   }
 
-  /** Of keys that have no own limits. */
+  /** Limits for keys that have none in their settings. */
   set defaults(defaults: LeaseState["defaults"]) {
     this.options.held.defaults = defaults;
   }
 
-  /** Gives everything back, and leaves the group: an exchange after that would join it again. */
+  /**
+   * Returns all leases and leaves the group. No exchange may follow, because it would make the host join the group
+   * again.
+   */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearInterval(this.timer);
     await this.running;
-    await this.options.source.leave(this.options.held.giveBack()).catch(() => {}); // the group withholds it for a while
+    // if this fails, the group withholds the tokens for a while
+    await this.options.source.leave(this.options.held.giveBack()).catch(() => {});
   }
 
   private look(): void {

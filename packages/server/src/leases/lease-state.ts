@@ -1,9 +1,10 @@
-// lease-state.ts: what this host holds of the group's limits, key by key: what it asks for, what it got, and what it does without the others.
+// lease-state.ts: the parts of the group's limits that this host holds, per key. It decides what to request, applies
+// what was granted, and refills keys while the host is alone.
 //
-// in   the active keys and their cells; the answers of the group
+// in   the active keys and their cells; the group's answers
 // out  a request for the keys in use; balances and shares in the cells
-// err  none: without answers the leases are used up, then every key gets its limit / hosts
-// cost a look at 5,000 keys that are not used: 1 ms
+// err  none: without answers, the host uses up its leases. Then each key gets its rate / hosts
+// cost checking 5,000 unused keys takes 1 ms
 
 import type { EpochMs, Key, KeyId } from "../keys/key.ts";
 import { CELL_COUNTS, type CellIndex, countedAt } from "../limits/cells.ts";
@@ -28,42 +29,45 @@ export interface LeaseRequest {
 }
 
 export interface LeaseAnswer {
-  /** Of the database's clock. */
+  /** Time by the database's clock, epoch ms. */
   readonly now: EpochMs;
-  /** Of the group. */
+  /** Number of hosts in the group. */
   readonly hosts: number;
   /** While cut off, this host may use 1/n of each rate. */
   readonly among: number;
   readonly grants: readonly LeaseGrant[];
-  /** Keys of which a host lacked some in the last seconds. */
+  /** Keys for which some host ran short of lookups in the last few seconds. */
   readonly short: ReadonlySet<KeyId>;
 }
 
-/** One key. */
+/** The part of one key's limits that this host holds. */
 class Holding {
   readonly cell: CellIndex;
   rate = 0;
   burst = 0;
-  /** Ns for one token. */
+  /** Nanoseconds that it takes to gain one token at this rate. */
   each = 0;
   quota: number | undefined;
-  /** Up to what it refills without the group; undefined before the first answer. */
+  /** Tokens up to which the key refills without the group; undefined before the first answer. */
   alone: number | undefined;
   readonly rateDemand: Demand = noDemand();
   readonly quotaDemand: Demand = noDemand();
-  /** After the last look, and what was added since. */
+  /** Balance and share after the last check, including what was added since then. */
   balance = 0;
   share = 0;
-  /** After the last tick only. */
+  /** The balance after the last tick. */
   ticked = 0;
-  /** Ns that it refilled alone since the last request: an answer to that comes late, and gives so much less. */
+  /**
+   * Nanoseconds of rate that the host has refilled alone since the last request. A late answer to that request adds
+   * that much less.
+   */
   refilled = 0;
   rateRefused = 0;
   quotaRefused = 0;
-  /** Of the quota's day. */
+  /** Lookups used on the quota's day. */
   used = 0;
   day: string | undefined;
-  /** Was it never part of an exchange? */
+  /** True until the key is part of an exchange. */
   isNew = true;
   looks = 0;
 
@@ -71,12 +75,12 @@ class Holding {
     this.cell = cell;
   }
 
-  /** @returns whether its limits are others now */
+  /** @returns whether the limits have changed */
   setLimits({ rate, burst }: { rate: number; burst: number }, quota: number | undefined, cells: LeasedCells) {
     const isSame = rate === this.rate && burst === this.burst && quota === this.quota;
     const each = rate > 0 ? Math.ceil(1e9 / rate) : 0;
     if (each !== this.each) {
-      // As many tokens as before, in the new rate's time.
+      // The number of tokens remains the same, but it is expressed in time at the new rate.
       const before = cells.balanceOf(this.cell);
       const tokens = this.each === 0 ? 0 : Math.min(burst, before / this.each);
       this.balance = cells.addBalance(this.cell, tokens * each - before);
@@ -96,30 +100,32 @@ for (let i = 0; i < CELL_COUNTS; i++) {
   if (countedAt(i).counted === "quota_exceeded") QUOTA_EXCEEDED.push(i);
 }
 
-/** A key that is used little asks again after this many looks at the latest. */
+/** A rarely used key asks again after at most this many checks. */
 const LOOKS = 4;
 
 export class LeaseState {
-  /** Hosts of the group, as of the last answer. */
+  /** Number of hosts in the group, as of the last answer. */
   hosts: number;
   /** See {@link LeaseAnswer}. */
   private among: number;
-  /** Was there ever an answer? Otherwise this host's share is not known, and it takes none. */
+  /**
+   * Whether there has ever been an answer. Without an answer, this host's share is unknown, and the host takes none.
+   */
   isMember: boolean;
   private readonly cells: () => LeasedCells;
-  /** For keys that have no own limits; active with the next {@link replaceKeys}. */
+  /** Limits for keys that have none in their settings. A change takes effect with the next {@link replaceKeys}. */
   defaults: { readonly rate: number; readonly burst: number };
   private readonly holdings = new Map<KeyId, Holding>();
   private readonly counts = new Uint32Array(CELL_COUNTS);
   private short: ReadonlySet<KeyId> = new Set();
   private confirmed: LeaseRequest["confirmed"];
-  /** Ms of a monotonic clock. */
+  /** Milliseconds on a monotonic clock. */
   private answeredAt: number;
   private refilledAt: number;
 
   /**
-   * @param hosts as last known; undefined: never
-   * @param elapsed ms of a monotonic clock
+   * @param hosts last known number of hosts; undefined if it was never known
+   * @param elapsed milliseconds on a monotonic clock
    */
   constructor(
     cells: () => LeasedCells,
@@ -136,19 +142,19 @@ export class LeaseState {
     this.refilledAt = elapsed;
   }
 
-  /** Ms since the last answer. */
+  /** Milliseconds since the last answer. */
   silentMs(elapsed: number): number {
     return elapsed - this.answeredAt;
   }
 
-  /** Keys of which this host holds a share. */
+  /** Number of keys for which this host holds a share. */
   get leases(): number {
     let count = 0;
     for (const { balance, share } of this.holdings.values()) if (balance > 0 || share > 0) count++;
     return count;
   }
 
-  /** Takes over other keys, or other limits. @returns whether any needs a lease before it is used */
+  /** Takes over new keys or limits. @returns whether any key needs a lease before it can be used */
   replaceKeys(keys: Iterable<Key>, cellOf: ReadonlyMap<KeyId, CellIndex>): boolean {
     const cells = this.cells();
     const gone = new Set(this.holdings.keys());
@@ -168,7 +174,10 @@ export class LeaseState {
     return isChanged;
   }
 
-  /** What the keys in use want; nothing when none of them needs it now. It counts as sent: `accept` the answer, or nothing. */
+  /**
+   * Returns what the keys in use request, or an empty request if no key needs an exchange now. The request counts as
+   * sent, so pass its answer to `accept`, if there is one.
+   */
   request(): LeaseRequest {
     const cells = this.cells();
     const wanted: [KeyId, Holding, rate: number, quota: number][] = [];
@@ -178,12 +187,12 @@ export class LeaseState {
       isDue ||= needs === "now";
       if (needs !== "nothing") wanted.push([keyId, holding, wantRate, wantQuota]);
     }
-    // Keys that can wait go with the others: a second round trip costs more than a row.
+    // Keys whose request could wait are included, because a second round trip costs more than a row.
     const wishes = isDue ? wanted.map((one) => this.askFor(...one, cells)) : [];
     return { confirmed: this.confirmed, wishes };
   }
 
-  /** Gives everything back. */
+  /** Takes everything out of the cells, and creates the request that returns it to the group. */
   giveBack(): LeaseRequest {
     const cells = this.cells();
     const wishes: LeaseWish[] = [];
@@ -198,7 +207,7 @@ export class LeaseState {
     return { confirmed: this.confirmed, wishes };
   }
 
-  /** Puts an answer into the cells. */
+  /** Adds the grants of an answer to the cells. */
   accept({ now, hosts, among, grants, short }: LeaseAnswer, elapsed: number): void {
     const cells = this.cells();
     this.confirmed = { at: now, among };
@@ -231,7 +240,7 @@ export class LeaseState {
     }
   }
 
-  /** Refills the keys where this host is alone. Call it at least once a second. */
+  /** Refills the keys while this host is alone. Call it at least once a second. */
   tick(elapsed: number): void {
     const from = Math.max(this.refilledAt, this.answeredAt + SILENT_MS);
     this.refilledAt = elapsed;
@@ -249,7 +258,7 @@ export class LeaseState {
     }
   }
 
-  /** What a key wants, and whether it can wait. */
+  /** Determines what to request for a key, and whether the request can wait. */
   private lookAt(keyId: KeyId, holding: Holding, cells: LeasedCells) {
     const { burst, each, quota, rateDemand, quotaDemand } = holding;
     holding.looks++;
@@ -288,7 +297,7 @@ export class LeaseState {
     cells: LeasedCells,
   ): LeaseWish {
     holding.looks = 0;
-    // What is given back is gone from here before the group has it, and does not return when the answer is lost.
+    // Returned lookups leave this host before the group has them. If the answer is lost, they are lost as well.
     if (wantRate < 0) holding.balance = cells.addBalance(holding.cell, wantRate * holding.each);
     if (wantQuota < 0) holding.share = cells.addShare(holding.cell, wantQuota);
     return this.wish(keyId, holding, Math.max(0, wantRate), Math.max(0, wantQuota));
@@ -304,7 +313,7 @@ export class LeaseState {
     };
   }
 
-  /** Reads what was used since the last look. @returns whether anything was */
+  /** Reads what was used since the last check. @returns whether any lookup was used or refused */
   private look(holding: Holding, cells: LeasedCells): boolean {
     const { cell, each } = holding;
     cells.readCounts(cell, this.counts);
@@ -312,7 +321,7 @@ export class LeaseState {
     const balance = cells.balanceOf(cell);
     const share = cells.shareOf(cell);
     const rateUsed = each === 0 ? 0 : Math.max(0, (holding.balance - balance) / each);
-    const quotaUsed = holding.share - share; // below 0: given back
+    const quotaUsed = holding.share - share; // negative if lookups were given back
     const rateRefused = refusedNow(RATE_LIMITED) - holding.rateRefused;
     const quotaRefused = refusedNow(QUOTA_EXCEEDED) - holding.quotaRefused;
     holding.rateRefused += rateRefused;

@@ -1,11 +1,12 @@
-// Hosts on one simulated database: random demand, pauses, cut-offs, lost answers. Never above the limit; nearly all usable.
+// Tests hosts on one simulated database: random demand, pauses, cut-offs, lost answers. The limit is never exceeded,
+// and nearly all of it is usable.
 
 import { describe, expect, test } from "bun:test";
 import { randomWords } from "../../../../test/harness/random.ts";
 import { share } from "../../../../test/harness/share.ts";
-import { dayOf } from "../keys/day.ts";
-import type { Key } from "../keys/key.ts";
-import { CELL_BYTES } from "../limits/cells.ts";
+import { DAY_MS, dayOf } from "../keys/day.ts";
+import { COUNTED, type Key } from "../keys/key.ts";
+import { CELL_BYTES, CELL_COUNTS } from "../limits/cells.ts";
 import { KeyCells } from "../limits/key-cells.ts";
 import { LeasedCells } from "../limits/leased-cells.ts";
 import { Buckets } from "../limits/token-bucket.ts";
@@ -19,14 +20,14 @@ const KEY_ID = "key_a";
 const START = Date.parse("2026-06-01T12:00:00Z");
 const SHORT_MS = 3_000;
 
-/** The rows of the tables (tables.ts), in memory. */
+/** The rows of the tables (tables.ts) in memory. */
 class Database {
   readonly hosts = new Map<string, GroupHost>();
-  /** As JSON, as the tables have it. */
+  /** The state as JSON, as in the tables. */
   state = "";
   version = 0;
   shortAt = 0;
-  /** Writes of states that another host had changed meanwhile. */
+  /** Number of writes that were refused because another host had changed the state in the meantime. */
   refused = 0;
   reads = 0;
 
@@ -58,16 +59,16 @@ class Database {
   }
 }
 
-/** A statement on its way: what happens to it, and when. */
+/** What happens to a statement on its way, and when. */
 interface Fate {
-  /** Undefined: it never arrives. */
+  /** Undefined if it never arrives. */
   readonly arrivesAt: number | undefined;
   readonly endsAt: number;
-  /** Or does the host give up then? */
+  /** False if the host gives up at that time. */
   readonly isAnswered: boolean;
 }
 
-/** A host's way to the database, in simulated time. */
+/** A host's connection to the database, in simulated time. */
 class Way implements LeaseRows {
   now = 0;
   private readonly database: Database;
@@ -90,14 +91,16 @@ class Way implements LeaseRows {
       this.database.hosts.set(host.id, host);
     });
 
-  /** Statements that arrive in this moment; also those of a host that is paused. */
+  /** Runs the statements that arrive now, even for a host that is paused. */
   arrive(): void {
     for (const { at, run } of this.arriving) if (at <= this.now) run();
     const late = this.arriving.filter(({ at }) => at > this.now);
     this.arriving.splice(0, this.arriving.length, ...late);
   }
 
-  /** Runs an exchange up to its first statement, or on to its next one or its end, when an answer is there. */
+  /**
+   * Runs an exchange up to its first statement. Once an answer is there, continues to the next statement or the end.
+   */
   async proceed(begin?: () => Promise<unknown>): Promise<void> {
     if (begin === undefined && (this.answer === undefined || this.answer.at > this.now)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -109,7 +112,7 @@ class Way implements LeaseRows {
     await promise;
   }
 
-  /** The exchange has come to its end. */
+  /** Called when the exchange has ended. */
   end(): void {
     this.wake();
   }
@@ -135,7 +138,7 @@ class Host {
   readonly buckets: Buckets;
   readonly held: LeaseState;
   readonly id: string;
-  /** Its clock is wrong by so much. */
+  /** The error of the host's clock in milliseconds. */
   readonly offset: number;
   nextLook: number;
   pausedUntil = 0;
@@ -172,7 +175,7 @@ class Host {
     return true;
   }
 
-  /** What the client does with each look. */
+  /** Does what the client does with each check. */
   async exchange(): Promise<void> {
     const request = this.held.request();
     if (request.wishes.length === 0 && ++this.looks < MIN_LOOKS) return this.way.end();
@@ -181,7 +184,7 @@ class Host {
       this.held.accept(await exchangeLeases(this.way, this.id, request), this.way.now);
       this.looks = 0;
     } catch {
-      this.looks = MIN_LOOKS; // it acts as if nothing was given
+      this.looks = MIN_LOOKS; // the host acts as if nothing was granted
     }
     this.isExchanging = false;
     this.way.end();
@@ -214,14 +217,14 @@ async function run(
     rate: number;
     burst: number;
     quota?: number;
-    /** Of the rate, by all hosts together. */
+    /** Demand of all hosts together, as a multiple of the rate. */
     load: number;
     faults: Faults;
-    /** No host has the database from the first of these seconds to the second. */
+    /** From the first to the second of these seconds, no host can reach the database. */
     away?: readonly [from: number, to: number];
-    /** Lookups per second of each host; without, a part of `load` that shifts. */
+    /** Lookups per second of each host; by default, a changing part of `load`. */
     demands?: readonly number[];
-    /** Ms until each host's first look. */
+    /** Milliseconds until each host's first check. */
     phases?: readonly number[];
     start?: number;
   },
@@ -232,7 +235,7 @@ async function run(
   const database = new Database();
   const offsets = [0, 0, 3_600_000, -3_600_000, 1_700];
   let isAway = false;
-  /** A statement takes 2 to 22 ms, some of them seconds; of those that are lost half do arrive, some of them late. */
+  /** A statement takes 2 to 22 ms, and sometimes seconds. Half of the lost statements do arrive, some of them late. */
   const fate = (host: () => Host, now: number): Fate => {
     const isLost = isAway || now < host().cutUntil || (faults.losses && random() < 0.06);
     if (!isLost) {
@@ -258,7 +261,7 @@ async function run(
     for (const [i, host] of hosts.entries()) host.demand = (rate * load * weights[i]!) / sum;
   };
   spread();
-  // The ideal bucket of the group: it may never be empty when a lookup is allowed.
+  // The ideal bucket of the group. It may never be empty when a lookup is allowed.
   let level = burst;
   let lowest = burst;
   let allowed = 0;
@@ -266,7 +269,7 @@ async function run(
   let warm = 0;
   const bySecond = Array.from({ length: seconds }, () => 0);
   const byDay = new Map<string, number>();
-  /** After the first five seconds. */
+  /** Lookups after the first five seconds. */
   const byHost = hosts.map(() => 0);
   const STEP = 5;
   for (let now = start; now < start + seconds * 1_000; now += STEP) {
@@ -332,7 +335,7 @@ test("random hosts, demand, pauses, cut-offs and lost answers: never above the l
     late += refused;
   }
   expect(cut).toBeGreaterThan(20);
-  expect(late).toBeGreaterThan(100); // states that another host had written meanwhile
+  expect(late).toBeGreaterThan(100); // states that another host had written in the meantime
 });
 
 test("quotas: never above, with midnight in the middle, and all of it can be used", async () => {
@@ -439,7 +442,7 @@ test("after the database was away for all, the limit is usable again within two 
     expect([seed, lowest >= -1e-6]).toEqual([seed, true]);
     const back = bySecond.slice(away[1] + 2);
     const usable = 1_000 * back.length;
-    // Demand shifts here, too: a tenth is left for that.
+    // Demand changes here as well, so 10 % is left for that.
     expect([seed, back.reduce((a, b) => a + b, 0) > 0.9 * usable]).toEqual([seed, true]);
   }
 });
@@ -460,7 +463,7 @@ test("hosts that never had an answer do not know their share, and take none", as
   }
 });
 
-/** An exchange with a database that answers at once. */
+/** Makes an exchange with a database that answers at once. */
 async function exchange(host: Host): Promise<void> {
   await host.way.proceed(() => host.exchange());
   while (host.isExchanging) {
@@ -487,12 +490,12 @@ test("other defaults: a key without limits of its own asks for a lease, and gets
   way.now = START;
   const host = new Host("a", key, way, START, 0, 0);
   const lookUps = () => Array.from({ length: 100 }, () => host.lookUp(key, START)).filter(Boolean).length;
-  expect(lookUps()).toBe(100); // 0 is no limit
+  expect(lookUps()).toBe(100); // 0 means no limit
   for (const [rate, burst] of [
     [40, 20],
     [80, 60],
   ] as const) {
-    const before = burst === 60 ? 20 : 0; // what was used stays used
+    const before = burst === 60 ? 20 : 0; // used tokens remain used
     host.buckets.setDefaults({ rate, burst });
     host.held.defaults = { rate, burst };
     expect(host.held.replaceKeys([key], new Map([[KEY_ID, 0]]))).toBe(true);
@@ -514,4 +517,20 @@ test("a key in steady use is exchanged after every other look; a host without on
   expect(steady).toBeLessThan(2.7);
   expect(idle).toBeGreaterThan(1);
   expect(idle).toBeLessThan(1.5);
+});
+
+test("what is left elsewhere and the counts of a cell do not overlap", () => {
+  const cells = new LeasedCells(new Uint8Array(2 * CELL_BYTES), 0);
+  const counts = new Uint32Array(CELL_COUNTS);
+  cells.putElsewhere(0, 10 ** 12);
+  cells.addShare(0, 5);
+  cells.readCounts(0, counts);
+  expect([...counts]).toEqual(Array(CELL_COUNTS).fill(0));
+  for (const counted of COUNTED)
+    for (const now of [START, START + DAY_MS]) cells.count(0, counted, now, 2 ** 31);
+  expect(cells.usedOfQuota(0, START, 10 ** 12 + 105)).toBe(100);
+  cells.readCounts(0, counts);
+  expect([...counts]).toEqual(Array(CELL_COUNTS).fill(2 ** 31));
+  cells.readCounts(1, counts);
+  expect([...counts]).toEqual(Array(CELL_COUNTS).fill(0));
 });

@@ -1,25 +1,26 @@
-// size.ts: how much one host wants to hold of a key's rate and quota. Pure.
+// size.ts: determines how much of a key's rate and quota one host should hold. All functions are pure.
 //
-// in   what was used and refused since the last look, what is held, how many hosts there are
-// out  what to ask for, or to give back
-// note A key that is used holds three exchanges' worth, so that one that is late costs nothing. One that is not used keeps a
-//      small reserve for its next request, and gives that back, too, when another host lacks it.
+// in   lookups used and refused since the last exchange, lookups held, and the number of hosts
+// out  how much to request or to return
+// note For a key in use, a host holds enough for three exchanges, so that a late exchange does no harm. For an idle
+//      key, the host keeps a small reserve for the next request, and returns even that reserve if another host needs
+//      it.
 
-/** From exchange to exchange. */
+/** Milliseconds between two exchanges. */
 export const EXCHANGE_MS = 250;
 const EXCHANGES_HELD = 3;
-/** A key that was not used for so many looks keeps its reserve only. */
+/** A key that was idle for this many exchanges keeps only its reserve. */
 const IDLE_LOOKS = 8;
 
 export interface Demand {
-  /** Wanted in one look: a mean that follows a rise at once, and a fall slowly. */
+  /** Lookups requested per check: a mean that follows an increase at once, and a decrease slowly. */
   perLook: number;
   idleLooks: number;
 }
 
 export const noDemand = (): Demand => ({ perLook: 0, idleLooks: IDLE_LOOKS });
 
-/** Adds the numbers of one check. */
+/** Adds the counts of one check. */
 export function follow(demand: Demand, used: number, refused: number): void {
   const wanted = used + refused;
   demand.perLook = Math.max(wanted, 0.7 * demand.perLook + 0.3 * wanted);
@@ -30,14 +31,14 @@ export function follow(demand: Demand, used: number, refused: number): void {
 export interface Wanted {
   readonly held: number;
   readonly demand: Demand;
-  /** At most so much is held. */
+  /** The maximum that a host may hold. */
   readonly most: number;
   readonly reserve: number;
-  /** Does another host lack it? */
+  /** Whether another host lacks lookups for this key. */
   readonly isShort: boolean;
 }
 
-/** @returns how much more is wanted; below 0: how much can be given back */
+/** @returns how many more lookups are needed; negative if that many can be returned */
 export function wantedOf({ held, demand, most, reserve, isShort }: Wanted): number {
   const isIdle = demand.idleLooks >= IDLE_LOOKS;
   const needed = Math.ceil(EXCHANGES_HELD * demand.perLook);
@@ -46,22 +47,27 @@ export function wantedOf({ held, demand, most, reserve, isShort }: Wanted): numb
   return held > 2 * target || (isShort && held > target) ? Math.ceil(target - held) : 0;
 }
 
-/** Would it not last until the look after the next? */
+/** True if the held lookups would not last until the check after the next. */
 export function isLowOn({ held, demand, most, reserve }: Wanted): boolean {
   const target = Math.min(most, Math.max(EXCHANGES_HELD * demand.perLook, reserve));
   return held <= target / 2;
 }
 
-/** For the first request after a pause: an eighth of the burst for all hosts together, but one at least. */
+/**
+ * Reserve for the first request after a pause: an eighth of the burst for all hosts together, but at least one token
+ * per host.
+ */
 export const rateReserve = (burst: number, hosts: number) => Math.max(1, Math.floor(burst / (8 * hosts)));
 
-/** A two-hundredth of the quota for all hosts together, but one at least. */
+/** Reserve of the quota: 0.5 % for all hosts together, but at least one lookup per host. */
 export const quotaReserve = (quota: number, hosts: number) => Math.max(1, Math.floor(quota / (200 * hosts)));
 
 /**
- * What a host that is alone gets after some time without the database.
- * @param heldBefore at the beginning of that time: when it used what is missing is not known
- * @param most as the group has set aside for it
+ * Returns how many tokens a host gains while it is cut off from the database.
+ * @param heldBefore tokens held at the start of that period, because it is unknown when the host used the missing
+ *   tokens
+ * @param share the host's share of the rate, tokens per second
+ * @param most the level that the group has set aside for the host
  */
 export function refillAlone(heldBefore: number, ms: number, share: number, most: number): number {
   return Math.max(0, Math.min(most - heldBefore, (share * ms) / 1_000));

@@ -1,10 +1,10 @@
-// tables.ts: the rows of a group, in the tables of the store.
+// tables.ts: reads and writes the rows of a group in the store's tables.
 //
-// err  StoreError: nothing was written, or it is unknown
-// cost a statement to read and one to write, each its own transaction: no lock is held between two round trips
+// err  StoreError: nothing was written, or the outcome is unknown
+// cost one statement to read and one to write. Each is its own transaction, so no lock is held across round trips
 //
-// Hosts cannot wait for each other in a ring: a write locks this host's own row, then keys in their order; only one host at
-// a time joins, it locks no keys, and leaves rows of hosts alone that are locked.
+// Hosts cannot deadlock. A write locks this host's own row first, and then keys in order. Only one host joins at a
+// time; it locks no keys, and skips locked host rows.
 
 import { GONE_MS } from "@inkling/release-store";
 import type { SQL } from "bun";
@@ -14,11 +14,13 @@ import { exchangeLeases, type GroupRows, type KeyWrite, type LeaseRows } from ".
 import type { GroupHost, HostId, KeyState } from "./group.ts";
 import type { LeaseAnswer, LeaseRequest } from "./lease-state.ts";
 
-/** Any number: what hosts lock that join. */
+/** Id of the advisory lock that a joining host takes. The number is arbitrary. */
 const MEMBERS_LOCK = 0x696e6b6d;
-/** For rows that somebody else has locked, in ms. */
+/** Maximum milliseconds to wait for rows that other hosts have locked. */
 const PATIENCE = "set_config('lock_timeout', '1000', true)";
-/** Other hosts give back what they do not use of a key for so long after one lacked it. */
+/**
+ * After a host ran short of lookups for a key, the other hosts return their unused lookups for this many milliseconds.
+ */
 const SHORT_MS = 3_000;
 export const CLOCK = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
@@ -41,12 +43,12 @@ export class LeaseTables {
     this.host = host;
   }
 
-  /** @param report of this host, for the others to see */
+  /** @param report this host's report, for the other hosts to read */
   exchange(request: LeaseRequest, report?: string): Promise<LeaseAnswer> {
     return exchangeLeases(this.rows(report), this.host, request);
   }
 
-  /** Gives everything back, and leaves the group. */
+  /** Returns everything to the group, and then leaves it. */
   async leave(request: LeaseRequest): Promise<void> {
     await this.exchange(request);
     await this.tables.writeOnce((sql) => sql`DELETE FROM inkling_hosts WHERE id = ${this.host}`);
@@ -59,7 +61,8 @@ export class LeaseTables {
       join: (join) =>
         tables.write(async (tx) => {
           await tx.unsafe(`SELECT ${PATIENCE}, pg_advisory_xact_lock(${MEMBERS_LOCK})`);
-          const { hosts, now } = await readRows(tx, []); // only now: after those that joined before
+          // read after the lock is taken, so that hosts that joined before are included
+          const { hosts, now } = await readRows(tx, []);
           const { id, confirmedAt, hosts: count, aloneMs } = join(hosts, now);
           await tx`DELETE FROM inkling_hosts WHERE id IN (SELECT id FROM inkling_hosts
             WHERE id <> ${id} AND confirmed_at < ${now - GONE_MS} FOR UPDATE SKIP LOCKED)`;
@@ -74,7 +77,7 @@ export class LeaseTables {
   }
 }
 
-/** One row, with everything as JSON: a statement's cost is in its rows and columns. */
+/** Reads everything as JSON in a single row, because a statement's cost depends on its rows and columns. */
 async function readRows(sql: SQL, keyIds: readonly KeyId[]): Promise<GroupRows> {
   type Read = { now: string; hosts: HostRow[] | null; keys: KeyRow[] | null; short: KeyId[] | null };
   const clock = sql.unsafe(CLOCK);
@@ -83,7 +86,7 @@ async function readRows(sql: SQL, keyIds: readonly KeyId[]): Promise<GroupRows> 
     (SELECT json_agg(json_build_array(key_id, version, CAST(state AS JSON))) FROM inkling_leases
       WHERE key_id = ANY(ARRAY(SELECT json_array_elements_text(${json(sql, keyIds)})))) AS keys,
     (SELECT json_agg(key_id) FROM inkling_leases WHERE short_at > ${clock} - ${SHORT_MS}) AS short`;
-  const { now, hosts, keys, short } = row!; // it has no condition
+  const { now, hosts, keys, short } = row!; // the query has no condition, so there is always a row
   return {
     now: Number(now),
     hosts: hosts?.map(hostOf) ?? [],
@@ -119,7 +122,7 @@ async function writeRows(
   return new Set(written.map(({ key_id }) => key_id));
 }
 
-/** What keys used on a day by the store's count. */
+/** Reads what keys have used on a day, according to the store. */
 async function readUsed(sql: SQL, keyIds: readonly KeyId[], day: string): Promise<Map<KeyId, number>> {
   const rows: { key_id: KeyId; total: string }[] =
     await sql`SELECT key_id, SUM(count) AS total FROM inkling_usage

@@ -1,7 +1,7 @@
-// cell-allocator.ts: which key has which cell.
+// cell-allocator.ts: assigns a cell to each key.
 //
-// in   the active keys, each time they change; which change every process that answers has applied
-// out  a cell for each; the cell of a key that is gone goes to another one once no process uses it any more
+// in   the active keys, whenever they change; the latest change that all processes that answer requests have applied
+// out  a cell for each key; a removed key's cell is reused once no process uses it any more
 
 import type { KeyId } from "../keys/key.ts";
 import type { CellIndex } from "./cells.ts";
@@ -9,7 +9,7 @@ import type { CellIndex } from "./cells.ts";
 interface Leaving {
   readonly keyId: KeyId;
   readonly cell: CellIndex;
-  /** Number of the change that removed the key. */
+  /** Number of the change that removed the cell's key. */
   readonly change: number;
 }
 
@@ -19,7 +19,7 @@ export class CellAllocator {
   private readonly free: CellIndex[] = [];
   private next = 0;
 
-  /** Cells that there have to be. */
+  /** Number of cells that must exist. */
   get size(): number {
     return this.next;
   }
@@ -29,9 +29,9 @@ export class CellAllocator {
   }
 
   /**
-   * Takes over other keys.
-   * @param change a number that grows with each call
-   * @returns keys that are new
+   * Takes over a new set of keys.
+   * @param change a number that increases with each call
+   * @returns the keys that are new
    */
   assign(keyIds: Iterable<KeyId>, change: number): KeyId[] {
     const wanted = new Set(keyIds);
@@ -45,15 +45,15 @@ export class CellAllocator {
       if (this.byKey.has(keyId)) continue;
       const before = this.leaving.find((entry) => entry.keyId === keyId);
       if (before === undefined) added.push(keyId);
-      else this.leaving.splice(this.leaving.indexOf(before), 1); // it is back, and what it used still counts
+      else this.leaving.splice(this.leaving.indexOf(before), 1); // the key is back, and its earlier usage still counts
       this.byKey.set(keyId, before?.cell ?? this.free.pop() ?? this.next++);
     }
     return added;
   }
 
   /**
-   * Every process has applied the keys of `change`, or ended.
-   * @param release called with each key whose cell no process uses any more, before another key may get it
+   * Called when every process has applied the keys of `change`, or has exited.
+   * @param release called for each removed key whose cell is no longer in use, before another key may get the cell
    */
   settle(change: number, release: (keyId: KeyId, cell: CellIndex) => void): void {
     const gone = this.leaving.filter((entry) => entry.change <= change);

@@ -1,29 +1,29 @@
-// cell-memory.ts: memory for cells, which grows with the number of keys. Several processes share another kind
-// (cluster/shared-memory.ts).
+// cell-memory.ts: memory for cells, which grows with the number of keys. If there are several processes, they share a
+// different kind of memory (cluster/shared-memory.ts).
 
 import type { EpochMs } from "../keys/key.ts";
 import { CELL_BYTES, LimitCells } from "./cells.ts";
 import { LeasedCells } from "./leased-cells.ts";
 
 export interface CellMemory {
-  /** The cells as they are now: replaced when they grow. */
+  /** The current cells. They are replaced when the memory grows. */
   readonly cells: LimitCells;
   /**
-   * Makes room for so many cells; those there are keep their counts.
-   * @throws when there is no memory for them
+   * Makes room for `count` cells. Existing cells keep their counts.
+   * @throws if there is no memory for them
    */
   reserve(count: number): void;
   close(): void;
 }
 
-/** This host's own limits, or leases of the group's limits. */
+/** Whether cells hold this host's own limits, or leases of the group's limits. */
 export type CellKind = "own" | "leased";
 
 export function cellsIn(memory: Uint8Array<ArrayBuffer>, base: EpochMs, kind: CellKind): LimitCells {
   return kind === "own" ? new LimitCells(memory, base) : new LeasedCells(memory, base);
 }
 
-/** The cells of one process only. */
+/** Cells for a single process. */
 export class HeapCells implements CellMemory {
   cells: LimitCells;
   private readonly base: EpochMs;

@@ -1,11 +1,11 @@
-// fair-shares.ts: something that keys share, of which no key can take all: streams, bytes, slots.
+// fair-shares.ts: divides a resource (streams, bytes or slots) among keys, so that no single key can use it up.
 //
-// in   the capacity, and what one key may have of it while no other has any
+// in   the capacity, and the maximum for one key while no other key uses the resource
 // out  whether a key may take more
-// why  A fixed part for each key would be too little for one, or too much for many. Here a key may hold a multiple of what
-//      is free (dynamic thresholds, Choudhury and Hahne 1998): one key alone gets `alone`, of n greedy keys each gets
-//      less, and something is left for the next one. With 128 and 32: 32 only, 14 each of six. A key that has none gets one
-//      as long as there is any.
+// why  A fixed amount per key would be too little for a single key, or too much for many. Here, a key may hold a
+//      multiple of the free amount (dynamic thresholds, Choudhury and Hahne 1998). A single key gets `alone`. Each of n
+//      greedy keys gets less, and something remains for the next key. With a capacity of 128 and an `alone` of 32, a
+//      single key gets 32, and each of six keys gets 14. A key that holds nothing gets one unit as long as any is left.
 
 import type { KeyId } from "../keys/key.ts";
 
@@ -20,7 +20,7 @@ export class FairShares {
     this.alone = alone;
   }
 
-  /** Of all keys. */
+  /** The amount that all keys hold together. */
   get taken(): number {
     return this.sum;
   }
@@ -29,7 +29,7 @@ export class FairShares {
     return this.held.get(key) ?? 0;
   }
 
-  /** @returns whether the key may have that much more; then it has */
+  /** Takes `amount` for the key, if allowed. @returns whether the key got it */
   take(key: KeyId, amount = 1): boolean {
     const { capacity, alone } = this;
     const held = this.of(key) + amount;

@@ -1,15 +1,17 @@
-// key-cells.ts: the cells of the active keys, as a process that answers uses them: usage and quota by key.
+// key-cells.ts: the cells of the active keys in a process that answers requests: usage and quota per key.
 //
-// in   cells, and which key has which; both are replaced together whenever the keys change
-// err  none: a key that is no longer active has no cell, so it gets nothing more, and its last requests are not counted
+// in   the cells, and the mapping from keys to cells; both are replaced together whenever the keys change
+// err  none: a key that is no longer active has no cell. Its further requests are not granted, and its last requests
+//      are not counted.
 //
-// Processes that share the cells give out together what one alone would. A process that is killed loses no count.
+// Processes that share the cells grant as much in total as a single process would. If a process is killed, no count is
+// lost.
 
 import type { Counted, EpochMs, Key, KeyId } from "../keys/key.ts";
 import type { CellIndex, LimitCells } from "./cells.ts";
 import { SteadyClock } from "./steady-clock.ts";
 
-/** What counts usage, and gives out quotas. */
+/** The methods that count usage and take from quotas. */
 export type UsageCounter = Pick<
   KeyCells,
   "record" | "countToday" | "takeQuota" | "chargedDay" | "giveQuotaBack"
@@ -20,13 +22,13 @@ export class KeyCells {
   private byKey: ReadonlyMap<KeyId, CellIndex> = new Map();
   private readonly clock: Pick<SteadyClock, "at">;
 
-  /** @param clock decides the day of quotas and usage */
+  /** @param clock determines the day of quotas and usage */
   constructor(cells: LimitCells, clock: Pick<SteadyClock, "at"> = new SteadyClock()) {
     this.shared = cells;
     this.clock = clock;
   }
 
-  /** Read it again for each use: it is replaced when it has grown. */
+  /** Read this again for each use, because it is replaced when the cells grow. */
   get cells(): LimitCells {
     return this.shared;
   }
@@ -41,31 +43,34 @@ export class KeyCells {
     this.byKey = byKey;
   }
 
-  /** Counts lookups, or refusals. */
+  /** Counts lookups or refusals. */
   record(keyId: KeyId, counted: Counted, now: EpochMs, count = 1): void {
     const cell = this.cellOf(keyId);
     if (cell !== undefined) this.shared.count(cell, counted, this.clock.at(now), count);
   }
 
-  /** What was taken from the key's quota on this UTC day, by all processes at this moment. */
+  /** Lookups that all processes have taken from the key's quota so far on this UTC day. */
   countToday({ id, quota }: Pick<Key, "id" | "quota">, now: EpochMs): number {
     const cell = this.cellOf(id);
     return cell === undefined ? 0 : this.shared.usedOfQuota(cell, this.clock.at(now), quota);
   }
 
-  /** Takes from the day's quota: no other process gets the same. @returns how many, `most` at most */
+  /**
+   * Takes up to `most` lookups from the day's quota. No other process gets the same lookups.
+   * @returns how many were taken
+   */
   takeQuota({ id, quota }: Pick<Key, "id" | "quota">, now: EpochMs, most: number): number {
     if (quota === undefined) return most;
     const cell = this.cellOf(id);
     return cell === undefined ? 0 : this.shared.takeQuota(cell, this.clock.at(now), quota, most);
   }
 
-  /** The day that the last `takeQuota` took from. */
+  /** The day from whose quota the last `takeQuota` took. */
   get chargedDay(): number {
     return this.shared.chargedDay;
   }
 
-  /** Gives back what was taken from the quota of that day and is not recorded. */
+  /** Returns unused lookups to the quota of the day from which they were taken. */
   giveQuotaBack({ id, quota }: Pick<Key, "id" | "quota">, day: number, count: number): void {
     const cell = quota === undefined ? undefined : this.cellOf(id);
     if (cell !== undefined) this.shared.giveQuotaBack(cell, day, count);

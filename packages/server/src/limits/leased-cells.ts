@@ -1,19 +1,20 @@
-// leased-cells.ts: cells that hold what this host has taken in advance from the limits of a group (leases/), instead of
-// their own limits: they are refilled by leases, not by time.
+// leased-cells.ts: cells that hold what this host has taken in advance from a group's limits (leases/), instead of the
+// host's limits. Leases refill them, not time.
 //
-// The same 128 bytes, with the same counts: the first word is the balance, in ns that the rate takes to give it; the next
-// holds this host's share of the quota, and one behind the counts what is left of it elsewhere: up to 10^12.
+// Size and counts are the same as in cells.ts. The first word is the balance, in nanoseconds of rate. The next word
+// holds this host's share of the quota. The word after the counts holds the lookups of the quota that are left
+// elsewhere, up to 10^12.
 //
-//   bytes of a cell  0 balance (int64)   8 share of the quota, and a bit that each day turns (int32)   88 left elsewhere (int64)
+//   bytes of a cell  0 balance (int64)   8 share of the quota, and a bit that flips each day (int32)
+//                    after the counts: left elsewhere (int64)
 
 import type { EpochMs } from "../keys/key.ts";
-import { CELL_BYTES, type CellIndex, LimitCells } from "./cells.ts";
+import { AFTER_COUNTS, CELL_BYTES, type CellIndex, LimitCells } from "./cells.ts";
 
 const WORDS = CELL_BYTES / 8;
 const SLOTS = CELL_BYTES / 4;
 const SHARE = 2;
-const ELSEWHERE = 11;
-/** A share is at most so much. */
+/** The maximum share, in lookups. */
 export const MAX_SHARE = 2 ** 30 - 1;
 
 export class LeasedCells extends LimitCells {
@@ -38,12 +39,12 @@ export class LeasedCells extends LimitCells {
     }
   }
 
-  /** Ns of the rate that are left here. */
+  /** Nanoseconds of rate that are left in this cell. */
   balanceOf(cell: CellIndex): number {
     return Number(Atomics.load(this.words, cell * WORDS));
   }
 
-  /** Adds a lease, or takes some back: no more than there is. @returns what is there now */
+  /** Adds a lease, or, if `ns` is negative, removes at most what is left. @returns the new balance */
   addBalance(cell: CellIndex, ns: number): number {
     const at = cell * WORDS;
     for (;;) {
@@ -72,12 +73,12 @@ export class LeasedCells extends LimitCells {
     }
   }
 
-  /** What is left of the quota's share here. */
+  /** Lookups that are left of this host's share of the quota. */
   shareOf(cell: CellIndex): number {
     return Atomics.load(this.slots, cell * SLOTS + SHARE) >> 1;
   }
 
-  /** Adds to the share, or takes some back: no more than there is. @returns what is there now */
+  /** Adds to the share, or, if `count` is negative, removes at most what is left. @returns the new share */
   addShare(cell: CellIndex, count: number): number {
     const at = cell * SLOTS + SHARE;
     for (;;) {
@@ -87,25 +88,25 @@ export class LeasedCells extends LimitCells {
     }
   }
 
-  /** Another day begins: the share remains, and what was taken from it before is not given back any more. */
+  /** Starts another day. The share remains, but lookups taken from it earlier can no longer be returned. */
   turnDay(cell: CellIndex): void {
     Atomics.xor(this.slots, cell * SLOTS + SHARE, 1);
   }
 
-  /** What the group has left beside the shares of its hosts. */
+  /** Stores how many lookups of the quota the group has left, apart from the shares of its hosts. */
   putElsewhere(cell: CellIndex, left: number): void {
-    Atomics.store(this.words, cell * WORDS + ELSEWHERE, BigInt(left));
+    Atomics.store(this.words, cell * WORDS + AFTER_COUNTS, BigInt(left));
   }
 
   override usedOfQuota(cell: CellIndex, _now: EpochMs, quota = 0): number {
-    const left = this.shareOf(cell) + Number(Atomics.load(this.words, cell * WORDS + ELSEWHERE));
+    const left = this.shareOf(cell) + Number(Atomics.load(this.words, cell * WORDS + AFTER_COUNTS));
     return Math.max(0, quota - left);
   }
 
-  /** The group counts what other hosts used. */
+  /** Does nothing, because the group counts what other hosts use. */
   override chargeQuota(): void {}
 
-  /** Days follow the database's clock. */
+  /** Does nothing, because days follow the database's clock. */
   override correctDay(): boolean {
     return false;
   }

@@ -45,10 +45,10 @@ describe("rate headers", () => {
     });
     const rows = [
       decision(7, 1, 2000),
-      decision(7, 2, 2000), // as much left, later full
+      decision(7, 2, 2000), // the same number left, but full later
       decision(1024 + 7, 2, 9000),
-      decision(2048 + 14, 2, 9000), // the same slot among those kept
-      decision(2 ** 32 + 14 * 2 ** 21, 2, 2 ** 40), // here, too
+      decision(2048 + 14, 2, 9000), // this value uses the same slot
+      decision(2 ** 32 + 14 * 2 ** 21, 2, 2 ** 40), // this one as well
       decision(7, 1, 9000),
       decision(0, 0, 1),
     ];

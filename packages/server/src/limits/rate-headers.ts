@@ -1,18 +1,18 @@
-// rate-headers.ts: RateLimit-Policy and RateLimit, which show a caller what is left.
+// rate-headers.ts: formats RateLimit-Policy and RateLimit, which show callers what is left of their limits.
 //
-// src  draft-ietf-httpapi-ratelimit-headers-10; docs/limits.md explains them to callers
-// note The bucket is one policy: q is its size, w the seconds that an empty one takes to fill; r is what is
-//      left, t the seconds until it is full again. A daily quota is a second one, "daily".
-// cost texts of a bucket are kept from one request to the next: formatting them again took 250 ns each. Of 2,048 lookups left
-//      and more the first 11 bits are shown, so that one text serves many requests
+// src  draft-ietf-httpapi-ratelimit-headers-10; docs/limits.md explains the headers to callers
+// note The bucket is one policy: q is the bucket's size, w the seconds that an empty bucket takes to fill, r the
+//      remaining lookups, and t the seconds until the bucket is full again. A daily quota is a second policy, "daily".
+// cost A bucket's texts are reused between requests, because formatting took 250 ns each. If 2,048 or more lookups are
+//      left, only the first 11 bits of the number are shown, so that one text serves many requests.
 
 import type { EpochMs, Key } from "../keys/key.ts";
 import type { Decision } from "./token-bucket.ts";
 
 const DAY_SECONDS = 86_400;
-/** Of what is left: all of the usual bucket of 2,000. */
+/** Number of leading bits shown of the remaining lookups. A usual bucket of 2,000 is shown exactly. */
 const SHOWN_BITS = 11;
-/** Texts kept, by the bits that are shown. */
+/** Number of texts to keep, one for each value of these bits. */
 const KEPT = 2 ** SHOWN_BITS;
 
 /** Seconds until the next UTC day begins, at least 1. */
@@ -21,12 +21,12 @@ export function secondsToMidnight(now: EpochMs): number {
 }
 
 export class RateHeaders {
-  /** Nearly all keys have the same bucket, so one text is kept. */
+  /** Nearly all keys have the same kind of bucket, so only one text is kept. */
   private policyText = { limit: Number.NaN, windowSeconds: Number.NaN, text: "" };
   private readonly leftTexts: ({ remaining: number; resetSeconds: number; text: string } | undefined)[] =
     new Array(KEPT).fill(undefined);
 
-  /** What a key may do; undefined if it has no limit at all. */
+  /** Formats what a key may do; undefined if it has no limits. */
   formatPolicy(key: Pick<Key, "quota">, rate: Decision): string | undefined {
     const daily = key.quota === undefined ? undefined : `"daily";q=${key.quota};w=${DAY_SECONDS}`;
     if (rate.limit === 0) return daily;
@@ -35,7 +35,7 @@ export class RateHeaders {
   }
 
   /**
-   * What is left of it.
+   * Formats what is left of a key's limits.
    * @param used lookups of this key today
    */
   formatLeft(key: Pick<Key, "quota">, rate: Decision, used: number, now: EpochMs): string {

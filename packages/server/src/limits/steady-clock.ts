@@ -1,33 +1,39 @@
-// steady-clock.ts: the time that decides which UTC day a lookup belongs to, for quotas and usage: the machine's clock, but
-// one that jumps counts only after it has remained so.
+// steady-clock.ts: the time that determines a lookup's UTC day, for quotas and usage. It follows the machine's clock,
+// but ignores a jump that is quickly reversed.
 //
 // in   the machine's clock; a monotonic clock
-// out  `at`: the time without a jump of the last hour
+// out  `at`: the time without any jump of the last hour
 // err  none
-// cost two reads of clocks, once for each millisecond with requests
+// cost two clock reads per millisecond with requests
 //
-// A clock that is a month ahead for some minutes would begin a day with its own quotas, and usage would be booked on it.
-// Time that a machine was suspended looks like a jump: its day begins up to an hour late. Leases of a group go by the
-// database's clock (leases/).
+// Without this, a clock that is a month ahead for some minutes would start a day with new quotas, and usage would count
+// towards that day. The time for which a machine was suspended looks like a jump, so its day may start up to an hour
+// late. The leases of a group follow the database's clock (leases/).
 
 import type { EpochMs } from "../keys/key.ts";
 
-/** Corrections below this are taken at once. */
+/** Corrections of up to this many milliseconds apply at once. */
 const JUMP_MS = 3_600_000;
-/** A jump that lasts longer is the right time. */
+/** A jump that lasts longer than this many milliseconds is accepted as correct. */
 const HOLD_MS = 3_600_000;
 
 interface SteadyClockOptions {
-  /** How far ahead the machine's clock is held to be from the start: of a process whose parent noticed a jump. */
+  /**
+   * How far ahead the machine's clock is considered to be at first, in milliseconds. A worker gets this from its
+   * primary.
+   */
   readonly aheadMs?: number;
   readonly now?: () => EpochMs;
   readonly elapsed?: () => number;
-  /** The clock jumped, is believed now, or is back; `aheadMs` is 0 in the latter cases. */
+  /**
+   * Called when the clock has jumped, when the jump is accepted, and when the clock has returned. `aheadMs` is 0 in the
+   * last two cases.
+   */
   readonly onJump?: (aheadMs: number) => void;
 }
 
 export class SteadyClock {
-  /** What is taken off the machine's clock. */
+  /** Milliseconds to subtract from the machine's clock. */
   aheadMs: number;
   private readonly now: () => EpochMs;
   private readonly elapsed: () => number;
@@ -46,9 +52,9 @@ export class SteadyClock {
     this.jumpedAt = this.lastElapsed;
   }
 
-  /** @param time of the machine's clock, read just now or at the start of a request */
+  /** @param time a time of the machine's clock, read just now or when the request started */
   at(time: EpochMs): EpochMs {
-    if (time !== this.lastNow) this.look(); // requests of one millisecond share a comparison
+    if (time !== this.lastNow) this.look(); // requests in the same millisecond share one comparison
     return time - this.aheadMs;
   }
 

@@ -123,7 +123,7 @@ describe("bucket", () => {
     for (let i = 0; i < 9; i++) buckets.take(before, 0);
     expect(buckets.take(key({ rate: 1, burst: 12 }), 0).remaining).toBe(2);
     expect({ ...buckets.take(key({ rate: 0 }), 0) }).toMatchObject({ allowed: true, retryAfterSeconds: 0 });
-    // 10 s owed; a bucket of 4 that fills in a second cannot lack more than that.
+    // The bucket owes 10 s. A bucket of 4 that fills in a second cannot lack more than that.
     expect({ ...buckets.take(key({ rate: 4, burst: 4 }), 0) }).toMatchObject({
       allowed: false,
       remaining: 0,
@@ -149,7 +149,7 @@ describe("bucket", () => {
     expect(buckets.takeUpTo(k, 0, 4)).toBe(4);
     expect(buckets.takeUpTo(k, 0, 100)).toBe(6);
     expect(buckets.takeUpTo(k, 0, 100)).toBe(0);
-    expect(buckets.takeUpTo(k, 2_500, 100)).toBe(2); // what is not a whole one stays
+    expect(buckets.takeUpTo(k, 2_500, 100)).toBe(2); // a fraction of a token remains
     expect(buckets.takeUpTo(k, 3_000, 100)).toBe(1);
     expect({ ...buckets.take(k, 3_000, 0) }).toMatchObject({ allowed: true, remaining: 0 });
     expect(buckets.takeUpTo(key({ rate: 0 }, "key_b"), 0, 1_000)).toBe(1_000);
@@ -193,7 +193,8 @@ describe("bucket", () => {
         fc.integer({ min: 1, max: 12 }),
         fc.array(step, { minLength: 20, maxLength: 60 }),
         (quarters, burst, steps) => {
-          // Rates that divide a second, and times in multiples of 4 ms, keep every number exact, here and there.
+          // With rates that divide a second, and times in multiples of 4 ms, every number is exact in the bucket and in
+          // the oracle.
           const rate = quarters * 250;
           const buckets = new Buckets({ rate, burst: burst * 100 }, cellsOnDemand());
           const k = key();
@@ -209,7 +210,7 @@ describe("bucket", () => {
             const got = buckets.take(k, now, cost * 60);
             expect(got.allowed).toBe(want);
             expect(got.remaining).toBe(Math.floor(milli / 1_000));
-            // What the headers promise holds: at that time, and not a second earlier.
+            // The headers' promise holds: the request succeeds at that time, and not a second earlier.
             const fits = cost * 60 <= burst * 100;
             if (!want && fits) {
               expect(milli + got.retryAfterSeconds * 1_000 * rate).toBeGreaterThanOrEqual(cost * 60_000);

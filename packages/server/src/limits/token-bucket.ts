@@ -1,38 +1,43 @@
-// token-bucket.ts: how many lookups a key may make at once and per second: one token bucket for each key.
+// token-bucket.ts: limits a key's lookups per second and its bursts, with one token bucket per key.
 //
-// in   a key, the time, how many lookups are requested
-// out  whether it may, and the numbers of the RateLimit headers
+// in   a key, the current time, and the number of requested lookups
+// out  whether the lookups are allowed, and the numbers for the RateLimit headers
 // err  none: a clock that goes backwards grants nothing and blocks no key
-// cost one Map access and one compare-exchange for a key seen before: 60 ns with 5,000 keys
+// cost one Map access and one compare-exchange for a known key: 60 ns with 5,000 keys
 
 import type { EpochMs, Key, KeyId } from "../keys/key.ts";
 import type { CellIndex, LimitCells } from "./cells.ts";
 import type { KeyCells } from "./key-cells.ts";
 
-/** The server's defaults for keys that have no own limits. */
+/** The server's defaults, which apply to keys that set no limits. */
 export interface RateDefaults {
-  /** Lookups per second and key; 0 = no limit. */
+  /** Lookups per second for each key; 0 means no limit. */
   readonly rate: number;
-  /** Lookups at once. */
+  /** Burst size in lookups. */
   readonly burst: number;
 }
 
 /** What {@link Buckets.take} decided. */
 export interface Decision {
   readonly allowed: boolean;
-  /** Lookups at once (the bucket's size); 0 when the key has no limit: then no RateLimit header applies. */
+  /**
+   * Burst size in lookups (the bucket's size); 0 if the key has no limit, in which case no RateLimit header applies.
+   */
   readonly limit: number;
   /** Whole seconds that an empty bucket takes to fill. */
   readonly windowSeconds: number;
-  /** Lookups left now, whole. */
+  /** Whole lookups that are left. */
   readonly remaining: number;
-  /** Whole seconds until the bucket is full again, when nothing more is taken. */
+  /** Whole seconds until the bucket is full again if nothing more is taken. */
   readonly resetSeconds: number;
-  /** Whole seconds until the same request can succeed; 0 when it was allowed. */
+  /** Whole seconds until the same request can succeed; 0 if it was allowed. */
   readonly retryAfterSeconds: number;
 }
 
-/** The limits that hold for a key. Its own come first; its own rate without a burst allows twice that rate. */
+/**
+ * The limits that apply to a key. Its own limits take precedence. A key with its own rate but no burst may burst to
+ * twice its rate.
+ */
 export function limitsOf(key: Pick<Key, "rate" | "burst">, defaults: RateDefaults): RateDefaults {
   const rate = key.rate ?? defaults.rate;
   const burst = key.burst ?? (key.rate === undefined ? defaults.burst : Math.max(1, Math.ceil(2 * key.rate)));
@@ -40,10 +45,13 @@ export function limitsOf(key: Pick<Key, "rate" | "burst">, defaults: RateDefault
 }
 
 const NS_PER_SECOND = 1e9;
-/** 36 years: a bucket that takes longer to fill counts as one of that time, for cells hold 64 bits. */
+/**
+ * 36 years in nanoseconds, because cells hold 64 bits. A bucket that takes longer to fill counts as if it took this
+ * long.
+ */
 const MAX_NS = 2 ** 60;
 
-/** One key's bucket. It is its own Decision, so that taking makes no object. */
+/** One key's bucket. It is its own Decision, so that taking creates no object. */
 class Bucket implements Decision {
   allowed = true;
   limit = 0;
@@ -54,14 +62,14 @@ class Bucket implements Decision {
 
   private readonly key: Key;
   private readonly cell: CellIndex;
-  /** Nanoseconds for one token, whole: a rate that does not divide a second is a trace slower. */
+  /** Whole nanoseconds per token. A rate that does not divide a second is therefore slightly slower. */
   private readonly each: number;
   private readonly whole: number;
 
-  /** @param cell without one nothing is granted: other processes could not count it */
+  /** @param cell undefined if the key has none; nothing is then granted, because other processes could not count it */
   constructor(key: Key, cell: CellIndex | undefined, { rate, burst }: RateDefaults) {
     this.key = key;
-    this.cell = cell ?? 0; // never used without a cell: the limit is 0 then
+    this.cell = cell ?? 0; // not used without a cell, because the limit is then 0
     this.allowed = cell !== undefined;
     this.each = rate > 0 ? Math.min(MAX_NS, Math.ceil(NS_PER_SECOND / rate)) : 0;
     this.whole = Math.min(MAX_NS, burst * this.each);
@@ -84,7 +92,7 @@ class Bucket implements Decision {
     this.retryAfterSeconds = this.allowed ? 0 : this.secondsUntil(Math.min(wanted, this.whole), missing);
   }
 
-  /** Takes as many whole tokens as there are, `most` at most. */
+  /** Takes as many whole tokens as are left, but at most `most`. */
   takeUpTo(cells: LimitCells, now: EpochMs, most: number): number {
     if (this.limit === 0) return this.allowed ? most : 0;
     return cells.takeUpTo(this.cell, now, this.each, most, this.whole);
@@ -118,8 +126,9 @@ export class Buckets {
   }
 
   /**
-   * Takes as many lookups as the key's bucket holds, `most` at most.
-   * @returns how many; `most` when the key has no limit. What is left afterwards: `take(key, now, 0)`
+   * Takes as many lookups as the key's bucket holds, up to `most`. Call `take(key, now, 0)` to read what is left
+   * afterwards.
+   * @returns how many were taken; `most` if the key has no limit
    */
   takeUpTo(key: Key, now: EpochMs, most: number): number {
     return this.bucketOf(key).takeUpTo(this.keyCells.cells, now, most);
@@ -130,22 +139,22 @@ export class Buckets {
     if (known?.isFor(key)) return known;
     const cell = this.keyCells.cellOf(key.id);
     const made = new Bucket(key, cell, limitsOf(key, this.defaults));
-    if (cell !== undefined) this.buckets.set(key.id, made); // otherwise it may get one later
+    if (cell !== undefined) this.buckets.set(key.id, made); // without a cell, the key may get one later
     return made;
   }
 
-  /** What a key may do now. */
+  /** The limits that currently apply to a key. */
   limitsOf(key: Key): RateDefaults {
     return limitsOf(key, this.defaults);
   }
 
-  /** What was taken remains taken. */
+  /** Changes the defaults. Tokens that were taken remain taken. */
   setDefaults(defaults: RateDefaults): void {
     this.defaults = defaults;
     this.buckets.clear();
   }
 
-  /** Forgets keys that have no cell any more. Call it when cells were replaced. */
+  /** Forgets keys that no longer have a cell. Call it after cells were replaced. */
   dropGone(): void {
     for (const id of this.buckets.keys()) if (this.keyCells.cellOf(id) === undefined) this.buckets.delete(id);
   }

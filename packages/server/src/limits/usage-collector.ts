@@ -1,26 +1,27 @@
-// usage-collector.ts: carries counts from the cells to the recorder, and what other hosts used of a quota to the cells.
+// usage-collector.ts: records counts from the cells, and deducts what other hosts have used from the quotas in the
+// cells.
 
 import { DAY_MS } from "../keys/day.ts";
 import type { Counted, EpochMs, KeyId } from "../keys/key.ts";
 import { CELL_COUNTS, type CellIndex, countedAt, type LimitCells } from "./cells.ts";
 
-/** Where collected counts go. */
+/** Receives the collected counts. */
 export interface UsageSink {
   record(keyId: KeyId, counted: Counted, now: EpochMs, count: number): void;
 }
 
-/** What the store has of a key's lookups on the UTC day of `now`: in all, and from other recorders. */
+/** A key's lookups in the store on the UTC day of `now`: in total, and from other recorders. */
 export interface StoredUsage {
   readonly now: EpochMs;
   readonly stored: number;
   readonly foreign: number;
 }
 
-/** What was collected from one cell. */
+/** What has been collected from one cell so far. */
 class Collected {
   readonly cell: CellIndex;
   readonly counts = new Uint32Array(CELL_COUNTS);
-  /** Lookups of other hosts on `day` that the cell's quota holds. */
+  /** Lookups of other hosts on `day` that are already counted in the cell's quota. */
   foreign = 0;
   day = Number.NaN;
 
@@ -33,12 +34,12 @@ export class UsageCollector {
   private readonly collected = new Map<KeyId, Collected>();
   private readonly fresh = new Uint32Array(CELL_COUNTS);
 
-  /** A key has this cell from now on. */
+  /** Called when a key gets a cell. */
   add(keyId: KeyId, cell: CellIndex): void {
     this.collected.set(keyId, new Collected(cell));
   }
 
-  /** Records the last counts of a key, before its cell goes to another one. */
+  /** Records a key's last counts, before another key gets its cell. */
   remove(keyId: KeyId, cells: LimitCells, sink: UsageSink, now: EpochMs): void {
     const state = this.collected.get(keyId);
     if (state === undefined) return;
@@ -46,14 +47,14 @@ export class UsageCollector {
     this.collected.delete(keyId);
   }
 
-  /** Records what was counted since the last time. */
+  /** Records what was counted since the last call. */
   collect(cells: LimitCells, sink: UsageSink, now: EpochMs): void {
     for (const [keyId, state] of this.collected) this.collectOne(keyId, state, cells, sink, now);
   }
 
   /**
-   * Where the clock was ahead and was set back, today's quotas continue with what the store has of today: never with none,
-   * so not before the store was read.
+   * If the clock was ahead and is set back, today's quotas continue from today's stored usage. They never restart at
+   * zero, so they wait until the store has been read.
    */
   correctDays(cells: LimitCells, now: EpochMs, stored: ReadonlyMap<KeyId, number>): void {
     for (const [keyId, state] of this.collected) {
@@ -64,16 +65,17 @@ export class UsageCollector {
     }
   }
 
-  /** Takes from a key's quota what other hosts used of it. */
+  /** Deducts from a key's quota what other hosts have used. */
   takeForeign(keyId: KeyId, { now, stored, foreign }: StoredUsage, cells: LimitCells): void {
     const state = this.collected.get(keyId);
-    if (state === undefined || cells.isDayAfter(state.cell, now)) return; // midnight passed while the store was read
+    // midnight passed while the store was read
+    if (state === undefined || cells.isDayAfter(state.cell, now)) return;
     const day = Math.floor(now / DAY_MS);
     if (day !== state.day) {
       state.day = day;
       state.foreign = 0;
     }
-    // A key that was given its quota in the course of the day has used more than its cell holds.
+    // A key that gets its quota during the day has already used more than its cell holds.
     const missing = stored - cells.usedOfQuota(state.cell, now);
     const more = Math.max(foreign - state.foreign, missing);
     state.foreign = Math.max(state.foreign, foreign);
@@ -90,11 +92,11 @@ export class UsageCollector {
     cells.readCounts(cell, this.fresh);
     const isOddToday = (Math.floor(now / DAY_MS) & 1) === 1;
     for (let i = 0; i < CELL_COUNTS; i++) {
-      const count = (this.fresh[i]! - counts[i]!) >>> 0; // both have CELL_COUNTS numbers
+      const count = (this.fresh[i]! - counts[i]!) >>> 0; // both arrays have CELL_COUNTS elements
       if (count === 0) continue;
       counts[i] = this.fresh[i]!;
       const { counted, isOdd } = countedAt(i);
-      // Of the other parity: counted before midnight, collected after.
+      // A count of the other parity was made before midnight, but collected afterwards.
       sink.record(keyId, counted, isOdd === isOddToday ? now : now - DAY_MS, count);
     }
   }

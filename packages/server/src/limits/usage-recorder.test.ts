@@ -12,7 +12,7 @@ import { UsageRecorder, type UsageStore } from "./usage-recorder.ts";
 const MIDNIGHT = Date.UTC(2026, 5, 2);
 const NOON = MIDNIGHT - 43_200_000;
 
-/** A store in memory that can be away, and can lose its answer after it has counted. */
+/** A store in memory that can be unreachable, and that can lose its answer after it has counted. */
 class FakeStore implements UsageStore {
   readonly counts = new Map<string, number>();
   readonly sequences = new Map<string, number>();
@@ -60,7 +60,7 @@ function setUp(now = NOON) {
 
 const QUOTA = 1_000_000;
 
-/** The same with cells, as a server has it: what is counted there is collected with each flush. */
+/** The same with cells, as in a server: each flush collects what was counted there. */
 function setUpCells(now = NOON) {
   const store = new FakeStore();
   const clock = { now };
@@ -81,7 +81,7 @@ function setUpCells(now = NOON) {
     collect: (sink) => collector.collect(memory.cells, sink, clock.now),
     onStored: (keyId, usage) => collector.takeForeign(keyId, usage, memory.cells),
   });
-  /** One lookup, as a request does it. */
+  /** Makes one lookup, as a request does. */
   const lookUp = (keyId: string, lookup: (typeof SCOPES)[number], at = clock.now) => {
     expect(cells.takeQuota({ id: keyId, quota: QUOTA }, at, 1)).toBe(1);
     cells.record(keyId, lookup, at);
@@ -105,7 +105,7 @@ describe("usage recorder", () => {
     store.mode = "away";
     clock.elapsed = 1_000;
     await recorder.flush();
-    recorder.record("a", "rate_limited", NOON); // younger; a refusal counts as well
+    recorder.record("a", "rate_limited", NOON); // newer than the others; a refusal counts as well
     clock.elapsed = 5_000;
     await recorder.flush();
     store.mode = "up";
@@ -228,7 +228,7 @@ describe("usage recorder", () => {
   test("a day's counts are stored under its date, whenever they come", async () => {
     const { store, clock, recorder } = setUp();
     recorder.record("a", "email", MIDNIGHT);
-    recorder.record("a", "email", MIDNIGHT - 1); // a clock that steps back over midnight
+    recorder.record("a", "email", MIDNIGHT - 1); // as if the clock was set back past midnight
     clock.now = MIDNIGHT;
     const flush = recorder.flush();
     while (store.running === 0) await Promise.resolve();
@@ -253,7 +253,7 @@ describe("usage recorder", () => {
       expect(cells.countToday({ id: "a", quota: undefined }, NOON)).toBe(7);
       lookUp("a", "email");
       expect(cells.countToday({ id: "a", quota: undefined }, NOON)).toBe(8);
-      store.counts.set("2026-06-01 a geolocate", 10); // another process
+      store.counts.set("2026-06-01 a geolocate", 10); // as if another process counted it
       await recorder.flush();
       expect(cells.countToday({ id: "a", quota: undefined }, NOON)).toBe(18);
       await recorder.flush();
@@ -323,7 +323,7 @@ describe("usage recorder", () => {
       expect(cells.takeQuota(key, MIDNIGHT, 4)).toBe(4);
       cells.giveQuotaBack(key, chargedDay, 8);
       expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(4);
-      // begun before midnight, taken after another request has begun the day: it was taken from that day
+      // this request began before midnight, after another request has started the new day, so it took from the new day
       expect(cells.takeQuota(key, MIDNIGHT - 1, 3)).toBe(3);
       cells.giveQuotaBack(key, cells.chargedDay, 2);
       expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(5);
@@ -336,7 +336,7 @@ describe("usage recorder", () => {
       const { readQuotas } = store;
       store.readQuotas = async (day) => {
         const totals = await readQuotas.call(store, day);
-        clock.now = MIDNIGHT; // while it was read
+        clock.now = MIDNIGHT; // while the totals were read
         lookUp("a", "email");
         return totals;
       };
@@ -361,7 +361,7 @@ describe("usage recorder", () => {
             if ("mode" in one) {
               store.mode = one.mode;
               if (!(await recorder.flush())) failed++;
-              if (one.isNextDay) clock.now += 86_400_000; // with a flush in between, as each second has one
+              if (one.isNextDay) clock.now += 86_400_000; // with a flush in between, as there is every second
               continue;
             }
             const name = `${new Date(clock.now).toISOString().slice(0, 10)} ${one.keyId} ${one.lookup}`;

@@ -1,14 +1,14 @@
-// usage-recorder.ts: counts lookups and refusals per key and UTC day, and the host's traffic per hour, and brings the counts
-// to the store in the background.
+// usage-recorder.ts: counts lookups and refusals per key and UTC day, and the host's traffic per hour. It stores the
+// counts in the background.
 //
-// in   a key, a lookup or why it was refused, the time
-// out  counts in the store; how many lookups the store has of each key with a quota
-// err  record never throws or waits; a store that is unreachable is tried again; see `state`
-// cost record one Map access and one addition; memory one tally for each key and day not yet stored
+// in   a key; a lookup or the reason for a refusal; the current time
+// out  counts in the store; for each key with a quota, the number of its lookups in the store
+// err  `record` never throws or waits; an unreachable store is retried; see `state`
+// cost record: one Map access and one addition; memory: one tally for each key and day that is not stored yet
 //
-// While the store is unreachable, counts remain here and add up. A batch that was sent keeps its number and its entries until the
-// store has confirmed it, and the store knows the number of the last batch that it counted (UsageTables.add): so it counts
-// once. A process that is killed loses what was counted since the last flush, less than a second.
+// While the store is unreachable, counts add up here. A batch of counts keeps its number and its entries until the
+// store has confirmed it. The store remembers the number of the last batch that it counted (UsageTables.add), so each
+// batch counts only once. A killed process loses less than a second of counts, those since the last flush.
 
 import { recordOf } from "@inkling/contract";
 import { backoffMs, messageOf, Poller } from "@inkling/release-store";
@@ -16,13 +16,17 @@ import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
 import { sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
+import type { CountryCounts, CountrySink } from "./key-countries.ts";
 import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 
-/** From start to start of a flush: with the flush's own time, less than a second is at risk. */
+/**
+ * Milliseconds from the start of one flush to the next. Including the flush itself, a crash loses less than a second of
+ * counts.
+ */
 const FLUSH_MS = 900;
-/** Hours of traffic that wait at most while the store is unreachable. */
+/** Maximum hours of traffic that wait while the store is unreachable. */
 const MAX_WAITING_HOURS = 48;
-/** Longest wait between two tries while the store is unreachable. */
+/** Maximum milliseconds between two attempts while the store is unreachable. */
 const MAX_BACKOFF_MS = 5_000;
 
 export interface UsageStore {
@@ -33,60 +37,61 @@ export interface UsageStore {
 interface UsageRecorderOptions {
   readonly store: UsageStore;
   readonly now?: () => EpochMs;
-  /** Names this process in the store; never used before. */
+  /** Identifies this process in the store. It must never be reused. */
   readonly id?: string;
-  /** Names this host in the store: the same after a restart. */
+  /** Identifies this host in the store. It remains the same after a restart. */
   readonly host?: string;
   readonly flushMs?: number;
-  /** Called with each flush, also while the store is unreachable: records what was counted in cells. */
+  /** Called with each flush, even while the store is unreachable. It records the counts from the cells. */
   readonly collect?: (sink: UsageSink) => void;
-  /** Called after each flush, with what the store has of today, before `onStored`. */
+  /** Called after each flush and before `onStored`, with today's counts from the store. */
   readonly onToday?: (now: EpochMs, stored: ReadonlyMap<KeyId, number>) => void;
   /** Called after each flush for each key with a quota. */
   readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
-  /** Called after each flush, whether it succeeded or not. */
+  /** Called after each flush, successful or not. */
   readonly onFlush?: (state: UsageState) => void;
-  /** Milliseconds of a monotonic clock. */
+  /** Milliseconds on a monotonic clock. */
   readonly elapsed?: () => number;
 }
 
-/** For metrics, readiness and logs. */
+/** The recorder's state, for metrics, readiness and logs. */
 export interface UsageState {
-  /** Lookups recorded and not yet confirmed by the store. */
+  /** Lookups recorded, but not yet confirmed by the store. */
   readonly pending: number;
-  /** Since the oldest lookup or refusal was recorded that is not confirmed; 0 without one. */
+  /** Milliseconds since the oldest unconfirmed lookup or refusal was recorded; 0 if there is none. */
   readonly oldestMs: number;
-  /** Failed flushes since the start. */
+  /** Failed flushes since startup. */
   readonly failures: number;
-  /** Failed flushes since the last one that succeeded. */
+  /** Consecutive failed flushes since the last success. */
   readonly failuresInRow: number;
-  /** When the last flush succeeded. */
+  /** Time of the last successful flush. */
   readonly flushedAt: EpochMs | undefined;
-  /** Why the last flush failed, without secrets; undefined if it did not. */
+  /** Why the last flush failed, without secrets; undefined if it succeeded. */
   readonly lastError: string | undefined;
 }
 
-/** One key on one day. */
+/** The counts of one key on one day. */
 class Tally {
   readonly counts = recordOf(COUNTED, () => 0);
-  /** Sent, and not yet confirmed. */
+  readonly countries = new Map<string, number>();
+  /** Lookups sent, but not yet confirmed. */
   sending = 0;
-  /** Confirmed by the store. */
+  /** Lookups that the store has confirmed. */
   confirmed = 0;
 
-  /** Lookups. */
+  /** Lookups not yet sent. */
   get waiting(): number {
     return SCOPES.reduce((sum, scope) => sum + this.counts[scope], 0);
   }
 
   get isStored(): boolean {
-    return COUNTED.every((counted) => this.counts[counted] === 0);
+    return this.countries.size === 0 && COUNTED.every((counted) => this.counts[counted] === 0);
   }
 }
 
 type Tallies = Map<KeyId, Tally>;
 
-export class UsageRecorder {
+export class UsageRecorder implements CountrySink {
   private readonly store: UsageStore;
   private readonly now: () => EpochMs;
   private readonly id: string;
@@ -99,12 +104,12 @@ export class UsageRecorder {
   private day = Number.NaN;
   private today: Tallies = new Map();
 
-  /** Not sent yet, by hour. */
+  /** Traffic by hour, not yet sent. */
   private readonly traffic = new Map<string, TrafficCounts>();
 
   private sequence = 0;
   private batch: UsageBatch | undefined;
-  /** When the oldest was recorded that waits, and the oldest of the batch; in ms of `elapsed`. */
+  /** The times, in `elapsed` ms, when the oldest waiting count and the oldest count in the batch were recorded. */
   private waitingSince: number | undefined;
   private sendingSince: number | undefined;
   private failures = 0;
@@ -114,7 +119,7 @@ export class UsageRecorder {
 
   private queue: Promise<boolean> = Promise.resolve(true);
   private readonly flushes: Poller;
-  /** How long the last flush took, in ms. */
+  /** Duration of the last flush in milliseconds. */
   private tookMs = 0;
 
   constructor(options: UsageRecorderOptions) {
@@ -137,19 +142,29 @@ export class UsageRecorder {
     });
   }
 
-  /** Reads today's counts, and continues flushing. Resolves after the first try, whether it succeeded or not. */
+  /** Reads today's counts, and then flushes regularly. Resolves after the first attempt, successful or not. */
   async start(): Promise<void> {
     await this.flushes.now();
     this.flushes.schedule();
   }
 
-  /** Counts lookups, or refusals. */
+  /** Counts lookups or refusals. */
   record(keyId: KeyId, counted: Counted, now: EpochMs, count = 1): void {
     this.waitingSince ??= this.elapsed();
     this.tally(keyId, now).counts[counted] += count;
   }
 
-  /** Adds traffic to the hour of `at`. Its readers wait for it, so no one is told when it is late. */
+  /** Counts locations in a country. Delays are not reported, because nobody needs these counts at once. */
+  recordCountry(keyId: KeyId, country: string, count: number, now: EpochMs): void {
+    const { countries } = this.tally(keyId, now);
+    countries.set(country, (countries.get(country) ?? 0) + count);
+  }
+
+  recordCountries(keyId: KeyId, counts: CountryCounts, now: EpochMs): void {
+    for (const [country, count] of Object.entries(counts)) this.recordCountry(keyId, country, count, now);
+  }
+
+  /** Adds traffic to the hour of `at`. Delays are not reported, because nobody needs these counts at once. */
   recordTraffic(counts: TrafficCounts, at: EpochMs): void {
     const hour = hourOf(at);
     const before = this.traffic.get(hour);
@@ -159,8 +174,8 @@ export class UsageRecorder {
   }
 
   /**
-   * Brings everything recorded until now to the store.
-   * @returns whether it is there; never rejects
+   * Stores everything that has been recorded so far.
+   * @returns whether it is stored; never rejects
    */
   flush(): Promise<boolean> {
     this.queue = this.queue
@@ -172,14 +187,14 @@ export class UsageRecorder {
     return this.queue;
   }
 
-  /** Flushes for the last time. @returns lookups that could not be stored and are lost with this process */
+  /** Flushes one last time. @returns the number of lookups that could not be stored and are lost with this process */
   async stop(): Promise<{ lost: number }> {
     await this.flushes.stop();
     await this.flush();
     return { lost: this.state.pending };
   }
 
-  /** What was counted in cells until now included. */
+  /** The current state, including what the cells have counted so far. */
   get state(): UsageState {
     this.options.collect?.(this);
     let pending = 0;
@@ -212,7 +227,7 @@ export class UsageRecorder {
   private async cycle(): Promise<boolean> {
     try {
       this.options.collect?.(this);
-      await this.send(); // a batch that failed before goes first, as it was
+      await this.send(); // a batch that failed before is sent first, unchanged
       this.makeBatch();
       await this.send();
       await this.readToday();
@@ -229,7 +244,7 @@ export class UsageRecorder {
     }
   }
 
-  /** Moves what waits into a batch. */
+  /** Moves all waiting counts into a batch. */
   private makeBatch(): void {
     const entries: UsageEntry[] = [];
     for (const [day, tallies] of this.days) {
@@ -259,14 +274,17 @@ export class UsageRecorder {
     }
   }
 
-  /** Forgets earlier days that are in the store. */
+  /** Forgets earlier days whose counts are stored. */
   private forget(): void {
     for (const [day, tallies] of this.days) {
       if (day !== this.day && isStored(tallies)) this.days.delete(day);
     }
   }
 
-  /** Reads what all processes counted. Nothing is being sent meanwhile: what is not confirmed is of other recorders. */
+  /**
+   * Reads what all processes have counted. No batch is in flight at this time, so all counts that this recorder has not
+   * confirmed are from other recorders.
+   */
   private async readToday(): Promise<void> {
     const { onStored, onToday } = this.options;
     if (onStored === undefined) return;
@@ -281,7 +299,7 @@ export class UsageRecorder {
   }
 }
 
-/** Moves what a tally waits with into entries. */
+/** Moves the waiting counts of a tally into entries. */
 function drain(tally: Tally, keyId: KeyId, day: string, entries: UsageEntry[]): void {
   tally.sending = tally.waiting;
   for (const lookup of COUNTED) {
@@ -290,6 +308,9 @@ function drain(tally: Tally, keyId: KeyId, day: string, entries: UsageEntry[]): 
     entries.push({ keyId, day, lookup, count });
     tally.counts[lookup] = 0;
   }
+  for (const [country, count] of tally.countries)
+    entries.push({ keyId, day, lookup: `country:${country}`, count });
+  tally.countries.clear();
 }
 
 function isStored(tallies: Tallies): boolean {

@@ -1,9 +1,9 @@
-// answer-schemas.ts: what the API answers, as zod schemas, of which OpenAPI and tests are made.
+// answer-schemas.ts: the API's answers as zod schemas. OpenAPI and tests are derived from them.
 //
-// in   the contract's rows of members; what only the server answers is described here
-// out  schemas of an answer's JSON, parsed
-// note The server writes answers as bytes and asks no schema: tests hold each answer to these (test/harness/checked-fetch.ts).
-//      Nothing that runs at the start imports this file for more than its types.
+// in   the contract's rows of members; this file adds the members that only the server returns
+// out  schemas of parsed JSON answers
+// note The server writes answers as bytes and never uses these schemas. Tests check each answer against them
+//      (test/harness/checked-fetch.ts). Code that runs at startup imports only types from this file.
 
 import {
   ANSWER_MEMBERS,
@@ -25,7 +25,7 @@ const time = z.iso.datetime();
 
 const named = new Map<string, z.ZodType>();
 
-/** The schema of what a row describes. An object with a name is one schema wherever it stands. */
+/** The schema that a row describes. An object with a name has one schema wherever it is used. */
 export function schemaOf<const S extends Shape>(shape: S): z.ZodType<ValueOf<S>>;
 export function schemaOf(shape: Shape): z.ZodType {
   switch (shape.type) {
@@ -81,7 +81,7 @@ export const assessment = schemaOf(ASSESSMENT);
 export const decisionOutcome = schemaOf(DECISION_OUTCOME);
 export const decisionOutcomeSet = schemaOf(DECISION_OUTCOME_SET);
 
-/** The status and code of one problem always belong together: the document narrows this for each. */
+/** A problem's status and code always belong together. The document narrows this schema for each problem. */
 export const problemDocument = z
   .strictObject({
     type: text.meta({ description: "Link to the explanation of the code" }),
@@ -90,7 +90,7 @@ export const problemDocument = z
     detail: text,
     code: z
       .enum(PROBLEM_CODES)
-      .meta({ description: "Programs should decide by this code: its meaning never changes" }),
+      .meta({ description: "Programs should use this code: its meaning never changes" }),
     request_id: text,
   })
   .meta({ id: "Problem", description: "RFC 9457. `title` and `detail` are for people and may change." });
@@ -109,11 +109,11 @@ const geoip2Members = {
 };
 const geoip2Traits = z.strictObject({ ip_address: text, network: text });
 
-/** As MaxMind's GeoIP2 Country. */
+/** The shape of MaxMind's GeoIP2 Country. */
 export const maxmindCountry = z
   .strictObject({ ...geoip2Members, traits: geoip2Traits })
   .meta({ id: "MaxMindCountry", description: "Unknown members are omitted (docs/maxmind.md)." });
-/** As MaxMind's GeoIP2 City. */
+/** The shape of MaxMind's GeoIP2 City. */
 export const maxmindCity = z
   .strictObject({
     city: z.strictObject({ names: geoip2Name }).optional(),
@@ -131,16 +131,16 @@ export const maxmindError = z
   .strictObject({ code: text, error: text })
   .meta({ id: "MaxMindError", description: "MaxMind's error format. `error` is for people and may change." });
 
-/** In place of one answer of a batch: the request, and so its id, is another's. */
+/** Takes the place of an answer in a batch. It has no request id, because that id belongs to the whole batch. */
 export const valueProblem = problemDocument
   .omit({ request_id: true })
-  .meta({ id: "ValueProblem", description: "Why one value of a batch has no answer." });
+  .meta({ id: "ValueProblem", description: "Why a value in a batch has no answer." });
 
 export const batchRequest = z
   .strictObject({ values: z.array(z.string()).max(1000) })
   .meta({ id: "Batch", description: "The values, in the order of the answers" });
 
-/** @param answer of a single lookup */
+/** @param answer the schema of a single lookup's answer */
 export function batchAnswers(answer: z.ZodType) {
   return z.strictObject({ answers: z.array(z.union([answer, valueProblem])) });
 }
@@ -173,7 +173,7 @@ export const dataAges = z
   .array(z.strictObject({ answer: z.enum(ANSWERS), feed: text, seconds: z.int().nonnegative() }))
   .meta({
     description:
-      "The age of each answer's data: that of the oldest feed with at least 1 % of its entries. Feeds without a date do not count",
+      "The age of each answer's data, which is the age of the oldest feed with at least 1 % of that answer's entries. Feeds without a date are ignored",
   });
 
 export const status = z
@@ -186,9 +186,9 @@ export const status = z
         name: text,
         created_at: time,
         serving_since: time,
-        verified: z
-          .boolean()
-          .meta({ description: "True if the server has read and verified every byte since it started" }),
+        verified: z.boolean().meta({
+          description: "True if the server has read and verified every byte of the release since startup",
+        }),
         segments: release.shape.segments,
       })
       .nullable(),
@@ -196,13 +196,14 @@ export const status = z
     held_release: z
       .strictObject(heldRelease.shape)
       .nullable()
-      .meta({ description: "A built release that waits until the operator accepts it" }),
+      .meta({ description: "A new release that waits for the operator to accept it" }),
     channel: z.strictObject(channelReport.shape).nullable().meta({
-      description: "The channel that releases come from, and why the server does not follow it now",
+      description:
+        "The channel that releases come from, and the fault if the server does not follow the channel",
     }),
     missing: z
       .array(z.enum(ANSWERS))
-      .meta({ description: "Answers without data: no loaded feed decides them" }),
+      .meta({ description: "Answers without data, because no loaded feed contributes to them" }),
     partial: release.shape.partial,
     ages: dataAges,
     feeds: z.array(feedStatus),

@@ -9,7 +9,7 @@ const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)
 const read = (body: Uint8Array) => JSON.parse(new TextDecoder().decode(body));
 const GOOD = { valid: true, disposable: false, providers: [] };
 const DEDICATED = ["prd-smtp.10minutemail.com"];
-/** The answer with evidence, as the check asks for it. */
+/** The answer with evidence, as the MX check requests it. */
 const explained =
   (evidence: readonly object[] = []) =>
   () =>

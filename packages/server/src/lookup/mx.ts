@@ -1,10 +1,10 @@
-// mx.ts: the MX check: queries DNS for the domain of an email address, and applies the finding to the answer.
+// mx.ts: the MX check. It queries DNS for the domain of an email address and applies the finding to the answer.
 //
 // src  docs/email.md
 //
-// Only "there is no such domain" and "this domain takes no mail" make an address invalid: a DNS server that does not
-// answer proves nothing about a person. What feeds claim is never reverted, and what feeds or overrides keep from being
-// disposable remains so.
+// Only two findings make an address invalid: the domain does not exist, or it accepts no mail. A DNS server that does
+// not answer proves nothing about a person. The check never overrides feeds. If a feed or an override says that an
+// address is not disposable, the check keeps that result.
 
 import type { MxOutcome } from "@inkling/contract";
 import { ascii, cutSuffix, type EmailCheck, isSpecialUseDomain, parseEmail } from "@inkling/engine";
@@ -13,7 +13,7 @@ import type { MxCounts } from "../mx/counts.ts";
 import { disposableHost } from "../mx/hosts.ts";
 import type { MxFinding } from "../mx/resolve.ts";
 
-/** The members of an answer that the check may change; others are kept as they are. */
+/** The members of an answer that the check may change. All others remain unchanged. */
 interface EmailAnswer {
   readonly valid: boolean;
   readonly disposable: boolean;
@@ -34,14 +34,14 @@ export class EmailChecks {
   private readonly counts: MxCounts;
   private readonly excluded: ReadonlySet<string>;
 
-  /** @param excluded domains that are not asked about, nor the names below them: from toAsciiDomain */
+  /** @param excluded domains, from toAsciiDomain, that are never queried; this includes all names below them */
   constructor(source: MxSource, counts: MxCounts, excluded: readonly string[] = []) {
     this.source = source;
     this.counts = counts;
     this.excluded = new Set(excluded);
   }
 
-  /** "skipped" for what cannot be a domain with mail, and for excluded ones: DNS is not queried. */
+  /** Returns "skipped", without a DNS query, for excluded domains and for text that cannot be a mail domain. */
   checkMx(text: string, key: KeyId): MxFinding | Promise<MxFinding> {
     const host = hostToCheck(text);
     const isAsked = host !== undefined && !this.isExcluded(host);
@@ -64,7 +64,7 @@ export class EmailChecks {
   }
 }
 
-/** Undefined without a readable domain, for special-use names, and for names that cannot be registered. */
+/** Undefined for text without a readable domain, for special-use names, and for names that cannot be registered. */
 function hostToCheck(text: string): string | undefined {
   const { host } = parseEmail(text);
   return host === undefined || isSpecialUseDomain(host) || !cutSuffix(host).known ? undefined : host;
@@ -75,8 +75,8 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * What a finding changes in an answer, as a stage of the pipeline. The mail host of a disposable-email service makes the
- * address disposable, unless other evidence clears it.
+ * Applies a finding to an answer, as a stage of the pipeline. If the mail host belongs to a disposable-email service,
+ * the address becomes disposable, unless other evidence clears it.
  */
 export function mxCheck({ outcome, known }: MxFinding): EmailCheck {
   return (plain, explain) => {
@@ -101,7 +101,7 @@ export function mailHostEntry(suffix: string): object {
   return { feed: "inkling", label: "mail_host", effect: "sets", flags: ["disposable"], mail_host: suffix };
 }
 
-/** Does the evidence keep the address from being disposable? A relay's address never is. */
+/** Does other evidence keep the address from being disposable? A relay's address is never disposable. */
 function isCleared(explained: Uint8Array): boolean {
   const { evidence } = JSON.parse(decoder.decode(explained)) as {
     evidence: readonly { label: string; effect: string; flags?: readonly string[] }[];

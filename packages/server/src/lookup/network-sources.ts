@@ -1,9 +1,10 @@
-// network-sources.ts: which feeds and owners stand behind a set of networks, and which networks an AS has.
+// network-sources.ts: lists the feeds and owners of a set of networks, and the networks of an AS.
 //
-// in   networks of one family; the release and overrides; how many parts may be examined
-// out  shares of the addresses by feed and claim, and by owner; the networks of an AS, merged
+// in   networks of one family; the release and overrides; the maximum number of parts to examine
+// out  the shares of the addresses by feed and claim, and by owner; an AS's networks, merged
 // err  none thrown
-// cost 3 µs for each part, 10 µs where there is evidence; an AS takes a pass over the network segment, 0.2 s
+// cost 3 µs for each part, or 10 µs if the part has evidence. An AS needs a pass over the network segment, which takes
+// 0.2 s
 
 import type { Reputation } from "@inkling/contract";
 import {
@@ -22,10 +23,10 @@ import {
 } from "@inkling/engine";
 import { type NetworkSummary, summarizeNetworks, visitParts } from "./network-summary.ts";
 
-/** One claim of one feed, or of an override. Shares are from 0 to 1, of the addresses that were examined. */
+/** One claim of a feed or an override. A share is from 0 to 1 of the examined addresses. */
 export interface NetworkSource {
   readonly feed: string;
-  /** Of an override. */
+  /** The override's id; undefined for a feed. */
   readonly id?: string | undefined;
   readonly label: string;
   readonly effect: string;
@@ -41,12 +42,12 @@ export interface NetworkOwner {
 }
 
 export interface NetworkSources {
-  /** Largest share first. */
+  /** Sorted by share, largest first. */
   readonly sources: readonly NetworkSource[];
   readonly owners: readonly NetworkOwner[];
 }
 
-/** What is known of networks of one family. */
+/** What the release and overrides contain about networks of one family. */
 export interface NetworksReport extends NetworkSummary, NetworkSources {
   readonly networks: readonly string[];
 }
@@ -63,8 +64,8 @@ type NetworkAnswer = NonNullable<Reputation["network"]>;
 const decoder = new TextDecoder();
 
 /**
- * @param max parts that may be examined
- * @param shown parts that the report lists
+ * @param max the maximum number of parts to examine
+ * @param shown the maximum number of parts to list
  */
 export function reportOfNetworks(
   networks: readonly Prefix[],
@@ -72,14 +73,15 @@ export function reportOfNetworks(
   max: number,
   shown?: number,
 ): NetworksReport {
-  return {
-    networks: networks.map(formatPrefix),
-    ...summarizeNetworks(networks, source, max, shown),
-    ...explainNetworks(networks, source, max),
-  };
+  const summary = summarizeNetworks(networks, source, max, shown);
+  const explained = explainNetworks(networks, source, max, summary.examined);
+  return { networks: networks.map(formatPrefix), ...summary, ...explained };
 }
 
-/** What is known of an AS; undefined if the release has no network of it. For the limits see {@link reportOfNetworks}. */
+/**
+ * The report about an AS; undefined if the release contains no network of that AS. See {@link reportOfNetworks} for the
+ * limits.
+ */
 export function reportOfSystem(
   number: number,
   source: AnswerSource,
@@ -98,13 +100,20 @@ export function reportOfSystem(
   };
 }
 
-/** @param max parts that may be examined */
+/**
+ * @param max the maximum number of parts to examine
+ * @param examined the share of the networks that the summary covers. This function ignores locations, so it visits
+ *   fewer, larger parts, and must stop at the same share.
+ */
 export function explainNetworks(
   networks: readonly Prefix[],
   source: AnswerSource,
   max: number,
+  examined = 1,
 ): NetworkSources {
-  const { reputation, network } = source.release!; // the caller has opened it
+  const whole = networks.reduce((sum, { bits }) => sum + 2 ** -bits, 0);
+  const end = examined < 1 ? examined * whole : Infinity;
+  const { reputation, network } = source.release!; // the caller has opened the segment
   const unanswered = unansweredNetworks();
   const overrides = source.overrides.compiledWith(source.release);
   const segments = [reputation, network].filter((segment) => segment !== undefined);
@@ -118,8 +127,8 @@ export function explainNetworks(
   const owners = new Tally<Omit<NetworkOwner, "share">>();
   let [total, count] = [0, 0];
   visitParts(networks, coverings, (address, bits) => {
-    if (count++ === max) return false;
-    const size = 2 ** -bits;
+    if (count++ === max || total >= end) return false;
+    const size = Math.min(2 ** -bits, end - total);
     total += size;
     if (unanswered.find(address) !== undefined) return true;
     const include = INCLUDE.evidence | INCLUDE.network;
@@ -137,7 +146,7 @@ export function explainNetworks(
   return { sources: sources.shares(total), owners: owners.shares(total) };
 }
 
-/** Sums of sizes by equal rows; a row counts once for each part. */
+/** Adds up the sizes of equal rows. A row counts once for each part. */
 class Tally<Row extends object> {
   private readonly byText = new Map<string, { readonly row: Row; size: number }>();
 
@@ -162,7 +171,7 @@ interface SystemNetworks {
   readonly v6: readonly Prefix[];
 }
 
-/** The networks of an AS; undefined if no network has it. */
+/** The networks of an AS; undefined if the AS has none. */
 function networksOfSystem(asn: number, segment: IpSegment): SystemNetworks | undefined {
   const records = new Set<number>();
   let organization: string | undefined;
@@ -195,7 +204,7 @@ function networksWith(records: ReadonlySet<number>, segment: IpSegment, family: 
   return found;
 }
 
-/** While the last two networks are halves of a larger network, the larger network replaces both. */
+/** If the last two networks are the halves of a larger network, the larger network replaces both. */
 function mergeLast(networks: Prefix[]): void {
   for (;;) {
     const [first, second] = networks.slice(-2);

@@ -13,10 +13,11 @@ import {
 } from "@inkling/engine";
 import { openRelease, requireCurrentName } from "@inkling/release-store";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
+import { explainNetworks, reportOfNetworks } from "./network-sources.ts";
 import { MAX_PREFIXES, networkUse, readNetwork, summarizeNetworks } from "./network-summary.ts";
 
 const dataDir = temporaryFolder();
-smallRelease(dataDir, 3); // 81.2.69.0/24 is an abuser's
+smallRelease(dataDir, 3); // 81.2.69.0/24 is flagged as an abuser
 const release = openRelease(dataDir, requireCurrentName(dataDir));
 
 const override = (value: string, flag: (typeof ADDRESS_FLAGS)[number], verdict: boolean) =>
@@ -44,7 +45,7 @@ const sourceOf = (overrides: readonly Override[]): AnswerSource => ({
 const summaryOf = (text: string, overrides: readonly Override[] = [], most = 1e6) =>
   summarizeNetworks([readNetwork(text)!], sourceOf(overrides), most);
 
-/** Address by address. */
+/** Counts the shares one address at a time. */
 function slowShares(text: string, overrides: readonly Override[]) {
   const { address: first, bits } = readNetwork(text)!;
   const answerer = new Answerer();
@@ -102,7 +103,7 @@ describe("a network", () => {
   test("all of IPv4: what is reserved is no part of the flagged", () => {
     const { reserved, flagged, examined } = summaryOf("0.0.0.0/0");
     expect(flagged).toBe(2 ** -24);
-    expect(reserved).toBeGreaterThan(0.13); // a seventh: private, multicast, 240.0.0.0/4 and others
+    expect(reserved).toBeGreaterThan(0.13); // about a seventh: private, multicast, 240.0.0.0/4 and others
     expect(reserved).toBeLessThan(0.15);
     expect(examined).toBe(1);
     expect(summaryOf("2000::/3")).toMatchObject({ flagged: 0, examined: 1 });
@@ -117,6 +118,19 @@ describe("a network", () => {
     expect(some).toMatchObject({ examined: 0.25, prefix_count: 64, flagged: 1 });
     expect(some.flags.is_proxy).toBe(0.5);
     expect(summaryOf(SMALL_NETWORK, [], 0)).toMatchObject({ examined: 0, flagged: 0, prefixes: [] });
+  });
+
+  test("feeds have their shares of the part that the summary is about", () => {
+    const sharesOf = (examined: number) =>
+      explainNetworks([readNetwork("81.0.0.0/8")!], sourceOf([]), 1e6, examined).sources.map(
+        ({ share }) => share,
+      );
+    expect(sharesOf(1)).toEqual([2 ** -16]);
+    expect(sharesOf(3 / 256)).toEqual([2 ** -16 / (3 / 256)]);
+    expect(sharesOf((2 + 69 / 256) / 256)).toEqual([]);
+    const { examined, flagged, sources } = reportOfNetworks([readNetwork("81.0.0.0/8")!], sourceOf([]), 8);
+    expect(examined).toBeLessThan(1);
+    expect(sources[0]!.share).toBeCloseTo(flagged, 10);
   });
 
   test("is read from any address in it", () => {

@@ -1,12 +1,13 @@
-// network-summary.ts: what is known of whole networks: their shares by flag and country, and the prefixes that they consist
-// of.
+// network-summary.ts: summarizes whole networks: the shares of addresses by flag and country, and the prefixes inside
+// the networks.
 //
-// in   networks of one family; the release and overrides; how many prefixes may be examined
-// out  shares of the networks, and their first prefixes, flagged ones before others
+// in   networks of one family; the release and overrides; the maximum number of prefixes to examine
+// out  the shares by flag and country, and the first prefixes, with flagged prefixes before others
 // err  none thrown
-// cost 0.7 µs for each prefix that has one answer; 45.0.0.0/8 has 54,000, most networks of the size of a /16 some hundred
+// cost 0.7 µs for each prefix with one answer; 45.0.0.0/8 has 54,000, and most /16 networks have a few hundred
 //
-// Reserved are networks of special use, and IPv6 networks whose addresses are answered as the IPv4 address inside.
+// "Reserved" counts special-use networks. It also counts IPv6 networks whose addresses embed an IPv4 address, because
+// Inkling answers about the IPv4 address instead.
 
 import type { Geolocation } from "@inkling/contract";
 import { recordOf } from "@inkling/contract";
@@ -31,37 +32,37 @@ import {
   unansweredNetworks,
 } from "@inkling/engine";
 
-/** A part of the network that has one answer. */
+/** A part of the network whose addresses share one answer. */
 interface SummaryPrefix {
   readonly network: string;
   readonly flags: readonly AddressFlag[];
-  /** ISO 3166-1 */
+  /** ISO 3166-1 alpha-2. */
   readonly country?: string | undefined;
   readonly city?: string | undefined;
 }
 
-/** Shares are from 0 to 1, of the part that was examined. */
+/** A share is from 0 to 1 of the examined part. */
 export interface NetworkSummary {
-  /** How much of the network was examined: 1, or less where it has too many prefixes. */
+  /** The examined share of the network: 1, or less if the network has too many prefixes. */
   readonly examined: number;
   readonly reserved: number;
-  /** With at least one flag. */
+  /** The share of addresses with at least one flag. */
   readonly flagged: number;
   readonly flags: Readonly<Record<AddressFlag, number>>;
-  /** Most first. */
+  /** Sorted by share, largest first. */
   readonly countries: readonly { readonly iso_code: string; readonly share: number }[];
-  /** How many prefixes were examined. */
+  /** The number of prefixes that were examined. */
   readonly prefix_count: number;
   readonly prefixes: readonly SummaryPrefix[];
 }
 
-/** Unless more are asked for. */
+/** The default number of listed prefixes. */
 export const MAX_PREFIXES = 100;
-/** Networks of an AS that are listed for each family. */
+/** The maximum number of networks to list for each family of an AS. */
 export const MAX_NETWORKS = 1_000;
 export const MAX_COUNTRIES = 10;
 
-/** The network around an address: "203.0.113.9/24" is 203.0.113.0/24. */
+/** The network that contains an address: "203.0.113.9/24" becomes 203.0.113.0/24. */
 export function readNetwork(text: string): Prefix | undefined {
   const [host = "", digits = "", ...others] = text.split("/");
   const address = parseIp(host);
@@ -71,23 +72,23 @@ export function readNetwork(text: string): Prefix | undefined {
   return networkAround(address, bits);
 }
 
-const MAX_ASN = 2 ** 32 - 1;
+export const MAX_ASN = 2 ** 32 - 1;
 
-/** The number of an AS: "AS60729" is 60729. */
+/** Parses the number of an AS: "AS60729" becomes 60729. */
 export function readAsn(text: string): number | undefined {
   const asn = Number(/^as(\d{1,10})$/i.exec(text)?.[1]);
   return asn <= MAX_ASN ? asn : undefined;
 }
 
-/** The special use of all of a network. */
+/** The special use that covers a whole network; undefined if there is none. */
 export function networkUse({ address, bits }: Prefix): string | undefined {
   const special = specialUse(address);
   return special !== undefined && special.prefix.bits <= bits ? special.use : undefined;
 }
 
 /**
- * @param most prefixes that may be examined
- * @param shown prefixes that the summary lists
+ * @param most the maximum number of prefixes to examine
+ * @param shown the maximum number of prefixes to list
  */
 export function summarizeNetworks(
   networks: readonly Prefix[],
@@ -96,7 +97,7 @@ export function summarizeNetworks(
   shown = MAX_PREFIXES,
 ): NetworkSummary {
   const size = networks.reduce((sum, { bits }) => sum + 2 ** -bits, 0);
-  const { geo, reputation } = source.release!; // the caller has opened it
+  const { geo, reputation } = source.release!; // the caller has opened the segment
   const overrides = source.overrides.compiledWith(source.release);
   const unanswered = unansweredNetworks();
   const coverings = [geo, reputation, overrides, unanswered].filter((covering) => covering !== undefined);
@@ -129,7 +130,7 @@ export function summarizeNetworks(
   });
   const part = (share: number) => Math.min(1, examined === 0 ? 0 : share / examined);
   return {
-    examined: count <= most ? 1 : Math.min(1, examined), // a sum of many shares is not exact
+    examined: count <= most ? 1 : Math.min(1, examined), // because of rounding, the shares do not add up to exactly 1
     reserved: part(reserved),
     flagged: part(anyFlag),
     flags: recordOf(ADDRESS_FLAGS, (_, i) => part(flags[i]!)),
@@ -141,19 +142,19 @@ export function summarizeNetworks(
   };
 }
 
-/** What divides the address space into networks of one answer. */
+/** Divides the address space into networks with one answer each. */
 type Covering = Pick<IpSegment, "networkBits">;
 
 type Visit = (address: UnwrappedAddress, bits: number) => boolean;
 
-/** Visits networks in parts that have one answer each, until `visit` returns false. */
+/** Visits networks in parts that each have one answer, until `visit` returns false. */
 export function visitParts(networks: readonly Prefix[], coverings: readonly Covering[], visit: Visit): void {
   networks.every((network) => visitNetwork(network, coverings, visit));
 }
 
-/** @returns false if `visit` did */
+/** @returns false if `visit` has returned false */
 function visitNetwork(network: Prefix, coverings: readonly Covering[], visit: Visit): boolean {
-  const address = new IpAddress() as UnwrappedAddress; // networks of embedded IPv4 are not answered
+  const address = new IpAddress() as UnwrappedAddress; // networks with embedded IPv4 have no answer
   address.family = network.address.family;
   address.words.set(network.address.words);
   for (let isOpen = true; isOpen; ) {
@@ -169,7 +170,7 @@ type Place = Pick<SummaryPrefix, "country" | "city">;
 const NOWHERE: Place = {};
 const decoder = new TextDecoder();
 
-/** Country and city by the number of the answer, which many networks share. */
+/** Country and city by record number. Many networks share a record. */
 class Places {
   private readonly segment: IpSegment | undefined;
   private readonly byRecord = new Map<number, Place>([[0, NOWHERE]]);

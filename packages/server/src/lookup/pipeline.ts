@@ -1,12 +1,12 @@
-// pipeline.ts: one value -> its answer or a problem, for single requests and batches alike.
+// pipeline.ts: turns one value into an answer or a problem, for single requests and batches.
 //
-// in   a value as text, and a Question: from the sandbox or from which data, with which opt-ins
-// out  the answer's JSON bytes, which may be shared: never write to them; or a problem
+// in   a value as text, and a Question: the data source (sandbox or release) and the opt-ins
+// out  the answer's JSON bytes, or a problem; the bytes may be shared, so never write to them
 // err  none thrown
 //
-// The engine's Answerer does the work; here are the caller (`me`), the sandbox, the MX check and what is counted.
+// The engine's Answerer does the work. This file adds the caller (`me`), the sandbox, the MX check and the counts.
 
-import { SANDBOX_ME } from "@inkling/contract";
+import { REPUTATION_FLAGS, SANDBOX_ME } from "@inkling/contract";
 import {
   Answerer,
   type AnswerSource,
@@ -25,15 +25,17 @@ import {
 } from "@inkling/engine";
 import type { Problem } from "../http/problems.ts";
 import type { KeyId } from "../keys/key.ts";
+import type { UsageCounter } from "../limits/key-cells.ts";
+import type { CountrySink } from "../limits/key-countries.ts";
 import type { MxFinding } from "../mx/resolve.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { CALLER_UNKNOWN, problemOf } from "./failures.ts";
 import { type EmailChecks, mxCheck } from "./mx.ts";
 import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
 
-/** Opt-ins beyond the plain answer: bits of a set. */
+/** Opt-ins beyond the plain answer, as bits. */
 export const WANTS = { ...INCLUDE, mx: 2, facts: 16 } as const;
-/** The plain answer. */
+/** No opt-ins. */
 export const PLAIN = 0;
 
 const ME = "me";
@@ -41,41 +43,45 @@ const decoder = new TextDecoder();
 
 export type Answer = Uint8Array | Problem;
 
-/** What is the same for all values of a request. */
+/** Everything that is the same for all values of a request. */
 export interface Question extends AnswerSource {
   readonly isSandbox: boolean;
   /** Bits of WANTS. */
   readonly wants: number;
-  /** Whose share the MX check takes. */
+  /** The key whose usage is counted, and whose share of MX checks is used. */
   readonly key?: { readonly id: KeyId } | undefined;
-  /** The address that `me` names. */
+  /** Finds the address that `me` stands for. */
   findCaller(): IpAddress | undefined;
 }
 
-/** The address that a lookup is about, IPv4 unwrapped. */
+/** The address that a lookup is about. IPv4 addresses inside IPv6 are unwrapped. */
 export interface Subject {
   readonly address: UnwrappedAddress;
   readonly isCaller: boolean;
 }
 
-/** "There is no data about this address" is a lookup too; other problems are not charged. */
+/** An answer that says that there is no data about an address counts as a lookup. Other problems are not charged. */
 export function isLookup(answer: Answer | ComposedAnswer): boolean {
   return !("code" in answer) || answer.code === "IP_ADDRESS_NOT_FOUND";
 }
 
-/** What is counted of an answer's content. */
-type AnswerCounts = Pick<Counts, "countFlags" | "countDisposable" | "countCountry" | "sampleWeight">;
+/** The counters for the content of answers: in total, and for each key. */
+export interface AnswerCounts {
+  readonly counts: Pick<Counts, "countFlags" | "countDisposable" | "countCountry" | "sampleWeight">;
+  readonly usage: Pick<UsageCounter, "record">;
+  readonly countries: CountrySink;
+}
 
 export class Pipeline {
   private readonly answerer = new Answerer();
-  /** What was read last and is not the caller. */
+  /** The address that was read last, unless it was the caller's own. */
   readonly named: Subject = { address: this.answerer.address, isCaller: false };
   private readonly checks: Pick<EmailChecks, "checkMx">;
-  private readonly counts: AnswerCounts;
+  private readonly counted: AnswerCounts;
 
-  constructor(checks: Pick<EmailChecks, "checkMx">, counts: AnswerCounts) {
+  constructor(checks: Pick<EmailChecks, "checkMx">, counted: AnswerCounts) {
     this.checks = checks;
-    this.counts = counts;
+    this.counted = counted;
   }
 
   /** @returns a subject that is valid until the next one is read */
@@ -90,12 +96,12 @@ export class Pipeline {
     return failure === undefined ? this.named : problemOf(failure);
   }
 
-  /** Reads an address as `named`. @returns false for any other text, `me` too */
+  /** Reads an address into `named`. @returns false for any other text, including `me` */
   readAddress(text: string): boolean {
     return this.answerer.readAddress(text) === undefined;
   }
 
-  /** As {@link readAddress}, from ASCII. */
+  /** Does the same as {@link readAddress}, from ASCII bytes. */
   readAddressBytes(bytes: Uint8Array, start: number, end: number): boolean {
     return this.answerer.readAddressBytes(bytes, start, end);
   }
@@ -116,14 +122,44 @@ export class Pipeline {
     question: Question,
   ): void {
     if (lookup === "reputation") {
-      this.counts.countFlags(bitsOfAnswer(plainOf(outcome)));
+      this.countFlags(bitsOfAnswer(plainOf(outcome)), question);
       return;
     }
-    const weight = this.counts.sampleWeight(question.now);
-    if (weight > 0) this.counts.countCountry(this.countryOf(subject, question), weight);
+    const weight = this.counted.counts.sampleWeight(question.now);
+    if (weight > 0) this.addCountry(this.countryOf(subject, question), weight, question);
   }
 
-  /** The ISO 3166-1 code of the country that a location names. */
+  /** Counts the flags that are set in an answer about an address. @param bits the flags, as bits */
+  countFlags(bits: number, { key, now }: Question): void {
+    if (bits === 0) return;
+    const { counts, usage } = this.counted;
+    counts.countFlags(bits);
+    if (key === undefined) return;
+    for (const [i, flag] of REPUTATION_FLAGS.entries())
+      if ((bits & (1 << i)) !== 0) usage.record(key.id, flag, now);
+  }
+
+  /** Counts an answer that says that an email address is disposable. */
+  countDisposable({ key, now }: Question): void {
+    const { counts, usage } = this.counted;
+    counts.countDisposable();
+    if (key !== undefined) usage.record(key.id, "disposable", now);
+  }
+
+  /** Counts a location's country. @param country ISO 3166-1 alpha-2 code */
+  countCountry(country: string | undefined, question: Question): void {
+    const weight = this.counted.counts.sampleWeight(question.now);
+    if (weight > 0) this.addCountry(country, weight, question);
+  }
+
+  private addCountry(country: string | undefined, weight: number, { key, now }: Question): void {
+    if (country === undefined) return;
+    const { counts, countries } = this.counted;
+    counts.countCountry(country, weight);
+    if (key !== undefined) countries.recordCountry(key.id, country, weight, now);
+  }
+
+  /** The ISO 3166-1 alpha-2 code of the country where an address is located. */
   countryOf({ address }: Subject, { isSandbox, release }: Question): string | undefined {
     if (isSandbox) {
       const answer = sandboxAddress("geolocate", address, PLAIN);
@@ -134,18 +170,17 @@ export class Pipeline {
   }
 
   /** Counts an answer that was copied from a segment. */
-  countRecord(lookup: IpLookup, segment: IpSegment, record: number, now: number): void {
-    const { counts } = this;
+  countRecord(lookup: IpLookup, segment: IpSegment, record: number, question: Question): void {
     if (lookup === "reputation") {
       const answer = segment.answer(record);
-      if (answer !== undefined) counts.countFlags(bitsOfAnswer(answer));
+      if (answer !== undefined) this.countFlags(bitsOfAnswer(answer), question);
       return;
     }
-    const weight = counts.sampleWeight(now);
-    if (weight > 0) counts.countCountry(segment.countryOf(record), weight);
+    const weight = this.counted.counts.sampleWeight(question.now);
+    if (weight > 0) this.addCountry(segment.countryOf(record), weight, question);
   }
 
-  /** A promise only while DNS is queried. */
+  /** Returns a promise only while DNS is queried. */
   answerEmail(text: string, question: Question): Answer | Promise<Answer> {
     const wantsMx = (question.wants & WANTS.mx) !== 0;
     if (question.isSandbox) return sandboxEmail(text, (question.wants & WANTS.evidence) !== 0, wantsMx);
@@ -158,13 +193,13 @@ export class Pipeline {
       : this.listedEmail(text, question, finding);
   }
 
-  /** @param question without `checks=mx` */
+  /** Answers from the release and overrides, and applies the MX check's finding if there is one. */
   listedEmail(text: string, question: Question, finding?: MxFinding): Answer {
     const withEvidence = (question.wants & WANTS.evidence) !== 0;
     const check = finding && mxCheck(finding);
     const outcome = this.answerer.answerEmail(text, question, withEvidence, check);
     if ("reason" in outcome) return problemOf(outcome);
-    if (isDisposableAnswer(plainOf(outcome))) this.counts.countDisposable();
+    if (isDisposableAnswer(plainOf(outcome))) this.countDisposable(question);
     return bodyOf(outcome);
   }
 }
@@ -172,12 +207,12 @@ export class Pipeline {
 const plainOf = (answer: Uint8Array | ComposedAnswer) =>
   answer instanceof ComposedAnswer ? answer.plain : answer;
 
-/** The lookup whose answers are those of the release, or of overrides, as they stand; undefined if there is more to do. */
+/** Returns the lookup if its answers can be copied unchanged from the release or the overrides; otherwise undefined. */
 export function plainLookup(lookup: Lookup, { isSandbox, wants }: Question): IpLookup | undefined {
   return lookup !== "email" && !isSandbox && wants === PLAIN ? lookup : undefined;
 }
 
-/** Why no value of a lookup can be answered from data; undefined if it can. */
+/** Why the data cannot answer any value of a lookup; undefined if the data is available. */
 export function refusalOf(lookup: Lookup, question: Question): Problem | undefined {
   const failure = question.isSandbox ? undefined : findFailure(lookup, question);
   return failure && problemOf(failure);

@@ -28,7 +28,7 @@ const address = (text: string) => {
   unwrapIpv4(parsed);
   return parsed;
 };
-/** Its JSON, or its code. */
+/** The JSON of an answer, or the code of a problem. */
 const bodyOrCode = (outcome: ReturnType<typeof sandboxEmail>) =>
   outcome instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(outcome)) : outcome.code;
 
@@ -73,7 +73,7 @@ describe("sandbox evidence", () => {
           sandboxAddress("reputation", address(text), INCLUDE.evidence),
         );
         expect(rest).toEqual(plain);
-        // docs/evidence.md: set by an entry, removed by none.
+        // docs/evidence.md: one entry sets the flag, and no entry removes it.
         const flagsOf = (effect: string) =>
           evidence.flatMap((entry: Entry) => (entry.effect === effect ? entry.flags : []));
         const removed = flagsOf("removes");
@@ -122,7 +122,7 @@ describe("sandbox evidence", () => {
       const labels = labelEntries(text!, host!).map((label) => JSON.parse(new TextDecoder().decode(label)));
       const { evidence, ...rest } = JSON.parse(json!);
       expect(rest).toEqual({ valid, disposable: false, providers: [] });
-      // Before the labels stands what feeds state of the domain.
+      // The entries before the labels are what feeds state about the domain.
       expect(evidence.filter((entry: Entry) => entry.effect === "label")).toEqual(labels);
     }
   });

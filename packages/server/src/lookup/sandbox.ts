@@ -1,8 +1,9 @@
-// sandbox.ts: the fixed answers of ink_test_ keys, made from the rows of the contract.
+// sandbox.ts: the fixed answers for ink_test_ keys, built from the rows of the contract.
 //
-// in   a lookup, and its value
+// in   a lookup and its value
 // out  the answer's bytes, or a problem; always the same
-// note the release is never read: a client's tests pass on an empty server, and on a server with other data
+// note The sandbox never reads the release. A client's tests therefore pass on an empty server and on a server with any
+// data.
 
 import type { MxOutcome } from "@inkling/contract";
 import {
@@ -37,14 +38,14 @@ import { mailHostEntry } from "./mx.ts";
 
 /** The Inkling-Data-Version of sandbox answers. */
 export const SANDBOX_VERSION = "sandbox-1";
-/** When every feed of the sandbox was fetched. */
+/** When the sandbox's feeds claim to have been fetched. */
 const FETCHED_AT = "2026-01-01T00:00:00Z";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 const bytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
 
-/** An answer, without and with its evidence. */
+/** An answer without and with its evidence. */
 interface SandboxAnswer {
   readonly plain: Uint8Array;
   readonly explained: Uint8Array;
@@ -63,7 +64,10 @@ type Found = SandboxAnswer | Problem;
 
 const NOT_FOUND = problem("IP_ADDRESS_NOT_FOUND");
 const RESERVED = problem("IP_ADDRESS_RESERVED");
-/** For what is real. A fixed "no" would let every visitor in where such a key was left in production. */
+/**
+ * The problem for real values. A fixed "no" would let every visitor in if a sandbox key were used in production by
+ * mistake.
+ */
 const REAL = problem("SANDBOX_VALUE_REQUIRED");
 const UNKNOWN: Readonly<Record<IpLookup, Found>> = { geolocate: NOT_FOUND, reputation: reputation() };
 
@@ -72,7 +76,10 @@ function reputation({ flags = [] }: Partial<SandboxAddress> = {}, evidence: read
   return answer(body, evidence);
 }
 
-/** @param host and `wide`: the networks that evidence names */
+/**
+ * @param host the network that the claims name
+ * @param wide the network that the other entries name
+ */
 function addressAnswers(row: SandboxAddress, host: string, wide: string): Record<IpLookup, Found> {
   const { geolocation, evidence = [] } = row;
   const claims = evidence.map((one) => entry(one, { network: one.effect === "sets" ? host : wide }));
@@ -101,7 +108,7 @@ function mailAnswer({ valid, providers }: MailVerdict, evidence: readonly object
   return answer(mx === undefined ? plain : { ...plain, checks: { mx } }, evidence);
 }
 
-/** Its answer or problem, for a local part that is well formed or not, without or with `?checks=mx`. */
+/** The answer or problem, which depends on whether the local part is well formed and whether `?checks=mx` was sent. */
 type DomainAnswers = (isWellFormed: boolean, withMx: boolean) => Found;
 
 const DOMAINS = new Map<string, DomainAnswers>();
@@ -130,8 +137,8 @@ for (const { code, v4, v6, domain } of SANDBOX_PROBLEMS) {
 const DOCUMENTATION = SPECIAL_USE.filter(({ use }) => use === "documentation");
 
 /**
- * The fixed answer about an address. Documentation addresses that are in no table are unknown; other special-use
- * addresses are refused as always, and public ones because they are real.
+ * The fixed answer about an address. Documentation addresses outside the tables are unknown. Other special-use
+ * addresses are refused as usual, and public addresses are refused because they are real.
  */
 export function sandboxAddress(
   lookup: IpLookup,
@@ -163,7 +170,10 @@ function bodyOf(found: Found, withEvidence: boolean): Uint8Array | Problem {
   return withEvidence ? found.explained : found.plain;
 }
 
-/** The fixed answer about an email address. Names of no table that cannot be a mail domain are not valid, others real. */
+/**
+ * The fixed answer about an email address. A domain that is not in the tables is invalid if it cannot be a mail domain.
+ * Otherwise, it is refused because it is real.
+ */
 export function sandboxEmail(text: string, withEvidence = false, withMx = false): Uint8Array | Problem {
   const { host = "" } = parseEmail(text);
   const listed = DOMAINS.get(host);
@@ -175,14 +185,17 @@ export function sandboxEmail(text: string, withEvidence = false, withMx = false)
   return withEvidence && host !== "" && body instanceof Uint8Array ? withLabels(body, text, host) : body;
 }
 
-/** Labels follow from the text only. */
+/** The labels depend only on the text. */
 function withLabels(explained: Uint8Array, text: string, host: string): Uint8Array {
   const labels = labelEntries(text, host).map((label) => JSON.parse(decoder.decode(label)));
   const { evidence, ...body } = JSON.parse(decoder.decode(explained)) as { evidence: object[] };
   return bytes({ ...body, evidence: [...evidence, ...labels] });
 }
 
-/** Example domains are special-use and so never valid: the local part is judged at a domain that may be. */
+/**
+ * Example domains are special-use, and therefore never valid. This function therefore checks the local part with a
+ * domain that can be valid.
+ */
 function isWellFormed(text: string): boolean {
   return parseEmail(`${text.slice(0, text.lastIndexOf("@"))}@inkling.dev`).valid;
 }

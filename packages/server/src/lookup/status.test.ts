@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { ANSWERS, type FeedReport, type LoadedRelease } from "@inkling/engine";
-import { publicStatus, type StatusSource, statusDocument } from "./status.ts";
+import type { ChannelReport } from "@inkling/release-store";
+import { publicStatus, readiness, type StatusSource, statusDocument, warnings } from "./status.ts";
 
 const SECRET = "http://intranet.corp:8000/feed answered <html>admin";
 const FEED: FeedReport = {
@@ -42,7 +43,7 @@ const SOURCE: StatusSource = {
   keyring: { state: { loaded: true, keys: 1, checkedAt: 0, failures: 1, lastError: SECRET } },
 };
 
-/** The document's members, without their values. */
+/** The names of the document's members, with types instead of values. */
 const membersOf = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(membersOf)
@@ -71,5 +72,36 @@ describe("what any key may read", () => {
     });
     expect(shown.feeds[0]).toMatchObject({ failures: 2, error: expect.any(String), skipped: { entries: 1 } });
     expect(shown.feeds[1]).toMatchObject({ error: null, pending: null, skipped: null });
+  });
+});
+
+describe("why a release does not answer", () => {
+  const without = { ...SOURCE, releases: { ...SOURCE.releases, current: undefined } };
+  const { refused } = SOURCE.releases;
+  const channel = { fault: null } as unknown as ChannelReport;
+
+  test.each([
+    ["there never was one", { refused: undefined }, "no data release is loaded"],
+    [
+      "it is damaged",
+      {},
+      `the release ${refused!.name} is damaged or from another version: \`inkling doctor\` names the fault; \`inkling data update\` builds a new one`,
+    ],
+    [
+      "it came from a channel and is damaged",
+      { channel },
+      `the release ${refused!.name} is damaged or from another version: \`inkling doctor\` names the fault; the server fetches it from the channel again`,
+    ],
+  ])("%s", (_, over, reason) => {
+    expect(readiness({ ...without, releases: { ...without.releases, ...over } })).toEqual([reason]);
+  });
+
+  test("another one answers instead; a repaired one does not answer instead of itself", () => {
+    const { current } = SOURCE.releases;
+    expect(warnings(SOURCE)).toEqual([
+      `release ${refused!.name} is refused, and ${current!.name} is used instead`,
+    ]);
+    const repaired = { ...SOURCE.releases, refused: { ...refused!, name: current!.name } };
+    expect(warnings({ ...SOURCE, releases: repaired })).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
-// status.ts: is this server ready, and its release, feed by feed: for operators, and in /v1/status.
+// status.ts: tells operators and /v1/status whether this server is ready, and the state of its release and feeds.
 //
-// in   releases, keyring, the time
-// out  the reasons of /readyz; the JSON of /v1/status, and of the admin API
-// note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
+// in   releases, keyring, and the current time
+// out  the reasons for /readyz; the JSON for /v1/status and the admin API
+// note This file is not in telemetry, because it needs releases and keys, and both the API and the admin API need it.
 
 import { dataAges, type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
 import type { ChannelReport, NamedRelease } from "@inkling/release-store";
@@ -14,50 +14,66 @@ export interface StatusSource {
   readonly mode: Mode;
   readonly releases: {
     readonly current: NamedRelease | undefined;
-    /** The last release that was found unsound while it answered: what still holds it has to take `current`. */
+    /**
+     * The last release that was found unsound while it was in use. Processes that still use it must switch to
+     * `current`.
+     */
     readonly left?: string | undefined;
-    /** Why the wanted release does not answer. */
+    /** Why the wanted release is not in use. */
     readonly refused: Refusal | undefined;
     readonly held?: HeldRelease | undefined;
     readonly channel?: ChannelReport | undefined;
     readonly isVerified: boolean;
     readonly since: number | undefined;
-    /** Their present state; otherwise the release's manifest has them. */
+    /** The current state of the feeds; if undefined, the state in the release's manifest applies. */
     readonly feeds?: readonly FeedReport[];
   };
   readonly keyring: { readonly state: KeyringState };
-  /** Of a worker: the process that it has keys and releases from. */
+  /** Set in a worker: the process that sends keys and releases. */
   readonly primary?: { readonly isSilent: boolean };
-  /** Has this server been told to stop? It still answers until load balancers have noticed. */
+  /** Has this server been told to stop? It continues to answer until load balancers have noticed. */
   readonly isDraining?: boolean;
 }
 
-/** Why this server should get no requests; empty when it is ready. */
+/** Why this server should not receive requests; empty if it is ready. */
 export function readiness({ releases, keyring, primary, isDraining }: StatusSource): string[] {
   const reasons: string[] = [];
   if (isDraining) reasons.push("the server is stopping");
-  if (releases.current === undefined) reasons.push("no release of data is loaded");
-  if (!keyring.state.loaded) reasons.push("keys were never read from the database");
-  if (keyring.state.stale) reasons.push("the database was not reached for longer than INKLING_MAX_STALE");
-  if (primary?.isSilent) reasons.push("the primary process is silent");
+  if (releases.current === undefined) reasons.push(withoutRelease(releases));
+  if (!keyring.state.loaded) reasons.push("the server has not read keys from the database yet");
+  if (keyring.state.stale)
+    reasons.push("the database has been unreachable for longer than INKLING_MAX_STALE");
+  if (primary?.isSilent) reasons.push("the primary process does not respond");
   if (keyring.state.unready !== undefined) reasons.push(keyring.state.unready);
   return reasons;
 }
 
-/** What is not as it should be although lookups are answered. */
+/** Anyone may read this. The reason for the refusal may contain paths, so only the operators' tools show it. */
+function withoutRelease({ refused, channel }: StatusSource["releases"]): string {
+  if (refused === undefined) return "no data release is loaded";
+  const repair =
+    channel === undefined
+      ? "`inkling data update` builds a new one"
+      : "the server fetches it from the channel again";
+  return `the release ${refused.name} is damaged or from another version: \`inkling doctor\` names the fault; ${repair}`;
+}
+
+/** What is wrong although the server still answers lookups. */
 export function warnings({ releases: { refused, current, channel }, keyring }: StatusSource): string[] {
   const found = [...(keyring.state.warnings ?? [])];
-  if (refused !== undefined && current !== undefined) {
-    found.push(`release ${refused.name} is refused, and ${current.name} answers in its place`);
+  // A repaired release answers before it is verified. Its refusal ends with the verification.
+  if (refused !== undefined && current !== undefined && current.name !== refused.name) {
+    found.push(`release ${refused.name} is refused, and ${current.name} is used instead`);
   }
-  if (channel?.fault) found.push(`the channel ${channel.channel} is not followed: ${channel.fault.kind}`);
+  if (channel?.fault)
+    found.push(`the server does not follow the channel ${channel.channel}: ${channel.fault.kind}`);
   return found;
 }
 
-/** In place of texts that may hold hosts, paths and what a publisher sent: any key may read /v1/status. */
+/** Replaces texts that may contain host names, paths or a publisher's words, because any key may read /v1/status. */
 const FOR_OPERATORS = "The admin API and the server's log have the reason.";
 
-/** The JSON of /v1/status: what operators see, without free text. */
+/** The JSON for /v1/status: the operators' document without free text. */
 export function publicStatus(source: StatusSource, now: number): ReturnType<typeof statusDocument> {
   const document = statusDocument(source, now);
   const { refused_release, held_release, channel, feeds } = document;
@@ -75,7 +91,7 @@ export function publicStatus(source: StatusSource, now: number): ReturnType<type
   };
 }
 
-/** For operators. Times are ISO 8601, ages whole seconds. */
+/** The document for operators. Times are ISO 8601, and ages are whole seconds. */
 export function statusDocument({ version, mode, releases, keyring }: StatusSource, now: number) {
   const { current, refused } = releases;
   const feeds = releases.feeds ?? current?.manifest.feeds ?? [];

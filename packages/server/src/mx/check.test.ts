@@ -26,7 +26,7 @@ const AAAA = 28;
 
 type Script = (question: DnsQuestion) => DnsAnswer | "silent" | "hang-up";
 
-/** What the server does for domains by their first label. */
+/** How the server replies, by the first label of a domain. */
 const SCRIPTS: Readonly<Record<string, Script>> = {
   found: ({ name }) => ({ answers: [mx(name, 20, "aspmx.l.google.com"), mx(name, 10, "SMTP.yopmail.com")] }),
   even: ({ name }) => ({
@@ -95,7 +95,7 @@ const servers = (ports: readonly number[]) => ports.map((port) => ({ address: "1
 const at = (...ports: number[]) =>
   new DnsClient({ servers: servers(ports), newId: random, elapsed: () => 0 });
 
-/** With a budget that a busy machine keeps, too, unless a test is about timeouts. */
+/** The default budget is long enough for a busy machine. Tests of timeouts set their own. */
 function lookups(options: Partial<MxLookupsOptions> & { dns: Resolver }) {
   const counts = new MxCounts();
   let ms = 0;
@@ -210,7 +210,7 @@ describe("several servers", () => {
   });
 
   test("one that cannot be reached is not waited for", async () => {
-    const unreachable = { address: "::1", port: 1 }; // no IPv6 here, or nobody there
+    const unreachable = { address: "::1", port: 1 }; // either no IPv6 here, or nothing listens
     const dns = new DnsClient({
       servers: [unreachable, ...servers([server.port])],
       newId: random,
@@ -256,7 +256,7 @@ describe("several servers", () => {
 
 describe("NXDOMAIN from a server that replies it to everything, or nearly", () => {
   const NX: DnsAnswer = { rcode: 3 };
-  /** Replies NXDOMAIN to everything but questions for an SOA record. */
+  /** Replies NXDOMAIN to everything except questions for an SOA record. */
   const liar = (aboutTop: DnsAnswer | "silent" = NX) =>
     startDnsServer(({ type }) => (type === SOA ? aboutTop : NX));
 
@@ -331,7 +331,7 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
 
   test("trust is per server: a good one does not help a bad one", async () => {
     const bad = await liar();
-    // Knows the top-level domain, and leaves the question about the other name to the next.
+    // Resolves the top-level domain, and leaves questions about other names to the next server.
     const good = await startDnsServer(
       knowing(["com"], ({ name }) => (name === "gone.com" ? NX : { rcode: 5 })),
     );
@@ -376,7 +376,7 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     expect(await outcomes()).toEqual(["found", "nxdomain"]);
     script = () => NX;
     ms = NXDOMAIN_TRUST_SECONDS * 1000 - 1;
-    expect(await outcomes()).toEqual(["nxdomain", "nxdomain"]); // what asking once for many costs
+    expect(await outcomes()).toEqual(["nxdomain", "nxdomain"]); // the cost of asking once for many names
     ms++;
     expect(await outcomes()).toEqual(["failed", "failed"]);
     script = good;
@@ -495,7 +495,7 @@ describe("the cache", () => {
   });
 });
 
-/** Silent about domains that begin with "silent", and finds all others at once. */
+/** Never replies about domains that begin with "silent", and finds all others at once. */
 const silentOrFound: Resolver = {
   resolve: (host, _, signal) => {
     if (!host.startsWith("silent")) return Promise.resolve({ kind: "records", mx: [], ttlSeconds: 60 });
@@ -558,7 +558,7 @@ describe("many at once", () => {
   });
 
   test("silent domains hold the next one up for no longer than the budget", async () => {
-    // Without the budget they would hold both slots for 1,000 s.
+    // Without the budget, silent domains would hold both slots for 1,000 s.
     const { find, counts, made } = lookups({
       dns: silentOrFound,
       maxUnderWay: 2,
@@ -567,7 +567,7 @@ describe("many at once", () => {
     });
     await Promise.all(["a", "b", "c", "d", "e", "f"].map((label) => find(`silent.${label}.com`)));
     await until(async () => (await find("found.com")).outcome === "null");
-    await until(() => counts.state.underWay === 2); // silent ones, beside the slots
+    await until(() => counts.state.underWay === 2); // silent ones, which hold no slot
     made.stop();
     await until(() => counts.state.underWay === 0);
   });

@@ -1,19 +1,21 @@
-// check.ts: can a domain receive mail, and who receives it? Looked up in DNS, cached, within a time budget.
+// check.ts: checks in DNS, within a time budget and with a cache, whether a domain can receive mail, and who receives
+// that mail.
 //
-// in   a host from toAsciiDomain, the key that asks
-// out  a finding; "timeout" or "failed" when DNS gave none in time, "busy" when it was not asked
+// in   a host from toAsciiDomain, and the key that asks
+// out  a finding; "timeout" or "failed" if DNS returned no finding in time; "busy" if DNS was not queried
 // err  none thrown
 // src  RFC 2308 (caching "no"), RFC 9520 (caching failures); docs/email.md
-// cost a cached domain: a Map access
+// cost one Map access for a cached domain
 //
-// A request waits for BUDGET_MS at most; its lookup continues for LOOKUP_MS, so that the next request for the domain finds
-// it cached. Requests for one domain share a lookup. MAX_UNDER_WAY lookups run at once, and MAX_WAITING requests wait for
-// a slot. A lookup slower than the budget frees its slot, so that a silent domain delays no other for longer; as many as
-// there are slots may continue like that, further ones are aborted.
+// A request waits for at most BUDGET_MS. The DNS lookup may continue for up to LOOKUP_MS, so that the next request for
+// the domain finds the result in the cache. Requests for one domain share a lookup. At most MAX_UNDER_WAY lookups hold
+// a slot, and at most MAX_WAITING requests wait for one. A lookup that exceeds the budget frees its slot, so that a
+// silent domain delays other domains by at most BUDGET_MS. The number of slow lookups that continue is limited to the
+// number of slots. Further slow lookups are aborted.
 //
-// Of slots, places to wait and slow lookups one key alone gets three quarters, so that there are some for the next one
-// (fair-shares.ts); a slot that becomes free goes to the waiting key that has the fewest. Without that, one key with 400
-// requests for silent domains left 73 of 100 lookups of another without an answer.
+// While no other key uses any, a key may use at most three quarters of the slots, waiting places and slow lookups
+// (fair-shares.ts). A free slot goes to the waiting key with the fewest slots. Without these limits, one key with 400
+// requests for silent domains left 73 of 100 lookups of another key without an answer.
 
 import type { MxOutcome } from "@inkling/contract";
 import type { KeyId } from "../keys/key.ts";
@@ -41,24 +43,27 @@ export const MAX_UNDER_WAY = 64;
 export const MAX_WAITING = 4_096;
 export const MAX_CACHED = 10_000;
 
-/** DNS was asked. */
+/** The outcomes that are possible after DNS was queried. */
 type AskedOutcome = Exclude<MxOutcome, "skipped" | "busy">;
 
-/** Least and most seconds that a finding is cached; between them, as long as DNS allows. */
+/** Minimum and maximum seconds to cache a finding. Between these limits, the TTL from DNS applies. */
 export const CACHE_SECONDS: Readonly<Record<AskedOutcome, readonly [number, number]>> = {
   found: [60, 3_600],
   implicit: [60, 3_600],
   null: [60, 3_600],
-  // Short: newly registered domains must not remain NXDOMAIN.
+  // This is short, because newly registered domains must not remain NXDOMAIN.
   none: [30, 300],
   nxdomain: [30, 300],
   timeout: [5, 5],
   failed: [5, 5],
 };
-/** RFC 2308 5: a "no" without an SOA record has no TTL, and should not be cached; this bounds repeated questions. */
+/**
+ * RFC 2308 5: a negative answer without an SOA record has no TTL and should not be cached. One second limits repeated
+ * queries.
+ */
 const NO_TTL_SECONDS = 1;
 
-/** How much of anything one key may have while no other has any. */
+/** The share of each resource that one key may have while no other key has any. */
 const ALONE = 0.75;
 
 const TIMED_OUT: MxFinding = { outcome: "timeout", known: [] };
@@ -68,22 +73,22 @@ const BUSY: MxFinding = { outcome: "busy", known: [] };
 interface QueuedRequest {
   readonly host: string;
   readonly key: KeyId;
-  /** Ends its wait with the finding. */
+  /** Ends the wait and passes on the finding. */
   readonly answerWith: (finding: MxFinding | Promise<MxFinding>) => void;
 }
 
 export class MxLookups {
   private readonly options: Required<MxLookupsOptions>;
   private readonly cache: ExpiringMap<MxFinding>;
-  /** By host. */
+  /** Running lookups by host. */
   private readonly underWay = new Map<string, Promise<MxFinding>>();
-  /** By key, in the order in which they came. */
+  /** Waiting requests by key, each in order of arrival. */
   private readonly queues = new Map<KeyId, Set<QueuedRequest>>();
   private readonly places: FairShares;
   private readonly slots: FairShares;
-  /** Lookups under way that have freed their slot. */
+  /** Running lookups that have freed their slots. */
   private readonly slow: FairShares;
-  /** One for each lookup under way. */
+  /** One controller for each running lookup. */
   private readonly aborts = new Set<AbortController>();
   private stopped = false;
 
@@ -108,7 +113,7 @@ export class MxLookups {
     }));
   }
 
-  /** @returns a promise only when the host is not cached; it settles within the budget */
+  /** @returns a promise only if the host is not cached; the promise settles within the budget */
   find(host: string, key: KeyId): MxFinding | Promise<MxFinding> {
     const cached = this.cache.get(host);
     if (cached !== undefined) {
@@ -122,7 +127,7 @@ export class MxLookups {
     return this.withinBudget(() => TIMED_OUT, shared ?? this.start(host, key)).promise;
   }
 
-  /** Aborts all lookups; waiting requests get "timeout". */
+  /** Aborts all lookups. Waiting requests get "timeout". */
   stop(): void {
     this.stopped = true;
     for (const abort of this.aborts) abort.abort();
@@ -132,7 +137,7 @@ export class MxLookups {
     }
   }
 
-  /** @param instead called when the budget is over, for what to answer then */
+  /** @param instead returns the finding to use when the budget is spent */
   private withinBudget(instead: () => MxFinding, finding?: Promise<MxFinding>) {
     const { promise, resolve } = Promise.withResolvers<MxFinding>();
     const timer = setTimeout(() => resolve(instead()), this.options.budgetMs);
@@ -144,7 +149,7 @@ export class MxLookups {
     return { promise, answerWith };
   }
 
-  /** @param key has a place */
+  /** @param key must already hold a waiting place */
   private waitForSlot(host: string, key: KeyId): Promise<MxFinding> {
     const { promise, answerWith } = this.withinBudget(() => (this.unqueue(request) ? BUSY : TIMED_OUT));
     const request: QueuedRequest = { host, key, answerWith };
@@ -154,7 +159,7 @@ export class MxLookups {
     return promise;
   }
 
-  /** @returns whether it was queued */
+  /** @returns whether the request was in the queue */
   private unqueue(request: QueuedRequest): boolean {
     const { key } = request;
     const queue = this.queues.get(key);
@@ -164,7 +169,7 @@ export class MxLookups {
     return true;
   }
 
-  /** Answers queued requests while there are slots: first those of the key that has the fewest. */
+  /** Answers queued requests while slots are free, beginning with the key that has the fewest slots. */
   private startNext(): void {
     for (let request = this.nextQueued(); request !== undefined; request = this.nextQueued()) {
       const { host, key } = request;
@@ -182,7 +187,7 @@ export class MxLookups {
     return request;
   }
 
-  /** @param key has a slot */
+  /** @param key must already hold a slot */
   private start(host: string, key: KeyId): Promise<MxFinding> {
     const finding = this.lookUp(host, key);
     this.underWay.set(host, finding);
@@ -202,7 +207,7 @@ export class MxLookups {
       this.startNext();
     };
     const deadline = setTimeout(() => abort.abort(), lookupMs);
-    // 1 ms after its requests have timed out, so that requests queued until then are not looked up.
+    // The slot becomes free 1 ms after the requests time out, so that requests queued until then do not start a lookup.
     const slow = setTimeout(freeSlot, budgetMs + 1);
     const resolved = await resolveMx(dns, host, abort.signal).catch(() => FAILURE);
     clearTimeout(deadline);

@@ -1,9 +1,9 @@
-// counts.ts: counters of `checks=mx` for /metrics: outcomes, never a domain.
+// counts.ts: counters of `checks=mx` for /metrics. They count outcomes and never name a domain.
 
 import type { MxOutcome } from "@inkling/contract";
 
 interface MxState {
-  /** Domains being looked up in DNS. */
+  /** Domains that are being looked up in DNS. */
   readonly underWay: number;
   readonly waiting: number;
   readonly cached: number;
@@ -11,7 +11,7 @@ interface MxState {
 
 type OutcomeCounts = readonly (readonly [MxOutcome, number])[];
 
-/** All numbers, as one worker sends them. */
+/** All counts, in the form that a worker sends. */
 export interface MxReport {
   readonly lookups: OutcomeCounts;
   readonly answers: OutcomeCounts;
@@ -25,11 +25,11 @@ const IDLE: MxState = { underWay: 0, waiting: 0, cached: 0 };
 export class MxCounts {
   /** Finished DNS lookups, by outcome. */
   readonly lookups = new Map<MxOutcome, number>();
-  /** Answers to callers, by outcome: a timeout here may be a lookup that finishes later. */
+  /** Answers to callers, by outcome. The lookup behind a timeout may still finish later. */
   readonly answers = new Map<MxOutcome, number>();
   /** Answers from the cache. */
   hits = 0;
-  /** Of all lookups together. */
+  /** Total duration of all lookups, in seconds. */
   seconds = 0;
   private readState: () => MxState = () => IDLE;
 
@@ -37,7 +37,7 @@ export class MxCounts {
     return this.readState();
   }
 
-  /** @param read returns the present state */
+  /** @param read returns the current numbers of running and waiting lookups */
   readStateFrom(read: () => MxState): void {
     this.readState = read;
   }
@@ -47,7 +47,7 @@ export class MxCounts {
     return { lookups: [...this.lookups], answers: [...this.answers], hits, seconds, state };
   }
 
-  /** Adds another worker's counts; the state remains as it is. */
+  /** Adds another worker's counts; the state remains unchanged. */
   add(report: Omit<MxReport, "state">): void {
     for (const [outcome, count] of report.lookups) increase(this.lookups, outcome, count);
     for (const [outcome, count] of report.answers) increase(this.answers, outcome, count);

@@ -1,14 +1,16 @@
 // dns-client.ts: resolves one question with several DNS servers.
 //
 // in   a host, a record type, and a signal that ends the lookup
-// out  the first usable reply; "failed" when every server failed; "timeout" when the signal came first
+// out  the first usable reply; "failed" if every server failed; "timeout" if the signal came first
 // err  none thrown
-// cost one question; NXDOMAIN costs a second one, unless that server was asked about the top-level domain just before
-// why  node:dns of Bun 1.4.5 reports a name without such a record (NODATA) as ENOTFOUND, as a name that does not exist
-//      (NXDOMAIN); it tells no TTL of MX records, nor of a "no", and turns to the next server after a second at the earliest
+// cost one question; a second one after NXDOMAIN, unless that server was recently asked about the top-level domain
+// why  node:dns of Bun 1.4.5 reports ENOTFOUND both for a name without such a record (NODATA) and for a name that does
+//      not exist (NXDOMAIN). It reports no TTL for MX records or negative answers, and waits at least a second before
+//      it queries the next server.
 //
-// After NEXT_SERVER_MS of silence the next server is queried as well, and the first reply wins. SERVFAIL, REFUSED and
-// malformed replies fail over at once, and so does NXDOMAIN from a server that does not resolve the top-level domain.
+// After NEXT_SERVER_MS without a reply, the client also queries the next server, and the first reply wins. It moves on
+// at once after SERVFAIL, REFUSED or a malformed reply, and after NXDOMAIN from a server that does not resolve the
+// top-level domain.
 
 import type { RecordType } from "./dns-message.ts";
 import { type DnsServer, systemDnsServers } from "./dns-servers.ts";
@@ -16,7 +18,7 @@ import { type Attempt, queryServer, type WholeReply } from "./dns-transport.ts";
 import { ExpiringMap } from "./expiring-map.ts";
 
 interface DnsClientOptions {
-  /** In order of preference; those beyond MAX_SERVERS are not used. */
+  /** In order of preference. Servers beyond MAX_SERVERS are not used. */
   readonly servers: readonly DnsServer[];
   /** An unpredictable number from 0 to 65535. */
   readonly newId: () => number;
@@ -31,25 +33,28 @@ export interface Resolver {
   resolve(host: string, type: RecordType, signal: AbortSignal): Promise<DnsOutcome>;
 }
 
-/** How long a server is trusted, or not, with NXDOMAIN below a top-level domain: it may turn bad or good at any time. */
+/**
+ * Seconds for which a check of a server's NXDOMAIN is valid for a top-level domain. A server may turn bad or good at
+ * any time.
+ */
 export const NXDOMAIN_TRUST_SECONDS = 1;
-/** Three servers and some 1,500 top-level domains, of which few are in use at once. */
+/** Enough for three servers and about 1,500 top-level domains, few of which are in use at the same time. */
 const MAX_TRUSTED = 1_000;
 const MAX_SERVERS = 3;
 const NEXT_SERVER_MS = 200;
 
 export class DnsClient implements Resolver {
   private readonly options: DnsClientOptions;
-  /** One entry an attempt. */
+  /** One server per attempt. */
   private readonly attemptServers: readonly DnsServer[];
-  /** By server and top-level domain: did the server have its SOA record? */
+  /** By server and top-level domain: did the server have the top-level domain's SOA record? */
   private readonly trusted: ExpiringMap<boolean>;
 
   constructor(options: DnsClientOptions) {
     this.options = options;
     this.trusted = new ExpiringMap(options.elapsed, MAX_TRUSTED);
     const servers = options.servers.slice(0, MAX_SERVERS);
-    this.attemptServers = servers.length === 1 ? [...servers, ...servers] : servers; // datagrams get lost
+    this.attemptServers = servers.length === 1 ? [...servers, ...servers] : servers; // datagrams may get lost
   }
 
   resolve(host: string, type: RecordType, signal: AbortSignal): Promise<DnsOutcome> {
@@ -91,8 +96,8 @@ export class DnsClient implements Resolver {
   }
 
   /**
-   * Queries one server; its NXDOMAIN is a failure unless it resolves the top-level domain (RFC 8020 2): captive portals, and
-   * resolvers of networks without internet, reply NXDOMAIN to everything, or to all but a few names.
+   * Queries one server. NXDOMAIN counts as a failure unless the server resolves the top-level domain (RFC 8020 2).
+   * Captive portals, and resolvers in networks without internet access, reply NXDOMAIN to all or nearly all names.
    */
   private attempt(
     server: DnsServer,
@@ -108,7 +113,8 @@ export class DnsClient implements Resolver {
       const finish = (isTrusted: boolean) => onReply(isTrusted ? reply : { kind: "failed" });
       const known = this.trusted.get(trust);
       if (known !== undefined) return finish(known);
-      // Each has an SOA record. Networks that made up an inner "com" reply that there is no such record.
+      // Every top-level domain has an SOA record. In networks with an invented internal "com", servers reply that there
+      // is no such record.
       current = queryServer(server, newId(), topLevel, "soa", ({ kind }) => {
         this.trusted.set(trust, kind === "records", NXDOMAIN_TRUST_SECONDS);
         finish(kind === "records");
@@ -118,10 +124,10 @@ export class DnsClient implements Resolver {
   }
 }
 
-const newId = () => crypto.getRandomValues(new Uint16Array(1))[0]!; // it has one element
+const newId = () => crypto.getRandomValues(new Uint16Array(1))[0]!; // the array has one element
 const elapsed = () => performance.now();
 
-/** Uses the given servers, or else the system's, which are read once, at the first question. */
+/** Uses the given servers. If there are none, it reads the system's servers once, when the first question is asked. */
 export function makeResolver(given: readonly DnsServer[]): Resolver {
   const open = async () =>
     new DnsClient({ servers: given.length > 0 ? given : await systemDnsServers(), newId, elapsed });

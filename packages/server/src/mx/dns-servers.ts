@@ -1,4 +1,4 @@
-// dns-servers.ts: addresses of DNS servers: parsed, printed, and read from the system.
+// dns-servers.ts: parses and prints addresses of DNS servers, and reads the system's servers.
 //
 // in   "192.0.2.53", "192.0.2.53:5353", "2001:db8::53", "[2001:db8::53]:5353"
 // out  address and port
@@ -14,7 +14,7 @@ export interface DnsServer {
 
 const DNS_PORT = 53;
 
-/** Parses the address of a DNS server, with a port unless it is 53. */
+/** Parses the address of a DNS server. The port is optional and defaults to 53. */
 export function parseDnsServer(text: string): DnsServer | undefined {
   const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::([0-9]{1,5}))?$/.exec(text) ?? [];
   const address = bracketed ?? plain ?? text;
@@ -24,16 +24,19 @@ export function parseDnsServer(text: string): DnsServer | undefined {
   return bracketed !== undefined && family !== 6 ? undefined : { address, port };
 }
 
-/** The inverse of {@link parseDnsServer}. */
+/** Formats an address, as the inverse of {@link parseDnsServer}. */
 export function formatDnsServer({ address, port }: DnsServer): string {
   return port === DNS_PORT ? address : `${urlHost(address)}:${port}`;
 }
 
-/** The servers of a setting. @throws Error for text that is none: settings are checked where they are read */
+/**
+ * The DNS servers in a setting.
+ * @throws Error if a text is not a server, which cannot happen because settings are checked when they are read
+ */
 export function dnsServersOf(texts: readonly string[]): DnsServer[] {
   return texts.map((text) => {
     const server = parseDnsServer(text);
-    if (server === undefined) throw new Error(`${JSON.stringify(text)} in a setting is no DNS server`);
+    if (server === undefined) throw new Error(`${JSON.stringify(text)} in a setting is not a DNS server`);
     return server;
   });
 }

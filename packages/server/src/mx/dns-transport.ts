@@ -1,7 +1,7 @@
-// dns-transport.ts: one question to one DNS server: over UDP, and over TCP when the reply does not fit.
+// dns-transport.ts: sends one question to one DNS server, over UDP, and over TCP if the reply does not fit.
 //
 // in   a server, a question, and a callback
-// out  the reply; "failed" when the server cannot be reached or replies nonsense over TCP; nothing while it is silent
+// out  the reply; "failed" if the server is unreachable or sends nonsense over TCP; nothing while the server is silent
 // err  none thrown
 // src  RFC 1035 4.2, RFC 5452 (a forger must guess the id and the port, both new for each question)
 // cost a socket for each question, 11 µs
@@ -11,7 +11,7 @@ import type { DnsServer } from "./dns-servers.ts";
 
 export type WholeReply = Exclude<DnsReply, { kind: "truncated" }>;
 
-/** A pending question. After `stop` its socket is closed and the callback is not called. */
+/** A pending question. `stop` closes its socket, and afterwards the callback is not called. */
 export interface Attempt {
   stop(): void;
 }
@@ -19,7 +19,7 @@ export interface Attempt {
 type OnReply = (reply: DnsReply) => void;
 type Read = (bytes: Uint8Array) => DnsReply | undefined;
 
-/** Sends one question; `onReply` is called once, never before this returns. */
+/** Sends one question. Calls `onReply` at most once, and never before this function returns. */
 export function queryServer(
   server: DnsServer,
   id: number,
@@ -55,7 +55,7 @@ export function queryServer(
 function queryOverUdp(server: DnsServer, question: Uint8Array, read: Read, onReply: OnReply): Attempt {
   return startAttempt(onReply, async (reply) => {
     const socket = await Bun.udpSocket({
-      // Connected: the system drops datagrams from any other address or port.
+      // The socket is connected, so the system drops datagrams from any other address or port.
       connect: { hostname: server.address, port: server.port },
       socket: {
         data(_, bytes) {
@@ -65,12 +65,12 @@ function queryOverUdp(server: DnsServer, question: Uint8Array, read: Read, onRep
         error: () => reply({ kind: "failed" }),
       },
     });
-    // `send` throws where a firewall or a missing route refuses it.
+    // `send` throws if a firewall or a missing route refuses the packet.
     return { send: () => void socket.send(question), close: () => socket.close() };
   });
 }
 
-/** RFC 1035 4.2.2: each message follows its length in two bytes. */
+/** RFC 1035 4.2.2: over TCP, each message is preceded by its length in two bytes. */
 function queryOverTcp(server: DnsServer, question: Uint8Array, read: Read, onReply: OnReply): Attempt {
   return startAttempt(onReply, async (reply) => {
     const fail = () => reply({ kind: "failed" });
@@ -95,7 +95,7 @@ interface Connection {
   close(): void;
 }
 
-/** Opens a connection and sends the question, unless stopped before. Errors are the reply "failed". */
+/** Opens a connection and sends the question, unless it is stopped before that. Errors become the reply "failed". */
 function startAttempt(onReply: OnReply, open: (reply: OnReply) => Promise<Connection>): Attempt {
   let stopped = false;
   let connection: Connection | undefined;
@@ -118,9 +118,9 @@ function startAttempt(onReply: OnReply, open: (reply: OnReply) => Promise<Connec
   };
 }
 
-/** Collects the pieces of the first message of a connection; what follows it is ignored. */
+/** Collects the pieces of the first message on a connection, and ignores whatever follows it. */
 function messageCollector(onMessage: (message: Uint8Array) => void): (piece: Uint8Array) => void {
-  let buffer = new Uint8Array(2); // its length; then the whole
+  let buffer = new Uint8Array(2); // first the two length bytes, then the whole message
   let filled = 0;
   return (piece) => {
     for (let at = 0; at < piece.length && filled < buffer.length; ) {

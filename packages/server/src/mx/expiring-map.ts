@@ -1,6 +1,6 @@
-// expiring-map.ts: a map whose entries expire, and of which the oldest make room for new ones.
+// expiring-map.ts: a map whose entries expire. A full map drops its oldest entry for a new one.
 //
-// cost a Map access
+// cost one Map access
 
 interface Entry<Value> {
   readonly value: Value;
@@ -10,7 +10,7 @@ interface Entry<Value> {
 export class ExpiringMap<Value> {
   private readonly elapsed: () => number;
   private readonly max: number;
-  /** Oldest first. */
+  /** Entries, oldest first. */
   private readonly entries = new Map<string, Entry<Value>>();
 
   /** @param elapsed milliseconds of a monotonic clock */

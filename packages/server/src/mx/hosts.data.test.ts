@@ -1,4 +1,4 @@
-// The table of mail hosts against the hosts of the vectors and the mail providers of the mirror.
+// Compares the table of mail hosts with the hosts of the vectors and the mail providers of the mirror.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -38,7 +38,7 @@ describe("lists of the mirror", () => {
           findMxHost(name)?.kind === "dedicated" ||
           MX_HOSTS.some(({ kind, service }) => kind === "dedicated" && service === name),
       );
-      // mail.tm is on both lists, and disposable: docs/mail-policy.md, "Where lists disagree".
+      // mail.tm is on both lists, and it is disposable: docs/mail-policy.md, "Where lists disagree".
       expect(found.filter((name) => name !== "mail.tm")).toEqual([]);
     },
   );

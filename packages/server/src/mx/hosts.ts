@@ -1,22 +1,24 @@
-// hosts.ts: mail hosts of disposable-email services, relays and shared providers.
+// hosts.ts: the mail hosts of disposable-email services, relays and shared providers.
 //
 // in   the most preferred MX hosts of a domain
-// out  the rows that cover them; the disposable-email service that receives the mail, or undefined
-// src  each row has its own; docs/mail-hosts.md shows this table; a test compares the two
-// why  not in a segment: it is Inkling's, changes with a version of Inkling, and only DNS checks need it
+// out  the rows that cover these hosts; the disposable-email service that receives the mail, or undefined
+// src  each row names its source; docs/mail-hosts.md shows this table, and a test compares the two
+// why  The table is not in a segment: Inkling maintains it, it changes with Inkling's version, and only DNS checks need
+//      it.
 //
-// It catches services that rotate their domains and keep their mail host. A row covers its host and every name below;
-// the closest row counts. "dedicated" hosts receive for the service alone: a shared host would refuse ordinary people.
+// The table catches services that rotate their domains but keep their mail host. A row covers its host and every name
+// below it, and the closest row wins. A "dedicated" host receives mail only for its service. Treating a shared host as
+// disposable would refuse ordinary people.
 
 type MxHostKind = "dedicated" | "relay" | "shared";
 
 export interface MxHost {
-  /** A host; covers names below it, too. */
+  /** A host name. The row also covers the names below it. */
   readonly suffix: string;
-  /** The service; of a dedicated host it is a domain and becomes the provider in the answer. */
+  /** The service's name. For a dedicated host, it is a domain and becomes the provider in the answer. */
   readonly service: string;
   readonly kind: MxHostKind;
-  /** A public page. */
+  /** A public page that documents the host. */
   readonly source: string;
 }
 
@@ -106,15 +108,16 @@ export function findMxHost(host: string): MxHost | undefined {
   }
 }
 
-/** The rows that cover any of the hosts, each once. */
+/** The rows that cover any of the hosts, without duplicates. */
 export function knownHosts(hosts: readonly string[]): MxHost[] {
   return [...new Set(hosts.map(findMxHost))].filter((row) => row !== undefined);
 }
 
 /**
  * The row of the disposable-email service that receives a domain's mail.
- * @param known rows of its most preferred MX hosts
- * @returns undefined also when one of them is a relay or shared: others may receive the mail then
+ * @param known rows of the domain's most preferred MX hosts
+ * @returns undefined if there are no rows, or if one of them is for a relay or a shared host, because the mail may then
+ *   be for someone else
  */
 export function disposableHost(known: readonly MxHost[]): MxHost | undefined {
   return known.every(({ kind }) => kind === "dedicated") ? known[0] : undefined;

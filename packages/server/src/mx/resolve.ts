@@ -1,9 +1,9 @@
-// resolve.ts: queries DNS whether a host can receive mail.
+// resolve.ts: asks DNS whether a host can receive mail.
 //
 // in   a host from toAsciiDomain
-// out  the finding, and for how long DNS allows it to be cached
+// out  the finding, and how long DNS allows it to be cached
 // src  RFC 5321 5.1 (no MX: the address is the mail host), RFC 7505 (null MX)
-// cost one question; two or three without an MX record
+// cost one question; two or three if there is no MX record
 
 import type { MxOutcome } from "@inkling/contract";
 import type { DnsOutcome, Resolver } from "./dns-client.ts";
@@ -12,13 +12,16 @@ import { knownHosts, type MxHost } from "./hosts.ts";
 
 export interface MxFinding {
   readonly outcome: MxOutcome;
-  /** Known hosts among the most preferred MX hosts; not the hosts themselves, of which a domain may have any number. */
+  /**
+   * Rows that cover the most preferred MX hosts. The hosts themselves are not kept, because a domain may have any
+   * number of them.
+   */
   readonly known: readonly MxHost[];
 }
 
 export interface Resolved {
   readonly finding: MxFinding;
-  /** Undefined if DNS gave no time. */
+  /** Undefined if DNS returned no TTL. */
   readonly ttlSeconds: number | undefined;
 }
 
@@ -41,7 +44,7 @@ export async function resolveMx(dns: Resolver, host: string, signal: AbortSignal
   }
 }
 
-/** A null MX stands alone (RFC 7505 3); beside other records it is a mistake, and ignored. */
+/** A null MX must be the only record (RFC 7505 3). If there are other records, it is a mistake and is ignored. */
 function fromRecords(records: readonly MxRecord[], ttlSeconds: number): Resolved {
   const hosts = records.filter(({ host }) => host !== "");
   if (hosts.length === 0) return withoutHosts("null", ttlSeconds);
@@ -67,7 +70,8 @@ async function resolveAddress(
   }
   if (kinds.includes("timeout")) return TIMEOUT;
   if (kinds.includes("failed")) return FAILURE;
-  // Some servers reply NXDOMAIN for types that they do not implement; the reply about MX showed that the name exists.
+  // Some servers reply NXDOMAIN for types that they do not implement. The reply about MX has shown that the name
+  // exists.
   return withoutHosts("none", noMxSeconds);
 }
 

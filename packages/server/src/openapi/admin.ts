@@ -21,7 +21,7 @@ import { type Api, type Header, type Operation, type Parameter, writeOpenApi } f
 
 const JSON_TYPE = "application/json";
 const COMMON = ["X-Request-Id", "Cache-Control"];
-/** Of every operation that needs the token or a session. */
+/** Problems of every operation that needs a token or a session. */
 const UNAUTHORIZED: readonly AdminProblemCode[] = [
   "TOKEN_MISSING",
   "TOKEN_INVALID",
@@ -40,11 +40,11 @@ const problemSchema = z
   .strictObject({
     ...problemDocument.omit({ code: true }).shape,
     code: z.enum(ADMIN_PROBLEM_CODES),
-    problems: z.array(text).optional().meta({ description: "One line for each fault" }),
+    problems: z.array(text).optional().meta({ description: "One line for each problem" }),
   })
   .meta({ id: "Problem", description: "RFC 9457" });
 
-/** @param version of the server */
+/** @param version the server's version */
 export function adminOpenApi(version: string): unknown {
   const paths: Record<string, Record<string, Operation<AdminProblemCode>>> = {};
   for (const id of ADMIN_OPERATION_IDS) {
@@ -57,7 +57,7 @@ export function adminOpenApi(version: string): unknown {
       version,
       summary: "Keys, data, overrides, traffic and the audit trail of one Inkling server.",
       description:
-        "The admin listener serves this API, on loopback by default. Send an admin token as `Authorization: Bearer ink_admin_…`: a token with the scope `read` may do all that changes nothing. Or log in, and send the cookie together with the login's secret in the header `Inkling-Console`.",
+        "The admin listener serves this API, on loopback by default. Send an admin token as `Authorization: Bearer ink_admin_…`. A token with the scope `read` may make every request that changes nothing. Alternatively, log in, and send the cookie together with the login's secret in the header `Inkling-Console`.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     tags: Object.entries(ADMIN_TAGS).map(([name, description]) => ({ name, description })),
@@ -130,7 +130,7 @@ function codesOf(
     ...ALWAYS,
     ...(isOpen === true ? [] : UNAUTHORIZED),
     ...(writes ? (["SCOPE_REQUIRED"] as const) : []),
-    ...(names === undefined ? [] : (["PATH_NOT_FOUND"] as const)), // an id that cannot be one
+    ...(names === undefined ? [] : (["PATH_NOT_FOUND"] as const)), // for an id that cannot exist
     ...(hasBody ? (["BODY_INVALID", "BODY_TOO_LARGE"] as const) : []),
     ...problems,
   ]);
@@ -147,20 +147,21 @@ const ID: Parameter = {
 const AUTHOR: Parameter = {
   name: "Inkling-Author",
   in: "header",
-  description: "The author of the change, for the audit trail; a named token has its own name only",
+  description:
+    "The author of the change, for the audit trail; with a named token, omit this or send the token's name",
   schema: { ...string, maxLength: 100 },
 };
 const CONSOLE: Parameter = {
   name: "Inkling-Console",
   in: "header",
-  description: "The secret of the login; required with the cookie",
+  description: "The login's secret; required with the cookie",
   schema: string,
 };
 const IDEMPOTENCY_KEY: Parameter = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "A new text for each request. Within ten minutes, the server carries out the same request with the same key once",
+    "A new string for each request. If the same request is repeated with the same key within ten minutes, the server carries it out only once",
   schema: { ...string, pattern: "^[!-~]{1,200}$" },
 };
 

@@ -1,9 +1,9 @@
-// document.ts: an OpenAPI 3.1 document from tables: operations, schemas, problems, headers.
+// document.ts: builds an OpenAPI 3.1 document from tables: operations, schemas, problems, headers.
 //
 // in   an Api: the public one or the admin one
 // out  the document, as an object
 // src  OpenAPI 3.1.1; JSON Schema 2020-12
-// cost some ms, zod's JSON Schema writer included: loaded with the first request for a document
+// cost a few ms, including zod's JSON Schema writer; loaded with the first request for a document
 
 import { z } from "zod";
 
@@ -13,28 +13,28 @@ type Table<T> = Readonly<Record<string, T>>;
 export interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
-  /** By default the schema's. */
+  /** Defaults to the schema's description. */
   readonly description?: string;
-  /** Of a list. */
+  /** How a list is encoded. */
   readonly style?: "form";
   readonly explode?: boolean;
-  /** One of zod describes what it makes of the text. */
+  /** The zod schema describes the parsed value, not its text in the URL. */
   readonly schema: z.ZodType | Json;
   readonly examples?: Table<Example>;
 }
 
-/** A response that is no problem. */
+/** A response that is not a problem. */
 interface Success {
   readonly description: string;
-  /** Names of the Api's headers; those marked with "?" are not always there. */
+  /** Names of the Api's headers. A "?" marks a header that is not always present. */
   readonly headers: readonly string[];
-  /** By media type; without it there is no body. */
+  /** By media type. Undefined means that there is no body. */
   readonly content?: Table<Content>;
 }
 
 export interface Content {
   readonly schema: z.ZodType | Json;
-  /** Of a stream: the schema of each line. */
+  /** The schema of each line of a stream. */
   readonly lines?: z.ZodType | Json;
   readonly examples?: Table<Example>;
 }
@@ -49,15 +49,15 @@ export interface Operation<Code extends string> {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** Names of security schemes, any of which will do; empty for an open operation. */
+  /** Names of the security schemes. Any one of them is enough. Empty for an open operation. */
   readonly security: readonly string[];
-  /** What the key needs. Scopes of a key are not OAuth scopes, so they are an extension of the document. */
+  /** The scope that the key needs. It is an extension of the document, because key scopes are not OAuth scopes. */
   readonly scope?: string;
   readonly parameters: readonly Parameter[];
   readonly body?: { readonly description: string; readonly content: Table<Content> };
   readonly successes: Table<Success>;
   readonly codes: readonly Code[];
-  /** Headers of problems, beside each problem's own. */
+  /** Headers that problems have in addition to those in their own rows. */
   readonly problemHeaders: readonly string[];
 }
 
@@ -80,9 +80,9 @@ export interface Api<Code extends string> {
   readonly problems: Readonly<Record<Code, ProblemRow>>;
   readonly problemSchema: z.ZodType;
   readonly problemExample: (code: Code) => unknown;
-  /** By path, then method in lower case. */
+  /** Operations by path, then by method in lower case. */
   readonly paths: Table<Table<Operation<Code>>>;
-  /** Problems of all other paths, and of all other methods of these. */
+  /** Problems that any other path, or any other method on these paths, returns. */
   readonly elsewhere: readonly Code[];
   readonly elsewhereHeaders: readonly string[];
 }
@@ -107,7 +107,7 @@ export function writeOpenApi<Code extends string>(api: Api<Code>): Json {
       ),
       securitySchemes: api.securitySchemes,
     },
-    // Not in `components.responses`: linters report a component that no operation uses.
+    // These are not in `components.responses`, because linters report components that no operation uses.
     "x-other-responses": Object.fromEntries(
       api.elsewhere.map((code) => [code, problems.response([code], api.elsewhereHeaders)]),
     ),
@@ -168,7 +168,7 @@ function contentJson(content: Table<Content>, schemas: Schemas, io: Direction): 
   }));
 }
 
-/** @param names "Name" for a header that is always there, "Name?" for one that may be */
+/** @param names "Name" for a header that is always present, "Name?" for a header that may be absent */
 function headersJson(headers: Table<Header>, names: readonly string[]): Json {
   return Object.fromEntries(
     names.map((marked) => {
@@ -189,7 +189,7 @@ class Problems<Code extends string> {
     this.schema = schemas.of(api.problemSchema);
   }
 
-  /** One response for each status, with the codes that share it. */
+  /** Creates one response for each status, with all codes that share the status. */
   responses({ codes, problemHeaders }: Operation<Code>): Json {
     const byStatus = new Map<number, Code[]>();
     for (const code of codes) {
@@ -201,7 +201,7 @@ class Problems<Code extends string> {
     );
   }
 
-  /** @param codes of one status, at least one */
+  /** @param codes at least one, all with the same status */
   response(codes: readonly Code[], headers: readonly string[]): Json {
     const rows = codes.map((code) => this.api.problems[code]);
     const own = [...new Set(rows.flatMap((row) => Object.keys(row.headers ?? {})))];
@@ -225,17 +225,17 @@ class Problems<Code extends string> {
   }
 }
 
-/** Sent to the server, or by it. */
+/** Whether the schema describes what clients send or what the server sends. */
 type Direction = "input" | "output";
 
-/** zod's schemas as JSON Schema; those with an id become components. */
+/** Writes zod schemas as JSON Schema. Schemas with an id become components. */
 class Schemas {
   private readonly found = new Map<string, Json>();
 
-  /** A schema with an id becomes a reference to its component. */
+  /** Returns the JSON Schema. A schema with an id becomes a reference to its component. */
   of(schema: z.ZodType | Json, io: Direction = "output"): Json {
     if (!(schema instanceof z.ZodType)) return schema;
-    // What JSON Schema cannot express is in the schema's own metadata.
+    // The schema's own metadata describes what JSON Schema cannot express.
     const written = z.toJSONSchema(schema, { override: simplify, io, unrepresentable: "any" }) as Json;
     const { $schema: _, $defs = {}, ...json } = withComponents(written);
     for (const [id, definition] of Object.entries($defs)) this.found.set(id, definition);
@@ -247,7 +247,7 @@ class Schemas {
   }
 }
 
-/** Removes what zod adds for itself: a pattern beside a format, the bounds of safe integers. */
+/** Removes what zod adds by itself: a pattern beside a format, and the bounds of safe integers. */
 function simplify({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

@@ -1,4 +1,5 @@
-// /openapi.json and /docs, as the app serves them; test/scenarios/server/openapi.test.ts checks the document itself.
+// Tests /openapi.json and /docs as the app serves them. test/scenarios/server/openapi.test.ts checks the document
+// itself.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -11,10 +12,10 @@ import { Counts } from "../telemetry/counts.ts";
 import { Log } from "../telemetry/log.ts";
 import { PublicDocuments } from "./documents.ts";
 
-// Compiled only when /v1/status is what its schema promises.
+// Compiles only if /v1/status returns what its schema promises.
 (source: StatusSource) => statusDocument(source, 0) satisfies Status;
 
-/** An app that has neither keys nor data: these documents need none. */
+/** An app without keys or data, which these documents do not need. */
 function app(): App {
   const options = {
     version: "1.2.3",

@@ -1,24 +1,24 @@
 // documents.ts: the public documents: /openapi.json, and the files under /docs.
 //
 // in   the name of a document
-// out  its bytes, type and ETag; undefined if there is none of that name
-// cost made, or read, with the first request, and kept
+// out  its bytes, type and ETag; undefined if no document has that name
+// cost built or read at the first request, then kept
 //
-// Imported with the first request for one of them, so that the start does not pay for it.
+// The first request for a document imports this file, so that startup does not pay for it.
 
 import { readFileSync } from "node:fs";
 import { programFile } from "@inkling/release-store/program";
 import type { OpenDocument, OpenDocuments } from "../api/request-context.ts";
 import { openApiJson } from "./public.ts";
 
-/** Own files, and requests to this server, only: injected content has no effect. */
+/** Allows only this server's files, and requests to it, so that injected content has no effect. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const HTML = "text/html; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
 
-/** Names under /docs, and the file of each; problem documents point at /docs/errors. */
+/** The file for each name under /docs. Problem documents link to /docs/errors. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "": ["index.html", HTML],
   errors: ["index.html", HTML],
@@ -32,7 +32,7 @@ export class PublicDocuments implements OpenDocuments {
   private readonly version: string;
   private readonly kept = new Map<string, OpenDocument>();
 
-  /** @param version of the server */
+  /** @param version the server's version */
   constructor(version: string) {
     this.version = version;
   }

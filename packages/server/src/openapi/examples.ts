@@ -1,4 +1,4 @@
-// examples.ts: the sandbox's answers as examples of the public API's document.
+// examples.ts: the sandbox's answers as examples in the public API's document.
 
 import {
   type AssessmentAnswer,
@@ -14,12 +14,12 @@ import {
 import { INCLUDE, LOOKUPS, type Lookup, Overrides, parseUnwrapped } from "@inkling/engine";
 import { Assessments } from "../assess/assessments.ts";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
-import { Pipeline, PLAIN, type Question } from "../lookup/pipeline.ts";
+import { type AnswerCounts, Pipeline, PLAIN, type Question } from "../lookup/pipeline.ts";
 import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import { NO_RULESET } from "../rulesets/record.ts";
 import type { Example } from "./document.ts";
 
-/** By name. */
+/** Examples by name. */
 export type Examples = Readonly<Record<string, Example>>;
 type Answer = Uint8Array | Problem;
 
@@ -32,13 +32,13 @@ const documentOf = (answer: Answer): unknown =>
 export const problemExample = (code: ProblemCode): unknown =>
   JSON.parse(problemBody(problem(code), "tnbctz7kxp"));
 
-/** Values of `{ip}`. */
+/** Example values of `{ip}`. */
 const ADDRESS_VALUES = values([
   ...SANDBOX_ADDRESSES.map(({ v4, meaning }) => [v4, meaning] as const),
   ...SANDBOX_PROBLEMS.map(({ v4, code }) => [v4, code] as const),
 ]);
 
-/** Values of `{email_address}`. */
+/** Example values of `{email_address}`. */
 const EMAIL_VALUES = values([
   ...[...SANDBOX_DOMAINS, ...SANDBOX_CHECKS].map(
     ({ domain, meaning }) => [`${USER}@${domain}`, meaning] as const,
@@ -52,7 +52,7 @@ function values(rows: readonly (readonly [value: string, meaning: string])[]): E
   );
 }
 
-/** Of what the sandbox answers to each value; without those that it refuses. */
+/** Examples of the sandbox's answers. Values that the sandbox refuses are left out. */
 function answersOf(rows: readonly (readonly [value: string, summary: string, answer: Answer])[]): Examples {
   return Object.fromEntries(
     rows
@@ -64,7 +64,7 @@ function answersOf(rows: readonly (readonly [value: string, summary: string, ans
 function addressExamples(lookup: "geolocate" | "reputation"): Examples {
   return answersOf(
     SANDBOX_ADDRESSES.flatMap(({ v4, meaning, evidence, flags }) => {
-      const address = parseUnwrapped(v4)!; // the table's addresses are valid
+      const address = parseUnwrapped(v4)!; // the addresses in the table are valid
       const plain = [v4, meaning, sandboxAddress(lookup, address)] as const;
       const hasEvidence = lookup === "reputation" ? evidence !== undefined : flags === undefined;
       if (!hasEvidence) return [plain];
@@ -109,13 +109,13 @@ function batchExample(scope: Lookup): {
   return { values: BATCHES[scope], answers: BATCHES[scope].map((text) => documentOf(answer(text))) };
 }
 
-/** Of a value in a path, by its name. */
+/** Example values for a path parameter, by the parameter's name. */
 export function valueExamples(name: string): Examples | undefined {
   if (name === "ip") return ADDRESS_VALUES;
   return name === "email_address" ? EMAIL_VALUES : undefined;
 }
 
-/** Of an answer. @param type the media type */
+/** Examples of an answer. @param type the media type */
 export function answerExamples(id: OperationId, type: string): Examples | undefined {
   switch (id) {
     case "assess":
@@ -130,7 +130,7 @@ export function answerExamples(id: OperationId, type: string): Examples | undefi
   }
 }
 
-/** Of a request's body. */
+/** Examples of a request body. */
 export const bodyExamples = (id: OperationId, type: string) =>
   id === "assess" ? assessmentExamples(type, "visitor") : batchExamples(id, type, "values");
 
@@ -144,22 +144,25 @@ const SANDBOX: Question = {
   mode: "serve",
   findCaller: () => undefined,
 };
-const noCounts = { countFlags() {}, countDisposable() {}, countCountry() {}, sampleWeight: () => 0 };
+const noCounts: AnswerCounts = {
+  counts: { countFlags() {}, countDisposable() {}, countCountry() {}, sampleWeight: () => 0 },
+  usage: { record() {} },
+  countries: { recordCountry() {} },
+};
 
 const noChecks = { checkMx: () => ({ outcome: "skipped" as const, known: [] }) };
 const assessments = new Assessments({
   pipeline: new Pipeline(noChecks, noCounts),
-  counts: noCounts,
   rulesets: { current: NO_RULESET },
   visits: { add: () => ({ hour: 0, day: 0 }) },
   randomBytes: (n) => new Uint8Array(n),
 });
 
-/** What the sandbox decides about a visitor. @param wants bits of WANTS */
+/** The sandbox's assessment of a visitor. @param wants bits of WANTS */
 export const assessInSandbox = (visitor: Omit<VisitorInput, "event">, wants: number = PLAIN) =>
   assessments.assess({ event: EVENT, ...visitor }, { ...SANDBOX, wants });
 
-/** What the sandbox decides about its visitors. */
+/** The sandbox visitors, and the sandbox's assessment of each. */
 export function sandboxAssessments(): readonly {
   readonly visitor: VisitorInput;
   readonly answer: AssessmentAnswer;

@@ -1,4 +1,4 @@
-// public.ts: /openapi.json, from the rows of the contract: operations, parameters, problems; and from sandbox answers.
+// public.ts: /openapi.json, built from the contract's operations, parameters and problems, and from sandbox answers.
 
 import {
   COMMON_HEADERS,
@@ -56,7 +56,7 @@ const SCHEMAS: Readonly<Record<SchemaName, z.ZodType>> = {
   NotReady: answers.notReady,
 };
 
-/** @param version of the server */
+/** @param version the server's version */
 export function openApiJson(version: string): string {
   const documented = OPERATION_IDS.filter((id) => OPERATIONS[id].docs !== undefined);
   const api: Api<ProblemCode> = {
@@ -159,7 +159,7 @@ function pathParameter(name: string): Parameter {
   return { name, in: "path", ...value, ...(examples !== undefined && { examples }) };
 }
 
-/** One for each name. */
+/** One parameter for each name. */
 function queryParameters(rows: readonly ParameterRow[]): Parameter[] {
   return [...new Set(rows.map(({ name }) => name))].map((name) => {
     const ofName = rows.filter((row) => row.name === name);
@@ -179,19 +179,15 @@ function queryParameters(rows: readonly ParameterRow[]): Parameter[] {
   });
 }
 
-const ABOUT = `Send the key with every lookup: \`Authorization: Bearer ink_live_…\`. HEAD answers as GET does, without the body;
-other methods are 405. Query parameters that are not described here are 400.
+const ABOUT = `Send the key with every lookup: \`Authorization: Bearer ink_live_…\`. HEAD returns the same as GET, without the body; other methods return 405. Query parameters that are not described here return 400. Every refusal is a problem document (RFC 9457). Use its \`code\`, whose meaning never changes.
 
-Every refusal is a problem document (RFC 9457). Decide by its \`code\`, which never changes its meaning.
-
-A sandbox key (\`ink_test_…\`) returns a fixed answer for each verdict and each error, without data; the examples here
-are those answers.`;
+A sandbox key (\`ink_test_…\`) returns a fixed answer for each verdict and each error, without data. The examples here show these answers.`;
 
 const text = (pattern: string) => ({ type: "string", pattern });
 
 const HEADERS: Readonly<Record<string, Header>> = {
   "Inkling-Data-Version": {
-    description: "The release behind the answer; `none` before the first one.",
+    description: "The release behind the answer; `none` before the first release.",
     schema: text("^([0-9a-f]{12}|none|sandbox-\\d+)$"),
   },
   "Inkling-Data-State": {
@@ -234,7 +230,7 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: text('^"(default|daily)";q=\\d+;w=\\d+(, "daily";q=\\d+;w=86400)?$'),
   },
   RateLimit: {
-    description: "What is left: `r` lookups. The limit is full again in `t` seconds.",
+    description: "The remaining lookups, `r`. The limit is full again in `t` seconds.",
     schema: text('^"(default|daily)";r=\\d+;t=\\d+(, "daily";r=\\d+;t=\\d+)?$'),
   },
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 0 } },

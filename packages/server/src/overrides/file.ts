@@ -1,9 +1,10 @@
-// file.ts: overrides as one JSON file: to carry them from one installation to another, and the snapshot in
-// the data folder with which a server starts while its database is unreachable.
+// file.ts: overrides as one JSON file. An export carries them from one installation to another. A snapshot in the data
+// folder lets a server start while its database is unreachable.
 //
 // in   unknown JSON
-// out  checked overrides, as the store or a lookup takes them
-// err  OverrideInputError with every problem (the first 20): a file counts as a whole, or not at all
+// out  checked overrides, in the form that the store or a lookup accepts
+// err  OverrideInputError with the first 20 problems, and the number of further problems; a file is accepted as a whole
+//      or not at all
 // src  docs/overrides.md
 
 import { issueLines, type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
@@ -23,7 +24,7 @@ const FILE_FORMAT = "inkling-overrides";
 const FILE_VERSION = 1;
 const MAX_PROBLEMS = 20;
 
-/** One override of a file: what `override add` takes, with author and times. */
+/** One override in a file: the input of `override add`, with author and times. */
 interface ExportedOverride {
   readonly value: string;
   readonly flag: string;
@@ -41,7 +42,7 @@ interface OverrideFile {
   readonly overrides: readonly ExportedOverride[];
 }
 
-/** The active overrides as a file: sorted, so that two exports of the same overrides differ in their date only. */
+/** The active overrides as a sorted file. Two exports of the same overrides differ only in their date. */
 export function exportFile(overrides: readonly Override[], now: number): OverrideFile {
   const rows = overrides.map((override): ExportedOverride => {
     const { value, flag, verdict, note, author, created_at, expires_at } = overrideJson(override);
@@ -59,7 +60,10 @@ export function exportFile(overrides: readonly Override[], now: number): Overrid
 
 const fileSchema = z.strictObject({
   format: z.literal(FILE_FORMAT, `must be "${FILE_FORMAT}"`),
-  version: z.literal(FILE_VERSION, `must be ${FILE_VERSION}: a newer Inkling wrote this file`),
+  version: z.literal(
+    FILE_VERSION,
+    `must be ${FILE_VERSION}, because a newer version of Inkling wrote this file`,
+  ),
   exported_at: isoTime.optional(),
   overrides: z.array(z.unknown()).max(MAX_OVERRIDES, `has more than ${MAX_OVERRIDES} overrides`),
 });
@@ -68,13 +72,13 @@ const rowSchema = newOverrideSchema.omit({ force: true }).extend({ created_at: i
 
 interface ParsedFile {
   readonly overrides: readonly NewOverride[];
-  /** How many were left out because they have expired since the export. */
+  /** The number of overrides left out because they expired after the export. */
   readonly expired: number;
 }
 
 /**
  * Reads a file for import.
- * @param force take networks and domains that are too wide otherwise
+ * @param force accept networks and domains that are otherwise too wide
  * @throws OverrideInputError
  */
 export function parseOverrideFile(input: unknown, context: OverrideContext, force: boolean): ParsedFile {
@@ -85,7 +89,7 @@ export function parseOverrideFile(input: unknown, context: OverrideContext, forc
   const overrides: NewOverride[] = [];
   const problems: string[] = [];
   let expired = 0;
-  /** By subject, the first row about it. */
+  /** The first row about each subject, to detect duplicates. */
   const first = new Map<string, { index: number; one: NewOverride }>();
   const codes = new Set<OverrideInputCode>();
   for (const [index, row] of file.data.overrides.entries()) {
@@ -123,7 +127,7 @@ export function parseOverrideFile(input: unknown, context: OverrideContext, forc
   return { overrides, expired };
 }
 
-/** @returns undefined for one that has expired */
+/** @returns undefined if the override has expired */
 function readRow(row: unknown, context: OverrideContext, force: boolean): NewOverride | undefined {
   const parsed = rowSchema.safeParse(row);
   if (!parsed.success) {
@@ -135,7 +139,7 @@ function readRow(row: unknown, context: OverrideContext, force: boolean): NewOve
   return isExpired ? undefined : { ...one, expiresAt: expiresAt ?? undefined, createdAt };
 }
 
-/** What the data folder keeps of the active overrides. */
+/** The data folder's copy of the active overrides. */
 interface OverrideSnapshot {
   readonly stamp: string;
   readonly overrides: readonly Override[];
@@ -150,7 +154,7 @@ const snapshotSchema = z.strictObject({
       id: z.string(),
       kind: z.enum(OVERRIDE_KINDS),
       value: z.string(),
-      // Null in overrides that muted a feed, which versions before this one wrote: they are left out.
+      // Older versions wrote null for overrides that muted a feed. Those overrides are left out.
       flag: z.enum(OVERRIDE_FLAGS).nullable(),
       verdict: z.boolean().nullable(),
       mute: z.string().nullish(),
@@ -168,7 +172,7 @@ export function snapshotText({ stamp, overrides }: OverrideSnapshot): string {
   return `${JSON.stringify({ format: "inkling-override-snapshot", version: 1, stamp, overrides: rows })}\n`;
 }
 
-/** @throws Error when the text is no snapshot */
+/** @throws Error if the text is not a snapshot */
 export function readSnapshot(text: string): OverrideSnapshot {
   const { stamp, overrides } = snapshotSchema.parse(JSON.parse(text));
   return {

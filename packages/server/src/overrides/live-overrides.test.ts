@@ -1,5 +1,5 @@
-// Overrides in memory: what a look at the store brings, what goes on without it, and what a restart remembers.
-// And the file that carries them from one installation to another.
+// Tests overrides in memory: what a check of the store brings, what keeps working without the store, and what a restart
+// remembers. Also tests the file that carries overrides from one installation to another.
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -117,7 +117,7 @@ describe("the book", () => {
     expect(second.book.current.all).toEqual(first.store.overrides);
     expect(second.book.state).toMatchObject({ from: "snapshot", failures: 1 });
     store.isAway = false;
-    store.version = first.store.version; // the same text for other overrides: the copy is not believed
+    store.version = first.store.version; // same stamp, other overrides: the copy is not used
     store.overrides = [override("c")];
     await second.book.refresh();
     expect([second.ids(), second.book.state.from]).toEqual([["c"], "source"]);
@@ -142,7 +142,7 @@ describe("the book", () => {
       empty,
     ]);
     expect(readFileSync(join(dataDir, DATA_FOLDER.overrides), "utf8")).toBe(copy);
-    store.isEmpty = false; // one was added
+    store.isEmpty = false; // an override was added
     store.set(override("c"));
     await book.refresh();
     expect([ids(), book.state.failures]).toEqual([["c"], 0]);
@@ -160,12 +160,12 @@ describe("the book", () => {
     store.set(override("a"), override("b"));
     await book.refresh();
     await book.stop();
-    await restart(override("b", { note: "changed" })); // the same one's
+    await restart(override("b", { note: "changed" })); // the same database
     expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);
     const asides = ["overrides.before.json", "overrides.before-2.json", "overrides.before-3.json"];
     const copies: string[] = [];
     for (const [n, others] of [[override("c")], [], [override("d")], [override("e")]].entries()) {
-      if (n !== 2) copies.push(readFileSync(path, "utf8")); // one without any is not kept
+      if (n !== 2) copies.push(readFileSync(path, "utf8")); // an empty copy is not kept
       await restart(...others);
     }
     expect(readdirSync(dataDir).sort()).toEqual([...asides, DATA_FOLDER.overrides].sort());
@@ -246,7 +246,7 @@ describe("the book", () => {
     store.set(override("a"));
     for (let i = 0; i < 3; i++) await book.refresh();
     expect(ids()).toEqual(["a"]);
-    expect(events.filter(({ type }) => type === "copy-failed")).toHaveLength(2); // read, then written
+    expect(events.filter(({ type }) => type === "copy-failed")).toHaveLength(2); // once reading, once writing
     rmSync(join(dataDir, DATA_FOLDER.overrides), { recursive: true });
     await book.refresh();
     expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);
@@ -316,7 +316,7 @@ describe("the file", () => {
   const rows: [name: string, input: unknown, reason: RegExp][] = [
     ["no object", [], /^file: /],
     ["another format", file({ format: "x" }), /format: must be "inkling-overrides"/],
-    ["a newer version", file({ version: 2 }), /version: must be 1: a newer Inkling/],
+    ["a newer version", file({ version: 2 }), /version: must be 1, because a newer version of Inkling/],
     ["an unknown member", file({ more: 1 }), /more/],
     ["a row that is none", file({ overrides: [1] }), /overrides\.0\./],
     ["a malformed value", file({ overrides: [row({}), row({ value: "x y" })] }), /overrides\.1\.value: /],

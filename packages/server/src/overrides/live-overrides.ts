@@ -1,10 +1,10 @@
 // live-overrides.ts: the active overrides, in memory.
 //
 // in   the store, checked twice a second; the data folder's copy, for a start while the store is unreachable or empty
-// out  `current`: an immutable snapshot, swapped when anything changed; `state` for metrics, status and logs
-// err  none: a store that is unreachable, or empty instead of one that was not, leaves the overrides as they were; a
-//      copy that cannot be read or written is an event
-// cost one row read each half second and process
+// out  `current`: an immutable snapshot, replaced after any change; `state` for metrics, status and logs
+// err  none: if the store is unreachable or unexpectedly empty, the overrides remain active; a copy that cannot be read
+//      or written causes an event
+// cost each process reads one row every half second
 
 import { join } from "node:path";
 import { type Override, Overrides } from "@inkling/engine";
@@ -12,13 +12,13 @@ import { DATA_FOLDER, EmptyDatabaseError, Live, SnapshotFile, storeSource } from
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./record.ts";
 
-/** A change counts within a second: half of it is the wait, the rest is for reading. */
+/** A change applies within a second. Half of that second is the wait, and the rest allows for reading. */
 const REFRESH_MS = 500;
 
 export interface LoadedOverrides {
-  /** Changes whenever any override does. */
+  /** Changes whenever any override changes. */
   readonly stamp: string;
-  /** Those that were not removed; some may have expired. */
+  /** Overrides that were not removed. Some may have expired. */
   readonly overrides: readonly Override[];
 }
 
@@ -28,15 +28,17 @@ interface OverrideSource {
 }
 
 export type OverrideEvent =
-  /** Other overrides are active now. */
+  /** Called when the set of active overrides has changed. */
   | {
       readonly type: "loaded";
       readonly overrides: number;
       readonly from: "database" | "data folder";
-      /** Of the data folder's copy. */
+      /** Age of the data folder's copy in seconds. */
       readonly age_seconds?: number;
     }
-  /** The database never had an override, and these are known: they remain active, and the copy is kept. */
+  /**
+   * The database has never contained an override, but this server has some. They remain active, and the copy is kept.
+   */
   | { readonly type: "database-empty"; readonly overrides_in_copy: number }
   /** The copy cannot be read or written. */
   | { readonly type: "copy-failed"; readonly reason: string };
@@ -48,7 +50,7 @@ interface LiveOverridesOptions {
   readonly now?: () => number;
   readonly refreshMs?: number;
   readonly onEvent?: (event: OverrideEvent) => void;
-  /** Runs before what the store holds now is applied: has it gone back to an earlier state? */
+  /** Runs before the store's overrides are applied. It checks whether the store was reset to an earlier state. */
   readonly review?: () => Promise<void>;
 }
 
@@ -83,7 +85,7 @@ export function liveOverrides(options: LiveOverridesOptions): LiveOverrides {
       else onEvent?.({ ...loaded, from: "data folder", age_seconds: Math.round(ageMs / 1000) });
     },
     onChecked: (error, before) => {
-      // That the database is unreachable is reported with the keys.
+      // The keyring already reports that the database is unreachable.
       if (error instanceof EmptyDatabaseError && !(before instanceof EmptyDatabaseError)) {
         onEvent?.({ type: "database-empty", overrides_in_copy: error.known });
       }

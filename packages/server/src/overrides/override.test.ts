@@ -1,4 +1,4 @@
-// How an override may be asked for, what is refused and why, and how it is kept.
+// Tests how operators may request an override, what is refused and why, and how overrides are stored.
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -83,8 +83,8 @@ test("docs/overrides.md has a value of every kind, with the flags that it can fo
 describe("refused, with the reason", () => {
   const at = (value: string, over: object = OFF) => ({ value, ...over });
   const rows: [name: string, input: object, reason: RegExp][] = [
-    ["no address", at("81.2.69"), /value: is no address or network/],
-    ["leading zeros", at("081.2.69.142"), /is no address or network/],
+    ["no address", at("81.2.69"), /value: is not an address or network/],
+    ["leading zeros", at("081.2.69.142"), /is not an address or network/],
     [
       "bits after the prefix",
       at("81.2.69.142/24"),
@@ -95,13 +95,13 @@ describe("refused, with the reason", () => {
     ["such a network", at("10.0.0.0/24"), /is a private network/],
     ["6to4", at("2002:5102::/32"), /write the IPv4 network instead/],
     ["Teredo", at("2001:0:1234::/48"), /IPv4 network instead|IETF protocol/],
-    ["no domain", at("exa mple.com", GOOD), /is no address, network, domain/],
+    ["no domain", at("exa mple.com", GOOD), /is not an address, network, domain/],
     ["a special-use domain", at("corp.internal", GOOD), /special-use domain/],
-    ["no email address", at("a b@example.com", GOOD), /is no email address/],
+    ["no email address", at("a b@example.com", GOOD), /is not an email address/],
     ["a flag of email for an address", at("81.2.69.142", GOOD), /not a flag of an address: use is_abuser/],
     ["a flag of addresses for a domain", at("example-shop.com"), /not a flag of a domain: use disposable/],
     ["a misspelt flag", at("81.2.69.142", { ...OFF, flag: "is_tor_exits" }), /did you mean is_tor_exit\?/],
-    ["an unknown flag", at("81.2.69.142", { ...OFF, flag: "evil" }), /there are is_abuser, is_proxy/],
+    ["an unknown flag", at("81.2.69.142", { ...OFF, flag: "evil" }), /the flags are is_abuser, is_proxy/],
     [
       "neither flag nor verdict",
       at("81.2.69.142", { note: "x" }),
@@ -150,10 +150,10 @@ describe("refused, with the reason", () => {
 
 describe("too wide without force", () => {
   const rows: [value: string, effect: object, reason: RegExp][] = [
-    ["81.2.0.0/15", OFF, /wider than \/16: it covers 131,072 addresses/],
-    ["0.0.0.0/0", OFF, /wider than \/16/],
-    ["2a00:1450::/31", OFF, /wider than \/32: it covers 2\^97/],
-    ["::/0", OFF, /wider than \/32/],
+    ["81.2.0.0/15", OFF, /broader than \/16: it covers 131,072 addresses/],
+    ["0.0.0.0/0", OFF, /broader than \/16/],
+    ["2a00:1450::/31", OFF, /broader than \/32: it covers 2\^97/],
+    ["::/0", OFF, /broader than \/32/],
     ["co.uk", GOOD, /public suffix/],
     ["github.io", GOOD, /public suffix/],
     ["XYZ", GOOD, /public suffix/],
@@ -187,7 +187,7 @@ describe("the hash of an email address", () => {
 
   test("is the one that docs/overrides.md works out", async () => {
     const docs = await Bun.file(join(import.meta.dir, "../../../../docs/overrides.md")).text();
-    const [, printed, given] = /`printf (\S+) \| sha256sum` is the hash of `(\S+)`/.exec(docs)!;
+    const [, printed, given] = /`printf (\S+) \| sha256sum` prints the hash of `(\S+)`/.exec(docs)!;
     expect(emailHash(given!)).toBe(new Bun.CryptoHasher("sha256").update(printed!).digest("hex"));
   });
 

@@ -1,10 +1,10 @@
-// override.ts: an operator's own verdict on an address, network, domain or email address, as it is requested.
+// override.ts: checks an override that an operator requests for an address, network, domain or email address.
 //
 // in   unknown input: admin API, command line, an imported file
-// out  NewOverride, its value in normal form
+// out  a NewOverride with its value in normal form
 // err  OverrideInputError with every problem
 // src  docs/overrides.md
-// note An email address is kept as the SHA-256 of its normal form only, and no message quotes one.
+// note An email address is stored only as the SHA-256 of its normal form, and no message quotes it.
 
 import {
   FLAGS_OF,
@@ -34,18 +34,21 @@ import { z } from "zod";
 import type { EpochMs } from "../keys/key.ts";
 import { isoTime, oneLine } from "../text/fields.ts";
 
-/** As many overrides may be active: each change reads them all again, in every process. */
+/** The maximum number of active overrides. After each change, every process reads all of them again. */
 export const MAX_OVERRIDES = 10_000;
 const MAX_NOTE = 500;
 export const MAX_AUTHOR = 100;
-/** TOO_WIDE: it needs `force`, CONTRADICTS: rows of one file do; nothing else is wrong. */
+/**
+ * TOO_WIDE: the override is valid only with `force`. CONTRADICTS: rows of one file contradict each other, and nothing
+ * else is wrong.
+ */
 export type OverrideInputCode = "INVALID" | "TOO_WIDE" | "CONTRADICTS";
 
-/** An override cannot be made as requested. `problems` has a line for each thing that is wrong. */
+/** An override cannot be created as requested. `problems` has one line for each mistake. */
 export class OverrideInputError extends Error {
   readonly problems: readonly string[];
   readonly code: OverrideInputCode;
-  /** Would `force` solve one of the problems at least? */
+  /** Would `force` solve at least one of the problems? */
   readonly needsForce: boolean;
   constructor(
     problems: readonly string[],
@@ -60,7 +63,7 @@ export class OverrideInputError extends Error {
   }
 }
 
-/** Older exports and programs may still have `mute`. */
+/** Exports and programs from older versions may still contain `mute`. */
 const NO_MUTES = "`mute` was removed: an override now forces a flag. Use `flag` and `verdict` instead.";
 
 /** An override as requested. */
@@ -82,7 +85,7 @@ export const newOverrideSchema = z.strictObject(
 
 export interface OverrideContext {
   readonly now: EpochMs;
-  /** Where the input has no author. */
+  /** The author to use if the input has none. */
   readonly author: string;
 }
 
@@ -114,8 +117,9 @@ function readFlag(
   const known = OVERRIDE_FLAGS.find((name) => name === flag);
   if (known === undefined) {
     const near = nearest(flag, OVERRIDE_FLAGS);
-    const help = near === undefined ? `: there are ${OVERRIDE_FLAGS.join(", ")}` : `; did you mean ${near}?`;
-    problems.push(`flag: there is no flag "${flag}"${help}`);
+    const help =
+      near === undefined ? `: the flags are ${OVERRIDE_FLAGS.join(", ")}` : `; did you mean ${near}?`;
+    problems.push(`flag: unknown flag "${flag}"${help}`);
   } else if (kind !== undefined && !FLAGS_OF[kind].includes(known)) {
     problems.push(`flag: ${known} is not a flag of ${KIND_WORDS[kind]}: use ${FLAGS_OF[kind].join(", ")}`);
   }
@@ -129,19 +133,24 @@ const KIND_WORDS: Readonly<Record<OverrideKind, string>> = {
   email_hash: "an email address",
 };
 
-/** Networks with fewer bits, and public suffixes, need `force`. */
+/** Minimum prefix lengths. Wider networks need `force`, as do public suffixes. */
 const WIDEST = { 4: 16, 6: 32 } as const;
 
 interface ReadTarget extends OverrideTarget {
-  /** Why it needs `force`. */
+  /** Why the target needs `force`. */
   readonly tooWide?: string;
 }
 
 const HASH = /^[0-9a-f]{64}$/i;
-/** Whatever could be meant as an address or a network: digits and dots, or a colon. */
+/** Matches text that could be meant as an address or a network: digits and dots, or a colon. */
 const ADDRESS_LIKE = /^[0-9.]+(\/|$)|:/;
 
-/** @param problems gets a line for what is wrong */
+/** Reads the value of an override as {@link parseNewOverride} does; undefined if no override can have the value. */
+export function overrideTarget(text: string): OverrideTarget | undefined {
+  return readTarget(text, []);
+}
+
+/** @param problems receives a line for each mistake */
 function readTarget(text: string, problems: string[]): ReadTarget | undefined {
   const refuse = (problem: string) => {
     problems.push(`value: ${problem}`);
@@ -149,7 +158,7 @@ function readTarget(text: string, problems: string[]): ReadTarget | undefined {
   };
   if (text.includes("@")) {
     const hash = emailHash(text);
-    return hash === undefined ? refuse("is no email address") : { kind: "email_hash", value: hash };
+    return hash === undefined ? refuse("is not an email address") : { kind: "email_hash", value: hash };
   }
   if (HASH.test(text)) return { kind: "email_hash", value: text.toLowerCase() };
   if (ADDRESS_LIKE.test(text) || text.includes("/")) return readNetwork(text, refuse);
@@ -163,7 +172,7 @@ function readNetwork(text: string, refuse: Refuse): ReadTarget | undefined {
   if (address !== undefined) {
     unwrapIpv4(address); // as lookups do
     const reserved = specialUse(address);
-    if (reserved !== undefined) return refuse(`is a ${reserved.use} address: it is never looked up`);
+    if (reserved !== undefined) return refuse(`is a ${reserved.use} address, which Inkling never looks up`);
     return { kind: "address", value: formatIp(address) };
   }
   const network = parsePrefix(text);
@@ -171,7 +180,7 @@ function readNetwork(text: string, refuse: Refuse): ReadTarget | undefined {
     const meant = withoutHostBits(text);
     if (meant !== undefined) return refuse(`\`${text}\` has host bits set. Use \`${meant}\``);
     return refuse(
-      "is no address or network: write 203.0.114.9, 203.0.114.0/24 or 2a00:1450::/32, with no bits set after the prefix",
+      "is not an address or network: write for example 203.0.114.9, 203.0.114.0/24 or 2a00:1450::/32, with no bits set after the prefix",
     );
   }
   const { family } = network.address;
@@ -179,20 +188,20 @@ function readNetwork(text: string, refuse: Refuse): ReadTarget | undefined {
   if (network.bits === width) return readNetwork(formatIp(network.address), refuse);
   if (holdsIpv4(network)) {
     return refuse(
-      "holds IPv4 addresses in IPv6, which are looked up as IPv4: write the IPv4 network instead",
+      "contains IPv4 addresses in IPv6, which Inkling looks up as IPv4: write the IPv4 network instead",
     );
   }
   const reserved = specialUse(network.address);
   if (reserved !== undefined && reserved.prefix.bits <= network.bits) {
-    return refuse(`is a ${reserved.use} network: it is never looked up`);
+    return refuse(`is a ${reserved.use} network, which Inkling never looks up`);
   }
   const value = formatPrefix(network);
   if (network.bits >= WIDEST[family]) return { kind: "network", value };
-  const tooWide = `is wider than /${WIDEST[family]}: it covers ${family === 4 ? (2 ** (32 - network.bits)).toLocaleString("en") : `2^${128 - network.bits}`} addresses`;
+  const tooWide = `is broader than /${WIDEST[family]}: it covers ${family === 4 ? (2 ** (32 - network.bits)).toLocaleString("en") : `2^${128 - network.bits}`} addresses`;
   return { kind: "network", value, tooWide };
 }
 
-/** 6to4, Teredo and NAT64 networks: their addresses are looked up as the IPv4 address inside. */
+/** 6to4, Teredo and NAT64 networks. Lookups use the IPv4 address that is embedded in their addresses. */
 function holdsIpv4(network: Prefix): boolean {
   if (network.address.family === 4) return false;
   const [a, b, c] = network.address.words as unknown as [number, number, number];
@@ -204,18 +213,23 @@ function holdsIpv4(network: Prefix): boolean {
 }
 
 function readDomain(text: string, refuse: Refuse): ReadTarget | undefined {
-  // A top-level domain is its own suffix: it is read with a label in front.
+  // A top-level domain is its own public suffix, so it is parsed with a label in front of it.
   const isSingle = !/[.\u3002\uff0e\uff61]/.test(text);
   const host = toAsciiDomain(isSingle ? `x.${text}` : text)?.slice(isSingle ? 2 : 0);
-  if (host === undefined) return refuse("is no address, network, domain, email address or SHA-256 in hex");
-  if (isSpecialUseDomain(host)) return refuse("is a special-use domain: no mail can come from there");
+  if (host === undefined)
+    return refuse("is not an address, network, domain, email address or SHA-256 in hex");
+  if (isSpecialUseDomain(host)) return refuse("is a special-use domain, which cannot send mail");
   if (isSingle || publicSuffix(host) === host) {
-    return { kind: "domain", value: host, tooWide: `is a public suffix: everybody may register below it` };
+    return {
+      kind: "domain",
+      value: host,
+      tooWide: `is a public suffix: anyone can register a domain below it`,
+    };
   }
   return { kind: "domain", value: host };
 }
 
-/** The hash that an email address is kept as; undefined for text that is none. */
+/** The hash that represents an email address; undefined if the text is not a valid address. */
 export function emailHash(text: string): string | undefined {
   const { valid, host } = parseEmail(text);
   return valid && host !== undefined ? sha256Hex(normalMailbox(text, host)) : undefined;

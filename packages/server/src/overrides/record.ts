@@ -1,4 +1,4 @@
-// record.ts: an override as text, as JSON, and as a row of the store.
+// record.ts: an override as text, as JSON, and as a database row.
 //
 // err  overrideFromRow throws for a row that this program did not write
 
@@ -14,27 +14,29 @@ import {
 import { sha256Hex } from "@inkling/release-store";
 import { visibleText } from "../text/visible-text.ts";
 
-/** All active overrides, ready to be matched. */
+/** All active overrides, ready for lookups. */
 export function overridesOf(all: readonly Override[]): Overrides {
   return all.length === 0 ? Overrides.NONE : new Overrides(all, sha256Hex);
 }
 
 type ForcedFlag = Pick<NewOverride, "kind" | "value" | "flag" | "verdict">;
 
-/** Equal for overrides that do the same; two with the same subject cannot both be active. */
+/** Equal for overrides with the same subject and the same verdict. */
 export function effectText(override: ForcedFlag): string {
   return `${subjectText(override)}=${override.verdict}`;
 }
+
+/** Two overrides with the same subject cannot both be active. */
 export function subjectText({ kind, value, flag }: Omit<ForcedFlag, "verdict">): string {
   return `${kind} ${value} ${flag}`;
 }
 
-/** For people: "203.0.114.9 is_tor_exit=false". */
+/** Text for people: "203.0.114.9 is_tor_exit=false". */
 export function describeOverride({ value, flag, verdict }: ForcedFlag): string {
   return `${value} ${flag}=${verdict}`;
 }
 
-/** An override for programs: snake_case, times as ISO 8601, null for "not set". */
+/** JSON for programs: snake_case names, ISO 8601 times, null for "not set". */
 export interface OverrideJson {
   readonly id: string;
   readonly kind: OverrideKind;
@@ -66,12 +68,12 @@ export function overrideJson(override: Override): OverrideJson {
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** A row of the overrides table, as both databases give it. PostgreSQL gives its 64-bit integers as text. */
+/** A row of the overrides table. PostgreSQL returns 64-bit integers as text. */
 export interface OverrideRow {
   readonly id: string;
   readonly kind: string;
   readonly value: string;
-  /** The flag: "is_tor_exit". */
+  /** The name of the flag: "is_tor_exit". */
   readonly effect: string;
   /** "true" or "false". */
   readonly argument: string;
@@ -82,7 +84,7 @@ export interface OverrideRow {
   readonly removed_at: number | string | null;
 }
 
-/** @throws Error when the row was not written by this program */
+/** @throws Error if this program did not write the row */
 export function overrideFromRow(row: OverrideRow): Override {
   const kind = OVERRIDE_KINDS.find((known) => known === row.kind);
   if (kind === undefined) throw new Error(`override ${row.id}: unknown kind "${row.kind}"`);

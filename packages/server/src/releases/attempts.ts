@@ -1,5 +1,5 @@
-// attempts.ts: when a release that could not be used is tried again: when its files change, or after a while where another
-// attempt may end differently.
+// attempts.ts: decides when to retry a release that could not be used: when its files change, or, if the failure may be
+// temporary, after a wait.
 
 import { join } from "node:path";
 import { backoffMs, DATA_FOLDER, fileStamp, isReleaseName, segmentFiles } from "@inkling/release-store";
@@ -7,7 +7,7 @@ import { backoffMs, DATA_FOLDER, fileStamp, isReleaseName, segmentFiles } from "
 interface Failure {
   readonly signature: string;
   readonly count: number;
-  /** Of the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   readonly retryAt: number;
 }
 
@@ -18,7 +18,7 @@ export class Attempts {
   private readonly dataDir: string;
   private readonly elapsed: () => number;
   private readonly failures = new Map<string, Failure>();
-  /** Segment files by release, and for which state of its manifest that holds. */
+  /** Each release's segment files, with the stamp that the manifest had when they were listed. */
   private readonly listed = new Map<
     string,
     { readonly manifest: string; readonly files: readonly string[] }
@@ -37,9 +37,9 @@ export class Attempts {
   }
 
   /**
-   * @param signature of the release when the attempt began
-   * @param isLasting only other files can make a difference
-   * @returns milliseconds until the next attempt; undefined until the files change
+   * @param signature the release's signature when the attempt began
+   * @param isLasting true if only a change of the files can help
+   * @returns milliseconds until the next attempt; undefined if the next attempt waits for a change of the files
    */
   failed(name: string, signature: string, isLasting: boolean): number | undefined {
     const count = (this.failures.get(name)?.count ?? 0) + 1;
@@ -53,7 +53,7 @@ export class Attempts {
     this.failures.delete(name);
   }
 
-  /** Changes whenever another attempt could end differently. */
+  /** Changes whenever another attempt might have a different outcome. */
   signatureOf(name: string): string {
     const { dataDir } = this;
     if (!isReleaseName(name)) return fileStamp(join(dataDir, DATA_FOLDER.current));
@@ -61,7 +61,7 @@ export class Attempts {
     let known = this.listed.get(name);
     if (known?.manifest !== manifest) {
       known = { manifest, files: segmentFiles(dataDir, name) };
-      // None may mean that the manifest could not be read for now.
+      // An empty list may mean that the manifest is temporarily unreadable.
       if (known.files.length > 0) this.listed.set(name, known);
     }
     return `${manifest} ${known.files.map(fileStamp).join(" ")}`;

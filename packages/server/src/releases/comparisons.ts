@@ -1,5 +1,4 @@
-// comparisons.ts: what changed between releases, compared in its own process, and kept as long as their files are the
-// same.
+// comparisons.ts: compares releases in a separate process, and keeps each result until the releases' files change.
 
 import { findFiles } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
@@ -19,7 +18,7 @@ export class ReleaseComparisons {
     this.env = env;
   }
 
-  /** @throws Error when one of the releases is not sound */
+  /** @throws Error if one of the releases is unsound */
   async compare(before: string, after: string): Promise<ReleaseChanges> {
     const stamps = [before, after].map((name) => findFiles(this.dataDir, name).stamps);
     const pair = JSON.stringify([before, after, stamps]);

@@ -1,7 +1,7 @@
-// diff-process.ts: compares two releases in its own process.
+// diff-process.ts: compares two releases in a separate process.
 //
-// in   one message: { dataDir, before, after }, names of releases
-// out  one message: { changes }, or { problem } when one of them is not sound: files without a mark are verified first
+// in   one message: { dataDir, before, after }, with names of releases
+// out  one message: { changes }, or { problem } if a release is unsound; files without a mark are verified first
 
 import { messageOf, openVerified, ReleaseError } from "@inkling/release-store";
 import { type ReleaseChanges, releaseChanges } from "./diff.ts";

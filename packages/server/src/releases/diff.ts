@@ -1,9 +1,10 @@
-// diff.ts: what is flagged in one release and was not in another, counted.
+// diff.ts: counts the subjects that one release flags and another does not.
 //
-// in   two releases, open
-// out  for each flag how much was added and removed: IPv4 addresses, IPv6 networks, mail domains
+// in   two open releases
+// out  added and removed counts for each flag: IPv4 addresses, IPv6 networks, mail domains
 // err  none thrown
-// cost walks every network of both: half a second for real ones, so it runs in its own process (diff-process.ts)
+// cost visits every network of both releases, which takes half a second for real releases. It therefore runs in a
+//      separate process (diff-process.ts)
 
 import { recordOf } from "@inkling/contract";
 import {
@@ -18,12 +19,12 @@ import {
 
 interface FlagChange {
   readonly ipv4_addresses: number;
-  /** Networks as the tables hold them: the addresses in them are beyond counting. */
+  /** IPv6 counts networks as the tables store them, because IPv6 networks hold too many addresses to count. */
   readonly ipv6_networks: number;
 }
 
 export interface ReleaseChanges {
-  /** Undefined if one of the releases has no such data. */
+  /** Undefined if one of the releases lacks this data. */
   readonly flags?: Readonly<
     Record<AddressFlag, { readonly added: FlagChange; readonly removed: FlagChange }>
   >;
@@ -48,7 +49,7 @@ type Domains = Pick<NonNullable<LoadedRelease["email"]>, "domains">;
 const NONE = "[]";
 const decoder = new TextDecoder();
 
-/** Names that a segment calls disposable; others are in it for what is known of them. */
+/** Names that a segment marks as disposable. The segment also contains other names, with other facts about them. */
 function disposable(segment: Domains): Set<string> {
   const names = new Set<string>();
   for (const { name, providers } of segment.domains()) {
@@ -64,7 +65,7 @@ function domainChanges(before: Domains, after: Domains) {
   return { added: young.size - kept, removed: old.size - kept };
 }
 
-/** Flags of an address as bits, in the order of ADDRESS_FLAGS. */
+/** An address's flags as bits, in the order of ADDRESS_FLAGS. */
 class Flags {
   private readonly segment: IpSegment;
   private readonly byRecord = new Map<number, number>();
@@ -109,7 +110,7 @@ function flagChanges(before: IpSegment, after: IpSegment) {
   return recordOf(ADDRESS_FLAGS, (_, i) => ({ added: added[i]!, removed: removed[i]! }));
 }
 
-/** Visits the whole space of a family in networks, each of which has one answer in either segment. */
+/** Visits a family's whole address space, in networks that have one answer in each segment. */
 function walk(
   family: 4 | 6,
   segments: readonly IpSegment[],

@@ -1,20 +1,20 @@
-// events.ts: what becomes of a release, for the log.
+// events.ts: log events about a release.
 
 export type ReleaseEvent =
-  /** @param wanted the one that should answer, where that is another */
+  /** `wanted` names the release that should be in use, if it is a different one. */
   | {
       readonly type: "serving";
       readonly name: string;
       readonly before: string | undefined;
       readonly wanted: string | undefined;
     }
-  /** No sound release is left: lookups are refused. */
+  /** No sound release is left, so the server refuses all lookups. */
   | { readonly type: "none"; readonly before: string | undefined; readonly wanted: string | undefined }
-  /** Read in full, and continues answering. */
+  /** The release was read in full and remains in use. */
   | { readonly type: "verified"; readonly name: string }
-  /** The wanted one answers: what `refused` names is in the way no more. */
+  /** The wanted release is in use, so the refusal of `refused` is over. */
   | { readonly type: "refusal-over"; readonly name: string; readonly refused: string }
-  /** It could not be verified for now, and continues answering. */
+  /** The release cannot be verified at the moment. It remains in use. */
   | {
       readonly type: "unverified";
       readonly name: string;
@@ -27,6 +27,6 @@ export type ReleaseEvent =
       readonly reason: string;
       readonly retry_in_ms?: number;
     }
-  /** No mark could be written: the next start verifies before it answers. */
+  /** The server could not write a mark, so the next start verifies the release before it answers. */
   | { readonly type: "unmarked"; readonly name: string; readonly reason: string }
   | { readonly type: "watch-failed"; readonly reason: string };

@@ -1,5 +1,6 @@
-// Which release answers, mostly with manifests alone: verifying is handed in, so that each test decides its verdict.
-// test/scenarios/server/release-swap.test.ts does the same with real segments under load, test/scenarios/server/damaged-release.test.ts with damaged ones.
+// Tests which release answers, mostly with manifests only. Each test supplies its own verifier and so decides the
+// verdict. test/scenarios/server/release-swap.test.ts does the same with real segments under load, and
+// test/scenarios/server/damaged-release.test.ts with damaged segments.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
@@ -41,7 +42,7 @@ afterEach(async () => {
   await running?.stop();
 });
 
-/** Release `n`: a manifest whose id is made of its content, as the compiler makes it. */
+/** Release `n`: a manifest whose id is derived from its content, as the compiler does it. */
 function release(n: number, over: object = {}): Release {
   const manifest = {
     format: 1 as const,
@@ -64,7 +65,7 @@ function replace(path: string, content: string | Uint8Array): void {
   writeFileSync(`${path}.new`, content);
   renameSync(`${path}.new`, path);
 }
-/** @returns the name that it is published under: its own, as far as it has one */
+/** @returns the name that the release is published under, with the id from its manifest if it has one */
 function publish(n: number, text = manifest(n)): string {
   const id = /"id":"([0-9a-f]{12})"/.exec(text)?.[1] ?? idOf(n);
   const name = releaseName({ ...release(n), id });
@@ -80,7 +81,7 @@ function setUp(unsound: readonly number[] = [], answersHere = false) {
   const read: string[] = [];
   const hooks = { isVerifying: false, whileVerifying: (_: string) => {} };
   const bad = new Set(unsound.map(nameOf));
-  /** Of the clock that retries go by. */
+  /** The clock that retries use. */
   const clock = { now: 0 };
   const passing = new Set<string>();
   const unreadable = new Set<string>();
@@ -110,12 +111,12 @@ function setUp(unsound: readonly number[] = [], answersHere = false) {
     pollMs: 3_600_000,
   });
   running = releases;
-  /** Ends when nothing is under way. */
+  /** Resolves when nothing is running. */
   const settled = async () => {
     await releases.check();
     await releases.check();
   };
-  /** As a server begins. */
+  /** Does what a server does at startup. */
   const start = async () => {
     await releases.open();
     releases.start();
@@ -149,7 +150,7 @@ const CORRUPT: readonly [name: string, text: string, reason: string][] = [
   [
     "another time than its name",
     manifest(2, { created_at: "2026-06-09T00:00:00.000Z" }),
-    "is that of the release",
+    "belongs to the release",
   ],
 ];
 
@@ -240,7 +241,7 @@ function segmentBytes(kind: SegmentKind): Uint8Array {
   return bytes;
 }
 
-/** Release `n` with a segment file. @returns the file */
+/** Publishes release `n` with a segment file. @returns the file */
 function publishSegment(n: number): { readonly name: string; readonly path: string } {
   const path = join(dataDir, "segments", `${String(n).repeat(64)}.seg`);
   replace(path, segmentBytes("geo"));
@@ -276,7 +277,7 @@ describe("only what was verified answers", () => {
     const during: (string | undefined)[] = [];
     hooks.whileVerifying = () => void during.push(releases.current?.name, releases.refused?.reason);
     await releases.check();
-    expect(during).toEqual([older.name, expect.stringContaining("was written to while it answered")]);
+    expect(during).toEqual([older.name, expect.stringContaining("was changed while in use")]);
     expect(releases.current?.name).toBe(name);
     expect(releases.refused).toBeUndefined();
     const last = events.slice(-5).map((event) => event.type);
@@ -312,7 +313,7 @@ describe("only what was verified answers", () => {
 });
 
 describe("a segment is read once", () => {
-  /** Release `n` with the segments of these digits. @returns its name */
+  /** Publishes release `n` with the segments of these digits. @returns its name */
   const publishWith = (n: number, ...digits: string[]) => {
     const [geo, reputation] = digits.map(segment);
     for (const [index, digit] of digits.entries()) {
@@ -489,7 +490,7 @@ describe("a process that answers itself", () => {
     const first = setUp([], true);
     await first.releases.open();
     expect([first.releases.current?.name, first.verified, marked(1)]).toEqual([name, [], false]);
-    const second = setUp([], true); // the first has died
+    const second = setUp([], true); // the first process has died
     await second.releases.open();
     expect([second.releases.current?.name, second.verified]).toEqual([name, [name]]);
   });
@@ -562,7 +563,7 @@ describe("while serving", () => {
     bad.clear();
     await settled();
     expect(serving(releases)).toBe(idOf(1));
-    publish(2); // the same, written anew
+    publish(2); // the same release, written again
     await settled();
     expect(serving(releases)).toBe(idOf(2));
     expect(releases.refused).toBeUndefined();
@@ -575,7 +576,7 @@ describe("while serving", () => {
     await settled();
     const name = publish(2);
     await settled();
-    publish(1); // a rollback to what answers
+    publish(1); // a rollback to the release that answers
     await settled();
     expect(releases.refused).toBeUndefined();
     expect(verified).toEqual([nameOf(1), name]);
@@ -595,7 +596,7 @@ describe("while serving", () => {
     await settled();
     const refusals = events.flatMap((event) => (event.type === "refused" ? [event.reason] : []));
     expect(refusals.length).toBe(2);
-    expect(refusals[1]).toContain("has 99 bytes, the manifest says 100");
+    expect(refusals[1]).toContain("has 99 bytes, but the manifest lists 100");
   });
 
   test("so is one whose manifest could not be read at first", async () => {
@@ -608,7 +609,7 @@ describe("while serving", () => {
     const file = join(dataDir, "segments", `${"b".repeat(64)}.seg`);
     writeFileSync(file, "x".repeat(100));
     bad.add(name);
-    // The stamp of a manifest stays when it can be read again.
+    // The manifest's stamp is the same when it becomes readable again.
     const path = join(dataDir, "releases", `${name}.json`);
     const write = (content: string) => {
       writeFileSync(path, content);
@@ -669,7 +670,7 @@ describe("openRelease", () => {
     );
   });
   test("names without their form are no paths", () => {
-    expect(() => openRelease(dataDir, "../current")).toThrow("not the name of a release");
+    expect(() => openRelease(dataDir, "../current")).toThrow("not a release name");
   });
   test("releases are listed newest first, other files passed over", () => {
     for (const n of [1, 3, 2]) publish(n);

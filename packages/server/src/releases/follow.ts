@@ -1,19 +1,21 @@
-// follow.ts: which release answers, and its replacement by the next one.
+// follow.ts: decides which release answers requests, and switches to the next one.
 //
-// in   the data folder's `current`, watched; the files of releases, checked once a second
-// out  `current`: the files of one release, all of them verified; status, metrics and logs of it
-// err  a release that is not sound is refused by name, and the newest sound one published before it answers; it is tried
-//      again when its files change. One that cannot be read for now is tried again after a while
+// in   the data folder's `current`, watched; the releases' files, checked once a second
+// out  `current`: the files of one release, all of them verified; the release's status; metrics and log events
+// err  The server refuses an unsound release by name, and answers from the newest sound release published before it. It
+//      retries an unsound release when its files change, and a temporarily unreadable one after a while.
 //
-// Only what was verified answers: read in full by this process's verifier, or before, which a mark of these very files
-// shows (release-store/src/verified.ts). With a mark a start does not wait, and the release is verified behind. Each file
-// is read once: a release that has it too, or a return to one that has it, does not wait for it again. A release
-// whose files are removed or written to while it answers is left at once, before it is verified again; one that the disk
-// cannot read is left as well. Nothing here maps or reads a segment: a fault of one can end a process that answers, never
-// this one. Where this process answers itself, marks are suspended until the release is verified: should it die of a
-// segment, the next start verifies before it answers.
+// Only a verified release answers. Either this process's verifier has read it in full, or a mark on exactly these files
+// shows that an earlier verifier did (release-store/src/verified.ts). With a mark, startup does not wait, and the
+// verification runs in the background. Each file is read once: a later release that contains the same file does not
+// wait for it.
 //
-// next-release.ts decides; here are the disk, the verifications and the marks.
+// The server stops using a release at once if the release's files are removed or written to while in use, or if the
+// disk cannot read them. It then verifies the release again. Nothing here maps or reads a segment, so a bad segment can
+// crash a process that answers lookups, but never this one. If this process answers lookups itself, it suspends marks
+// until the release is verified. If it then crashes on a segment, the next start verifies before it answers.
+//
+// next-release.ts decides. This file handles the disk, the verifications and the marks.
 
 import { join } from "node:path";
 import type { FailedBuild, FeedReport, HeldRelease } from "@inkling/engine";
@@ -61,9 +63,9 @@ interface ReleasesOptions {
   readonly elapsed: () => number;
   readonly verify: Verify;
   readonly onEvent: (event: ReleaseEvent) => void;
-  /** Does this process answer too, so that a fault of a segment can end it? */
+  /** Does this process also answer lookups, so that a bad segment can crash it? */
   readonly answersHere?: boolean;
-  /** How often the files are checked. */
+  /** Milliseconds between two checks of the files. */
   readonly pollMs?: number;
 }
 
@@ -76,14 +78,17 @@ export class Releases {
   private readonly attempts: Attempts;
   private readonly sound: SoundSegments;
   private readonly stopped = new AbortController();
-  /** What `current` in the data folder names: each check of it is also one of the files of what answers. */
+  /**
+   * The release that the data folder's `current` names. Each check of `current` also checks the files of the release in
+   * use.
+   */
   private readonly pointer: Live<string | undefined>;
   private unwatch: (() => void) | undefined;
   private state: ReleaseState = {};
   private settling: Promise<void> | undefined;
-  /** Stamp of the manifest of what answers. */
+  /** Stamp of the manifest of the release in use. */
   private manifestStamp = "";
-  /** Of files whose marks are suspended: see {@link ReleasesOptions.answersHere}. */
+  /** Stamps of the files whose marks are suspended: see {@link ReleasesOptions.answersHere}. */
   private suspended: Stamps = {};
 
   constructor(options: ReleasesOptions) {
@@ -103,14 +108,14 @@ export class Releases {
         });
       },
       onChecked: (fault) => {
-        if (fault !== undefined) throw fault; // what the disk does is caught where it happens: this is a bug
+        if (fault !== undefined) throw fault; // disk errors are caught where they occur, so this is a bug
       },
       pollMs,
       longestWaitMs: pollMs,
     });
   }
 
-  /** The release that answers now. */
+  /** The release in use. */
   get current(): ReleaseFiles | undefined {
     return this.state.current?.files;
   }
@@ -120,53 +125,53 @@ export class Releases {
     return this.state.wanted;
   }
 
-  /** The last release that was found unsound while it answered, until it answers again. */
+  /** The last release that was found unsound while in use, until it is used again. */
   get left(): string | undefined {
     return this.state.left;
   }
 
-  /** Why the wanted release does not answer; undefined while it does. */
+  /** Why the wanted release is not in use; undefined while it is. */
   get refused(): Refusal | undefined {
     return this.state.refusal;
   }
 
-  /** Has every byte of what answers been read since this process began? */
+  /** Has every byte of the release in use been read since this process began? */
   get isVerified(): boolean {
     return this.state.current?.isVerified === true;
   }
 
-  /** Epoch ms since when the current release answers. */
+  /** When the current release was put to use, in epoch ms. */
   get since(): number | undefined {
     return this.state.current?.since;
   }
 
-  /** The feeds of the current release in their present state: checks and failures since the build included. */
+  /** The current state of the release's feeds, including checks and failures since the build. */
   get feeds(): readonly FeedReport[] {
     return this.report.feedsOf(this.current);
   }
 
-  /** The release that was built and waits for the operator. */
+  /** A built release that waits for the operator. */
   get held(): HeldRelease | undefined {
     return this.report.held;
   }
 
-  /** The latest build, if it failed. */
+  /** The latest build, if it failed; otherwise undefined. */
   get failedBuild(): FailedBuild | undefined {
     return this.report.failed;
   }
 
-  /** How following a channel went the last time; undefined without one. */
+  /** The result of the last check of the channel; undefined without a channel. */
   get channel(): ChannelReport | undefined {
     return this.channelReport.current;
   }
 
-  /** Finds the release to begin with: at once where it has its mark, otherwise when it is verified. */
+  /** Finds the first release to use: immediately if it is marked as verified, otherwise after its verification. */
   async open(): Promise<void> {
     this.readWanted();
     await this.settle(() => this.current !== undefined);
   }
 
-  /** Verifies what answers since {@link open}, and continues following. */
+  /** Verifies the release that {@link open} found, and continues to follow changes. */
   start(): void {
     void this.pointer.start();
     const { dataDir, onEvent } = this.options;
@@ -174,7 +179,7 @@ export class Releases {
       dataDir,
       DATA_FOLDER.current,
       () => void this.pointer.refresh(),
-      (reason) => onEvent({ type: "watch-failed", reason: `${reason}; looking once a second instead` }),
+      (reason) => onEvent({ type: "watch-failed", reason: `${reason}; checking once a second instead` }),
     );
   }
 
@@ -186,13 +191,16 @@ export class Releases {
     this.resumeMarks();
   }
 
-  /** Leaves what is damaged now, and looks for a new release; resolves when nothing is under way any more. */
+  /** Stops using a release that is damaged, and checks for a new one. Resolves when no attempt is running any more. */
   async check(): Promise<void> {
     await this.pointer.refresh();
     await this.settling;
   }
 
-  /** A process died of reading what answers now: it is verified again, and left when that fails. */
+  /**
+   * Call this after a process has crashed while reading the release in use. It verifies that release again, and stops
+   * using it if that fails.
+   */
   suspect(): void {
     const { current } = this;
     this.take({ type: "suspected" });
@@ -203,7 +211,7 @@ export class Releases {
     void this.pointer.refresh();
   }
 
-  /** See {@link SoundSegments.verify}. @throws ReleaseError when the release is not sound */
+  /** See {@link SoundSegments.verify}. @throws ReleaseError if the release is unsound */
   async verify(name: string, signal?: AbortSignal): Promise<Verification> {
     const stopped = this.stopped.signal;
     const until = signal === undefined ? stopped : AbortSignal.any([signal, stopped]);
@@ -228,7 +236,7 @@ export class Releases {
   private currentChanged(): void {
     const { current } = this;
     const { dataDir, answersHere } = this.options;
-    this.resumeMarks(); // verifying has removed the marks of damaged files
+    this.resumeMarks(); // the verification removed the marks of damaged files
     if (current === undefined) return;
     this.manifestStamp = this.stampOfManifest(current.name);
     if (answersHere !== true || this.sound.wereReadHere(current.stamps)) return;
@@ -241,7 +249,7 @@ export class Releases {
     this.suspended = {};
   }
 
-  /** Tries what is due, one release after the other. */
+  /** Attempts the releases that are due, one at a time. */
   private async settle(isEnough = () => false): Promise<void> {
     while (!this.isStopped && !isEnough()) {
       const name = nextToTry(
@@ -265,7 +273,7 @@ export class Releases {
     const { dataDir } = this.options;
     const found = findFiles(dataDir, name);
     if (this.current === undefined && this.sound.areKnown(found)) {
-      // A mark does not show what the manifest takes the file for.
+      // A mark does not show which kind of segment the manifest expects in the file.
       return this.take({ type: "marked", files: checkFiles(dataDir, name) });
     }
     const { stamps } = await this.verify(name);
@@ -275,7 +283,7 @@ export class Releases {
       const message = `release ${name}: changed while it was verified`;
       throw new ReleaseError(message, undefined, { isRetryable: true });
     }
-    if (!this.sound.wereReadHere(stamps)) return; // a process died of one of its segments meanwhile: it is read again
+    if (!this.sound.wereReadHere(stamps)) return; // a process crashed on one of its segments, so read it again
     this.attempts.forget(name);
     this.readWanted();
     this.take({ type: "verified", files });
@@ -290,7 +298,7 @@ export class Releases {
     else this.take({ type: "failed", ...failure });
   }
 
-  /** Answers no more from what answers now, but from the newest release before it that is known to be sound. */
+  /** Replaces the release in use with the newest earlier release that is known to be sound. */
   private leave({
     reason,
     retryMs,
@@ -300,7 +308,7 @@ export class Releases {
   }): void {
     const { current } = this;
     if (current === undefined) return;
-    this.sound.forget(current.stamps); // also for other releases that have them: their marks tell
+    this.sound.forget(current.stamps); // also for other releases with these files, whose marks decide
     this.take({ type: "unsound", reason, retryMs, instead: this.findSound(current.name) });
   }
 
@@ -312,13 +320,16 @@ export class Releases {
         const files = findFiles(this.options.dataDir, name);
         if (this.sound.areKnown(files)) return checkFiles(this.options.dataDir, name);
       } catch {
-        // settle() tries it, and reports why it is refused
+        // settle() attempts this release and reports why it is refused
       }
     }
     return undefined;
   }
 
-  /** Those published before the wanted one, newest first; none while the folder cannot be listed, for want of descriptors. */
+  /**
+   * Releases published before the wanted one, newest first. Empty while there are too few free file descriptors to list
+   * the folder.
+   */
   private older(): string[] {
     const { dataDir } = this.options;
     try {
@@ -347,8 +358,8 @@ export class Releases {
       isRewritten(current.stamps[sha256]!, stamps[sha256]!),
     );
     if (written !== undefined) {
-      removeMark(options.dataDir, written); // also where its time is put back
-      const reason = `release ${name}: ${DATA_FOLDER.segmentFile(written)} was written to while it answered`;
+      removeMark(options.dataDir, written); // even if the file's time was reset
+      const reason = `release ${name}: ${DATA_FOLDER.segmentFile(written)} was changed while in use`;
       this.leave({ reason, retryMs: undefined });
     } else if (!isSame(stamps, current.stamps)) {
       this.take({ type: "replaced" });
@@ -364,7 +375,7 @@ export class Releases {
     try {
       name = currentName(this.options.dataDir) || undefined;
     } catch {
-      // it cannot be read for now
+      // `current` is temporarily unreadable
     }
     if (name !== this.wanted) this.take({ type: "wanted", name });
     return name;

@@ -1,13 +1,13 @@
-// next-release.ts: which release answers after something happened to one. Pure: the clock and what the disk holds are
-// arguments.
+// next-release.ts: decides which release to use after an outcome. All functions are pure: the time and the disk's
+// content are arguments.
 //
-// in   the state before, what happened
-// out  the state after, and what the log should say of it; the release to try next
+// in   the state before the outcome, and the outcome
+// out  the state after the outcome, with log events; the next release to attempt
 
 import type { ReleaseFiles } from "@inkling/release-store";
 import type { ReleaseEvent } from "./events.ts";
 
-/** Characters of a name that log and status show: `current` may hold anything. */
+/** Maximum characters of a release name in the log and status, because `current` may contain anything. */
 const SHOWN_LENGTH = 80;
 
 export interface Refusal {
@@ -26,43 +26,43 @@ interface Answering {
 }
 
 export interface ReleaseState {
-  /** The release that answers. */
+  /** The release in use. */
   readonly current?: Answering | undefined;
   /** The release that `current` in the data folder names. */
   readonly wanted?: string | undefined;
-  /** The last release that was found unsound while it answered, until it answers again. */
+  /** The last release that was found unsound while in use, until it is used again. */
   readonly left?: string | undefined;
-  /** Why the wanted release does not answer. */
+  /** Why the wanted release is not in use. */
   readonly refusal?: Refusal | undefined;
-  /** A process that answered from this release died of it: only a verification clears the suspicion. */
+  /** A process that used this release has crashed on it. Only a verification clears the suspicion. */
   readonly suspected?: string | undefined;
 }
 
 export interface Failure {
   readonly name: string;
   readonly reason: string;
-  /** The disk cannot read one of its files: the process that touches it dies. */
+  /** The disk cannot read one of its files. A process that touches the file crashes. */
   readonly isUnreadable: boolean;
-  /** Until the next attempt; undefined if only other files can make a difference. */
+  /** Milliseconds until the next attempt; undefined if only a change of the files can help. */
   readonly retryMs: number | undefined;
 }
 
 export type Outcome =
   | { readonly type: "wanted"; readonly name: string | undefined }
-  /** Nothing answers, and the marks of this release show that it was verified before. */
+  /** No release is in use, and the marks of this one show that it was verified before. */
   | { readonly type: "marked"; readonly files: ReleaseFiles }
   | { readonly type: "verified"; readonly files: ReleaseFiles }
   | ({ readonly type: "failed" } & Failure)
-  /** What answers is unsound. `instead`: the newest sound release before it. */
+  /** The release in use is unsound. `instead` is the newest sound release before it. */
   | {
       readonly type: "unsound";
       readonly reason: string;
       readonly retryMs: number | undefined;
       readonly instead: ReleaseFiles | undefined;
     }
-  /** A file of what answers was replaced by another: what is mapped is the former one. */
+  /** Another file has replaced one of the files of the release in use. The previous file is still mapped. */
   | { readonly type: "replaced" }
-  /** A process died of reading what answers. */
+  /** A process crashed while it read the release in use. */
   | { readonly type: "suspected" };
 
 interface Step {
@@ -100,14 +100,15 @@ export function nextRelease(state: ReleaseState, outcome: Outcome, now: number):
   }
 }
 
-/** Is the release that failed the one that answers, and must it answer no more? */
+/** Is the failed release the one in use, and must it be dropped? */
 export function isUnsound({ current, suspected }: ReleaseState, failure: Failure): boolean {
   const { name, isUnreadable, retryMs } = failure;
   return current?.files.name === name && (retryMs === undefined || isUnreadable || suspected === name);
 }
 
 /**
- * The wanted release; while nothing answers, those before it; what answers, until it is verified.
+ * Returns the wanted release first. While no release is in use, earlier releases follow. The release in use comes last,
+ * until it is verified.
  * @param older names of the releases before the wanted one, newest first
  */
 export function nextToTry(
@@ -126,7 +127,7 @@ function verified(state: ReleaseState, files: ReleaseFiles, now: number): Step {
   const { current, wanted } = state;
   const cleared = state.suspected === name ? { ...state, suspected: undefined } : state;
   if (current === undefined || current.files.name !== name) {
-    if (current !== undefined && wanted !== name) return { state: cleared, events: [] }; // another is wanted by now
+    if (current !== undefined && wanted !== name) return { state: cleared, events: [] }; // another release is wanted
     return swap(cleared, { files, isVerified: true, since: now });
   }
   const next = { ...current, files, isVerified: true };
@@ -151,7 +152,7 @@ function swap(state: ReleaseState, next: Answering | undefined): Step {
   };
 }
 
-/** A release that was left, and answers, is repaired. */
+/** A release that was dropped and is used again has been repaired. */
 function answering(state: ReleaseState, current: Answering | undefined): ReleaseState {
   const left = state.left === current?.files.name ? undefined : state.left;
   return { ...state, current, left };
@@ -163,14 +164,14 @@ function refuse(
   now: number,
 ): Step {
   const shown = name.slice(0, SHOWN_LENGTH);
-  // Of several that are refused in a row, the first is the wanted release.
+  // If several releases in a row are refused, the first of them is the wanted release.
   const isFirst = state.refusal === undefined || state.wanted === name;
   const refusal = isFirst ? { name: shown, reason, at: now } : state.refusal;
   const retry = retryMs !== undefined && { retry_in_ms: retryMs };
   return { state: { ...state, refusal }, events: [{ type: "refused", name: shown, reason, ...retry }] };
 }
 
-/** What is wanted answers: a refusal of it, or of what was wanted before, is over. */
+/** Ends a refusal when the wanted release is in use and verified, no matter which wanted release was refused. */
 function endRefusal({ state, events }: Step): Step {
   const { refusal, current, wanted } = state;
   if (refusal === undefined || current?.isVerified !== true || current.files.name !== wanted) {

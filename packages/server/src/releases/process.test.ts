@@ -66,13 +66,13 @@ test("a release is not sound when its segment is gone, and not known to be while
   const errorOf = () => verifyInProcess({}, temp, name).catch((error: ReleaseError) => error);
   expect(await errorOf()).toMatchObject({
     isRetryable: false,
-    message: expect.stringContaining("is not there"),
+    message: expect.stringContaining("is missing"),
   });
   const path = join(temp, `segments/${sha256}.seg`);
   writeFileSync(path, new Uint8Array(100));
   expect(await errorOf()).toMatchObject({ isRetryable: false, damaged: [`segments/${sha256}.seg`] });
   rmSync(path);
-  // What Linux answers to reading this file is what it answers to reading a bad sector: EIO.
+  // Linux returns EIO for reading this file, as it does for a bad sector.
   symlinkSync("/proc/self/mem", path);
   writeFileSync(join(temp, `segments/${sha256}.verified`), "");
   if (process.platform === "linux") {

@@ -1,13 +1,13 @@
-// process.ts: one computation in its own process: what it touches may kill it (a mapped file that is cut short, too
-// little memory), and the caller lives on and answers meanwhile.
+// process.ts: runs one computation in a separate process. A truncated mapped file, or too little memory, may kill that
+// process, but the caller survives and keeps answering.
 //
-// err  ProcessFailed: it ended without an answer; that says nothing about its input
+// err  ProcessFailed: the process exited without an answer, which says nothing about its input
 
-/** For a disk that never answers. */
+/** Maximum milliseconds to wait, in case a disk never responds. */
 const LIMIT_MS = 600_000;
 const MAX_REASON = 300;
 
-/** Variables of a process: no setting, and no credential. */
+/** Environment variables of a process, without settings or credentials. */
 export type ProcessEnvironment = Readonly<Record<string, string>>;
 
 export class ProcessFailed extends Error {
@@ -15,7 +15,7 @@ export class ProcessFailed extends Error {
 }
 
 /**
- * Sends one message to a process, which ends with its answer (see {@link answerOnce}).
+ * Sends one message to a process and waits for its answer, after which the process exits (see {@link answerOnce}).
  * @throws ProcessFailed
  */
 export async function runInProcess<T>(
@@ -45,14 +45,14 @@ export async function runInProcess<T>(
     throw new ProcessFailed(`its process ended: ${how} ${first}`.trim().slice(0, MAX_REASON));
   } catch (error) {
     if (error instanceof ProcessFailed) throw error;
-    throw new ProcessFailed(`its process did not start: ${error instanceof Error ? error.message : error}`);
+    throw new ProcessFailed(`its process could not start: ${error instanceof Error ? error.message : error}`);
   }
 }
 
-/** In the process: answers the one message, then ends. What `compute` throws is written to standard error. */
+/** Runs in the process: answers the one message, then exits. An error of `compute` goes to standard error. */
 export function answerOnce<Message, T>(compute: (message: Message) => T): void {
   process.on("message", (message: Message) => {
     const value = compute(message);
-    process.send!({ value }, undefined, undefined, () => process.exit(0)); // there is a channel
+    process.send!({ value }, undefined, undefined, () => process.exit(0)); // the parent has opened a channel
   });
 }

@@ -1,6 +1,6 @@
-// sound-segments.ts: which segments were read in full and found sound since this process began.
+// sound-segments.ts: remembers which segments were read in full and found sound since this process began.
 //
-// err  verify rejects with a ReleaseError when a release is not sound
+// err  verify rejects with a ReleaseError if a release is unsound
 
 import { join } from "node:path";
 import {
@@ -13,8 +13,8 @@ import {
 } from "@inkling/release-store";
 
 /**
- * Reads a release away from this process, but for files with the `known` stamps; rejects with a ReleaseError when it is
- * not sound.
+ * Reads a release in a separate process, except for files with the `known` stamps. It rejects with a ReleaseError if
+ * the release is unsound.
  */
 export type Verify = (
   dataDir: string,
@@ -26,9 +26,9 @@ export type Verify = (
 export class SoundSegments {
   private readonly dataDir: string;
   private readonly verifyRelease: Verify;
-  /** Stamps of their files, by SHA-256. */
+  /** Stamps of the verified segment files, by SHA-256. */
   private readonly stamps = new Map<string, string>();
-  /** The verification under way, or the last. */
+  /** The current verification, or the last one. */
   private verifying: Promise<unknown> = Promise.resolve();
 
   constructor(dataDir: string, verify: Verify) {
@@ -37,12 +37,12 @@ export class SoundSegments {
   }
 
   /**
-   * Reads of a release what was not read since this process began: a segment that several releases share once. One release
-   * at a time, for the memory that it takes.
+   * Reads the part of a release that this process has not read yet, so a segment that several releases share is read
+   * once. Verifies one release at a time to save memory.
    */
   verify(name: string, signal: AbortSignal): Promise<Verification> {
     const verified = this.verifying.then(() => this.read(name, signal));
-    this.verifying = verified.catch(() => {}); // the caller gets the error
+    this.verifying = verified.catch(() => {}); // the caller receives the error
     return verified;
   }
 
@@ -55,7 +55,7 @@ export class SoundSegments {
     const known = Object.fromEntries(this.stamps);
     const verification = await this.verifyRelease(dataDir, name, known, signal);
     for (const [sha256, stamp] of Object.entries(verification.stamps)) {
-      if (known[sha256] !== stamp) this.stamps.set(sha256, stamp); // the known ones may have been forgotten meanwhile
+      if (known[sha256] !== stamp) this.stamps.set(sha256, stamp); // a known stamp may be gone by now
     }
     return verification;
   }
@@ -64,7 +64,7 @@ export class SoundSegments {
     for (const sha256 of Object.keys(stamps)) this.stamps.delete(sha256);
   }
 
-  /** Was every one of these files read in full, by this process or, as its mark shows, before? */
+  /** Was every one of these files read in full, either since this process began or earlier, as shown by its mark? */
   areKnown({ stamps }: Pick<ReleaseFiles, "stamps">): boolean {
     const { dataDir } = this;
     return Object.entries(stamps).every(

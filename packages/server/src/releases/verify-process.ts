@@ -1,7 +1,7 @@
-// verify-process.ts: reads a whole release in its own process.
+// verify-process.ts: reads a whole release in a separate process.
 //
 // in   one message: { dataDir, name, known }
-// out  one message: its verification, or why it is not sound
+// out  one message: the verification, or why the release is unsound
 
 import {
   messageOf,

@@ -1,4 +1,5 @@
-// verify.ts: is a release sound? Read in its own process (verify-process.ts), unless nothing is left to read.
+// verify.ts: checks whether a release is sound, in a separate process (verify-process.ts) unless nothing is left to
+// read.
 
 import {
   areMarked,
@@ -13,8 +14,8 @@ import { type ProcessEnvironment, ProcessFailed, runInProcess } from "./process.
 import type { VerifyAnswer } from "./verify-process.ts";
 
 /**
- * @param known stamps of files that were verified already: they are not read again
- * @throws ReleaseError when it is not sound, or, with `isRetryable`, when that could not be found out
+ * @param known stamps of files that are verified already and are not read again
+ * @throws ReleaseError if the release is unsound, or, with `isRetryable`, if the check could not finish
  */
 export async function verifyInProcess(
   env: ProcessEnvironment,

@@ -1,11 +1,11 @@
-// watch-file.ts: notices of a file that is replaced.
+// watch-file.ts: calls back when a file is replaced.
 //
-// err  what cannot be watched, or no longer, is told once
+// err  reports once if the file cannot be watched, or can no longer be watched
 
 import { type FSWatcher, watch } from "node:fs";
 import { messageOf } from "@inkling/release-store";
 
-/** @returns ends the watch */
+/** @returns a function that ends the watch */
 export function watchFile(
   folder: string,
   name: string,
@@ -19,7 +19,8 @@ export function watchFile(
     onFailed(messageOf(error));
   };
   try {
-    // The file is replaced by rename, so its folder is watched; a database beside it changes every second.
+    // A rename replaces the file, so this function watches the folder. A database in the same folder causes a change
+    // every second.
     watcher = watch(folder, { persistent: false }, (_, file) => {
       if (file === null || file === name) onChange();
     });

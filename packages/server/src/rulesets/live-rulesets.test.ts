@@ -1,5 +1,5 @@
-// What the newest ruleset does in a server while its database is unreachable, and after a newer version published.
-// The suite of Live (release-store/src/live/live.test.ts) holds what every live value promises.
+// Tests what happens to the newest ruleset while the database is unreachable, and after a newer version published one.
+// The suite of Live (release-store/src/live/live.test.ts) tests what all live values have in common.
 
 import { expect, test } from "bun:test";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
@@ -59,7 +59,7 @@ test("a ruleset of a newer version is refused, and the one before stays; a rollb
     {
       type: "refused",
       reason:
-        "ruleset 2 cannot be used by this version of Inkling: line 1: format: this version of Inkling reads format 1 only",
+        "this version of Inkling cannot use ruleset 2: line 1: format: this version of Inkling supports only format 1",
     },
   ]);
   store.newest = ruleset(3, "");

@@ -2,9 +2,10 @@
 //
 // in   the store, checked twice a second and at each notice; the data folder's snapshot, for a start while the store is
 //      unreachable
-// out  `current`; `state` for metrics, readiness and logs
-// err  none: a ruleset that this version cannot read leaves the one before active, and is in `state.error`
-// cost one row read each half second
+// out  `current` for assessments; `state` for metrics, readiness and logs
+// err  none: if this version cannot read a ruleset, the previous one remains active, and `state.error` contains the
+//      reason
+// cost one row is read every half second
 
 import { join } from "node:path";
 import { DATA_FOLDER, Live, SnapshotFile, storeSource } from "@inkling/release-store";
@@ -19,17 +20,17 @@ import {
 const REFRESH_MS = 500;
 
 interface RulesetSource {
-  /** The newest number as text, or "new" before the first. */
+  /** The number of the newest ruleset as text, or "new" before the first ruleset. */
   readStamp(): Promise<string>;
-  /** The newest; NO_RULESET before the first. */
+  /** The newest ruleset, or NO_RULESET before the first one. */
   newest(): Promise<PublishedRuleset>;
 }
 
 export type RulesetEvent =
   | { readonly type: "loaded"; readonly ruleset: number; readonly from: "database" | "data folder" }
-  /** The newest ruleset cannot be used here, and an older one remains active. */
+  /** This version cannot use the newest ruleset, so an older one remains active. */
   | { readonly type: "refused"; readonly reason: string }
-  /** The database names the active ruleset again. */
+  /** The database's newest ruleset is the active one again. */
   | { readonly type: "accepted" }
   | { readonly type: "copy-failed"; readonly reason: string };
 
@@ -48,7 +49,7 @@ export type LiveRulesets = Live<PublishedRuleset>;
 export class RulesetRefused extends Error {
   readonly number: number;
   constructor({ number }: PublishedRuleset, reason: string) {
-    super(`ruleset ${number} cannot be used by this version of Inkling: ${reason}`);
+    super(`this version of Inkling cannot use ruleset ${number}: ${reason}`);
     this.name = "RulesetRefused";
     this.number = number;
   }
@@ -62,7 +63,7 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
     onFailure: (reason) => onEvent?.({ type: "copy-failed", reason }),
     parse: readRulesetSnapshot,
     print: rulesetSnapshot,
-    idsOf: ({ number }) => Array.from({ length: number }, (_, i) => String(i + 1)), // those that lead to it
+    idsOf: ({ number }) => Array.from({ length: number }, (_, i) => String(i + 1)), // all numbers up to this one
   });
   return new Live({
     initial: NO_RULESET,
@@ -79,7 +80,7 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
       onEvent?.({ type: "loaded", ruleset: number, from: from === "source" ? "database" : "data folder" });
     },
     onChecked: (error, before) => {
-      // That the database is unreachable, or empty, is reported with the keys.
+      // The keyring already reports that the database is unreachable or empty.
       if (error instanceof RulesetRefused && error.message !== before?.message)
         onEvent?.({ type: "refused", reason: error.message });
       if (error === undefined && before instanceof RulesetRefused) onEvent?.({ type: "accepted" });
@@ -90,9 +91,12 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
   });
 }
 
-/** Parses it, although workers parse it again: a text that this version cannot read must not reach them. */
+/**
+ * Parses the ruleset here too, although workers parse it again. A text that this version cannot read must not reach the
+ * workers.
+ */
 async function checkRuleset(ruleset: PublishedRuleset): Promise<void> {
-  if (ruleset.number === 0) return; // loading the parser takes tens of milliseconds of the start
+  if (ruleset.number === 0) return; // loading the parser would add tens of milliseconds to the start
   const { parseRuleset, RulesetError } = await import("@inkling/engine/assess");
   try {
     parseRuleset(ruleset.text, ruleset.number);

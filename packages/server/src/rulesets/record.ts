@@ -1,16 +1,16 @@
-// record.ts: a published ruleset: its number, its text, and who published it when; and the data folder's copy of it.
+// record.ts: a published ruleset with its number, text, author and time, and its copy in the data folder.
 //
-// err  readRulesetSnapshot throws for a text that is no copy
+// err  readRulesetSnapshot throws if the text is not a copy
 
 import type { Loaded } from "@inkling/release-store";
 import { z } from "zod";
 import type { EpochMs } from "../keys/key.ts";
 
-/** Immutable: a change is published under the next number. */
+/** A ruleset never changes. A change is published under the next number. */
 export interface PublishedRuleset {
-  /** 1, 2, 3 and so on. */
+  /** The ruleset's number: 1, 2, 3 and so on. */
   readonly number: number;
-  /** TOML, as docs/rulesets.md describes it. */
+  /** TOML, described in docs/rulesets.md. */
   readonly text: string;
   readonly note: string;
   readonly author: string;
@@ -19,7 +19,7 @@ export interface PublishedRuleset {
   readonly restores: number | undefined;
 }
 
-/** What assessments go by before anyone publishes a ruleset: the reasons and their weights only. */
+/** What assessments use before the first ruleset is published: only the reasons and their weights. */
 export const NO_RULESET: PublishedRuleset = Object.freeze({
   number: 0,
   text: "",
@@ -29,7 +29,7 @@ export const NO_RULESET: PublishedRuleset = Object.freeze({
   restores: undefined,
 });
 
-/** A ruleset for programs. Its text may have 256 KiB, so lists leave it out. */
+/** A ruleset for programs, without its text. The text may be 256 KiB long, which is too much for lists. */
 export function rulesetJson({ number, note, author, createdAt, restores }: PublishedRuleset) {
   return {
     number,
@@ -40,7 +40,7 @@ export function rulesetJson({ number, note, author, createdAt, restores }: Publi
   };
 }
 
-/** The stamp of a database in which nobody published a ruleset. */
+/** The stamp of a database in which no ruleset was published. */
 export const NO_RULESET_STAMP = "new";
 
 export const loadedRuleset = (value: PublishedRuleset): Loaded<PublishedRuleset> => ({
@@ -65,7 +65,7 @@ const snapshotSchema = z.strictObject({
 export const rulesetSnapshot = ({ value }: Loaded<PublishedRuleset>): string =>
   `${JSON.stringify({ format: FORMAT, version: 1, ruleset: value })}\n`;
 
-/** @throws Error for a text that is no copy */
+/** @throws Error if the text is not a copy */
 export function readRulesetSnapshot(text: string): Loaded<PublishedRuleset> {
   const { ruleset } = snapshotSchema.parse(JSON.parse(text));
   return loadedRuleset({ ...ruleset, restores: ruleset.restores });

@@ -1,10 +1,11 @@
-// database-guard.ts: keeps revocations active on this host whatever becomes of the database: while it cannot be written,
-// and after it went back to an earlier state. Reports both, and what applies only from the data folder's copies.
+// database-guard.ts: keeps revocations active on this host while the database cannot be written to, and after the
+// database went back to an earlier state. It reports both cases, and which keys and overrides apply only because of the
+// data folder's copies.
 //
-// out  log events; warnings of /readyz and of the host's report, in the keyring's state
+// out  log events; warnings for /readyz and the host's report, in the keyring's state
 
 import { join } from "node:path";
-import { DATA_FOLDER, EmptyDatabaseError, type Live } from "@inkling/release-store";
+import { DATA_FOLDER, EmptyDatabaseError, isEmptyStamp, type Live } from "@inkling/release-store";
 import type { Keyring, KeySnapshot } from "../keys/keyring.ts";
 import { countKeys, type LiveKeys } from "../keys/live-keys.ts";
 import { type Revocation, RevocationFile } from "../keys/revocation-file.ts";
@@ -20,7 +21,7 @@ interface GuardParts {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly log: Log;
-  /** The keyring's warnings have changed. */
+  /** Called when the keyring's warnings have changed. */
   readonly onChange: () => void;
 }
 
@@ -32,7 +33,7 @@ const CONFIRM_HINT =
 export const RULESET_HINT =
   "upgrade this server, or publish a ruleset that it can read: `inkling rules rollback`";
 
-/** What the database holds, as this server has loaded it. */
+/** The parts of the database that this server has loaded. */
 interface Followed {
   readonly keyLoader: LiveKeys;
   readonly overrides: LiveOverrides;
@@ -50,7 +51,7 @@ export class DatabaseGuard {
     const { store } = parts;
     this.history = new DatabaseHistory({
       path: join(dataDir, DATA_FOLDER.databaseHistory),
-      read: (known, since) => store.readHistory(known, since),
+      read: (before, since) => store.readHistory(before, since),
       now: Date.now,
       onEvent: (event) => this.takeHistory(event),
     });
@@ -64,22 +65,25 @@ export class DatabaseGuard {
     this.revocations.open();
   }
 
-  /** For what loads keys and overrides: runs before either is active. */
-  readonly review = () => this.history.review();
+  /** Runs before loaded keys or overrides become active. */
+  readonly review = async () => {
+    await this.history.review();
+    this.warn();
+  };
 
   readonly withoutRevoked = (snapshot: KeySnapshot): KeySnapshot => {
     const kept = this.history.withoutRevoked(snapshot);
     return { ...kept, tokens: kept.tokens.filter(({ key }) => !this.revocations.has(key.id)) };
   };
 
-  /** Begins, when all are loaded. */
+  /** Starts once keys, overrides and rulesets are loaded. */
   async follow(followed: Followed): Promise<void> {
     this.followed = followed;
     this.warn();
     await this.revocations.follow();
   }
 
-  /** What applies here only from the copies, because the database is empty instead of another. */
+  /** How many keys and overrides apply only because of the copies, after an empty database replaced the earlier one. */
   get onlyHere(): { readonly keys: number; readonly overrides: number } {
     const { keyLoader, overrides } = this.followed ?? {};
     return {
@@ -88,7 +92,7 @@ export class DatabaseGuard {
     };
   }
 
-  /** Brings the warnings up to date. */
+  /** Updates the warnings. */
   warn(): void {
     if (this.followed === undefined) return;
     const { keyring, onChange } = this.parts;
@@ -103,23 +107,30 @@ export class DatabaseGuard {
     const { keys, overrides } = this.onlyHere;
     const { wentBack, revoked } = this.history;
     const unstored = this.revocations.pending.length;
+    if (this.parts.store.isFileGone) {
+      found.push(
+        "the database file is missing, but the last known keys and overrides still apply; restore a backup, or run `inkling database adopt`",
+      );
+    }
     if (keys + overrides > 0) {
       found.push(
-        `the database is empty: ${keys} keys and ${overrides} overrides apply from copies in the data folder; ${ADOPT_HINT}`,
+        `the database is empty: ${counted(keys, "key")} and ${counted(overrides, "override")} apply from copies in the data folder; ${ADOPT_HINT}`,
       );
     }
     if (wentBack !== undefined) {
       found.push(
-        `the database went back to an earlier state: ${revoked.length} keys that were revoked in the day before stay revoked; ${CONFIRM_HINT}`,
+        `the database reverted to an earlier state: ${counted(revoked.length, "key")} revoked since then ${revoked.length === 1 ? "remains" : "remain"} revoked; ${CONFIRM_HINT}`,
       );
     }
     if (unstored > 0) {
-      found.push(`${unstored} revoked keys are not stored yet: the database cannot be written`);
+      found.push(
+        `not stored yet: ${counted(unstored, "revoked key")}, because the database cannot be written`,
+      );
     }
     const refused = this.followed?.rulesets;
     if (refused?.state.error instanceof RulesetRefused) {
       const { number } = refused.current;
-      found.push(`${refused.state.error.message}; ruleset ${number} stays in force; ${RULESET_HINT}`);
+      found.push(`${refused.state.error.message}; ruleset ${number} remains active; ${RULESET_HINT}`);
     }
     return found;
   }
@@ -129,11 +140,14 @@ export class DatabaseGuard {
     this.warn();
   }
 
-  /** @throws StoreError; Error where the database lost the key, which is active from the copy */
+  /** @throws StoreError; Error if the database has lost the key, which is active only because of the copy */
   private async store({ id, by, at }: Revocation): Promise<void> {
     const { store } = this.parts;
     const stored = await store.revokeKey(id, by, at);
-    if (stored === undefined && this.onlyHere.keys > 0) throw new Error("the database does not hold the key");
+    // Asks the database, because the key loader may not have noticed yet that the database is empty.
+    if (stored === undefined && isEmptyStamp(await store.readKeyStamp())) {
+      throw new Error("the database is empty and does not have the key");
+    }
   }
 
   private takeHistory(event: HistoryEvent): void {
@@ -149,7 +163,7 @@ export class DatabaseGuard {
         hint: CONFIRM_HINT,
       });
     }
-    // Not awaited: the loader that reviews waits for this.
+    // Not awaited, because the loader that runs this review waits for it.
     void this.followed?.keyLoader.applyAgain();
     this.warn();
   }
@@ -164,6 +178,8 @@ export class DatabaseGuard {
   }
 }
 
-/** Is the database empty instead of one that held this? */
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** Is the database empty, although an earlier database contained these values? */
 const isMissing = (live: Pick<Live<unknown>, "state"> | undefined) =>
   live?.state.error instanceof EmptyDatabaseError;

@@ -1,18 +1,19 @@
-// host-reporter.ts: what this server reports of itself to its group, its channel and its operators.
+// host-reporter.ts: reports this server's own state to its group, its channel and its operators.
 //
-// cost counts of all processes added up every 5 s; a report takes microseconds
+// cost adds up the counts of all processes every 5 s; a report takes microseconds
 
 import { hostname } from "node:os";
 import { type HostReport, pinnedName, serverId } from "@inkling/release-store";
-import { readiness, type StatusSource, warnings } from "../lookup/status.ts";
+import { type StatusSource, warnings } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
+import { serverReadiness } from "./serving.ts";
 
 const LOAD_MS = 5_000;
 
 export class HostReporter {
   private readonly source: MetricsSource & StatusSource;
   private readonly serverId: string | null;
-  /** Of the public listener. */
+  /** The public listener's port. */
   port: number;
   private readonly timer: ReturnType<typeof setInterval>;
   private before: { readonly at: number; readonly requests: number } | undefined;
@@ -20,7 +21,7 @@ export class HostReporter {
   private isPinned = false;
   private readonly dataDir: string;
 
-  /** @param refresh brings the source's counts up to date */
+  /** @param refresh updates the source's counts */
   constructor(
     source: MetricsSource & StatusSource,
     { dataDir, port }: { dataDir: string; port: number },
@@ -43,8 +44,7 @@ export class HostReporter {
     const { source, serverId, port, load } = this;
     const { current, channel, refused } = source.releases;
     const { leases, clockOffsetMs } = source.leases?.state ?? {};
-    const reasons = readiness(source);
-    if (!source.workers.states.get("serving")) reasons.push("no process serves requests");
+    const reasons = serverReadiness(source);
     return {
       server_id: serverId,
       name: `${hostname()}:${port}`,
@@ -88,7 +88,7 @@ function isPinned(dataDir: string): boolean {
   try {
     return pinnedName(dataDir) !== undefined;
   } catch {
-    return false; // removed between two calls
+    return false; // the file was removed between two calls
   }
 }
 
@@ -96,6 +96,6 @@ function serverIdOf(dataDir: string): string | null {
   try {
     return serverId(dataDir);
   } catch {
-    return null; // the folder may not be written
+    return null; // the folder is not writable
   }
 }

@@ -17,7 +17,7 @@ const raise = (error: unknown) => {
   throw error;
 };
 
-/** Keys from one number to another, the last excluded. */
+/** Keys numbered from `from` up to but not including `to`. */
 function snapshotOf(from: number, to: number): KeySnapshot {
   const tokens = Array.from({ length: to - from }, (_, i) => {
     return { hash: "", validUntil: undefined, key: { id: `key_${from + i}` } as Key };
@@ -56,7 +56,7 @@ test("without memory for new keys the others go on, those that are gone end, and
   collect();
 });
 
-/** Services that check nothing by themselves: `refresh` does. */
+/** Services that check nothing on their own. Tests call `refresh`. */
 async function open(over: Partial<ServerOptions>, memory: HeapCells) {
   let written = "";
   const changes: Change[] = [];
@@ -81,7 +81,7 @@ test("without memory for new keys a revoked one ends all the same, and the datab
   const { key } = await store.createKey(parseNewKey({ name: "first" }, 0));
   await keyLoader.refresh();
   expect(keyring.find(key.id)).toBeDefined();
-  expect([...keys.current.cells]).toEqual([]); // so it gets nothing
+  expect([...keys.current.cells]).toEqual([]); // without a cell, the key gets nothing
 
   const before = publications();
   await store.revokeKey(key.id);

@@ -1,8 +1,9 @@
-// key-broadcaster.ts: gives each active key a cell, and holds the keys for the processes that answer.
+// key-broadcaster.ts: gives each active key a cell, and keeps the active keys for the processes that answer requests.
 //
-// in   snapshots of keys; which of them every process has applied
-// out  `current`; usage from the cells to the recorder, and quotas used on other hosts to the cells
-// err  take throws when there is no memory for so many keys: new ones have no cell, so they get nothing; all else is done
+// in   snapshots of keys; the latest snapshot that every process has applied
+// out  `current`; usage from the cells to the recorder; usage from other hosts to the cells' quotas
+// err  take throws if there is too little memory for the keys. New keys then have no cell, so their requests are
+//      refused, but the rest of the snapshot applies.
 
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import type { KeySnapshot } from "../keys/keyring.ts";
@@ -14,9 +15,9 @@ import { type StoredUsage, UsageCollector, type UsageSink } from "../limits/usag
 const MIN_CELLS = 1024;
 
 interface KeyAssignment {
-  /** Grows with each snapshot. */
+  /** Increases with each snapshot. */
   readonly change: number;
-  /** Undefined while keys were never read. */
+  /** Undefined until keys have been read for the first time. */
   readonly snapshot: KeySnapshot | undefined;
   readonly cells: ReadonlyMap<KeyId, CellIndex>;
 }
@@ -49,14 +50,14 @@ export class KeyBroadcaster {
       for (const keyId of added) keyIds.delete(keyId);
     }
     this.change++;
-    // assign gives each a cell
+    // assign gives each key a cell
     for (const keyId of allocator.assign(keyIds, this.change))
       collector.add(keyId, allocator.cells.get(keyId)!);
     this.snapshot = snapshot;
     if (fault !== undefined) throw fault;
   }
 
-  /** No process uses keys any more that were gone before `change`: their cells are free. */
+  /** Frees the cells of keys that were removed before `change`. No process uses those keys any more. */
   settle(change: number, sink: UsageSink, now: EpochMs): void {
     const { cells } = this.memory;
     this.allocator.settle(change, (keyId, cell) => {
@@ -65,17 +66,20 @@ export class KeyBroadcaster {
     });
   }
 
-  /** Records what was counted since the last time. */
+  /** Records what the cells counted since the last call. */
   collect(sink: UsageSink, now: EpochMs): void {
     this.collector.collect(this.memory.cells, sink, now);
   }
 
-  /** Ends the day of a clock that was ahead: today's quotas continue with what the store has of today. */
+  /**
+   * Ends a day that began too early because the clock was ahead. Today's quotas continue with today's counts from the
+   * store.
+   */
   correctDays(now: EpochMs, stored: ReadonlyMap<KeyId, number>): void {
     this.collector.correctDays(this.memory.cells, now, stored);
   }
 
-  /** Takes from a key's quota what other hosts used of it. */
+  /** Subtracts what other hosts used from a key's quota. */
   takeForeign(keyId: KeyId, usage: StoredUsage): void {
     this.collector.takeForeign(keyId, usage, this.memory.cells);
   }

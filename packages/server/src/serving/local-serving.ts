@@ -1,4 +1,4 @@
-// local-serving.ts: a server of one process: the primary answers requests itself.
+// local-serving.ts: a server with one process. The primary answers requests itself.
 
 import type { ServerSettings } from "@inkling/contract";
 import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../assess/visitor-counts.ts";
@@ -15,7 +15,7 @@ import type { Serving } from "./serving.ts";
 export class LocalServing implements Serving {
   readonly counts = new Counts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
-  /** None but this one. */
+  /** Always 0, because this process does not hand decisions to another process. */
   readonly lostDecisions = 0;
   readonly processes = { cpuSeconds: 0, residentBytes: 0 };
   private readonly options: ServerOptions;
@@ -31,18 +31,18 @@ export class LocalServing implements Serving {
     this.log = log;
     this.releases = new ReleaseFollower(options.dataDir, (name, reason, isFirst) => {
       if (isFirst) log.error("release-not-opened", { name, reason });
-      void this.services?.releases.check(); // its files may have changed: then another answers
+      void this.services?.releases.check(); // the release's files may have changed; if so, another release takes over
     });
   }
 
   async listen(services: Services): Promise<number> {
     const { options, counts, log, releases } = this;
-    const { keyring, overrides, rulesets, decisions } = services;
+    const { keyring, overrides, rulesets, decisions, usage } = services;
     const { mode, version } = options;
     const memory = new Uint8Array(VISITOR_COUNTS_BYTES);
     const visits = new VisitorCounts(memory, crypto.getRandomValues(new Uint8Array(32)));
     const state = { releases, keyring, overrides, rulesets, visits, decisions };
-    const parts = { mode, version, ...state, cells: this.memory.cells, counts, log };
+    const parts = { mode, version, ...state, cells: this.memory.cells, counts, countries: usage, log };
     this.services = services;
     this.requestServer = new RequestServer(options, parts);
     this.publish("keys");
@@ -50,7 +50,7 @@ export class LocalServing implements Serving {
     return this.requestServer.listen();
   }
 
-  /** Overrides and the ruleset are read from the services at each request. */
+  /** There is nothing to do for overrides and rulesets, because each request reads them from the services. */
   publish(change: Change): void {
     const { services, requestServer } = this;
     if (services === undefined || requestServer === undefined) return;
@@ -76,6 +76,10 @@ export class LocalServing implements Serving {
   }
 
   async refresh(): Promise<void> {}
+
+  get isDraining(): boolean {
+    return this.requestServer?.isDraining ?? false;
+  }
 
   drain(): void {
     this.requestServer?.drain();

@@ -1,4 +1,4 @@
-// options.ts: what a server is started with, what its starter gets, and what changes while it runs.
+// options.ts: a server's options, the interface of a running server, and the settings that may change while it runs.
 
 import type { ServerSettings } from "@inkling/contract";
 import { type Mode, type Prefix, parsePrefix } from "@inkling/engine";
@@ -8,27 +8,33 @@ import type { ProcessEnvironment } from "../releases/process.ts";
 import type { HostEntry } from "../store/waiting-entries.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** The settings, and what the starter adds to them. */
+/** The settings, and what the program that starts the server adds to them. */
 export interface ServerOptions extends ServerSettings {
   readonly mode: Mode;
   readonly version: string;
-  /** Between two checks for changes of keys and overrides, instead of 1 s and 0.5 s. */
+  /** Milliseconds between two checks for changes. It replaces the defaults of 1,000 for keys and 500 for overrides. */
   readonly checkMs?: number;
-  /** Of the workers, and of processes that read releases; empty by default: they need no setting, and no credential. */
+  /**
+   * Environment variables for workers and for processes that read releases. Empty by default, because they need no
+   * settings or credentials.
+   */
   readonly workerEnvironment?: ProcessEnvironment;
-  /** The files of the operators' web pages, served by the admin listener. */
+  /** Serves the operators' web pages on the admin listener. */
   readonly console?: (request: Request, path: string) => Promise<Response | undefined>;
-  /** What the admin API can have done with the data; loaded with its first request. */
+  /** The data actions that the admin API offers. Loaded at the first request for one of them. */
   readonly actions?: () => Promise<DataActions>;
-  /** Where log lines go; standard error by default. */
+  /** Where log lines go. The default is standard error. */
   readonly writeLog?: (lines: string) => void;
 }
 
-/** The networks of a setting. @throws Error for text that is none: settings are checked where they are read */
+/**
+ * The networks in a setting.
+ * @throws Error if a text is not a network, which cannot happen because settings are checked when they are read
+ */
 export function networksOf(texts: readonly string[]): Prefix[] {
   return texts.map((text) => {
     const prefix = parsePrefix(text);
-    if (prefix === undefined) throw new Error(`${JSON.stringify(text)} in a setting is no network`);
+    if (prefix === undefined) throw new Error(`${JSON.stringify(text)} in a setting is not a network`);
     return prefix;
   });
 }
@@ -37,42 +43,46 @@ export interface RunningServer {
   readonly port: number;
   readonly adminPort: number;
   readonly log: Pick<Log, "info" | "error">;
-  /** Without one, lookups are refused until there is one. */
+  /** False while there is no intact release. The server then refuses lookups. */
   readonly hasRelease: boolean;
-  /** What this server reports of itself now. */
+  /** This server's current report about itself. */
   report(): HostReport;
   /**
-   * Records a change of this host in the audit trail, and makes it then.
-   * @throws StoreError where it cannot be recorded: nothing was changed; what `change` throws
+   * Records a change of this host in the audit trail, and then makes the change.
+   * @throws StoreError if the entry cannot be recorded, in which case nothing changes; also the errors of `change`
    */
   audited<T>(entry: HostEntry, change: () => Promise<T>): Promise<T>;
-  /** The reloadable ones are active for requests that begin from now on; connections remain open. */
+  /** Applies the reloadable settings to requests that begin from now on. Connections remain open. */
   reload(settings: ServerSettings): Promise<void>;
   /**
-   * Reads what this server has not read yet of a release, which may become the current one then.
-   * @throws ReleaseError when it is not sound
+   * Verifies the parts of a release that this server has not read yet. The release may become the current one
+   * afterwards.
+   * @throws ReleaseError if the release is unsound
    */
   verify(release: string, signal: AbortSignal): Promise<Verification>;
   /**
-   * Logs an error that nothing caught, and writes all lines that wait: this process ends next.
-   * @param secrets texts that must not appear
+   * Logs an uncaught error and writes all pending lines, because the process is about to exit.
+   * @param secrets texts that must not appear in the log
    */
   crash(error: unknown, secrets: readonly string[]): void;
   /**
-   * Drains for `drainSeconds`, then accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to
-   * call twice.
+   * Drains for `drainSeconds`, then accepts no more requests, finishes those in progress (within 10 s) and stores
+   * usage. Safe to call twice.
    */
   stop(): Promise<void>;
 }
 
-/** State of the processes that answer, which can change. */
+/** The kinds of changes that must reach the processes that answer requests. */
 export const CHANGES = ["release", "overrides", "rulesets", "keys"] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** What undoes the steps of a start, in their order: when it fails, and when the server stops. */
+/**
+ * Functions that undo the steps of a start, in the order of those steps. They run when the start fails or the server
+ * stops.
+ */
 export type Closers = (() => unknown)[];
 
-/** Calls the last one first, one after the other, whatever those before it threw. */
+/** Calls the closers one at a time, last one first, even if some of them throw. */
 export async function closeAll(closers: Closers, onError: (error: unknown) => void): Promise<void> {
   for (const close of closers.toReversed()) {
     try {

@@ -1,4 +1,4 @@
-// What a process that answers does with the release that the primary names, when its files are not those verified.
+// Tests what a process that answers does if the files of the release that the primary names are not the verified ones.
 
 import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const dataDir = temporaryFolder();
 mkdirSync(join(dataDir, "releases"));
 mkdirSync(join(dataDir, "segments"));
 
-/** A release whose only segment has 100 bytes that are none; without, nothing is to be mapped. */
+/** Publishes a release whose only segment is 100 invalid bytes. Without `sha256`, the release has no segment to map. */
 function publish(day: number, sha256?: string): string {
   const content: Omit<Release, "id"> = {
     format: 1,
@@ -61,7 +61,7 @@ test("it waits for a release whose files were verified, and is ready when there 
   expect(failed[2]![1]).toContain("not an Inkling segment"); // the stamps are right
 
   await sendRelease(undefined, undefined);
-  expect([follower.isReady, settled]).toEqual([true, 1]); // a worker that waited answers 503 now, as all do
+  expect([follower.isReady, settled]).toEqual([true, 1]); // a waiting worker now answers 503, as all workers do
   await sendRelease(empty, {});
   expect([follower.isReady, follower.current?.name, settled]).toEqual([true, empty, 2]);
   await sendRelease(other, { [sha256]: "of another file" });

@@ -1,8 +1,8 @@
-// release-follower.ts: in a process that answers: the release that the primary names, all of whose bytes were verified.
+// release-follower.ts: in a process that answers requests, follows the verified release that the primary names.
 //
-// out  `current`, mapped
-// err  a release that cannot be opened here is reported, and tried again each second; the one before remains in use, unless
-//      the primary has left it as unsound
+// out  `current`, the release that is mapped into memory
+// err  a release that cannot be opened here is reported and retried every second. The previous release remains in use,
+//      unless the primary has dropped it as unsound
 
 import type { FailedBuild, FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
 import {
@@ -20,15 +20,15 @@ import type { Refusal } from "../releases/next-release.ts";
 
 const RETRY_MS = 1_000;
 
-/** Which release to answer from, as the primary follows it. */
+/** The release to answer from, as the primary sends it. */
 export interface ReleaseMessage {
   readonly type: "release";
   readonly name: string | undefined;
-  /** Of its files when they were verified: no others are answered from. */
+  /** The stamps that the files had when they were verified. The process uses no other files. */
   readonly stamps: Stamps | undefined;
-  /** The release that should answer. */
+  /** The release that should be in use. */
   readonly wanted: string | undefined;
-  /** The last one that was found unsound while it answered, until it answers again. */
+  /** The last release that was found unsound while in use, until it is used again. */
   readonly left: string | undefined;
   readonly isVerified: boolean;
   readonly refused: Refusal | undefined;
@@ -41,7 +41,7 @@ export function releaseMessage(releases: Releases): ReleaseMessage {
   return { type: "release", name, stamps, wanted, left, isVerified, refused, since };
 }
 
-/** @param isFirst false when another try with the same release has failed */
+/** @param isFirst false if an earlier attempt with the same release has failed */
 type OnFailed = (name: string, reason: string, isFirst: boolean) => void;
 
 export class ReleaseFollower {
@@ -51,17 +51,17 @@ export class ReleaseFollower {
   private readonly channelReport: ChannelReportFile;
   private message: Omit<ReleaseMessage, "type"> | undefined;
   private readonly live: Live<LoadedRelease | undefined>;
-  /** The release whose failure was reported. */
+  /** The release whose failure has been reported. */
   private failed: string | undefined;
 
-  /** @param onSettled called when what the primary names is in use */
+  /** @param onSettled called when the release that the primary names is in use */
   constructor(dataDir: string, onFailed: OnFailed, onSettled = () => {}) {
     this.report = new FeedsReportFile(dataDir);
     this.channelReport = new ChannelReportFile(dataDir);
     this.live = new Live<LoadedRelease | undefined>({
       initial: undefined,
       source: {
-        // One that was given up because the primary had left it is opened again when the primary names it again.
+        // A release that was dropped together with the primary is opened again when the primary names it again.
         version: () => (this.current?.name === this.message?.name ? versionOf(this.message) : undefined),
         load: () => {
           const { name, stamps } = this.message ?? {};
@@ -90,7 +90,7 @@ export class ReleaseFollower {
     });
   }
 
-  /** Resolves when it was opened, or could not be; then it is tried again each second. */
+  /** Resolves after the first attempt to open the release. Failed attempts are repeated every second. */
   async follow(message: ReleaseMessage): Promise<void> {
     const isFirst = this.message === undefined;
     this.message = message;
@@ -101,7 +101,7 @@ export class ReleaseFollower {
     return this.live.stop();
   }
 
-  /** Can requests be answered as they are elsewhere: from a release, or because there is none? */
+  /** Can this process answer requests like the other processes, either from a release or because no release exists? */
   get isReady(): boolean {
     return this.current !== undefined || this.message?.name === undefined;
   }
@@ -114,7 +114,7 @@ export class ReleaseFollower {
     return this.report.held;
   }
 
-  /** The latest build, if it failed. */
+  /** The latest build, if it failed; otherwise undefined. */
   get failedBuild(): FailedBuild | undefined {
     return this.report.failed;
   }
@@ -144,6 +144,6 @@ export class ReleaseFollower {
   }
 }
 
-/** Changes when another release is to be opened, or other files of the same one. */
+/** Changes when a different release, or different files of the same release, must be opened. */
 const versionOf = (message: Pick<ReleaseMessage, "name" | "stamps"> | undefined) =>
   JSON.stringify([message?.name, message?.stamps]);

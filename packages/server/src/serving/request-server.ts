@@ -1,5 +1,5 @@
-// request-server.ts: what a process that answers requests has: the API on a port, limits, DNS checks, a bound on connections.
-// The same in a server of one process and in each worker of several.
+// request-server.ts: everything that a process needs to answer requests: the API on a port, limits, DNS checks and a
+// connection limit. A server with one process uses it, and so does each of several workers.
 
 import type { SettingsOf } from "@inkling/contract";
 import type { Overrides, Prefix } from "@inkling/engine";
@@ -28,15 +28,15 @@ import { networksOf } from "./options.ts";
 
 type WorkerSettings = SettingsOf<"worker">;
 
-/** Enough to accept the connections in the queue of a listener: closing it resets those that are left there. */
+/** Milliseconds for accepting the connections in a listener's queue. Closing the listener resets any that remain. */
 const QUEUE_MS = 20;
 
-/** What it answers from: of this process, or kept up to date by messages. */
+/** The data that answers come from. This process owns it, or messages keep it up to date. */
 interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly releases: AppOptions["releases"];
   /** See {@link SteadyClock}. */
   readonly clockAheadMs?: number;
-  /** In a worker. */
+  /** Undefined in a server with one process. */
   readonly primary?: NonNullable<AppOptions["primary"]>;
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };
@@ -45,8 +45,12 @@ interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly decisions: AppOptions["decisions"];
   readonly cells: LimitCells;
   readonly counts: Counts;
+  readonly countries: AppOptions["countries"];
   readonly log: Log;
-  /** Among several workers: which one logs, and how they share the port and the bound on connections. */
+  /**
+   * Set only if there are several workers: which worker this is, and how workers share the port and the connection
+   * limit.
+   */
   readonly worker?: { readonly slot: number } & Required<Pick<ConnectionLimitOptions, "share" | "workers">>;
 }
 
@@ -62,10 +66,10 @@ export class RequestServer {
   private app: App;
   private server: Bun.Server<undefined> | undefined;
   private limit: ConnectionLimit | undefined;
-  private isDraining = false;
-  /** Does each answer end its connection? */
+  isDraining = false;
+  /** Does each answer close its connection? */
   private endsConnections = false;
-  /** With the first request for a document: the start does not wait for it. */
+  /** Loaded when a document is first requested, so that startup does not wait for it. */
   private readonly documents = loadOnce(async () => {
     const { PublicDocuments } = await import("../openapi/documents.ts");
     return new PublicDocuments(this.parts.version);
@@ -106,7 +110,7 @@ export class RequestServer {
     });
   }
 
-  /** Requests under way end as they began; DNS lookups of theirs take 3 s at most. */
+  /** Requests in progress keep the old settings. Their DNS lookups take at most 3 s. */
   reload(settings: WorkerSettings): void {
     this.settings = settings;
     this.trustedProxies = networksOf(settings.trustedProxies);
@@ -116,7 +120,10 @@ export class RequestServer {
     this.app = this.makeApp();
   }
 
-  /** Uses these cells from now on. Call it before the keys are active: a key without a cell gets nothing. */
+  /**
+   * Uses these cells from now on. Call this before the keys are active, because requests with a key that has no cell
+   * are refused.
+   */
   replaceCells(cells: LimitCells, byKey: ReadonlyMap<KeyId, CellIndex>): void {
     this.keyCells.replace(cells, byKey);
     this.buckets.dropGone();
@@ -138,7 +145,7 @@ export class RequestServer {
     });
     const fields = worker === undefined ? {} : { worker: worker.slot };
     this.limit = new ConnectionLimit({
-      port: this.server.port!, // a TCP listener has one
+      port: this.server.port!, // a TCP listener always has a port
       most: maxConnections,
       trustedProxies: this.trustedProxies,
       onExcess: (closed, most) => log.error("too-many-connections", { ...fields, closed, most }),
@@ -152,27 +159,30 @@ export class RequestServer {
     return { open: limit?.open, refused: limit?.refused ?? 0, most: limit?.most ?? settings.maxConnections };
   }
 
-  /** Answers every request as before, but `/readyz` is 503 and each answer ends its connection. */
+  /** Keeps answering every request, but `/readyz` returns 503 and each answer closes its connection. */
   drain(): void {
     this.isDraining = true;
     this.endsConnections = true;
     this.app = this.makeApp();
   }
 
-  /** Accepts the connections that wait in the queue; each answer ends its connection. Then the listener may be closed. */
+  /**
+   * Accepts the connections that wait in the queue. Each answer closes its connection, so the listener may be closed
+   * afterwards.
+   */
   async acceptLast(): Promise<void> {
     this.endsConnections = true;
     await Bun.sleep(QUEUE_MS);
   }
 
-  /** Finishes requests under way. @param finishMs longest wait for them */
+  /** Finishes the requests in progress. @param finishMs maximum wait, in milliseconds */
   async stop(finishMs?: number): Promise<void> {
     this.limit?.stop();
     if (this.server !== undefined) await drained(this.server, finishMs);
     this.mx.stop();
   }
 
-  /** Ends at once. */
+  /** Stops at once, without finishing requests. */
   async kill(): Promise<void> {
     this.limit?.stop();
     this.mx.stop();

@@ -1,5 +1,5 @@
-// services.ts: what the process that owns a server's state has, whether it answers itself or has workers: releases,
-// store, keys, usage, overrides, ruleset.
+// services.ts: the state that the primary owns, with or without workers: releases, store, keys, usage, overrides,
+// rulesets.
 //
 // err  StartError with a hint; StoreError
 
@@ -51,23 +51,23 @@ export interface Services {
   readonly keyLoader: LiveKeys;
   readonly keys: KeyBroadcaster;
   readonly usage: UsageRecorder;
-  /** Decides the day of quotas and usage. */
+  /** Decides the current day for quotas and usage. */
   readonly clock: SteadyClock;
   readonly decisions: DecisionRecorder;
   readonly overrides: LiveOverrides;
   readonly rulesets: LiveRulesets;
   readonly guard: DatabaseGuard;
   readonly notices: NoticeListener;
-  /** With a database that several hosts share. */
+  /** Undefined if the database cannot be shared by several hosts. */
   readonly leases: LeaseClient | undefined;
 }
 
-/** What services work with. */
+/** What services need from the program that starts them. */
 interface ServiceParts {
   readonly log: Log;
   readonly memory: CellMemory;
   readonly closers: Closers;
-  /** Called after each change; of keys, right before they are active here. */
+  /** Called after each change. For keys, it is called just before they become active here. */
   readonly onChange: (change: Change) => void;
 }
 
@@ -98,7 +98,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     now: () => clock.at(Date.now()),
     collect: (sink) => keys.collect(sink, clock.at(Date.now())),
     ...(leases === undefined && { onToday: (now, stored) => keys.correctDays(now, stored) }),
-    // A group counts its quotas by leases.
+    // A group uses leases for its quotas instead.
     ...(leases === undefined && { onStored: (keyId, stored) => keys.takeForeign(keyId, stored) }),
     onFlush: watchUsage(options, keyring, parts),
   });
@@ -137,11 +137,12 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     onNotice: (kind) => void noticed[kind].refresh(),
     onState: (state, reason) => {
       if (state === "listening") parts.log.info("notices-listening");
-      else parts.log.error("notices-missing", { reason, effect: "changes are found once a second" });
+      else
+        parts.log.error("notices-missing", { reason, effect: "the server checks for changes once a second" });
     },
   });
   closers.push(() => notices.stop());
-  void notices.start(); // answers need not wait for it
+  void notices.start(); // not awaited: answers do not depend on it
   void storeEntries(store, options.dataDir, parts.log);
   return {
     releases,
@@ -160,14 +161,14 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   };
 }
 
-/** Stores the audit entries that wait for the database; while it is unreachable, they wait on. */
+/** Stores the audit entries that wait for the database. If the database is still unreachable, they keep waiting. */
 async function storeEntries(store: Store, dataDir: string, log: Log): Promise<void> {
   try {
     const onDamaged = (file: string) => log.error("audit-entry-damaged", { file });
     const entries = await storeWaiting(store.overrides, dataDir, onDamaged);
     if (entries > 0) log.info("audit-stored", { entries });
   } catch (error) {
-    if (error instanceof StoreError && error.code === "AWAY") return; // `database-away` is in the log
+    if (error instanceof StoreError && error.code === "AWAY") return; // `database-away` has already been logged
     log.error("audit-not-stored", { reason: messageOf(error) });
   }
 }
@@ -216,8 +217,8 @@ async function startKeyLoader(
       try {
         keys.take(snapshot);
       } catch (error) {
-        // All else of the snapshot counts: a key that was revoked must end.
-        const fields = { reason: messageOf(error), effect: "keys made since are refused" };
+        // The rest of the snapshot must still apply, so that a revoked key stops working.
+        const fields = { reason: messageOf(error), effect: "newer keys are refused" };
         log.error("keys-without-memory", fields);
       }
       await replaceLeases({ leases, keys });
@@ -239,7 +240,10 @@ async function startKeyLoader(
           const effect = "INKLING_API_KEY is accepted only if the copy has it";
           log.error("chosen-key-not-made", { effect, hint: ADOPT_HINT });
         }
-      } else log.error("database-away", { reason: error.message });
+      } else {
+        const hint = error instanceof StoreError ? error.hint : undefined;
+        log.error("database-away", { reason: error.message, hint });
+      }
       guard.warn();
       onChange("keys");
     },
@@ -260,14 +264,14 @@ async function startKeyLoader(
   return loader;
 }
 
-/** For the keys that are active now. */
+/** Updates the leases to match the keys that are active now. */
 async function replaceLeases({ leases, keys }: Pick<Services, "leases" | "keys">): Promise<void> {
   const { snapshot, cells } = keys.current;
   const byId = new Map(snapshot?.tokens.map(({ key }) => [key.id, key]));
   await leases?.replaceKeys(byId.values(), cells);
 }
 
-/** Other limits of keys that have none of their own, and how long decisions are kept. */
+/** Changes how long decisions are kept, and the default limits for keys that set none. */
 export async function changeDefaults(
   services: Pick<Services, "leases" | "keys" | "decisions">,
   { rate, burst, decisionsDays }: Pick<ServerSettings, "rate" | "burst" | "decisionsDays">,
@@ -278,7 +282,7 @@ export async function changeDefaults(
   await replaceLeases(services);
 }
 
-/** Takes this host's share of the limits of all hosts that use the database. */
+/** Starts to use this host's share of the limits that all hosts on the same database have in common. */
 function startLeases(
   options: ServerOptions,
   store: Store,
@@ -286,7 +290,7 @@ function startLeases(
 ): LeaseClient {
   const { dataDir, rate, burst } = options;
   const hostsFile = join(dataDir, DATA_FOLDER.hosts);
-  const cells = () => memory.cells as LeasedCells; // the primary made them for this database
+  const cells = () => memory.cells as LeasedCells; // the primary created LeasedCells for this database
   const held = new LeaseState(cells, { rate, burst }, readHosts(hostsFile, log), performance.now());
   const leases = new LeaseClient({
     source: new LeaseTables(store.tables, hostId(options)),
@@ -294,7 +298,9 @@ function startLeases(
     onAlone: (reason) => {
       if (reason === undefined) log.info("group-back");
       else {
-        const effect = held.isMember ? "each key has its limit / hosts" : "keys have no share here yet";
+        const effect = held.isMember
+          ? "this host may use 1/hosts of each limit"
+          : "this host has no share of any key's limits yet";
         log.error("group-away", { reason, hosts: held.hosts, effect });
       }
     },
@@ -308,16 +314,16 @@ function startLeases(
   return leases;
 }
 
-/** The same after a restart; another for each server, where several share a data folder. */
+/** An id that survives restarts and differs between servers that share a data folder. */
 function hostId({ dataDir, port }: Pick<ServerSettings, "dataDir" | "port">): string {
   try {
     return `${serverId(dataDir)}@${hostname()}:${port}`;
   } catch {
-    return crypto.randomUUID(); // the folder may not be written
+    return crypto.randomUUID(); // the folder is not writable
   }
 }
 
-/** As last known: a host that starts without the database takes no more than its share. */
+/** The last known number of hosts. It keeps a host that starts without the database from using more than its share. */
 function readHosts(path: string, log: Log): number | undefined {
   try {
     const hosts = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
@@ -336,7 +342,10 @@ function writeHosts(path: string, hosts: number, log: Log): void {
   }
 }
 
-/** Logs when usage can no longer be stored, and when it can again; after too long this server is not ready. */
+/**
+ * Logs when usage can no longer be stored, and when it can be stored again. If the failure lasts too long, this server
+ * reports that it is not ready.
+ */
 function watchUsage(
   { maxUnstoredSeconds }: Pick<ServerSettings, "maxUnstoredSeconds">,
   keyring: Keyring,
@@ -356,11 +365,10 @@ function watchUsage(
 }
 
 function logClock(log: Log, aheadMs: number): void {
-  if (aheadMs === 0)
-    log.info("clock-steady", { effect: "the clock decides the day of quotas and usage again" });
+  if (aheadMs === 0) log.info("clock-steady", { effect: "quotas and usage follow the clock again" });
   else {
     const seconds = Math.round(aheadMs / 1_000);
-    const effect = "quotas and usage stay on the day of before, for an hour at most";
+    const effect = "quotas and usage keep the date from before the jump, for at most an hour";
     log.error("clock-jumped", { seconds, effect, hint: "check the time synchronization of this host" });
   }
 }
@@ -371,11 +379,11 @@ function logRelease(log: Log, event: ReleaseEvent): void {
   else log.info(`release-${type}`, fields);
 }
 
-/** In production lookups without data are refused: so the log reports it at start. */
+/** Logs missing data at startup, because production servers refuse lookups without data. */
 function logMissing(log: Log, mode: ServerOptions["mode"], release: NamedRelease | undefined): void {
   const missing = release?.manifest.missing ?? [];
   if (mode === "serve" && missing.length > 0) {
-    log.error("answers-missing", { missing, effect: "lookups that need them answer 503 DATA_NOT_LOADED" });
+    log.error("answers-missing", { missing, effect: "lookups that need them return 503 DATA_NOT_LOADED" });
   }
 }
 

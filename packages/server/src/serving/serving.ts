@@ -1,31 +1,32 @@
-// serving.ts: what answers requests, from the view of the primary: that process itself, or its workers.
+// serving.ts: how the primary controls the processes that answer requests, which are the primary itself or its workers.
 
 import type { ServerSettings } from "@inkling/contract";
 import type { EpochMs } from "../keys/key.ts";
-import type { StatusSource } from "../lookup/status.ts";
+import { readiness, type StatusSource } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import type { Change, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
-/** Numbers for metrics, of all processes that answer. */
+/** Numbers for metrics, added up over all processes that answer requests. */
 type ServingNumbers = Pick<
   MetricsSource,
   "counts" | "mx" | "connections" | "workers" | "processes" | "lostDecisions"
 >;
 
 export interface Serving extends ServingNumbers {
-  /** Takes over what the services have, and listens. @returns the port. @throws StartError */
+  /** Starts to answer from the services' state. @returns the port. @throws StartError */
   listen(services: Services): Promise<number>;
-  /** The services have something new. Before `listen` there is nothing to do. */
+  /** Tells the processes that the services have changed. Does nothing before `listen`. */
   publish(change: Change): void;
   reload(settings: ServerSettings): void;
-  /** Updates all numbers, so that the numbers of one scrape are consistent. */
+  /** Updates all numbers, so that the numbers in one scrape are consistent. */
   refresh(): Promise<void>;
-  /** Makes `/readyz` 503. Requests are answered until `stop`. */
+  /** Makes `/readyz` return 503. Requests are still answered until `stop`. */
   drain(): void;
-  /** Answers the connections in the queue, and finishes requests under way, at most 10 s. */
+  readonly isDraining: boolean;
+  /** Answers the connections in the queue and finishes requests in progress, within 10 s. */
   stop(): Promise<void>;
-  /** Ends at once, when a start fails. */
+  /** Stops at once, after a failed start. */
   kill(): unknown;
 }
 
@@ -33,7 +34,14 @@ interface MetricsParts extends Pick<MetricsSource, "adminProblems" | "webhooks">
   readonly serving: Serving;
 }
 
-/** What metrics and status are made of. */
+/** Why this server, with all its processes, should not receive requests; empty if it is ready. */
+export function serverReadiness(source: StatusSource & Pick<MetricsSource, "workers">): string[] {
+  const reasons = readiness(source);
+  if (!source.workers.states.get("serving")) reasons.push("no process serves requests");
+  return reasons;
+}
+
+/** The source of metrics and status. */
 export function metricsSource(
   { version, mode }: ServerOptions,
   { releases, keyring, overrides, guard, usage, decisions, notices, leases }: Services,
@@ -55,6 +63,12 @@ export function metricsSource(
     webhooks,
     startedAt,
     now: Date.now,
+    get isDraining() {
+      return serving.isDraining;
+    },
+    get isReady() {
+      return serverReadiness(this).length === 0;
+    },
     get counts() {
       return serving.counts;
     },

@@ -1,4 +1,5 @@
-// start-decisions.ts: the recorder of decisions in the process that has the database, and what it logs.
+// start-decisions.ts: starts the decision recorder in the process that uses the database, and logs the recorder's
+// events.
 
 import { messageOf } from "@inkling/release-store";
 import { DecisionRecorder, type DecisionsState } from "../decisions/recorder.ts";
@@ -8,7 +9,10 @@ import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Closers, ServerOptions } from "./options.ts";
 
-/** A decision that a worker has just handed over, or that another host is about to store, is there within this. */
+/**
+ * Milliseconds to wait for a decision that is to be labelled. A worker may have just sent it, or another host may be
+ * storing it.
+ */
 const LABEL_WAIT_MS = { worker: 300, host: 1_500 };
 
 export function startDecisions(
@@ -18,14 +22,20 @@ export function startDecisions(
   { log, closers }: { readonly log: Log; readonly closers: Closers },
 ): DecisionRecorder {
   const ownWait = workers > 1 ? LABEL_WAIT_MS.worker : 0;
-  const decisions = new DecisionRecorder({
+  const decisions: DecisionRecorder = new DecisionRecorder({
     store: store.decisions,
     days,
     readClock: async () => (await store.readClock()) ?? clock.at(Date.now()),
     labelWaitMs: store.tables.isShared ? LABEL_WAIT_MS.host : ownWait,
     mayRetry: (error) => error instanceof StoreError && error.code !== "BROKEN",
     onFlush: watchDecisions(log),
-    onExpiryFailed: (error) => log.error("decisions-not-expired", { reason: messageOf(error) }),
+    onExpiryFailed: (error) => {
+      const isAway = error instanceof StoreError && error.code === "AWAY";
+      // `database-away` and `usage-not-stored` already report this. If no decisions are stored, which is the default,
+      // there is nothing to delete.
+      if (isAway && decisions.state.stored === 0) return;
+      log.error("decisions-not-expired", { reason: messageOf(error) });
+    },
   });
   decisions.start();
   closers.push(async () => {
@@ -45,7 +55,10 @@ function watchDecisions(log: Log): (state: DecisionsState) => void {
     isFailing = failuresInRow > 0;
     if (!isDropping && dropped > droppedBefore) {
       isDropping = true;
-      log.error("decisions-dropped", { waiting, reason: reason ?? "they come faster than they are stored" });
+      log.error("decisions-dropped", {
+        waiting,
+        reason: reason ?? "decisions arrive faster than the database stores them",
+      });
     } else if (isDropping && waiting === 0) {
       isDropping = false;
       log.info("decisions-stored-again", { dropped: dropped - droppedBefore });

@@ -1,4 +1,4 @@
-// webhooks.ts: the part of a server that tells webhooks what happened. The primary has it, and no request waits for it.
+// webhooks.ts: the part of a server that sends events to webhooks. It runs in the primary, and no request waits for it.
 
 import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
 import { processCommand } from "@inkling/release-store/program";
@@ -12,7 +12,7 @@ import { WebhookSender } from "../webhooks/sender.ts";
 import type { Closers, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
-/** Several hosts may share the database: each delivery is sent by one of them. */
+/** Several hosts may share the database, but only one of them sends each delivery. */
 export function startWebhooks(
   options: Pick<ServerOptions, "version" | "dataDir" | "workerEnvironment" | "checkMs">,
   services: Pick<Services, "store" | "releases" | "overrides">,
@@ -58,14 +58,17 @@ export function startWebhooks(
   };
 }
 
-/** Verdicts on domains, found in its own process: a release that is damaged on the disk may end its reader. */
+/**
+ * Looks up verdicts on domains in a separate process, because a release that is damaged on disk may crash the process
+ * that reads it.
+ */
 export function domainVerdicts(
   { dataDir, workerEnvironment = {} }: Pick<ServerOptions, "dataDir" | "workerEnvironment">,
   { releases, overrides }: Pick<Services, "releases" | "overrides">,
 ): (domains: readonly string[]) => Promise<(EmailVerdict | undefined)[]> {
   return async (domains) => {
     const { current } = releases;
-    if (current === undefined) throw new Error("no release of data is loaded");
+    if (current === undefined) throw new Error("no data release is loaded");
     const { name, stamps } = current;
     const about = { dataDir, name, stamps, overrides: overrides.current.all, now: Date.now() };
     const question: LookUpQuestion = { type: "look up", ...about, values: domains, parts: 1 };

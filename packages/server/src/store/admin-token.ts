@@ -1,11 +1,11 @@
-// admin-token.ts: tokens of the admin API: the root token, and named tokens with a scope; their text, and the rows that keep
-// their hashes.
+// admin-token.ts: tokens of the admin API: the root token, and named tokens with a scope. This file creates the tokens
+// and stores their hashes.
 //
 // in   the store's tables
-// out  ink_admin_, 32 random characters, _, checksum: shown once, kept as SHA-256
-// err  StoreError; CONFLICT for a name that is taken
-// note Every request reads the row of its token, so a revocation applies at once on every host, to sessions as well. With
-//      the root token, the audit trail has the author that a request names; with a named token, the token's name.
+// out  tokens (ink_admin_, 32 random characters, _, checksum); each is shown once and stored as SHA-256
+// err  StoreError; CONFLICT if the name is taken
+// note Every request reads its token's row, so a revocation applies at once on every host, including to sessions. The
+// audit trail records the token's name as the author. For the root token, it records the author that the request names.
 
 import type { AdminScope } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
@@ -20,7 +20,7 @@ import type { Tables } from "./tables.ts";
 const ADMIN_PREFIX = "ink_admin_";
 const isWellFormed = tokenFormat(ADMIN_PREFIX);
 
-/** Has `text` the form of an admin token, checksum included? */
+/** Does `text` have the form of an admin token, including a valid checksum? */
 export function isAdminToken(text: string): boolean {
   return isWellFormed(text);
 }
@@ -31,11 +31,11 @@ export interface ValidAdminToken {
   /** Undefined for the root token. */
   readonly name: string | undefined;
   readonly scope: AdminScope;
-  /** The last UTC day that is recorded; undefined also for the root token. */
+  /** The last recorded UTC day of use. Always undefined for the root token. */
   readonly lastUsedOn: string | undefined;
 }
 
-/** A named token, and its text, which is shown this once. */
+/** A named token with its secret text, which is shown only once. */
 export interface IssuedAdminToken {
   readonly adminToken: AdminToken;
   readonly token: string;
@@ -48,12 +48,12 @@ export class AdminTokenStore {
     this.tables = tables;
   }
 
-  /** SHA-256 of the valid root token, in hex; undefined if none was created yet. */
+  /** SHA-256 of the valid root token, in hex; undefined if none has been created yet. */
   async hash(): Promise<string | undefined> {
     return this.tables.read(readHash);
   }
 
-  /** The token with this hash, root or named, unless it was revoked or has expired. */
+  /** The root or named token with this hash, unless it was revoked or has expired. */
   async find(hash: string): Promise<ValidAdminToken | undefined> {
     const { tables } = this;
     return tables.read(async (sql) => {
@@ -69,7 +69,7 @@ export class AdminTokenStore {
     });
   }
 
-  /** Records today as the last day of use of a named token: one write for each token and day. */
+  /** Records today as the last day on which a named token was used. This writes once per token and day. */
   async recordUse({ hash, name, lastUsedOn }: ValidAdminToken): Promise<void> {
     const today = dayOf(this.tables.now());
     if (name === undefined || lastUsedOn === today) return;
@@ -78,7 +78,7 @@ export class AdminTokenStore {
     );
   }
 
-  /** Named tokens, expired ones too, oldest first. */
+  /** Named tokens, including expired ones, oldest first. */
   async list(): Promise<AdminToken[]> {
     const rows: AdminTokenRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens ORDER BY created_at, name`,
@@ -91,7 +91,7 @@ export class AdminTokenStore {
     return this.tables.read((sql) => findIn(sql, name));
   }
 
-  /** Creates a named token. @throws StoreError CONFLICT when one has this name, expired or not */
+  /** Creates a named token. @throws StoreError CONFLICT if a token, expired or not, already has this name */
   add(wanted: NewAdminToken, by: Actor): Promise<IssuedAdminToken> {
     const { tables } = this;
     return tables.write(async (tx) => {
@@ -100,7 +100,7 @@ export class AdminTokenStore {
       if ((await findIn(tx, name)) !== undefined) {
         throw new StoreError(
           "CONFLICT",
-          `there is an admin token ${name} already`,
+          `an admin token ${name} already exists`,
           `choose another name, or revoke it first: \`npx @inkling/cli admin-tokens revoke ${name}\``,
         );
       }
@@ -120,7 +120,7 @@ export class AdminTokenStore {
     }, true);
   }
 
-  /** Ends a named token and its sessions for good. @returns it; undefined if there is none with this name */
+  /** Revokes a named token and closes its sessions for good. @returns the token; undefined if no token has this name */
   revoke(name: string, by: Actor): Promise<AdminToken | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
@@ -132,13 +132,13 @@ export class AdminTokenStore {
     }, true);
   }
 
-  /** Creates the first root token. @returns undefined if there is one already, because only its hash is stored */
+  /** Creates the first root token. @returns undefined if there already is one, because only its hash is stored */
   async create(by: Actor): Promise<string | undefined> {
-    if ((await this.hash()) !== undefined) return undefined; // the usual start writes nothing
+    if ((await this.hash()) !== undefined) return undefined; // an ordinary start writes nothing
     return this.replace(by, true);
   }
 
-  /** Makes a new root token; the one before ends at once. Named tokens remain. */
+  /** Creates a new root token and invalidates the previous one at once. Named tokens remain valid. */
   async rotate(by: Actor): Promise<string> {
     return (await this.replace(by, false))!;
   }
@@ -148,7 +148,7 @@ export class AdminTokenStore {
     return tables.write(async (tx: TransactionSQL) => {
       await lockAudit(tx);
       const before = await readCreation(tx);
-      if (onlyFirst && before !== undefined) return undefined; // another process was quicker
+      if (onlyFirst && before !== undefined) return undefined; // another process has created a token first
       const token = newToken(ADMIN_PREFIX, tables.randomBytes);
       const at = tables.now();
       await tx`DELETE FROM inkling_admin_tokens`;
@@ -159,7 +159,7 @@ export class AdminTokenStore {
     }, true);
   }
 
-  /** An entry of the audit trail, which never has a token's text. */
+  /** Adds an entry to the audit trail. The entry never contains a token. */
   private audit(
     tx: TransactionSQL,
     by: Actor,
@@ -176,7 +176,7 @@ export class AdminTokenStore {
 
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
-/** All that the audit trail says of a root token: when it was created. */
+/** The creation time of the root token, which is all that the audit trail records about the token. */
 async function readCreation(sql: SQL): Promise<{ created_at: string } | undefined> {
   const rows: { created_at: number | string }[] = await sql`SELECT created_at FROM inkling_admin_tokens`;
   return rows[0] && { created_at: isoTime(Number(rows[0].created_at)) };
@@ -208,7 +208,7 @@ async function findIn(sql: SQL, name: string): Promise<AdminToken | undefined> {
 function fromRow(row: AdminTokenRow): AdminToken {
   return Object.freeze({
     name: row.name,
-    scope: row.scope === "write" ? "write" : "read", // whatever is not "write" changes nothing
+    scope: row.scope === "write" ? "write" : "read", // any value except "write" allows no changes
     hint: row.hint,
     author: row.author,
     createdAt: Number(row.created_at),

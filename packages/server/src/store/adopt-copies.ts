@@ -1,9 +1,10 @@
-// adopt-copies.ts: writes into the database what only the data folder's copies have, after a database was lost.
+// adopt-copies.ts: after a database was lost, fills the new one with keys and overrides that exist only in the data
+// folder's copies.
 //
 // in   keys.json and overrides.json, or copies of them that were moved aside (keys.before.json)
-// out  keys with their ids and tokens' hashes, overrides with their ids; an audit entry for each
-// err  Error for a file that is no copy; StoreError. Rows that were written remain, and the next run writes the rest
-// note Rows that the database has do not change, revoked keys and removed overrides included.
+// out  keys with their ids and token hashes, overrides with their ids; an audit entry for each
+// err  Error for a file that is not a copy; StoreError. Rows that were written remain, and the next run writes the rest
+// note Existing rows do not change, including those of revoked keys and removed overrides.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,13 +24,19 @@ export interface Copies {
   readonly overrides: readonly Override[];
 }
 
-/** What the data folder's copies have. Keys that are revoked on this host are left out. @throws Error */
+/**
+ * Reads the data folder's copies, without keys that were revoked on this host. @throws Error for a file that is not a
+ * copy
+ */
 export function readCopies(dataDir: string): Copies {
   const files = [DATA_FOLDER.keys, DATA_FOLDER.overrides].map((name) => join(dataDir, name));
   return withoutRevoked(dataDir, files.filter(existsSync).map(readCopy));
 }
 
-/** As {@link readCopies}, of other files: copies that were moved aside. @throws Error for a file that is no copy */
+/**
+ * Does the same as {@link readCopies} with other files: copies that were moved aside. @throws Error for a file that is
+ * not a copy
+ */
 export function readCopyFiles(dataDir: string, files: readonly string[]): Copies {
   return withoutRevoked(dataDir, files.map(readCopy));
 }
@@ -41,7 +48,7 @@ function readCopy(path: string): Copies {
       ? { tokens: [], overrides: readSnapshot(text).overrides }
       : { tokens: readKeySnapshot(text).tokens, overrides: [] };
   } catch (error) {
-    throw new Error(`${path} is no copy of keys or overrides`, { cause: error });
+    throw new Error(`${path} is not a copy of keys or overrides`, { cause: error });
   }
 }
 
@@ -55,7 +62,9 @@ function withoutRevoked(dataDir: string, copies: readonly Copies[]): Copies {
   };
 }
 
-/** What applies on the servers of this data folder although the database, which is empty, does not hold it. */
+/**
+ * The keys and overrides that servers with this data folder have only from the copies, because the database is empty.
+ */
 export async function onlyInCopies(store: Store, dataDir: string): Promise<Copies> {
   const [keyStamp, overrideStamp] = await Promise.all([store.readKeyStamp(), store.overrides.readStamp()]);
   const { tokens, overrides } = readCopies(dataDir);
@@ -65,7 +74,7 @@ export async function onlyInCopies(store: Store, dataDir: string): Promise<Copie
   };
 }
 
-/** @returns how many were written */
+/** @returns how many keys and overrides were written */
 export async function adoptCopies(
   store: Store,
   { tokens, overrides }: Copies,
@@ -74,7 +83,7 @@ export async function adoptCopies(
   const wasEmpty = isEmptyStamp(await store.readKeyStamp());
   const adopted = overrides.length === 0 ? [] : await store.overrides.adopt(overrides, by);
   const keys = tokens.length === 0 ? [] : await store.adoptKeys(tokens, by);
-  // An empty database starts its own history here, so the operator has nothing left to confirm.
+  // The history of an empty database starts here, so the operator has nothing left to confirm.
   if (wasEmpty) await store.confirmHistory(by);
   return { keys: keys.length, overrides: adopted.length };
 }

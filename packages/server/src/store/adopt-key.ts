@@ -1,4 +1,4 @@
-// adopt-key.ts: a key of the operator's choosing (INKLING_API_KEY), made at start when it is not there.
+// adopt-key.ts: creates the key that the operator chose (INKLING_API_KEY) at startup, if it does not exist.
 //
 // in   the store, the key's token
 // out  the valid key
@@ -10,19 +10,19 @@ import { StoreError } from "./error.ts";
 import type { Store } from "./store.ts";
 
 /**
- * Makes sure that `token` is a valid key. Several processes may do so at the same time.
- * @throws KeyInputError if it is malformed or was revoked: a restart does not restore a revoked key
+ * Makes sure that `token` is a valid key. Several processes may do this at the same time.
+ * @throws KeyInputError if the token is malformed or was revoked, because a restart does not restore a revoked key
  */
 export async function adoptKey(store: Store, token: string): Promise<Key> {
   if (!isWellFormedToken(token)) {
     throw new KeyInputError([
-      "the chosen key is not in the key format, or its checksum is wrong; `inkling keys create` makes one that is",
+      "the chosen key is malformed or its checksum is wrong; create a valid key with `inkling keys create`",
     ]);
   }
   const hash = hashToken(token);
   const existing = (await store.findKeyByHash(hash)) ?? (await create(store, token));
   if (existing.revokedAt !== undefined) {
-    throw new KeyInputError([`the chosen key (${existing.hint}) was revoked; choose another one`]);
+    throw new KeyInputError([`the chosen key (${existing.hint}) was revoked; choose a different key`]);
   }
   return existing;
 }
@@ -32,7 +32,7 @@ async function create(store: Store, token: string): Promise<Key> {
     const wanted = { name: NAME_FROM_SETTINGS, mode: tokenMode(token), scopes: SCOPES, networks: [] };
     return (await store.createKey(wanted, token, { actor: "INKLING_API_KEY", way: "file" })).key;
   } catch (error) {
-    // Another process was quicker.
+    // Another process has created the key first.
     const other =
       error instanceof StoreError && error.code === "CONFLICT"
         ? await store.findKeyByHash(hashToken(token))

@@ -1,4 +1,4 @@
-// audit.ts: the audit trail: who changed what, when, and by which way. There is no way to change or delete an entry.
+// audit.ts: the audit trail: who changed what, when and how. No code changes or deletes an entry.
 
 import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
@@ -9,38 +9,38 @@ import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
 
 /** One change. */
 export interface AuditEntry extends Actor {
-  /** Grows with each entry. */
+  /** Increases with each entry. */
   readonly sequence: number;
   readonly at: EpochMs;
   readonly action: AuditAction;
-  /** Id of what was changed. */
+  /** The id of the changed object. */
   readonly subject: string;
-  /** As JSON returns it; undefined if nothing existed. */
+  /** The object's JSON before the change; undefined if it did not exist. */
   readonly before: unknown;
   readonly after: unknown;
 }
 
 export type NewAuditEntry = Omit<AuditEntry, "sequence" | "at">;
 
-/** Entries that have all that is given. */
+/** Selects entries that match all given members. */
 export interface AuditFilter {
   readonly action?: AuditAction | undefined;
   readonly way?: Way | undefined;
   readonly actor?: string | undefined;
   readonly subject?: string | undefined;
-  /** Not older than this. */
+  /** The earliest time to include. */
   readonly since?: EpochMs | undefined;
 }
 
 /**
- * Orders the entries of several processes by locking the row of the overrides' stamp without changing it. Every version
- * of this program locks that row, so two versions can number entries in one database without a conflict.
+ * Orders the entries of several processes. It locks the row with the overrides' stamp without changing it. Every
+ * version of this program locks that row, so two versions can number entries in one database without a conflict.
  */
 export async function lockAudit(tx: TransactionSQL): Promise<void> {
   await tx`UPDATE inkling_override_stamp SET stamp = stamp`;
 }
 
-/** Adds entries; the caller holds the lock of {@link lockAudit}. */
+/** Adds entries. The caller must hold the lock of {@link lockAudit}. */
 export async function insertAudit(
   tx: TransactionSQL,
   entries: readonly NewAuditEntry[],
@@ -63,7 +63,7 @@ export async function insertAudit(
   }
 }
 
-/** Is there an entry of this moment that says the same? */
+/** Does the trail contain an entry with this time, actor, action and subject? */
 export async function isInTrail(
   tx: TransactionSQL,
   { actor, action, subject }: NewAuditEntry,
@@ -98,7 +98,7 @@ function auditFromRow({ sequence, at, actor, way, action, subject, was, became }
   };
 }
 
-/** An audit entry for programs. */
+/** An audit entry as JSON for programs. */
 export function auditJson({ sequence, at, actor, way, action, subject, before, after }: AuditEntry) {
   return {
     sequence,

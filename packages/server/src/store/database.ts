@@ -1,18 +1,18 @@
-// database.ts: one way to run queries, whether the database is an SQLite file or a PostgreSQL server.
+// database.ts: one way to run queries on an SQLite file or a PostgreSQL server.
 //
-// in   the database's address
-// out  run and transaction: either the result, or a StoreError within the time-out; never a hang
+// in   the database's address, from the settings
+// out  run and transaction return the result, or fail with a StoreError within the time-out. They never hang
 // err  StoreError, without the password
 //
-// What differs between the two, and is settled here:
-// - SQLite has one connection, and a query sent while a transaction awaits would become part of it. So units of
-//   work queue up, one after another.
-// - SQLite waits for locks inside the call, which would stop every request of this process. Its own
-//   waiting is turned off; this waits, asynchronously.
-// - SQLite keeps writing to a file that was deleted or replaced, and these writes are lost. So each unit of work first
-//   checks that the file still has its name.
-// - A PostgreSQL server can fall silent. So every unit of work has a time-out, after which its connections are
-//   discarded, and the next unit begins with new ones.
+// This file hides these differences:
+// - SQLite has one connection, and a query sent while a transaction awaits would become part of that transaction. Units
+//   of work therefore run one after another.
+// - SQLite waits for locks inside the call, which would block every request of this process. This file turns that off
+//   and waits asynchronously instead.
+// - SQLite keeps writing to a file that was deleted or replaced, and those writes are lost. Before each unit of work,
+//   this file therefore checks that the path still leads to the same file.
+// - A PostgreSQL server can fall silent. Every unit of work therefore has a time-out. After a time-out, the connections
+//   are discarded, and the next unit opens new ones.
 
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -20,7 +20,7 @@ import { makeFolder, within } from "@inkling/release-store";
 import { SQL, type TransactionSQL } from "bun";
 import { StoreError, storeErrorFrom } from "./error.ts";
 
-/** Longest that one unit of work may take. */
+/** Maximum milliseconds for one unit of work. */
 export const TIMEOUT_MS = 5_000;
 const LOCK_RETRY_MS = 10;
 const POSTGRES_CONNECTIONS = 4;
@@ -29,23 +29,23 @@ type Dialect = "sqlite" | "postgres";
 
 interface Address {
   readonly dialect: Dialect;
-  /** For people: without the password. */
+  /** The address as shown to people, without the password. */
   readonly label: string;
   /** Texts that must not appear in any message. */
   readonly secrets: readonly string[];
-  /** Of an SQLite database. */
+  /** Path of an SQLite database. */
   readonly file?: string;
   readonly connect: (timeoutMs: number, over?: ConnectionOptions) => SQL;
 }
 
-/** Options that differ for a dedicated connection. */
+/** Options that are different for a dedicated connection. */
 type ConnectionOptions = Pick<SQL.PostgresOrMySQLOptions, "max" | "onclose">;
 
 /** Is this the address of a PostgreSQL server, which several hosts may use? */
 export const isSharedDatabase = (address: string) => /^postgres(ql)?:\/\//.test(address);
 
 /**
- * Understands `postgres://user:password@host:port/database`, `sqlite://path`, `sqlite:path` and a plain path.
+ * Accepts `postgres://user:password@host:port/database`, `sqlite://path`, `sqlite:path` and a plain path.
  * @throws StoreError ADDRESS
  */
 export function parseAddress(text: string): Address {
@@ -55,7 +55,7 @@ export function parseAddress(text: string): Address {
     const shown = path.includes("://") ? `${path.slice(0, path.indexOf("://"))}://…` : path;
     throw new StoreError(
       "ADDRESS",
-      `database address not understood: "${shown}"`,
+      `invalid database address: "${shown}"`,
       "write sqlite://PATH or postgres://USER:PASSWORD@HOST:5432/DATABASE",
     );
   }
@@ -63,19 +63,19 @@ export function parseAddress(text: string): Address {
 }
 
 function postgresAddress(text: string): Address {
-  // URL's own error quotes its input, password included: it goes no further.
+  // This function does not use the error from URL, because that error quotes its input, including the password.
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const name = url === undefined ? undefined : decoded(url.pathname.slice(1));
   const password = url === undefined ? undefined : decoded(url.password);
   if (url === undefined || name === undefined || password === undefined || url.hostname === "") {
     throw new StoreError(
       "ADDRESS",
-      "database address not understood: it is no URL",
+      "invalid database address: not a URL",
       "write postgres://USER:PASSWORD@HOST:5432/DATABASE, with @ : / ? # % in the password as %40 %3A %2F %3F %23 %25",
     );
   }
   const label = `postgres://${url.username}${url.username && "@"}${url.host}${url.pathname}`;
-  const inQuery = ["password", "sslpassword"].flatMap((name) => url.searchParams.getAll(name)); // Bun takes both
+  const inQuery = ["password", "sslpassword"].flatMap((name) => url.searchParams.getAll(name)); // Bun accepts both
   return {
     dialect: "postgres",
     label,
@@ -85,11 +85,11 @@ function postgresAddress(text: string): Address {
         max: POSTGRES_CONNECTIONS,
         ...over,
         connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 1_000)),
-        ...(name === "" ? {} : { database: name }), // otherwise PGDATABASE in the environment wins over the URL
+        ...(name === "" ? {} : { database: name }), // otherwise PGDATABASE in the environment overrides the URL
         connection: { application_name: "inkling" },
-        // Each number of rows in a flush would be another statement, kept on every connection: 100 of them
-        // took 20 MB of the server. Unnamed statements are not kept, and poolers such as PgBouncer can hand the
-        // connection on after each transaction.
+        // Flushes vary in their number of rows, and each number would add a prepared statement to every connection. 100
+        // statements took 20 MB of the database server's memory. Unnamed statements are not kept, and poolers such as
+        // PgBouncer can pass the connection on after each transaction.
         prepare: false,
       }),
   };
@@ -99,7 +99,7 @@ function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    return undefined; // a stray %: not an address
+    return undefined; // a stray "%", so this is not a valid address
   }
 }
 
@@ -113,7 +113,7 @@ function sqliteAddress(path: string): Address {
     connect: () => {
       if (file !== ":memory:") {
         makeFolder(dirname(file));
-        closeSync(openSync(file, "a", 0o600)); // SQLite gives its -wal and -shm files the same mode
+        closeSync(openSync(file, "a", 0o600)); // SQLite creates its -wal and -shm files with the same mode
       }
       return new SQL({ adapter: "sqlite", filename: file });
     },
@@ -122,20 +122,20 @@ function sqliteAddress(path: string): Address {
 
 export class Database {
   readonly dialect: Dialect;
-  /** For messages: the address without its password. */
+  /** The address without its password, for messages. */
   readonly label: string;
   private readonly address: Address;
   private readonly timeoutMs: number;
   private client: Promise<SQL> | undefined;
   private queue: Promise<unknown> = Promise.resolve();
   private isClosed = false;
-  /** Of the file that is open. */
+  /** Device and inode of the open file. */
   private fileId: string | undefined;
-  /** Called before another file is opened under the name. */
+  /** Called when another file has replaced the open one, before it is opened. */
   onOtherFile: (() => void) | undefined;
 
   /**
-   * Connects to nothing yet.
+   * Creates the object without connecting.
    * @throws StoreError ADDRESS
    */
   constructor(address: string, timeoutMs = TIMEOUT_MS) {
@@ -145,21 +145,27 @@ export class Database {
     this.timeoutMs = timeoutMs;
   }
 
-  /** Runs queries that need not belong together. They may run twice: at most one of them may write. */
+  /** Was the SQLite file deleted or moved while it was in use? */
+  get isFileGone(): boolean {
+    const { file } = this.address;
+    return file !== undefined && this.fileId !== undefined && idOf(file) === undefined;
+  }
+
+  /** Runs queries that are independent of each other. A query may run twice, so at most one of them may write. */
   run<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     return this.unit(work);
   }
 
   /**
-   * Runs queries that belong together: all of them count, or none.
-   * After a time-out it is unknown whether they did: callers send what may be tried again.
-   * @param durable whether a power cut must not undo it (SQLite: one fsync more, 1-10 ms)
+   * Runs queries as one unit: all of them take effect, or none. After a time-out, the outcome is unknown, so callers
+   * may only send work that can safely be repeated.
+   * @param durable whether the result must survive a power cut (SQLite: one more fsync, 1-10 ms)
    */
   transaction<T>(work: (sql: TransactionSQL) => Promise<T>, durable = false): Promise<T> {
     if (this.dialect === "postgres") {
       return this.unit((sql) =>
         sql.begin(async (tx): Promise<T> => {
-          // A process that vanished in mid-transaction must not keep rows locked for the others.
+          // If a process disappears during a transaction, its row locks must not block others.
           await tx.unsafe(
             `SET LOCAL statement_timeout = ${2 * this.timeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${2 * this.timeoutMs}`,
           );
@@ -177,15 +183,16 @@ export class Database {
     });
   }
 
-  /** Queries that all see the same moment; they make no writer wait. They may run twice. */
+  /** Runs queries that all read the same state, without blocking any writer. They may run twice. */
   snapshot<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     const how = this.dialect === "postgres" ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "DEFERRED";
     return this.unit((sql) => sql.begin(how, async (tx): Promise<T> => await work(tx))) as Promise<T>;
   }
 
   /**
-   * A client beside the others, for notices: its caller closes it. @returns undefined for SQLite, which has none
-   * @param onclose called when its connection has ended
+   * A separate client for notices, which the caller closes.
+   * @param onclose called when the client's connection has ended
+   * @returns undefined for SQLite, which has no notices
    */
   connectForNotices(onclose: () => void): SQL | undefined {
     if (this.dialect !== "postgres") return undefined;
@@ -193,16 +200,16 @@ export class Database {
   }
 
   /**
-   * Tries to take this lock, and runs `work` on a dedicated connection. The database releases the lock when `work` ends
-   * or the connection is lost. SQLite has no such lock, so `isHeld` is always false there.
+   * Tries to take an advisory lock, and runs `work` on a dedicated connection. The database releases the lock when
+   * `work` ends or the connection is lost. SQLite has no such lock, so `isHeld` always returns false there.
    * @param work is called in any case; `isHeld` checks whether this process still holds the lock
-   * @throws StoreError if there is no connection, and what `work` throws
+   * @throws StoreError if there is no connection; also the errors of `work`
    */
   async withLock<T>(lock: number, work: (isHeld: () => Promise<boolean>) => Promise<T>): Promise<T> {
     const client = this.connectForNotices(() => {});
     if (client === undefined) return work(async () => false);
     let outcome: Promise<T> | undefined;
-    // One transaction: so PgBouncer keeps its connection, in whatever mode.
+    // PgBouncer keeps its connection during a transaction, in every mode.
     const transaction = client.begin(async (tx) => {
       await tx.unsafe("SET LOCAL idle_in_transaction_session_timeout = 0");
       const rows: { held: boolean }[] = await tx`SELECT pg_try_advisory_xact_lock(${lock}) AS held`;
@@ -214,24 +221,24 @@ export class Database {
         return within(this.timeoutMs, answer, () => false);
       };
       outcome = work(async () => rows[0]?.held === true && (await answers()));
-      await outcome.catch(() => {}); // the caller gets it
+      await outcome.catch(() => {}); // the caller receives the error
     });
     try {
       await transaction;
     } catch (error) {
-      if (outcome === undefined) throw this.errorFrom(error); // otherwise the end of the connection ends the lock alone
+      if (outcome === undefined) throw this.errorFrom(error); // otherwise, a lost connection only releases the lock
     } finally {
       client.close({ timeout: 0 }).catch(() => {});
     }
-    return outcome!; // `work` was called
+    return outcome!; // `work` has been called
   }
 
-  /** What a client of {@link connectForNotices} threw, without the password. */
+  /** Converts an error of a {@link connectForNotices} client, without the password. */
   errorFrom(cause: unknown): StoreError {
     return storeErrorFrom(cause, this.label, this.address.secrets);
   }
 
-  /** Ends all connections. Work that is under way is waited for. */
+  /** Closes all connections after the work in progress has ended. */
   async close(): Promise<void> {
     this.isClosed = true;
     await this.queue.catch(() => {});
@@ -245,7 +252,7 @@ export class Database {
   private unit<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     if (this.dialect === "postgres") return this.attempt(work);
     const turn = this.queue.then(() => this.attempt(work));
-    this.queue = turn.catch(() => {}); // the caller gets the error; the next in the queue must not
+    this.queue = turn.catch(() => {}); // the caller receives the error; the next unit of work must not
     return turn;
   }
 
@@ -264,7 +271,10 @@ export class Database {
     }
   }
 
-  /** @throws StoreError AWAY when the file was deleted, or another one is under its name: that is opened next */
+  /**
+   * Checks that the open file still has its name.
+   * @throws StoreError AWAY if the file was deleted or replaced; a replacement is opened next
+   */
   private requireSameFile(): void {
     const { file } = this.address;
     if (file === undefined || this.fileId === undefined) return;
@@ -273,8 +283,8 @@ export class Database {
     if (found === undefined) {
       throw new StoreError(
         "AWAY",
-        `${this.label}: the file was deleted while it was in use`,
-        "restore it from a backup; until then usage is kept in memory",
+        `${this.label}: the file was deleted while in use`,
+        "restore a backup, or run `inkling database adopt`; until then usage is kept in memory",
       );
     }
     this.discard();
@@ -282,8 +292,8 @@ export class Database {
     this.onOtherFile?.();
     throw new StoreError(
       "AWAY",
-      `${this.label}: another file was put in its place while it was in use`,
-      "it is used from now on",
+      `${this.label}: the file was replaced while in use`,
+      "the server now uses the new file",
     );
   }
 
@@ -311,26 +321,22 @@ export class Database {
     }
   }
 
-  /** SQLite runs inside the call, so a time-out is only ever PostgreSQL's. */
+  /** SQLite runs inside the call, so only PostgreSQL can time out. */
   private withTimeout<T>(work: Promise<T>): Promise<T> {
     return within(this.timeoutMs, work, () => {
-      this.discard(); // the work fails later, with its connection
-      throw new StoreError(
-        "AWAY",
-        `${this.label}: no answer within ${this.timeoutMs} ms`,
-        "it is tried again",
-      );
+      this.discard(); // the work fails later, when its connection is closed
+      throw new StoreError("AWAY", `${this.label}: no answer within ${this.timeoutMs} ms`, "try again");
     });
   }
 
   private discard(): void {
     const client = this.client;
     this.client = undefined;
-    client?.then((sql) => sql.close({ timeout: 0 })).catch(() => {}); // its error interests no caller any more
+    client?.then((sql) => sql.close({ timeout: 0 })).catch(() => {}); // the error is no longer relevant to any caller
   }
 }
 
-/** @returns undefined if there is no such file */
+/** @returns undefined if the file does not exist */
 function idOf(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false, bigint: true });
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;

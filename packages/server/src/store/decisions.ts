@@ -1,8 +1,8 @@
 // decisions.ts: stored decisions and their outcomes, in a table of the store.
 //
 // err  StoreError
-// cost SQLite runs inside this process, and answers before anything else may run: long readings go day by day or page by
-//      page, long deletions by ROWS_AT_ONCE, and requests are answered in between
+// cost SQLite runs inside this process and blocks it during a query. Long reads are therefore split into days or pages,
+// and long deletions into ROWS_AT_ONCE rows, so that requests are answered in between
 
 import type { Action, Outcome } from "@inkling/contract";
 import type { SQL } from "bun";
@@ -13,34 +13,36 @@ import type { EpochMs } from "../keys/key.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
-/** How long an `Idempotency-Key` names its request. */
+/** Milliseconds for which an `Idempotency-Key` identifies its request. */
 export const IDEMPOTENCY_MS = DAY_MS;
-/** Decisions in one INSERT: 2 to 3 ms of SQLite. */
+/** Maximum decisions in one INSERT. SQLite needs 2 to 3 ms for them. */
 const INSERTED_AT_ONCE = 200;
 
-/** Decisions that have all that is given. */
+/** Selects decisions that match all given members. */
 export interface DecisionFilter {
   readonly action?: Action | undefined;
   readonly event?: string | undefined;
-  /** Name of the rule that decided. */
+  /** Name of the rule that decided, or of a shadow rule that matched. */
   readonly rule?: string | undefined;
   /** Code of a reason. */
   readonly reason?: string | undefined;
-  /** "none": nobody has labelled it. */
+  /** "none" selects decisions without a label. */
   readonly outcome?: Outcome | "none" | undefined;
   readonly ref?: string | undefined;
-  /** Of the email address. */
+  /** A result of {@link decidedNetwork}: the visitor's /24 or /48. */
+  readonly network?: string | undefined;
+  /** Domain of the email address. */
   readonly domain?: string | undefined;
-  /** Not older than this. */
+  /** The earliest time to include. */
   readonly since?: EpochMs | undefined;
-  /** Older than this. */
+  /** The end of the time range, exclusive. */
   readonly until?: EpochMs | undefined;
 }
 
 /** Which decisions to delete. */
 export type Deletion = { readonly ref: string } | { readonly before: EpochMs };
 
-/** Decisions of one UTC day with one action. */
+/** Counts of decisions with one action on one UTC day. */
 export interface DecisionCount {
   readonly day: EpochMs;
   readonly action: Action;
@@ -49,7 +51,7 @@ export interface DecisionCount {
   readonly abuse: number;
 }
 
-/** A domain of an email address, with the newest decision about it. */
+/** An email domain with the newest decision that involves it. */
 export interface DecidedDomain {
   readonly domain: string;
   readonly newest: StoredRow;
@@ -64,7 +66,7 @@ export class DecisionStore {
     this.tables = tables;
   }
 
-  /** Stores decisions. A decision that is stored already does not change, so a batch may be sent again. */
+  /** Stores decisions. A decision that is already stored does not change, so a batch may be sent again. */
   async add(rows: readonly DecisionRow[]): Promise<void> {
     for (let at = 0; at < rows.length; at += INSERTED_AT_ONCE) {
       if (at > 0) await Bun.sleep(0);
@@ -74,8 +76,9 @@ export class DecisionStore {
   }
 
   /**
-   * Stores the decision about a request with an `Idempotency-Key`, unless there is one.
-   * @returns the decision about the first request of this name, on whichever host
+   * Stores the decision about a request with an `Idempotency-Key`, unless the store already has a decision for that
+   * key.
+   * @returns the decision about the first request with this key, from any host
    */
   claim(row: DecisionRow & { readonly idempotency: string }): Promise<DecisionRow> {
     return this.tables.write(async (tx) => {
@@ -90,7 +93,7 @@ export class DecisionStore {
     }, false);
   }
 
-  /** Labels a decision; the last label counts. @returns undefined if there is no such decision */
+  /** Labels a decision. The last label wins. @returns undefined if the decision does not exist */
   async label(id: string, outcome: Outcome): Promise<StoredRow | undefined> {
     const rows: StoredRow[] = await this.tables.writeOnce(
       (sql) => sql`UPDATE inkling_decisions SET outcome = ${outcome}, outcome_at = ${this.tables.now()}
@@ -106,7 +109,7 @@ export class DecisionStore {
     return rows[0];
   }
 
-  /** Newest first. Few of many may fit a filter, so it is applied to one day after the other. */
+  /** Lists decisions, newest first. A filter may match few of many decisions, so each query covers one day. */
   async list({ limit, cursor }: PageRequest, filter: DecisionFilter = {}): Promise<Page<StoredRow>> {
     const items: StoredRow[] = [];
     for await (const [since, until] of this.days(filter, cursor)) {
@@ -125,7 +128,7 @@ export class DecisionStore {
     return { items: page.items.map(({ row }) => row), next: page.next };
   }
 
-  /** Days that have decisions, newest first, day by day, as far as the filter goes. */
+  /** Yields the days from the newest to the oldest decision, newest first, within the filter's range. */
   private async *days(
     { since = 0, until = Number.MAX_SAFE_INTEGER }: DecisionFilter,
     cursor?: string,
@@ -146,7 +149,7 @@ export class DecisionStore {
     }
   }
 
-  /** Pages of decisions, oldest first. */
+  /** Yields pages of decisions, oldest first. */
   async *read({ since = 0, until = Number.MAX_SAFE_INTEGER }: Pick<DecisionFilter, "since" | "until"> = {}) {
     for (let at = since, id = ""; ; ) {
       const rows: StoredRow[] = await this.tables.read(
@@ -162,7 +165,7 @@ export class DecisionStore {
     }
   }
 
-  /** How many decisions each UTC day has with each action, newest day first. */
+  /** The number of decisions for each UTC day and action, newest day first. */
   async count(filter: Pick<DecisionFilter, "since" | "until" | "event"> = {}): Promise<DecisionCount[]> {
     const counts: DecisionCount[] = [];
     for await (const [since, until] of this.days(filter)) {
@@ -181,8 +184,8 @@ export class DecisionStore {
   }
 
   /**
-   * Pages of the distinct email domains of decisions since a time, in their order, each with its newest decision.
-   * `list({ … }, { domain, since })` has the others.
+   * Yields pages of distinct email domains, in alphabetical order, from the decisions since a time. Each comes with its
+   * newest decision. `list({ … }, { domain, since })` returns the other decisions.
    */
   async *domainsSince(since: EpochMs): AsyncGenerator<readonly DecidedDomain[]> {
     for (let after = ""; ; ) {
@@ -201,7 +204,10 @@ export class DecisionStore {
     }
   }
 
-  /** Deletes what an operator names. @returns how many there were. The audit trail keeps no `ref`. */
+  /**
+   * Deletes the decisions that an operator selects. The audit trail does not record the `ref`.
+   * @returns the number of deleted decisions
+   */
   async delete(which: Deletion, by: Actor): Promise<number> {
     const deleted = await this.deleteSome(which);
     const named = "ref" in which ? { by: "ref" } : { before: new Date(which.before).toISOString() };
@@ -213,7 +219,7 @@ export class DecisionStore {
     return deleted;
   }
 
-  /** Deletes decisions that are too old. @returns how many there were */
+  /** Deletes decisions that are too old. @returns the number of deleted decisions */
   expire(before: EpochMs): Promise<number> {
     return this.deleteSome({ before });
   }
@@ -233,23 +239,27 @@ export class DecisionStore {
   }
 }
 
-/** Preparing and binding each value takes longer than storing it, so columns that no row has are left out. */
+/** Preparing and binding a value takes longer than storing it, so this function leaves out columns that no row uses. */
 function insert(sql: SQL, rows: readonly DecisionRow[]) {
   const all = Object.keys(rows[0] ?? {}) as (keyof DecisionRow)[];
   const columns = all.filter((column) => rows.some((row) => row[column] !== null));
   return sql`INSERT INTO inkling_decisions ${sql(rows as Record<keyof DecisionRow, unknown>[], ...columns)} ON CONFLICT DO NOTHING`;
 }
 
-function matches(sql: SQL, { action, event, rule, reason, outcome, ref, domain }: DecisionFilter) {
+function matches(sql: SQL, { action, event, rule, reason, outcome, ref, network, domain }: DecisionFilter) {
   const any = sql`1 = 1`;
   return sql`${action === undefined ? any : sql`action = ${action}`}
     AND ${event === undefined ? any : sql`event = ${event}`}
-    AND ${rule === undefined ? any : sql`rule = ${rule}`}
+    AND ${rule === undefined ? any : sql`(rule = ${rule} OR shadow LIKE ${hasRule(rule)} ESCAPE '!')`}
     AND ${reason === undefined ? any : sql`reasons LIKE ${`%"${reason}"%`}`}
     AND ${ref === undefined ? any : sql`ref = ${ref}`}
+    AND ${network === undefined ? any : sql`facts LIKE ${`%"ip.network":"${network}"%`}`}
     AND ${domain === undefined ? any : sql`email_domain = ${domain}`}
     AND ${outcome === undefined ? any : outcome === "none" ? sql`outcome IS NULL` : sql`outcome = ${outcome}`}`;
 }
+
+/** Escapes wildcards, so that "_" in a name matches only itself. */
+const hasRule = (name: string) => `%"rule":"${name.replaceAll(/[!%_]/g, "!$&")}"%`;
 
 const columns = (sql: SQL) =>
   sql.unsafe(

@@ -1,12 +1,14 @@
-// deliveries.ts: the queue of webhook deliveries, in a table of the store: what is to be sent, and how each attempt ended.
+// deliveries.ts: the queue of webhook deliveries, in a table of the store. It contains what to send, and the result of
+// each attempt.
 //
-// in   events, each with a key that says which event it is
-// out  deliveries that are due, each to one host only; the outcome of attempts
+// in   events, each with a key that identifies the event
+// out  due deliveries, each given to only one host; the results of attempts
 // err  StoreError
 //
-// A delivery is claimed by moving its due time on by a lease. A host that ends in the middle of an attempt leaves it due
-// again when the lease ends, with the same id: a receiver may get a message twice, and never not at all. The id of a message
-// is a hash of the event's key, so an event that several hosts find, or one host after a restart, is queued once.
+// A host claims a delivery by moving its due time forward by a lease. If the host exits during an attempt, the delivery
+// becomes due again, with the same id, when the lease expires. A receiver may therefore get a message twice, but the
+// exit loses no message. The message id is a hash of the event's key, so an event is queued once even if several hosts
+// detect it, or one host detects it again after a restart.
 
 import {
   type DeliveryState,
@@ -21,57 +23,57 @@ import { DAY_MS } from "../keys/day.ts";
 import type { EpochMs } from "../keys/key.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
-/** Longer than an attempt may take. */
+/** Milliseconds of a lease, which must be longer than an attempt may take. */
 export const LEASE_MS = 60_000;
-/** Deliveries are kept for so long, whatever became of them. */
+/** Milliseconds for which deliveries are kept, regardless of their result. */
 const KEEP_MS = 7 * DAY_MS;
-/** So many may wait, of all webhooks; and so many others are kept. */
+/** Maximum number of waiting deliveries for all webhooks together, and of finished deliveries. */
 const MAX_WAITING = 10_000;
 const MAX_ENDED = 10_000;
 
-/** An event to be told. */
+/** An event to send. */
 export interface QueuedEvent {
-  /** The same for the same event, on every host. */
+  /** Identifies the event. It is the same on every host. */
   readonly key: string;
   readonly message: WebhookMessage;
 }
 
 /** One message for one webhook. */
 export interface Delivery {
-  /** The header `webhook-id`. */
+  /** Value of the `webhook-id` header. */
   readonly id: string;
   readonly webhookId: string;
   readonly event: string;
   readonly state: DeliveryState;
   readonly createdAt: EpochMs;
-  /** Begun until now. */
+  /** Number of attempts that have begun. */
   readonly attempts: number;
-  /** Of the next attempt, while it waits. */
+  /** Time of the next attempt, while the delivery waits. */
   readonly dueAt: EpochMs;
   readonly last: (Attempt & { readonly at: EpochMs }) | undefined;
 }
 
-/** How one attempt ended. */
+/** The result of one attempt. */
 export interface Attempt {
   readonly outcome: WebhookOutcome;
-  /** Undefined: there was no answer. */
+  /** Undefined if there was no answer. */
   readonly status: number | undefined;
-  /** Undefined if it was delivered. */
+  /** Undefined if the message was delivered. */
   readonly reason: string | undefined;
 }
 
-/** A delivery whose attempt this host makes. */
+/** A delivery that this host has claimed and must send. */
 export interface ClaimedDelivery extends Pick<Delivery, "id" | "webhookId" | "event" | "attempts"> {
   readonly body: string;
 }
 
 export interface QueueState {
   readonly waiting: number;
-  /** When the oldest was queued that waits. */
+  /** When the oldest waiting delivery was queued. */
   readonly oldestAt: EpochMs | undefined;
 }
 
-/** A verdict on a domain that is told with events: only the host that records it first queues them. */
+/** The verdict on a domain that an event reports. Only the first host to record it queues the event. */
 export interface ToldVerdict {
   readonly domain: string;
   readonly disposable: boolean;
@@ -92,9 +94,9 @@ export class DeliveryStore {
   }
 
   /**
-   * Queues events for the webhooks that subscribe to them. Events that were queued before are left out.
-   * @param told recorded with them: without a change of it, nothing is queued
-   * @returns deliveries that were queued, and those that were not because too many wait
+   * Queues events for the webhooks that subscribe to them. Events that were queued before are skipped.
+   * @param told a verdict to record with the events; if it is unchanged, nothing is queued
+   * @returns the number of deliveries queued, and the number dropped because too many are waiting
    */
   async queue(
     events: readonly QueuedEvent[],
@@ -124,7 +126,7 @@ export class DeliveryStore {
     }, true);
   }
 
-  /** Queues a message to try a webhook, which this caller sends. @param id new */
+  /** Queues a test message for a webhook. The caller sends the message. */
   async queueTest(webhookId: string): Promise<ClaimedDelivery> {
     const now = this.tables.now();
     const id = messageId(Buffer.from(this.tables.randomBytes(16)).toString("hex"));
@@ -134,7 +136,7 @@ export class DeliveryStore {
     return { id, webhookId, event: WEBHOOK_TEST, attempts: 1, body };
   }
 
-  /** The webhooks that have deliveries which are due. */
+  /** Finds the webhooks that have due deliveries. */
   async dueWebhooks(): Promise<string[]> {
     const now = this.tables.now();
     const rows: { webhook_id: string }[] = await this.tables.read(
@@ -144,13 +146,14 @@ export class DeliveryStore {
     return rows.map(({ webhook_id }) => webhook_id);
   }
 
-  /** Takes deliveries of a webhook that are due, the oldest first: no other host gets them until the lease ends. */
+  /** Claims a webhook's due deliveries, oldest first. No other host gets them until the lease expires. */
   async claim(webhookId: string, most: number): Promise<ClaimedDelivery[]> {
     const now = this.tables.now();
     const rows: (Omit<ClaimedDelivery, "webhookId" | "attempts"> & { attempts: number | string })[] =
       await this.tables.writeOnce((sql) => {
         const skipLocked = this.tables.isShared ? sql`FOR UPDATE SKIP LOCKED` : sql``;
-        // Materialized: PostgreSQL could run the selection again for each row, and so take more than `most`.
+        // Materialized, because PostgreSQL could otherwise run the selection once per row and claim more than `most`
+        // deliveries.
         return sql`WITH due AS MATERIALIZED
             (SELECT id FROM inkling_deliveries
               WHERE webhook_id = ${webhookId} AND state = 'waiting' AND due_at <= ${now}
@@ -163,8 +166,8 @@ export class DeliveryStore {
   }
 
   /**
-   * Records how the attempt of a claimed delivery ended. An attempt whose lease ended before it is not recorded.
-   * @returns seconds until the next attempt; undefined if there is none
+   * Records the result of an attempt at a claimed delivery, unless another attempt has begun since.
+   * @returns seconds until the next attempt; undefined if there will be none
    */
   async settle(claimed: ClaimedDelivery, { outcome, status, reason }: Attempt): Promise<number | undefined> {
     const { id, webhookId, event, attempts } = claimed;
@@ -181,7 +184,7 @@ export class DeliveryStore {
     return wait;
   }
 
-  /** Gives a claimed delivery back, as if it had not been claimed: this host stops. */
+  /** Returns a claimed delivery to the queue as if it had not been claimed, because this host is stopping. */
   async release({ id, webhookId, attempts }: ClaimedDelivery): Promise<void> {
     await this.tables.writeOnce(
       (sql) => sql`UPDATE inkling_deliveries SET attempts = ${attempts - 1}, due_at = ${this.tables.now()}
@@ -189,7 +192,7 @@ export class DeliveryStore {
     );
   }
 
-  /** Deliveries of a webhook, newest first. */
+  /** Lists a webhook's deliveries, newest first. */
   async list(webhookId: string, { limit, cursor }: PageRequest): Promise<Page<Delivery>> {
     const rows: DeliveryRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_deliveries
@@ -203,7 +206,10 @@ export class DeliveryStore {
     return this.tables.read(stateIn);
   }
 
-  /** Removes what is older than a week, or too much, or of a webhook that is gone; and what was told of domains long ago. */
+  /**
+   * Removes deliveries that are older than a week, exceed the limit, or have no webhook, and verdicts older than 30
+   * days.
+   */
   async forget(): Promise<void> {
     const now = this.tables.now();
     await this.tables.write(async (tx) => {
@@ -219,7 +225,7 @@ export class DeliveryStore {
     }, false);
   }
 
-  /** What was told last of these domains. */
+  /** The last reported verdicts on these domains. */
   async toldVerdicts(domains: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
     if (domains.length === 0) return new Map();
     const rows: { domain: string; disposable: number }[] = await this.tables.read(
@@ -229,7 +235,10 @@ export class DeliveryStore {
     return new Map(rows.map(({ domain, disposable }) => [domain, disposable === 1]));
   }
 
-  /** Among the hosts on one database, one at a time finds out what changed. @returns whether this one may, for so long */
+  /**
+   * Asks whether this host may detect changes during the next period. Only one of the hosts on a database may do so.
+   * @returns true if it may
+   */
   async takeWatch(holder: string, ms: number): Promise<boolean> {
     const now = this.tables.now();
     const rows: unknown[] = await this.tables.writeOnce(
@@ -239,7 +248,7 @@ export class DeliveryStore {
     return rows.length > 0;
   }
 
-  /** Another host may find out at once. */
+  /** Lets another host detect changes immediately. */
   async leaveWatch(holder: string): Promise<void> {
     await this.tables.writeOnce(
       (sql) => sql`UPDATE inkling_webhook_watch SET held_until = 0 WHERE id = 1 AND holder = ${holder}`,
@@ -247,7 +256,7 @@ export class DeliveryStore {
   }
 }
 
-/** A delivery for programs. */
+/** A delivery as JSON for programs. */
 export function deliveryJson({ id, event, state, createdAt, attempts, dueAt, last }: Delivery) {
   const time = (ms: EpochMs) => new Date(ms).toISOString();
   return {
@@ -267,7 +276,7 @@ export const attemptJson = ({ outcome, status, reason }: Attempt) => ({
   reason: reason ?? null,
 });
 
-/** As Standard Webhooks recommends. */
+/** The format that Standard Webhooks recommends. */
 function bodyOf(type: string, data: object, now: EpochMs): string {
   return JSON.stringify({ type, timestamp: new Date(now).toISOString(), data });
 }
@@ -283,7 +292,7 @@ const newRow = (id: string, webhookId: string, event: string, body: string, now:
   created_at: now,
 });
 
-/** @returns false if this verdict was told already */
+/** @returns false if this verdict has already been reported */
 async function recordVerdict(
   tx: TransactionSQL,
   { domain, disposable }: ToldVerdict,

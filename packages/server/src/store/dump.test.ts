@@ -3,7 +3,7 @@ import { SQL } from "bun";
 import { DUMPED, fits } from "./dump.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
-/** What each database makes itself, and what belongs to servers that run. */
+/** Tables that each database creates itself, and tables that belong to running servers. */
 const NOT_DUMPED = [
   "inkling_decisions",
   "inkling_deliveries",

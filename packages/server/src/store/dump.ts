@@ -1,12 +1,14 @@
-// dump.ts: the rows that a backup keeps, of either database: all read at one moment, and all put back or none.
+// dump.ts: reads and replaces the rows that a backup contains, for both databases. A backup reads all rows at one
+// moment, and a restore replaces all of them or none.
 //
 // in   nothing, or the rows of a backup
-// out  rows as plain values, table by table, the same whichever database they come from
-// err  StoreError; what the source of the rows throws: nothing is changed then
-// cost pages of ROWS_AT_ONCE rows; writers wait for a restore, not for a backup
+// out  rows as plain values, table by table, in the same form for both databases
+// err  StoreError, or an error from the source of the rows. In both cases, nothing changes
+// cost pages of ROWS_AT_ONCE rows; writers wait for a restore, but not for a backup
 //
-// Not kept: what belongs to running servers (stamps, recorders, hosts, leases, deliveries of webhooks), the migrations, which
-// each database has, and decisions, which are large, expire, and must be gone once they are deleted.
+// A backup leaves out what belongs to running servers: stamps, recorders, hosts, leases and webhook deliveries. It also
+// leaves out migrations, which each database has, and decisions, which are large and expire. Deleted decisions must not
+// survive in a backup.
 
 import type { TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
@@ -20,7 +22,7 @@ type DumpedValue = string | number | null;
 type Columns = Readonly<Record<string, Kind>>;
 
 interface DumpedTable {
-  /** Of the primary key, in their order. */
+  /** The columns of the primary key, in order. */
   readonly key: readonly string[];
   readonly columns: Columns;
 }
@@ -30,7 +32,10 @@ const usage = (time: string): DumpedTable => ({
   columns: { [time]: "text", key_id: "text", lookup: "text", count: "number" },
 });
 
-/** A table stands after those that it refers to. A migration that changes rows of before needs a new version of backups. */
+/**
+ * Each table comes after the tables that it refers to. If a migration changes existing rows, the backup needs a new
+ * version.
+ */
 export const DUMPED: Readonly<Record<string, DumpedTable>> = {
   inkling_keys: {
     key: ["id"],
@@ -132,7 +137,7 @@ export interface DumpedRows {
   readonly rows: readonly DumpedRow[];
 }
 
-/** Is it a value that the column may hold? */
+/** May the column contain this value? */
 export function fits(kind: Kind, value: unknown): value is DumpedValue {
   if (value === null) return kind.endsWith("or null");
   return kind.startsWith("text") ? typeof value === "string" : Number.isFinite(value);
@@ -145,7 +150,7 @@ export class DumpTables {
     this.tables = tables;
   }
 
-  /** The tables with anything in them that a restore would replace. */
+  /** The tables whose rows a restore would replace. */
   async filled(): Promise<string[]> {
     return this.tables.read(async (sql) => {
       const filled: string[] = [];
@@ -156,16 +161,18 @@ export class DumpTables {
     });
   }
 
-  /** Reads all rows at one moment. @param use may be called twice: the second reading starts from the beginning */
+  /**
+   * Reads all rows as of one moment. @param use may be called twice; the second call starts again from the beginning
+   */
   async read<T>(use: (rows: AsyncGenerator<DumpedRows>) => Promise<T>): Promise<T> {
     return this.tables.snapshot((tx) => use(readPages(tx)));
   }
 
-  /** Replaces all rows; running servers read the new ones within a second. */
+  /** Replaces all rows. Running servers read the new rows within a second. */
   async replace(rows: AsyncIterable<DumpedRows>, by: Actor, about: unknown): Promise<void> {
     const { tables } = this;
     await tables.write(async (tx) => {
-      // The stamps first, as each change does: changes by others come before or after.
+      // Changes the stamps first, as every change does, so that other changes happen entirely before or after this one.
       for (const stamp of ["inkling_key_stamp", "inkling_override_stamp"])
         await tx.unsafe(`UPDATE ${stamp} SET stamp = $1`, [randomBase62(22, tables.randomBytes)]);
       const names = Object.keys(DUMPED);
@@ -212,7 +219,7 @@ async function* readPages(tx: TransactionSQL): AsyncGenerator<DumpedRows> {
   }
 }
 
-/** PostgreSQL's large numbers are text. */
+/** Converts PostgreSQL's large numbers, which arrive as text. */
 function plainRow(columns: Columns, row: Readonly<Record<string, DumpedValue>>): DumpedRow {
   const value = (name: string, kind: Kind) => {
     const found = row[name] ?? null;

@@ -1,23 +1,23 @@
-// error.ts: what can go wrong with the key and usage store, in one vocabulary for both databases.
+// error.ts: the store's errors, with the same codes for both databases.
 //
 // in   an error of Bun.SQL, and the database's address without its password
 // out  StoreError: a code to act on, one line, a hint
 
 /**
- * - AWAY: not reachable, busy or full; the same call can succeed later
- * - REFUSED: reachable, but not for us: password, rights, no such database, not a database
+ * - AWAY: unreachable, busy or full; the same call can succeed later
+ * - REFUSED: reachable, but unusable: wrong password, missing rights, no such database, not a database
  * - NEWER: written by a newer program
- * - CONFLICT: what should be new exists already
- * - ADDRESS: the address cannot be understood
- * - BROKEN: our own fault, or rows changed by hand
+ * - CONFLICT: the new object already exists
+ * - ADDRESS: the address cannot be parsed
+ * - BROKEN: a fault of this program, or rows changed by hand
  */
 type StoreErrorCode = "AWAY" | "REFUSED" | "NEWER" | "CONFLICT" | "ADDRESS" | "BROKEN";
 
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
-  /** What to do about it. */
+  /** What the operator can do. */
   readonly hint: string;
-  /** Can be read, but not written to: the disk is full, or it is read-only. */
+  /** The database can be read but not written, because the disk is full or read-only. */
   readonly isReadOnly: boolean;
 
   constructor(code: StoreErrorCode, message: string, hint: string, isReadOnly = false) {
@@ -38,39 +38,48 @@ const POSTGRES: readonly Row[] = [
   [
     /^42501/,
     "REFUSED",
-    "the user needs the right to create tables in its schema, or to use those that exist",
+    "the user needs permission to create tables in its schema, or to use the existing tables",
   ],
-  [/^23505/, "CONFLICT", "it exists already: choose another one"],
-  [/^(08|40|53|55P03|57|58|25006|25P03)/, "AWAY", "it is tried again; look at the database server's log"],
+  [/^23505/, "CONFLICT", "it already exists: choose a different one"],
+  [
+    /^(08|40|53|55P03|57|58|25006|25P03)/,
+    "AWAY",
+    "a server tries again by itself; check the database server's log",
+  ],
 ];
 
-// https://www.sqlite.org/rescode.html, and what making the file can meet
+// https://www.sqlite.org/rescode.html, and errors from creating the file
 const SQLITE: readonly Row[] = [
   [
     /^SQLITE_(BUSY|LOCKED|PROTOCOL)/,
     "AWAY",
-    "another program holds the file locked: a server tries again, a command can be run again",
+    "another program has locked the file; a server tries again by itself, a command must be run again",
   ],
   [
     /^(SQLITE_(FULL|IOERR|NOMEM)|ENOSPC|EIO|EMFILE|ENFILE)/,
     "AWAY",
-    "look for free disk space and at the disk's health; it is tried again",
+    "check the free disk space and the disk's health; a server tries again by itself",
   ],
   [
     /^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH)|EACCES|EPERM|EROFS|EISDIR|ENOTDIR|EEXIST|ENAMETOOLONG)/,
     "REFUSED",
-    "the file and its folder must be writable for this user",
+    "this user must be able to write to the file and its folder",
   ],
-  [/^SQLITE_(NOTADB|CORRUPT)/, "REFUSED", "restore the file from a backup, or move it away to begin anew"],
-  [/^SQLITE_CONSTRAINT_(PRIMARYKEY|UNIQUE)/, "CONFLICT", "it exists already: choose another one"],
+  [
+    /^SQLITE_(NOTADB|CORRUPT)/,
+    "REFUSED",
+    "restore the file from a backup, or move it away to start with an empty database",
+  ],
+  [/^SQLITE_CONSTRAINT_(PRIMARYKEY|UNIQUE)/, "CONFLICT", "it already exists: choose a different one"],
 ];
 
-/** Disk full and read-only, of both databases. */
+/** Error codes that both databases use for a full or read-only disk. */
 const READ_ONLY = /^(53100|25006|SQLITE_(FULL|READONLY)|ENOSPC|EROFS)/;
 
-const UNREACHABLE = "check host and port in the database address, and that the database server runs";
+const UNREACHABLE =
+  "check the host and port in the database address, and that the database server is running";
 
-/** Turns what Bun.SQL threw into a StoreError. `hide` is cut out of its text wherever it occurs. */
+/** Converts an error of Bun.SQL into a StoreError. @param hide texts to remove from the message */
 export function storeErrorFrom(cause: unknown, database: string, hide: readonly string[]): StoreError {
   if (cause instanceof StoreError) return cause;
   const error = cause instanceof Error ? cause : new Error(String(cause));
@@ -78,7 +87,7 @@ export function storeErrorFrom(cause: unknown, database: string, hide: readonly 
   let text = error.message;
   for (const secret of hide) text = text.replaceAll(secret, "***");
   const message = `${database}: ${text}`;
-  // Errors of a PostgreSQL server have an SQLSTATE; errors of Bun's client about the connection do not.
+  // Errors from a PostgreSQL server have an SQLSTATE. Connection errors from Bun's client have none.
   const own = typeof code === "string" ? code : "";
   const sqlState = own.startsWith("ERR_POSTGRES_") && typeof errno === "string" ? errno : undefined;
   const row =
@@ -89,5 +98,5 @@ export function storeErrorFrom(cause: unknown, database: string, hide: readonly 
   if (own.startsWith("ERR_POSTGRES_") && sqlState === undefined) {
     return new StoreError("AWAY", message, UNREACHABLE);
   }
-  return new StoreError("BROKEN", message, "please report this with the text above");
+  return new StoreError("BROKEN", message, "please report this bug, with the message above");
 }

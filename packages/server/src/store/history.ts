@@ -1,12 +1,15 @@
-// history.ts: notices that the database went back to an earlier state (an older dump was restored, an older file put in
-// its place), and keeps what it took back: keys that were revoked, and tokens that ended, in the day before.
+// history.ts: detects that the database went back to an earlier state, because an older dump or file was restored. It
+// remembers keys and tokens that were revoked or expired within the last day, so that they do not become valid again.
 //
-// in   the audit trail, which only grows: the newest entry known here must still be in it; its file in the data folder
-// out  `state`, and which keys and tokens remain revoked until an operator confirms the database (`database-confirmed`)
-// err  review throws what the database throws; a file that cannot be read or written is an event
-// cost one query of four small reads after each change of keys or overrides, and once a minute
+// in   the audit trail, which only grows, so the newest known entry must still be in it; the history file in the data
+//      folder
+// out  `wentBack`; the keys and tokens that remain revoked until an operator confirms the database
+//      (`database-confirmed`)
+// err  review throws the database's errors; a file that cannot be read or written causes an event
+// cost six small reads after each change of keys or overrides, and once a minute; two more after the database went back
 
 import { readFileSync } from "node:fs";
+import type { AuditAction } from "@inkling/contract";
 import { messageOf, replaceFile } from "@inkling/release-store";
 import type { SQL } from "bun";
 import { z } from "zod";
@@ -16,9 +19,9 @@ import type { KeySnapshot } from "../keys/keyring.ts";
 
 const MODE = 0o640;
 
-/** One entry of the audit trail: a restored database has another one with its number, or none. */
+/** One entry of the audit trail. A restored database has a different entry with this number, or none. */
 const mark = z.object({ sequence: z.number(), at: z.number(), subject: z.string() });
-export type HistoryMark = z.output<typeof mark>;
+type HistoryMark = z.output<typeof mark>;
 
 const remembered = z.object({
   format: z.literal("inkling-database-history"),
@@ -28,28 +31,33 @@ const remembered = z.object({
   ended: z.array(z.object({ hash: z.string(), at: z.number() })),
   wentBack: z.object({ at: z.number(), from: z.number(), to: z.number() }).nullable(),
 });
-type Remembered = z.output<typeof remembered>;
-/** Numbers of the newest audit entry, before and after. */
+export type Remembered = z.output<typeof remembered>;
+/** Numbers of the newest audit entry, before and after the database went back. */
 type WentBack = NonNullable<Remembered["wentBack"]>;
 
-/** What the database has of its history now. */
+/** The database's current history. */
 export interface HistoryReading {
   readonly last: HistoryMark | undefined;
-  /** Is the known entry still there? */
+  /** Is the known entry still in the database? */
   readonly hasMark: boolean;
   /** The newest confirmation by an operator. */
   readonly confirmed: HistoryMark | undefined;
-  /** Of the last day. */
+  /** The newest `inkling restore`. */
+  readonly restored: HistoryMark | undefined;
+  /** The remembered keys and tokens that became valid again when the database went back. */
+  readonly takenBack: Pick<Remembered, "revoked" | "ended">;
+  /** Keys that were revoked within the last day. */
   readonly revoked: Remembered["revoked"];
   readonly ended: Remembered["ended"];
 }
 
-/** @param since epoch ms from which revoked keys and ended tokens count */
+/** @param since epoch ms; older revocations and ended tokens are left out */
 export async function readHistory(
   sql: SQL,
-  known: HistoryMark | undefined,
+  before: Remembered | undefined,
   since: EpochMs,
 ): Promise<HistoryReading> {
+  const known = before?.mark ?? undefined;
   type Row = Record<"sequence" | "at", number | string> & { subject: string };
   const first = (rows: Row[]) =>
     rows[0] && { sequence: Number(rows[0].sequence), at: Number(rows[0].at), subject: rows[0].subject };
@@ -59,22 +67,45 @@ export async function readHistory(
   const same =
     known &&
     first(await sql`SELECT sequence, at, subject FROM inkling_audit WHERE sequence = ${known.sequence}`);
-  const confirmed = first(
-    await sql`SELECT sequence, at, subject FROM inkling_audit WHERE action = 'database-confirmed'
-      ORDER BY sequence DESC LIMIT 1`,
-  );
+  const newest = async (action: AuditAction) =>
+    first(
+      await sql`SELECT sequence, at, subject FROM inkling_audit WHERE action = ${action}
+        ORDER BY sequence DESC LIMIT 1`,
+    );
   const revoked: { id: string; at: number | string }[] =
     await sql`SELECT id, revoked_at AS at FROM inkling_keys WHERE revoked_at >= ${since}`;
   const ended: { hash: string; at: number | string }[] =
     await sql`SELECT hash, valid_until AS at FROM inkling_tokens WHERE valid_until >= ${since}
       UNION SELECT t.hash, k.revoked_at FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id
       WHERE k.revoked_at >= ${since}`;
+  const hasMark = known === undefined || (same !== undefined && Bun.deepEquals(same, known));
+  const isBack = before !== undefined && (!hasMark || before.wentBack !== null);
   return {
     last,
-    hasMark: known === undefined || (same !== undefined && Bun.deepEquals(same, known)),
-    confirmed,
+    hasMark,
+    confirmed: await newest("database-confirmed"),
+    restored: await newest("database-restored"),
+    takenBack: isBack ? await readTakenBack(sql, before) : { revoked: [], ended: [] },
     revoked: revoked.map(({ id, at }) => ({ id, at: Number(at) })),
     ended: ended.map(({ hash, at }) => ({ hash, at: Number(at) })),
+  };
+}
+
+async function readTakenBack(
+  sql: SQL,
+  { revoked, ended }: Remembered,
+): Promise<Pick<Remembered, "revoked" | "ended">> {
+  const among = (values: readonly string[]) => sql([...values, ""]); // the list must not be empty
+  const keys: { id: string }[] =
+    await sql`SELECT id FROM inkling_keys WHERE revoked_at IS NULL AND id IN ${among(revoked.map(({ id }) => id))}`;
+  const tokens: { hash: string; until: number | string | null }[] =
+    await sql`SELECT t.hash, t.valid_until AS until FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id
+      WHERE k.revoked_at IS NULL AND t.hash IN ${among(ended.map(({ hash }) => hash))}`;
+  const valid = new Set(keys.map(({ id }) => id));
+  const untilOf = new Map(tokens.map(({ hash, until }) => [hash, Number(until ?? Infinity)]));
+  return {
+    revoked: revoked.filter(({ id }) => valid.has(id)),
+    ended: ended.filter(({ hash, at }) => (untilOf.get(hash) ?? at) > at),
   };
 }
 
@@ -86,7 +117,7 @@ export type HistoryEvent =
 
 interface HistoryOptions {
   readonly path: string;
-  readonly read: (known: HistoryMark | undefined, since: EpochMs) => Promise<HistoryReading>;
+  readonly read: (before: Remembered, since: EpochMs) => Promise<HistoryReading>;
   readonly now: () => EpochMs;
   readonly onEvent: (event: HistoryEvent) => void;
 }
@@ -102,6 +133,8 @@ export class DatabaseHistory {
     wentBack: null,
   };
   private queue: Promise<void> = Promise.resolve();
+  /** The result of the last comparison. */
+  private takenBack: HistoryReading["takenBack"] | undefined;
   private lastFailure: string | undefined;
 
   /** Reads the file. */
@@ -115,27 +148,28 @@ export class DatabaseHistory {
     if (this.remembered.wentBack !== null) this.reportWentBack(this.remembered.wentBack);
   }
 
-  /** Set from the moment it was noticed until an operator confirms the database. */
+  /** Set when the database is found to have gone back, until an operator confirms it. */
   get wentBack(): WentBack | undefined {
     return this.remembered.wentBack ?? undefined;
   }
 
-  /** Keys that remain revoked although they are valid in the database. */
+  /** Keys that remain revoked here although they are valid in the database. */
   get revoked(): readonly KeyId[] {
-    return this.wentBack === undefined ? [] : this.remembered.revoked.map(({ id }) => id);
+    const { revoked } = this.takenBack ?? this.remembered;
+    return this.wentBack === undefined ? [] : revoked.map(({ id }) => id);
   }
 
-  /** Compares the database with its remembered state. Call this before anything from the database applies. */
+  /** Compares the database with the remembered state. Call this before anything from the database is applied. */
   review(): Promise<void> {
     const review = this.queue.then(() => this.compare());
-    this.queue = review.catch(() => {}); // the caller gets the error
+    this.queue = review.catch(() => {}); // the caller receives the error
     return review;
   }
 
-  /** The snapshot without keys that remain revoked. */
+  /** Removes keys that remain revoked from a snapshot, along with tokens that had already expired. */
   withoutRevoked(snapshot: KeySnapshot): KeySnapshot {
     if (this.wentBack === undefined) return snapshot;
-    const revoked = new Set(this.revoked);
+    const revoked = new Set(this.remembered.revoked.map(({ id }) => id));
     const ended = new Map(this.remembered.ended.map(({ hash, at }) => [hash, at]));
     const tokens = snapshot.tokens
       .filter(({ key }) => !revoked.has(key.id))
@@ -150,8 +184,9 @@ export class DatabaseHistory {
     const { read, now } = this.options;
     const since = now() - DAY_MS;
     const before = this.remembered;
-    const found = await read(before.mark ?? undefined, since);
+    const found = await read(before, since);
     const { wentBack, isConfirmed } = judge(before, found, now());
+    this.takenBack = found.takenBack;
     const kept = <T extends { at: number }>(entries: readonly T[]) =>
       isConfirmed ? [] : wentBack === null ? entries.filter(({ at }) => at >= since) : entries;
     const next: Remembered = {
@@ -188,7 +223,11 @@ export class DatabaseHistory {
   }
 }
 
-/** What a server of this data folder remembers. @returns undefined if there is no file. @throws Error if the file is malformed */
+/**
+ * Reads the state that servers on this data folder remember.
+ * @returns undefined if the file does not exist
+ * @throws Error if the file is malformed
+ */
 export function readRemembered(path: string): Remembered | undefined {
   try {
     return remembered.parse(JSON.parse(readFileSync(path, "utf8")));
@@ -198,7 +237,7 @@ export function readRemembered(path: string): Remembered | undefined {
   }
 }
 
-/** Has the database gone back, compared with what is remembered, and was it confirmed since? */
+/** Has the database gone back compared with the remembered state, and has no operator confirmed it since? */
 export function judge(
   before: Remembered,
   found: HistoryReading,
@@ -208,11 +247,18 @@ export function judge(
   const to = found.last?.sequence ?? 0;
   const isLost = mark !== null && !found.hasMark;
   const wentBack = isLost ? { at: known?.at ?? now, from: known?.from ?? mark.sequence, to } : known;
-  const isConfirmed = wentBack !== null && isAfter(found.confirmed, before, found.hasMark);
+  const isAccepted = (by: HistoryMark | undefined) => isAfter(by, before, found.hasMark);
+  const { revoked, ended } = found.takenBack;
+  // A restored backup that makes nothing valid again needs no confirmation.
+  const isHarmless = revoked.length + ended.length === 0 && isAccepted(found.restored);
+  const isConfirmed = wentBack !== null && (isAccepted(found.confirmed) || isHarmless);
   return { wentBack: isConfirmed ? null : wentBack, isConfirmed };
 }
 
-/** Was the confirmation given after the database went back? Where it did so just now, times decide: numbers repeat. */
+/**
+ * Did the confirmation come after the database went back? If it only just went back, the times decide, because entry
+ * numbers repeat.
+ */
 function isAfter(
   confirmed: HistoryMark | undefined,
   { mark, wentBack }: Remembered,
@@ -223,7 +269,7 @@ function isAfter(
   return mark !== null && confirmed.at > (wentBack?.at ?? mark.at);
 }
 
-/** The first of each id. */
+/** Merges two lists. If both contain an entry with the same id, the entry of the first list wins. */
 function union<T>(one: readonly T[], other: readonly T[], idOf: (entry: T) => string): T[] {
   const byId = new Map([...other, ...one].map((entry) => [idOf(entry), entry]));
   return [...byId.values()];

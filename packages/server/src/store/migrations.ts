@@ -1,17 +1,17 @@
-// migrations.ts: the tables of the store, as numbered steps that only go forward.
+// migrations.ts: creates the store's tables in numbered steps that only go forward.
 //
 // in   a database of any earlier version, or an empty one
-// out  the newest tables; each step runs once, also when several processes start at the same time
-// err  StoreError NEWER when the database was written by a newer program
+// out  the newest tables; each step runs once, even if several processes start at the same time
+// err  StoreError NEWER if a newer program wrote the database
 //
-// The same statements run on SQLite and PostgreSQL. All times are epoch milliseconds; days are UTC, "2026-06-01".
-// A step that has been released is never changed: add the next one.
+// The same statements run on SQLite and PostgreSQL. All times are epoch milliseconds; days are UTC, "2026-06-01". A
+// released step never changes. To change the tables, add a step.
 
 import type { SQL, TransactionSQL } from "bun";
 import type { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
 
-/** In a statement: the time of the migration, in epoch ms. */
+/** Placeholder in a statement for the current time, in epoch ms. */
 const NOW = ":now";
 
 interface Migration {
@@ -39,7 +39,7 @@ export const MIGRATIONS: readonly Migration[] = [
         expires_at BIGINT,
         revoked_at BIGINT
       )`,
-      // A key has one token, and for a while two after a rotation.
+      // A key has one token, or temporarily two after a rotation.
       `CREATE TABLE inkling_tokens (
         hash TEXT PRIMARY KEY,
         key_id TEXT NOT NULL REFERENCES inkling_keys (id),
@@ -47,10 +47,11 @@ export const MIGRATIONS: readonly Migration[] = [
         valid_until BIGINT
       )`,
       "CREATE INDEX inkling_tokens_key ON inkling_tokens (key_id)",
-      // One row: a text that is different after every change to keys or tokens.
+      // A single row. Its text changes with every change to keys or tokens.
       "CREATE TABLE inkling_key_stamp (id INTEGER PRIMARY KEY, stamp TEXT NOT NULL)",
       "INSERT INTO inkling_key_stamp (id, stamp) VALUES (1, 'new')",
-      // No reference to inkling_keys: usage of a key that is not in a restored backup must not block the rest.
+      // No foreign key to inkling_keys: if a restored backup lacks a key, the key's usage must not block the other
+      // rows.
       `CREATE TABLE inkling_usage (
         day TEXT NOT NULL,
         key_id TEXT NOT NULL,
@@ -59,7 +60,7 @@ export const MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (day, key_id, lookup)
       )`,
       "CREATE INDEX inkling_usage_key ON inkling_usage (key_id, day)",
-      // What each recorder has had counted last: a batch that arrives twice counts once.
+      // The last batch counted for each recorder, so that a batch that arrives twice counts once.
       `CREATE TABLE inkling_recorders (
         id TEXT PRIMARY KEY,
         sequence BIGINT NOT NULL,
@@ -84,7 +85,7 @@ export const MIGRATIONS: readonly Migration[] = [
         removed_at BIGINT
       )`,
       "CREATE INDEX inkling_overrides_created ON inkling_overrides (created_at, id)",
-      // One row: a text that is different after every change to overrides.
+      // A single row. Its text changes with every change to overrides.
       "CREATE TABLE inkling_override_stamp (id INTEGER PRIMARY KEY, stamp TEXT NOT NULL)",
       "INSERT INTO inkling_override_stamp (id, stamp) VALUES (1, 'new')",
       // Rows are only ever added. `was` and `became` are JSON.
@@ -104,7 +105,8 @@ export const MIGRATIONS: readonly Migration[] = [
     id: 3,
     name: "usage by hour",
     statements: [
-      // Beside the days, which quotas and bills need for good: hours are for charts, and are forgotten after a month.
+      // Usage per day remains, because quotas and bills need it permanently. Hours are for charts, and are deleted
+      // after a month.
       `CREATE TABLE inkling_usage_hours (
         hour TEXT NOT NULL,
         key_id TEXT NOT NULL,
@@ -119,14 +121,15 @@ export const MIGRATIONS: readonly Migration[] = [
     id: 4,
     name: "limits of a group of hosts",
     statements: [
-      // `confirmed_at` is of the database's clock, `hosts` the number of them that this one was given then.
+      // `confirmed_at` is a time by the database's clock. `hosts` is the number of hosts that this host was told at
+      // that time.
       `CREATE TABLE inkling_hosts (
         id TEXT PRIMARY KEY,
         confirmed_at BIGINT NOT NULL,
         hosts INTEGER NOT NULL,
         alone_ms DOUBLE PRECISION NOT NULL
       )`,
-      // A key's state (leases/group.ts) as JSON: it is read and written whole.
+      // A key's state (leases/group.ts) as JSON, because it is always read and written as a whole.
       `CREATE TABLE inkling_leases (
         key_id TEXT PRIMARY KEY,
         state TEXT NOT NULL,
@@ -138,27 +141,28 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: 5,
     name: "reports of hosts",
-    // JSON of its version, release, load and readiness (release-store's host-report.ts), as old as `confirmed_at`.
+    // JSON with the host's version, release, load and readiness (release-store's host-report.ts), dated by
+    // `confirmed_at`.
     statements: ["ALTER TABLE inkling_hosts ADD COLUMN report TEXT"],
   },
   {
     id: 6,
     name: "versions of leases",
-    // One more with each write: a state is written only over the one that it was computed from.
+    // Increases with each write, so that a state can only replace the state from which it was computed.
     statements: ["ALTER TABLE inkling_leases ADD COLUMN version BIGINT NOT NULL DEFAULT 0"],
   },
   {
     id: 7,
     name: "ways of changes",
-    // NULL in entries of before, whose way nobody wrote down.
+    // NULL in earlier entries, because the way was not recorded then.
     statements: ["ALTER TABLE inkling_audit ADD COLUMN way TEXT"],
   },
   {
     id: 8,
     name: "overrides force flags only",
-    // An override could mute a feed. Those that applied end here, with an entry each in the audit trail, which keeps their
-    // text. Their rows remain, and no query of this version reads them (`forcesFlag` in overrides.ts): a server of an
-    // older version may add such rows until it is upgraded.
+    // Earlier versions had overrides that muted a feed. This step ends the active ones, each with an audit entry that
+    // keeps its content. The rows remain, but no query of this version reads them (`forcesFlag` in overrides.ts). A
+    // server of an older version may still add such rows until it is upgraded.
     statements: [
       `UPDATE inkling_override_stamp SET stamp = stamp || '-8'
         WHERE EXISTS (SELECT 1 FROM inkling_overrides WHERE effect = 'mute' AND removed_at IS NULL)`,
@@ -174,13 +178,13 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: 9,
     name: "traced keys",
-    // Until when the log names the networks of a key's callers; NULL where it does not.
+    // Until this time, the log names the networks of the key's callers. NULL means that the key is not traced.
     statements: ["ALTER TABLE inkling_keys ADD COLUMN traced_until BIGINT"],
   },
   {
     id: 10,
     name: "rulesets",
-    // Rows are only ever added: a rollback publishes an older text again, and `restores` has its number.
+    // Rows are only ever added. A rollback publishes an older text again, with that ruleset's number in `restores`.
     statements: [
       `CREATE TABLE inkling_rulesets (
         number INTEGER PRIMARY KEY,
@@ -195,8 +199,8 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: 11,
     name: "decisions",
-    // `reasons`, `shadow`, `degraded` and `facts` are JSON. `idempotency` is a hash of the API key's id and of the
-    // request's Idempotency-Key, `body_hash` one of that request: NULL without the header.
+    // `reasons`, `shadow`, `degraded` and `facts` are JSON. `idempotency` is a hash of the API key's id and the
+    // request's Idempotency-Key. `body_hash` is a hash of the request. Both are NULL without that header.
     statements: [
       `CREATE TABLE inkling_decisions (
         id TEXT PRIMARY KEY,
@@ -229,7 +233,7 @@ export const MIGRATIONS: readonly Migration[] = [
     id: 12,
     name: "webhooks",
     statements: [
-      // `events` are names with spaces between them. After a rotation `old_secret` signs as well, until a time.
+      // `events` are names separated by spaces. After a rotation, `old_secret` also signs until `old_secret_until`.
       `CREATE TABLE inkling_webhooks (
         id TEXT PRIMARY KEY,
         url TEXT NOT NULL,
@@ -242,7 +246,7 @@ export const MIGRATIONS: readonly Migration[] = [
         created_at BIGINT NOT NULL,
         disabled_at BIGINT
       )`,
-      // One message for one webhook. Claiming it moves `due_at` on, which is its lease.
+      // One message for one webhook. A claim moves `due_at` forward, which is the lease.
       `CREATE TABLE inkling_deliveries (
         webhook_id TEXT NOT NULL,
         id TEXT NOT NULL,
@@ -260,13 +264,13 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
       "CREATE INDEX inkling_deliveries_due ON inkling_deliveries (state, due_at)",
       "CREATE INDEX inkling_deliveries_created ON inkling_deliveries (created_at)",
-      // What was told last of a domain.
+      // The last reported verdict on a domain.
       `CREATE TABLE inkling_domain_verdicts (
         domain TEXT PRIMARY KEY,
         disposable INTEGER NOT NULL,
         at BIGINT NOT NULL
       )`,
-      // One row: the host that finds out what changed.
+      // A single row: the host that detects changes.
       `CREATE TABLE inkling_webhook_watch (
         id INTEGER PRIMARY KEY,
         holder TEXT NOT NULL,
@@ -278,8 +282,8 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: 13,
     name: "named admin tokens",
-    // Beside the root token's table: until it is upgraded, a server of an older version takes any row there for the root
-    // token. A revoked token's row is deleted: the audit trail keeps what it was.
+    // A separate table, because a server of an older version takes any row in the existing table for the root token. A
+    // revoked token's row is deleted, and the audit trail keeps its details.
     statements: [
       `CREATE TABLE inkling_named_admin_tokens (
         name TEXT PRIMARY KEY,
@@ -297,7 +301,7 @@ export const MIGRATIONS: readonly Migration[] = [
     id: 14,
     name: "traffic by hour",
     statements: [
-      // What one host counted in one hour: `counts` is JSON (telemetry/traffic.ts), read and written whole.
+      // What one host counted in one hour. `counts` is JSON (telemetry/traffic.ts), read and written as a whole.
       `CREATE TABLE inkling_traffic_hours (
         hour TEXT NOT NULL,
         host TEXT NOT NULL,
@@ -308,7 +312,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Any number, the same in every process: what they agree to lock while migrating. */
+/** An arbitrary number. Every process takes this lock while it migrates. */
 const POSTGRES_LOCK = 0x696e6b6c; // "inkl"
 
 /**
@@ -322,7 +326,7 @@ export async function migrate(
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<void> {
   const newest = migrations.at(-1)?.id ?? 0;
-  // The usual start reads one row: it needs no lock, and no right to create tables.
+  // At an ordinary start, this reads one row. It needs neither a lock nor the right to create tables.
   if ((await database.run(versionOf)) === newest) return;
   await database.transaction(async (tx) => {
     if (database.dialect === "postgres") await tx`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`;
@@ -341,7 +345,7 @@ async function apply(tx: TransactionSQL, { id, name, statements }: Migration, no
   await tx`INSERT INTO inkling_migrations (id, name, applied_at) VALUES (${id}, ${name}, ${now})`;
 }
 
-/** Number of the last step that ran; 0 for an empty database. */
+/** The number of the last step that ran; 0 for an empty database. */
 async function versionOf(sql: SQL): Promise<number> {
   try {
     const rows = await sql`SELECT id FROM inkling_migrations ORDER BY id DESC LIMIT 1`;
@@ -360,7 +364,7 @@ function isMissingTable(error: unknown): boolean {
 function newer(database: Database, version: number, newest: number): StoreError {
   return new StoreError(
     "NEWER",
-    `${database.label}: written by a newer inkling (tables at version ${version}; this one knows ${newest})`,
+    `${database.label}: written by a newer version of Inkling (tables at version ${version}; this version supports up to ${newest})`,
     "run the newer version, or restore a backup from before the upgrade",
   );
 }

@@ -1,14 +1,15 @@
-// notices.ts: learns at once that another process has changed keys, overrides or rulesets (PostgreSQL's LISTEN and NOTIFY).
+// notices.ts: receives notices that another process has changed keys, overrides or rulesets (PostgreSQL's LISTEN and
+// NOTIFY).
 //
 // in   a dedicated connection; notices that a transaction sends when it commits (Tables.notify)
-// out  onNotice for each kind, at most ten times a second; for all after each new connection, for notices sent in between
-//      are gone
-// err  none: without notices (state "polling") the checks of each second find the same changes, later
-// cost a notice to itself every 10 s, and with each connection
+// out  calls of onNotice for each kind, at most ten times a second. After each new connection, it is called for all
+//      kinds, because notices sent while disconnected are lost
+// err  none: without notices (state "polling"), the checks that run every second find the same changes later
+// cost one notice to itself every 10 s, and one after each new connection
 //
-// PgBouncer in transaction mode accepts LISTEN and drops what comes for it, and a network can fall silent. So a listener
-// believes only in a notice to itself that came back, and reconnects when one did not. Jitter keeps the hosts of a group
-// from reconnecting to a restarted database at the same moment.
+// PgBouncer in transaction mode accepts LISTEN but drops the notices, and a network can fall silent. The listener
+// therefore relies on a notice to itself, and reconnects if the notice does not come back. Jitter keeps the hosts of a
+// group from reconnecting to a restarted database at the same moment.
 
 import { backoffMs, within } from "@inkling/release-store";
 import type { SQL } from "bun";
@@ -21,27 +22,31 @@ export const NOTICED = ["keys", "overrides", "rulesets"] as const;
 export type Noticed = (typeof NOTICED)[number];
 
 const PROBE_MS = 10_000;
-/** A notice to oneself takes 2 ms. */
+/** Maximum milliseconds until the listener's own notice must come back. It usually takes 2 ms. */
 const PROBE_TIMEOUT_MS = 3_000;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
-/** A pooler may let some through: notices that come and go are one fault, which is reported once an hour. */
+/** Milliseconds between two reports. If a pooler lets only some notices through, one report an hour is enough. */
 const REPORT_MS = 3_600_000;
-/** After notices have come for so long, that they are missing is news. */
+/** If notices have arrived for this many milliseconds, their absence is worth a log line. */
 const STEADY_MS = 60_000;
-/** Keys that are made by the hundred are read again ten times a second, not a hundred times. */
+/**
+ * Milliseconds between two calls of onNotice. It limits rereading to ten times a second while an operator creates
+ * hundreds of keys.
+ */
 const MIN_BETWEEN_MS = 100;
 
-const NO_NOTICE = "a notice to itself did not come back: is PgBouncer in transaction mode in between?";
+const NO_NOTICE =
+  "a notification that the server sent to itself did not arrive: check whether this server connects to PostgreSQL through PgBouncer in transaction mode";
 
-/** off: SQLite, which has no notices. */
+/** "off" is for SQLite, which has no notices. */
 type NoticeState = "off" | "polling" | "listening";
 
 interface NoticeOptions {
   readonly onNotice: (noticed: Noticed) => void;
-  /** Called when the state has changed, and once an hour while notices are missing; not each time that they come and go. */
+  /** Called after a change of state, and at most once an hour while notices come and go. */
   readonly onState?: (state: NoticeState, why: string | undefined) => void;
-  /** Ms of a monotonic clock. */
+  /** Milliseconds of a monotonic clock. */
   readonly elapsed?: () => number;
   readonly probeMs?: number;
   readonly probeTimeoutMs?: number;
@@ -56,7 +61,7 @@ export class NoticeListener {
   private readonly late = new Map<Noticed, ReturnType<typeof setTimeout>>();
   private readonly random: () => number;
   private current: NoticeState;
-  /** Since when. */
+  /** When the current state began, on the monotonic clock. */
   private since = Number.NEGATIVE_INFINITY;
   private reported: NoticeState | undefined;
   private missingReportedAt = Number.NEGATIVE_INFINITY;
@@ -77,7 +82,7 @@ export class NoticeListener {
     return this.current;
   }
 
-  /** Resolves after the first try, whether it succeeded or not. */
+  /** Resolves after the first attempt, successful or not. */
   async start(): Promise<void> {
     if (this.current !== "off") await this.connect();
   }
@@ -91,13 +96,13 @@ export class NoticeListener {
 
   private async connect(): Promise<void> {
     const client = this.database.connectForNotices(() => {
-      if (this.client === client) this.fail("the connection for notices has ended");
+      if (this.client === client) this.fail("the connection for notifications was closed");
     });
     if (client === undefined) return;
     this.client = client;
     try {
       const listening = client.listen(NOTICES, (text) => this.take(text));
-      await this.answered(listening, "LISTEN was not answered");
+      await this.answered(listening, "the database did not respond to LISTEN");
       await this.probe();
     } catch (error) {
       if (this.client === client) this.fail(this.database.errorFrom(error).message);
@@ -121,7 +126,7 @@ export class NoticeListener {
     }
   }
 
-  /** Sends a notice to itself, by another connection. @throws when it does not come back */
+  /** Sends a notice to itself through another connection. @throws Error if the notice does not come back */
   private async probe(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.onProbe = resolve;
@@ -132,7 +137,7 @@ export class NoticeListener {
   /** @throws StoreError after the time-out */
   private async answered(work: Promise<unknown>, message: string): Promise<void> {
     await within(this.options.probeTimeoutMs ?? PROBE_TIMEOUT_MS, work, () => {
-      throw new StoreError("AWAY", message, "changes are found by checks, once a second");
+      throw new StoreError("AWAY", message, "the server checks for changes once a second instead");
     });
   }
 
@@ -183,6 +188,6 @@ export class NoticeListener {
   private discard(): void {
     const { client } = this;
     this.client = undefined;
-    client?.close({ timeout: 0 }).catch(() => {}); // its error interests nobody any more
+    client?.close({ timeout: 0 }).catch(() => {}); // its error is no longer relevant
   }
 }

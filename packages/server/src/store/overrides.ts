@@ -1,9 +1,9 @@
-// overrides.ts: overrides and their audit trail, in the tables of the store.
+// overrides.ts: overrides and their audit trail, in the store's tables.
 //
 // in   checked overrides, the actor
-// out  overrides, and what a write did; every change leaves an entry in the audit trail, in the same transaction
+// out  overrides, and the result of each write; every change adds an audit entry in the same transaction
 // err  OverrideConflictError: nothing was written; StoreError
-// note There is no way to change or delete an audit entry.
+// note No code changes or deletes an audit entry.
 
 import type { NewOverride, Override } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
@@ -32,22 +32,22 @@ import {
 import { StoreError } from "./error.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
-/** What a write did. */
+/** The result of one write. */
 interface OverrideWrite {
   readonly override: Override;
-  /** changed: it was active already, and now has a new note or expiry. */
+  /** "changed": the override was already active, and now has a new note or expiry. */
   readonly outcome: "added" | "changed" | "unchanged";
 }
 
 const CONFLICT_HINTS = {
-  CONTRADICTS: "remove the other one first: `npx @inkling/cli override remove ID`",
-  TOO_MANY: "put networks in place of single addresses, or remove what is no longer needed",
+  CONTRADICTS: "remove the other override first: `npx @inkling/cli override remove ID`",
+  TOO_MANY: "replace single addresses with networks, or remove overrides that you no longer need",
 } as const;
 
 /** The request contradicts an active override, or exceeds a limit. */
 export class OverrideConflictError extends StoreError {
   readonly why: keyof typeof CONFLICT_HINTS;
-  /** One line each. */
+  /** One line for each conflict. */
   readonly problems: readonly string[];
   constructor(why: keyof typeof CONFLICT_HINTS, problems: readonly string[]) {
     super("CONFLICT", problems.join("; "), CONFLICT_HINTS[why]);
@@ -66,7 +66,7 @@ export class OverrideStore {
     this.tables = tables;
   }
 
-  /** A text that changes with any change to overrides. Reads one row. */
+  /** A text that changes with every change to overrides. This reads one row. */
   async readStamp(): Promise<string> {
     const rows: { stamp: string }[] = await this.tables.read(
       (sql) => sql`SELECT stamp FROM inkling_override_stamp`,
@@ -76,13 +76,13 @@ export class OverrideStore {
 
   /** All active overrides. */
   async load(): Promise<LoadedOverrides> {
-    // The stamp comes first: what changes in between is then read again, not missed.
+    // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readStamp();
     return { stamp, overrides: await this.tables.read((sql) => this.readInForce(sql)) };
   }
 
   /**
-   * Activates all of the overrides, or none. An override that is active already keeps its id and gets the new note and
+   * Activates all of the overrides, or none. An override that is already active keeps its id and gets the new note and
    * expiry. Repeating the call changes nothing.
    * @throws OverrideConflictError
    */
@@ -95,7 +95,7 @@ export class OverrideStore {
       const total = inForce.length + added.length;
       if (total > MAX_OVERRIDES) {
         throw new OverrideConflictError("TOO_MANY", [
-          `there would be ${total} overrides in force; the maximum is ${MAX_OVERRIDES}`,
+          `${total} overrides would be active; the maximum is ${MAX_OVERRIDES}`,
         ]);
       }
       for (let at = 0; at < added.length; at += ROWS_AT_ONCE) {
@@ -122,7 +122,7 @@ export class OverrideStore {
   }
 
   /**
-   * Restores overrides of a copy, with their ids. Overrides that the database has do not change, and overrides that
+   * Restores overrides from a copy, with their ids. Overrides that exist in the database do not change. Overrides that
    * contradict an active one are skipped.
    */
   async adopt(copied: readonly Override[], by: Actor): Promise<Override[]> {
@@ -148,7 +148,10 @@ export class OverrideStore {
     });
   }
 
-  /** Removes an override. If it was removed before, nothing changes. @returns undefined if there is none */
+  /**
+   * Removes an override. Nothing changes if it has already been removed. @returns undefined if the override does not
+   * exist
+   */
   async remove(id: string, by: Actor): Promise<Override | undefined> {
     return this.change(async (tx) => {
       const before = await this.findIn(tx, id);
@@ -165,7 +168,7 @@ export class OverrideStore {
     return this.tables.read((sql) => this.findIn(sql, id));
   }
 
-  /** Newest first. @param ended with those that were removed or have expired */
+  /** Lists overrides, newest first. @param ended whether to include removed and expired overrides */
   async list({ limit, cursor }: PageRequest, ended: boolean): Promise<Page<Override>> {
     const now = this.tables.now();
     const rows: OverrideRow[] = await this.tables.read(
@@ -177,7 +180,7 @@ export class OverrideStore {
     return OVERRIDE_PAGES.page(rows.map(overrideFromRow), limit);
   }
 
-  /** How many rows have an effect of an older version, which muted a feed: they no longer apply. */
+  /** The number of rows that an older version wrote to mute a feed. They no longer apply. */
   async countDropped(): Promise<number> {
     const rows: { count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT COUNT(*) AS count FROM inkling_overrides o WHERE NOT (${forcesFlag(sql)})`,
@@ -185,14 +188,15 @@ export class OverrideStore {
     return Number(rows[0]?.count);
   }
 
-  /** The audit trail, newest first. */
+  /** Lists the audit trail, newest first. */
   audit(request: PageRequest, filter: AuditFilter = {}): Promise<Page<AuditEntry>> {
     return this.tables.read((sql) => auditPage(sql, request, filter));
   }
 
   /**
-   * Adds an entry about what this store does not hold.
-   * @param at epoch ms of its change (waiting-entries.ts): an entry that is there already is not added again
+   * Adds an entry about something outside this store.
+   * @param at when the change was made, in epoch ms (waiting-entries.ts); an entry that already exists is not added
+   *   again
    */
   async record(entry: NewAuditEntry, at?: number): Promise<void> {
     await this.tables.write(async (tx) => {
@@ -225,7 +229,7 @@ export class OverrideStore {
     return rows[0] && overrideFromRow(rows[0]);
   }
 
-  /** A change to overrides. The stamp goes first: its row's lock puts changes of several processes in a row. */
+  /** Runs a change to overrides. It writes the stamp first, because the lock on that row makes processes take turns. */
   private change<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     return this.tables.write(async (tx) => {
       await tx`UPDATE inkling_override_stamp SET stamp = ${randomBase62(22, this.tables.randomBytes)}`;
@@ -235,7 +239,10 @@ export class OverrideStore {
   }
 }
 
-/** The result for each wanted override; contradictions are collected, among the wanted ones, too. */
+/**
+ * Plans a write for each requested override. Collects conflicts with active overrides, and among the requested
+ * overrides.
+ */
 function plan(
   wanted: readonly NewOverride[],
   bySubject: ReadonlyMap<string, Override>,
@@ -274,7 +281,7 @@ function merged(
   return { override, outcome: earlier === "added" ? "added" : "changed" };
 }
 
-/** Rows of an older version may mute a feed instead: migration 8 ended them. */
+/** Older versions may have left rows that mute a feed. Migration 8 ended them. */
 const forcesFlag = (sql: SQL) => sql`o.effect <> 'mute'`;
 
 function columns(sql: SQL) {

@@ -1,6 +1,6 @@
 // rulesets.ts: published rulesets, in a table of the store. Rows are only ever added.
 //
-// err  RulesetConflictError where somebody else published in between: nothing was written; StoreError
+// err  RulesetConflictError if someone else published in between, in which case nothing was written; StoreError
 
 import type { SQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
@@ -9,7 +9,7 @@ import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
 import type { Page, PageRequest, Tables } from "./tables.ts";
 
-/** The newest ruleset is not the one that the author has seen. */
+/** The newest ruleset is not the ruleset that the author read. */
 export class RulesetConflictError extends StoreError {
   constructor(newest: number) {
     super(
@@ -22,10 +22,13 @@ export class RulesetConflictError extends StoreError {
 }
 
 export interface NewRuleset {
-  /** Parsed before: the store takes any text. */
+  /** Parsed by the caller. The store accepts any text. */
   readonly text: string;
   readonly note: string;
-  /** The newest number that the author has seen; undefined publishes whatever the newest is. */
+  /**
+   * The number of the newest ruleset that the author has read. If undefined, the ruleset is published no matter which
+   * ruleset is newest.
+   */
   readonly current?: number | undefined;
   /** The number of the ruleset that this one restores. */
   readonly restores?: number | undefined;
@@ -38,13 +41,13 @@ export class RulesetStore {
     this.tables = tables;
   }
 
-  /** The newest number as text; "new" before the first. Reads one row. */
+  /** The number of the newest ruleset as text, or "new" before the first ruleset. This reads one row. */
   async readStamp(): Promise<string> {
     const number = await this.tables.read(newestNumber);
     return number === 0 ? NO_RULESET_STAMP : String(number);
   }
 
-  /** The newest ruleset; NO_RULESET before the first. */
+  /** The newest ruleset, or NO_RULESET before the first one. */
   async newest(): Promise<PublishedRuleset> {
     const rows: RulesetRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets ORDER BY number DESC LIMIT 1`,
@@ -59,7 +62,7 @@ export class RulesetStore {
     return rows[0] && fromRow(rows[0]);
   }
 
-  /** Newest first. A cursor is the number of the last ruleset of the page before. */
+  /** Lists rulesets, newest first. A cursor is the number of the last ruleset on the previous page. */
   async list({ limit, cursor }: PageRequest): Promise<Page<PublishedRuleset>> {
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
     const rows: RulesetRow[] = await this.tables.read(
@@ -72,13 +75,13 @@ export class RulesetStore {
   }
 
   /**
-   * Publishes a text under the next number. A text that equals the newest one is not published again.
+   * Publishes a text under the next number, unless it equals the text of the newest ruleset.
    * @returns the ruleset that is active afterwards
    * @throws RulesetConflictError
    */
   publish({ text, note, current, restores }: NewRuleset, by: Actor): Promise<PublishedRuleset> {
     return this.tables.write(async (tx) => {
-      await lockAudit(tx); // numbers rise one after the other
+      await lockAudit(tx); // so that the numbers have no gaps
       const rows: RulesetRow[] =
         await tx`SELECT ${columns(tx)} FROM inkling_rulesets ORDER BY number DESC LIMIT 1`;
       const newest = rows[0] === undefined ? NO_RULESET : fromRow(rows[0]);

@@ -1,10 +1,10 @@
-// store.ts: keys and usage, overrides and the admin token, kept in an SQLite file or a PostgreSQL database.
+// store.ts: keys, usage, overrides and the admin token, in an SQLite file or a PostgreSQL database.
 //
 // in   the database's address
-// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions` (decisions.ts),
-//      `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts)
-// err  StoreError with a hint; its text never has the password or a token
-// cost see each method; no lookup waits for it
+// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions`
+//      (decisions.ts), `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts)
+// err  StoreError with a hint; its message never contains the password or a token
+// cost see each method; no lookup waits for the store
 
 import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
@@ -31,7 +31,7 @@ import { DecisionStore } from "./decisions.ts";
 import { DeliveryStore } from "./deliveries.ts";
 import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
-import { type HistoryMark, type HistoryReading, readHistory } from "./history.ts";
+import { type HistoryReading, type Remembered, readHistory } from "./history.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
 import { RulesetStore } from "./rulesets.ts";
@@ -41,25 +41,30 @@ import { WebhookStore } from "./webhooks.ts";
 
 export { isSharedDatabase } from "./database.ts";
 
-/** A replaced token is loaded for so long after its end: its users read KEY_EXPIRED, not KEY_INVALID. */
+/**
+ * Milliseconds for which an expired token is still loaded. Until then, its users receive KEY_EXPIRED instead of
+ * KEY_INVALID.
+ */
 const LOAD_TOKENS_MS = 30 * DAY_MS;
-/** Any number: what publishers of releases lock. */
+/** An arbitrary number. Programs that publish releases take this lock. */
 const PUBLISHER_LOCK = 0x696e6b70;
-/** Where the caller names nobody. */
+/** The actor if the caller does not name one. */
 const UNNAMED: Actor = { actor: "inkling", way: undefined };
 
 interface StoreOptions {
   readonly now?: () => EpochMs;
   readonly randomBytes?: (n: number) => Uint8Array;
-  /** Longest that one call may take. */
+  /** Maximum milliseconds for one call. */
   readonly timeoutMs?: number;
-  /** Return a store also when the database cannot be reached now; its calls fail with AWAY until it can. */
+  /**
+   * Return a store even if the database is unreachable. Its calls then fail with AWAY until the database is reachable.
+   */
   readonly mayBeAway?: boolean;
-  /** Called after another SQLite file replaced the one in use. The store uses the new file from then on. */
+  /** Called after a different SQLite file replaced the one in use. The store uses the new file from then on. */
   readonly onOtherFile?: () => void;
 }
 
-/** A key, and the token that is shown this once. */
+/** A key and its token, which is shown only once. */
 export interface IssuedKey {
   readonly key: Key;
   readonly token: string;
@@ -67,7 +72,7 @@ export interface IssuedKey {
 
 /**
  * Opens the store and brings its tables up to date.
- * @param address `postgres://…`, `sqlite://PATH`, or a path; the file is made when it is not there, for this user only
+ * @param address `postgres://…`, `sqlite://PATH`, or a path; a missing file is created, for this user only
  * @throws StoreError
  */
 export async function openStore(address: string, options: StoreOptions = {}): Promise<Store> {
@@ -92,7 +97,7 @@ export class Store implements KeySource {
   readonly deliveries: DeliveryStore;
   readonly adminToken: AdminTokenStore;
   readonly usage: UsageTables;
-  /** For backups. */
+  /** The tables that backups read and restores write. */
   readonly dump: DumpTables;
   private readonly database: Database;
   readonly tables: Tables;
@@ -121,12 +126,27 @@ export class Store implements KeySource {
     return this.database.label;
   }
 
-  /** Resolves when the database answers. */
+  /** Was the SQLite file deleted or moved while it was in use? */
+  get isFileGone(): boolean {
+    return this.database.isFileGone;
+  }
+
+  /**
+   * Takes the lock that every change needs, and releases it. @throws StoreError if the database cannot be changed now
+   */
+  async checkWritable(): Promise<void> {
+    await this.tables.write(async () => {}, false);
+  }
+
+  /** Resolves if the database answers. @throws StoreError */
   async ping(): Promise<void> {
     await this.tables.read((sql) => sql`SELECT 1`);
   }
 
-  /** Learns of changes by other processes, with PostgreSQL. Whoever calls must `stop` it, before `close`. */
+  /**
+   * Listens for changes by other processes, with PostgreSQL only. The caller must call `stop` on the listener before
+   * `close`.
+   */
   listen(options: ConstructorParameters<typeof NoticeListener>[1]): NoticeListener {
     return new NoticeListener(this.database, options);
   }
@@ -140,7 +160,7 @@ export class Store implements KeySource {
     return Number(rows[0]?.now);
   }
 
-  /** Runs `work` as the one publisher among those that use this PostgreSQL: {@link Database.withLock}. */
+  /** Runs `work` as the only publisher on this PostgreSQL database (see {@link Database.withLock}). */
   asPublisher<T>(work: (isHeld: () => Promise<boolean>) => Promise<T>): Promise<T> {
     return this.database.withLock(PUBLISHER_LOCK, work);
   }
@@ -150,9 +170,9 @@ export class Store implements KeySource {
   }
 
   /**
-   * Makes a key.
-   * @param token the key's text when it is not a new one, well formed
-   * @throws StoreError CONFLICT when a key with this token exists
+   * Creates a key.
+   * @param token a well-formed token for the key; by default, a new one is created
+   * @throws StoreError CONFLICT if a key with this token already exists
    */
   async createKey(
     wanted: NewKey,
@@ -170,11 +190,12 @@ export class Store implements KeySource {
       await tx`INSERT INTO inkling_keys ${tx(rowFromKey(key))}`;
       await this.insertToken(tx, token, key.id);
       await this.audit(tx, by, "key-made", undefined, key);
+      return key;
     });
     return { key, token };
   }
 
-  /** The key with a token of this hash, revoked or not. */
+  /** The key that has a token with this hash, revoked or not. */
   async findKeyByHash(hash: string): Promise<Key | undefined> {
     const rows: KeyRow[] = await this.tables.read(
       (sql) =>
@@ -183,7 +204,7 @@ export class Store implements KeySource {
     return rows[0] && keyFromRow(rows[0]);
   }
 
-  /** All keys, revoked ones too, oldest first. */
+  /** Lists all keys, including revoked ones, oldest first. */
   async listKeys(): Promise<Key[]> {
     const rows: KeyRow[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k ORDER BY created_at, id`,
@@ -191,7 +212,7 @@ export class Store implements KeySource {
     return rows.map(keyFromRow);
   }
 
-  /** Newest first. */
+  /** Lists keys, newest first. */
   async readKeyPage({ limit, cursor }: PageRequest): Promise<Page<Key>> {
     const rows: KeyRow[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k WHERE ${KEY_PAGES.after(sql, cursor)}
@@ -206,8 +227,9 @@ export class Store implements KeySource {
   }
 
   /**
-   * Changes what a key may do, within a second in every process. A key that has these values does not change.
-   * @returns undefined if there is no such key, or it is revoked
+   * Changes what a key may do. Every process applies the change within a second. Values equal to the current ones
+   * change nothing.
+   * @returns undefined if the key does not exist or is revoked
    */
   async changeKey(id: string, change: KeyChange, by: Actor = UNNAMED): Promise<Key | undefined> {
     return this.change(async (tx) => {
@@ -223,7 +245,11 @@ export class Store implements KeySource {
     });
   }
 
-  /** Revokes a key, within a second in every process. @param at when it was revoked @returns the key; undefined if there is none */
+  /**
+   * Revokes a key. Every process applies this within a second.
+   * @param at when the key was revoked, in epoch ms
+   * @returns the key; undefined if it does not exist
+   */
   async revokeKey(id: string, by: Actor = UNNAMED, at = this.tables.now()): Promise<Key | undefined> {
     return this.change(async (tx) => {
       const before = await this.readKeyById(tx, id);
@@ -238,7 +264,7 @@ export class Store implements KeySource {
   /**
    * Gives a key a new token.
    * @param overlapUntil epoch ms until which its earlier tokens remain valid
-   * @returns undefined if there is no such key, or it is revoked
+   * @returns undefined if the key does not exist or is revoked
    */
   async rotateKey(id: string, overlapUntil: number, by: Actor = UNNAMED): Promise<IssuedKey | undefined> {
     return this.change(async (tx) => {
@@ -256,7 +282,7 @@ export class Store implements KeySource {
     });
   }
 
-  /** A text that changes with any change to keys. Reads one row. */
+  /** A text that changes with every change to keys. This reads one row. */
   async readKeyStamp(): Promise<string> {
     const rows: { stamp: string }[] = await this.tables.read(
       (sql) => sql`SELECT stamp FROM inkling_key_stamp`,
@@ -265,11 +291,11 @@ export class Store implements KeySource {
   }
 
   /**
-   * All tokens of keys that are not revoked, but for those that ended long ago. No token is ever deleted: a start with
-   * one in INKLING_API_KEY would make it a new key.
+   * All tokens of keys that are not revoked, except tokens that expired long ago. Tokens are never deleted. If a
+   * deleted token were also in INKLING_API_KEY, the next start would create a new key from it.
    */
   async loadKeys(): Promise<KeySnapshot> {
-    // The stamp comes first: keys that change in between are then read again, not missed.
+    // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readKeyStamp();
     const since = this.tables.now() - LOAD_TOKENS_MS;
     const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.tables.read(
@@ -285,14 +311,15 @@ export class Store implements KeySource {
     return { stamp, tokens };
   }
 
-  /** What {@link DatabaseHistory} compares. All at one moment: entries come in between. */
-  readHistory(known: HistoryMark | undefined, since: EpochMs): Promise<HistoryReading> {
-    return this.tables.snapshot((tx) => readHistory(tx, known, since));
+  /** What {@link DatabaseHistory} compares. It is read as of one moment, because entries may arrive in between. */
+  readHistory(before: Remembered | undefined, since: EpochMs): Promise<HistoryReading> {
+    return this.tables.snapshot((tx) => readHistory(tx, before, since));
   }
 
   /**
-   * An operator says that the database is right as it is: servers follow it, and keep nothing that it took back.
-   * The stamps change, so that every server notices within a second.
+   * Records an operator's confirmation that the database is correct. Servers then accept the database as it is, and
+   * drop the revocations that they kept although the database lacks them. The stamps change, so that every server
+   * notices within a second.
    */
   async confirmHistory(by: Actor): Promise<void> {
     await this.change(async (tx) => {
@@ -300,10 +327,14 @@ export class Store implements KeySource {
       await this.tables.notify(tx, "overrides");
       const entry = { ...by, action: "database-confirmed", subject: "database" } as const;
       await insertAudit(tx, [{ ...entry, before: undefined, after: undefined }], this.tables.now());
+      return entry;
     });
   }
 
-  /** Restores keys of a copy, with their ids and tokens. Keys that the database has do not change. @returns the restored keys */
+  /**
+   * Restores keys from a copy, with their ids and tokens. Keys that exist in the database do not change.
+   * @returns the restored keys
+   */
   async adoptKeys(tokens: readonly TokenRecord[], by: Actor): Promise<Key[]> {
     return this.change(async (tx) => {
       await lockAudit(tx);
@@ -340,7 +371,7 @@ export class Store implements KeySource {
       VALUES (${hashToken(token)}, ${keyId}, ${this.tables.now()})`;
   }
 
-  /** An entry of the audit trail, which never has a token. */
+  /** Adds an entry to the audit trail. The entry never contains a token. */
   private async audit(
     tx: TransactionSQL,
     by: Actor,
@@ -360,17 +391,23 @@ export class Store implements KeySource {
     return rows[0] && keyFromRow(rows[0]);
   }
 
-  /** A change to keys. The stamp goes first: its row lock puts changes of several processes in a row. */
+  /**
+   * Runs a change to keys. It locks the stamp's row first, so that processes take turns. If the key does not exist,
+   * `work` returns undefined and the stamp does not change, because an empty database must not look used.
+   */
   private change<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     return this.tables.write(async (tx) => {
+      await tx`UPDATE inkling_key_stamp SET stamp = stamp`;
+      const result = await work(tx);
+      if (result === undefined) return result;
       await tx`UPDATE inkling_key_stamp SET stamp = ${randomBase62(22, this.tables.randomBytes)}`;
       await this.tables.notify(tx, "keys");
-      return work(tx);
+      return result;
     }, true);
   }
 }
 
-/** The columns of KeyRow, by name: `k.*` breaks prepared statements when a newer version adds a column. */
+/** The columns of KeyRow by name. `k.*` would break prepared statements when a newer version adds a column. */
 function keyColumns(sql: SQL) {
   return sql.unsafe(
     "k.id, k.name, k.mode, k.hint, k.scopes, k.networks, k.rate, k.burst, k.quota, k.created_at, k.expires_at, k.revoked_at, k.traced_until",

@@ -1,4 +1,4 @@
-// tables.ts: what the parts of the store work with: queries, the clock, pages of rows.
+// tables.ts: what all parts of the store share: queries, the clock, and pages of rows.
 
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "../keys/key.ts";
@@ -6,7 +6,7 @@ import type { Database } from "./database.ts";
 import { migrate } from "./migrations.ts";
 import { NOTICES, type Noticed } from "./notices.ts";
 
-/** The tables of one database, and what their rows are made with. */
+/** The tables of one database, with a clock and a source of random bytes for their rows. */
 export class Tables {
   readonly now: () => EpochMs;
   readonly randomBytes: (n: number) => Uint8Array;
@@ -24,43 +24,43 @@ export class Tables {
     return this.database.run(work);
   }
 
-  /** Queries that all see the same moment. */
+  /** Runs queries that all read the same state. */
   async snapshot<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     await this.ready();
     return this.database.snapshot(work);
   }
 
-  /** Can several hosts share it? */
+  /** Can several hosts share the database? */
   get isShared(): boolean {
     return this.database.dialect === "postgres";
   }
 
-  /** Runs a single statement as its own transaction: one round trip, and no lock outlives it. */
+  /** Runs a single statement as its own transaction, in one round trip. No lock outlives it. */
   async writeOnce<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     await this.ready();
     return this.database.run(work);
   }
 
-  /** @param durable whether a power cut must not undo it */
+  /** @param durable whether the result must survive a power cut */
   async write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T> {
     await this.ready();
     return this.database.transaction(work, durable);
   }
 
   /**
-   * Sends a notice to every process that listens, when the transaction commits. PostgreSQL takes a lock of the whole
-   * cluster for that: it is for changes that operators make, never for usage.
+   * Sends a notice to every listening process when the transaction commits. For a notice, PostgreSQL locks the whole
+   * cluster, so use this for operators' changes and never for usage.
    */
   async notify(tx: TransactionSQL, noticed: Noticed): Promise<void> {
     if (this.database.dialect === "postgres") await tx`SELECT pg_notify(${NOTICES}, ${noticed})`;
   }
 
-  /** Another file is in the database's place. */
+  /** Runs the migrations again, because another file replaced the database. */
   migrateAgain(): void {
     this.migrated = undefined;
   }
 
-  /** Migrates with the first call that reaches the database. */
+  /** Runs the migrations at the first call that reaches the database. */
   private ready(): Promise<void> {
     this.migrated ??= migrate(this.database, this.now()).catch((error) => {
       this.migrated = undefined;
@@ -72,18 +72,21 @@ export class Tables {
 
 export const MAX_PAGE = 1_000;
 
-/** Rows in one INSERT. SQLite runs inside this process: 15,000 rows at once would keep requests waiting 34 ms. */
+/**
+ * Maximum rows in one INSERT. SQLite runs inside this process, and inserting 15,000 rows at once would delay requests
+ * by 34 ms.
+ */
 export const ROWS_AT_ONCE = 500;
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Where the next page begins; undefined after the last one. */
+  /** Cursor of the next page; undefined after the last page. */
   readonly next: string | undefined;
 }
 
 export interface PageRequest {
   readonly limit: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
@@ -92,7 +95,10 @@ interface Created {
   readonly createdAt: EpochMs;
 }
 
-/** Pages of rows with created_at and id, newest first. A cursor is the last row of a page: "1780272000000-key_3fK9…". */
+/**
+ * Reads pages of rows with created_at and id, newest first. A cursor names the last row of a page:
+ * "1780272000000-key_3fK9…".
+ */
 export class NewestFirst {
   private readonly pattern: RegExp;
 
@@ -105,7 +111,7 @@ export class NewestFirst {
     return this.pattern.test(text);
   }
 
-  /** The condition for rows of the page that the cursor begins. */
+  /** The condition for rows of the page that follows the cursor. */
   after(sql: SQL, cursor: string | undefined) {
     const parts = cursor === undefined ? null : this.pattern.exec(cursor);
     if (parts === null) return sql`1 = 1`;
@@ -113,7 +119,7 @@ export class NewestFirst {
     return sql`(created_at < ${at} OR (created_at = ${at} AND id < ${parts[2]}))`;
   }
 
-  /** @param rows one more than the limit, if there are that many */
+  /** @param rows one more row than the limit, if there are that many */
   page<T extends Created>(rows: readonly T[], limit: number): Page<T> {
     const items = rows.slice(0, limit);
     const last = items.at(-1);

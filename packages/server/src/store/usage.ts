@@ -1,4 +1,4 @@
-// usage.ts: usage of keys by day and hour, and the traffic of hosts by hour, in the tables of the store.
+// usage.ts: key usage by day and hour, and host traffic by hour, in the store's tables.
 //
 // err  StoreError
 
@@ -8,53 +8,70 @@ import { type Counted, type KeyId, SCOPES } from "../keys/key.ts";
 import { sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
-/** A recorder that flushed nothing for this long is gone. */
+/** A recorder that is silent for this many milliseconds is considered gone. */
 const KEEP_RECORDERS_MS = 30 * DAY_MS;
-/** Hours of usage and of traffic are kept this long; days for good. */
+/** Milliseconds for which hourly usage and traffic are kept. Daily usage is kept permanently. */
 const KEEP_HOURS_MS = 31 * DAY_MS;
-/** Leases of a revoked key: a host that has not read the revocation may still exchange them, and would otherwise start again. */
+/**
+ * Milliseconds for which a revoked key's leases are kept. A host that has not read the revocation yet may still
+ * exchange them. Without the old leases, it would start with new ones.
+ */
 const KEEP_LEASES_MS = DAY_MS;
-/** With the first batch of a recorder, and about once an hour after that. */
+/**
+ * Number of batches between two deletions of old rows, about an hour's worth. The first deletion comes with a
+ * recorder's first batch.
+ */
 const FORGET_EVERY = 4_000;
 
-/** Lookups of one kind, or refusals for one reason, of one key on one day. */
+/** Prefix for counts of locations in a country. */
+const COUNTRY = "country:";
+
+/**
+ * One count for one key on one day: lookups of one kind, refusals for one reason, answers with one flag, or locations
+ * in one country.
+ */
 export interface UsageEntry {
   readonly keyId: KeyId;
-  /** UTC, as "2026-06-01". */
+  /** UTC, such as "2026-06-01". */
   readonly day: string;
-  readonly lookup: Counted;
+  readonly lookup: Counted | `${typeof COUNTRY}${string}`;
   readonly count: number;
 }
 
-/** The same in one hour. */
+/** Usage without countries. */
+interface DailyUsage extends UsageEntry {
+  readonly lookup: Counted;
+}
+
+/** One count in one hour. */
 interface HourlyUsage {
-  /** UTC, as "2026-06-01T13". */
+  /** The hour in UTC, such as "2026-06-01T13". */
   readonly hour: string;
   readonly lookup: Counted;
   readonly count: number;
 }
 
-/** What one host counted in one hour, or in a part of it. */
+/** What one host counted in one hour, or in part of it. */
 export interface TrafficEntry {
   readonly host: string;
-  /** UTC, as "2026-06-01T13". */
+  /** The hour in UTC, such as "2026-06-01T13". */
   readonly hour: string;
   readonly counts: TrafficCounts;
 }
 
-/** The traffic of an hour, as stored. */
+/** A host's traffic in one hour, as stored. */
 export interface StoredTraffic {
   readonly host: string;
-  /** Epoch ms at which the hour begins. */
+  /** The start of the hour, in epoch ms. */
   readonly at: number;
   readonly counts: TrafficCounts;
 }
 
-/** Usage since the recorder's last batch. */
+/** Usage recorded since the recorder's last batch. */
 export interface UsageBatch {
-  /** Names the recorder: new for each process start. */
+  /** Names the recorder. Each start of a process uses a new name. */
   readonly recorder: string;
-  /** Grows with each batch. A batch that is sent again has the same number and the same entries. */
+  /** Increases with each batch. A repeated batch has the same number and the same entries. */
   readonly sequence: number;
   readonly entries: readonly UsageEntry[];
   readonly traffic?: readonly TrafficEntry[];
@@ -70,12 +87,12 @@ export class UsageTables {
   }
 
   /**
-   * Counts usage. A batch counts exactly once, however often it is sent: its number is kept in the same
-   * transaction as its counts, so a batch whose first attempt timed out after its commit is recognised.
-   * @returns false when it had been counted before
+   * Counts usage. A batch counts exactly once, however often it is sent. The same transaction stores the batch's number
+   * and its counts. A batch that timed out after its commit is therefore recognised when it is sent again.
+   * @returns false if the batch was counted before
    */
   async add({ recorder, sequence, entries, traffic = [] }: UsageBatch): Promise<boolean> {
-    // Two processes that lock rows in different orders would wait for each other.
+    // A fixed order, because two processes that lock rows in different orders would wait for each other.
     const rows = entries
       .map(({ keyId, day, lookup, count }) => ({ day, key_id: keyId, lookup, count }))
       .sort((a, b) => order(a.day, b.day) || order(a.key_id, b.key_id) || order(a.lookup, b.lookup));
@@ -93,7 +110,9 @@ export class UsageTables {
           ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
         const hours = rows
           .slice(at, at + ROWS_AT_ONCE)
+          .filter(({ lookup }) => !lookup.startsWith(COUNTRY)) // countries per hour would be too many rows
           .map(({ day, ...row }) => ({ hour: this.hourInto(day), ...row }));
+        if (hours.length === 0) continue;
         await tx`INSERT INTO inkling_usage_hours AS u ${tx(hours)}
           ON CONFLICT (hour, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
       }
@@ -103,8 +122,8 @@ export class UsageTables {
   }
 
   /**
-   * Usage of one key by the hour, from one hour to another, both included, as "2026-06-01T13". An hour is that in
-   * which the count arrived here: a second later than the lookup, or more when the database was unreachable.
+   * Hourly usage of one key, from one hour through another, such as "2026-06-01T13". A count belongs to the hour in
+   * which it arrived in the store. That is a second after the lookup, or later if the database was unreachable.
    */
   async readByHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
     const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.tables.read(
@@ -114,10 +133,11 @@ export class UsageTables {
     return rows.map(({ count, ...row }) => ({ ...row, count: Number(count) }));
   }
 
-  /** Usage of each key on one UTC day. */
+  /** Usage of each key on one UTC day, without countries. */
   async readDay(day: string): Promise<Map<KeyId, DayUsage>> {
     const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.tables.read(
-      (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage WHERE day = ${day}`,
+      (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage
+        WHERE day = ${day} AND lookup NOT LIKE ${`${COUNTRY}%`}`,
     );
     const byKey = new Map<KeyId, DayUsage>();
     for (const { key_id, lookup, count } of rows) {
@@ -126,7 +146,9 @@ export class UsageTables {
     return byKey;
   }
 
-  /** The last UTC day with a lookup or a refusal, of each key that has one. @param keyId of this key alone */
+  /**
+   * The last UTC day with a lookup or a refusal, for each key that has one. @param keyId limits the result to this key
+   */
   async readLastDays(keyId?: KeyId): Promise<Map<KeyId, string>> {
     const rows: { key_id: string; day: string }[] = await this.tables.read(
       (sql) => sql`SELECT key_id, MAX(day) AS day FROM inkling_usage
@@ -135,7 +157,7 @@ export class UsageTables {
     return new Map(rows.map(({ key_id, day }) => [key_id, day]));
   }
 
-  /** The traffic of all hosts since the hour that begins at `from`, oldest first. */
+  /** The traffic of all hosts, oldest first, starting with the hour that contains `from`. */
   async readTraffic(from: number): Promise<StoredTraffic[]> {
     const rows: TrafficRow[] = await this.tables.read(
       (sql) =>
@@ -148,22 +170,33 @@ export class UsageTables {
     }));
   }
 
-  /** The hour of a day's count that arrives now: this one, or the day's last when it is over. */
+  /** The hour for a daily count that arrives now: the current hour, or the day's last hour if the day is over. */
   private hourInto(day: string): string {
     const hour = hourOf(this.tables.now());
     return hour.startsWith(day) ? hour : `${day}T23`;
   }
 
-  /** Usage of one key from one UTC day to another, both included, as "2026-06-01". */
-  async readByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
+  /** Locations of one key by ISO 3166-1 code, from one UTC day through another, such as "2026-06-01". */
+  async readCountries(keyId: KeyId, fromDay: string, toDay: string): Promise<Record<string, number>> {
+    const rows: { lookup: string; total: number | string }[] = await this.tables.read(
+      (sql) => sql`SELECT lookup, SUM(count) AS total FROM inkling_usage
+        WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} AND lookup LIKE ${`${COUNTRY}%`}
+        GROUP BY lookup ORDER BY lookup`,
+    );
+    return Object.fromEntries(rows.map(({ lookup, total }) => [lookup.slice(COUNTRY.length), Number(total)]));
+  }
+
+  /** Daily usage of one key, from one UTC day through another, such as "2026-06-01". Countries are left out. */
+  async readByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<DailyUsage[]> {
     const rows: { day: string; lookup: Counted; count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT day, lookup, count FROM inkling_usage
-        WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} ORDER BY day, lookup`,
+        WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} AND lookup NOT LIKE ${`${COUNTRY}%`}
+        ORDER BY day, lookup`,
     );
     return rows.map(({ day, lookup, count }) => ({ keyId, day, lookup, count: Number(count) }));
   }
 
-  /** Lookups on one UTC day of each key that has a quota and was used, by all processes. */
+  /** Lookups by all processes on one UTC day, for each key that has a quota and was used that day. */
   async readQuotas(day: string): Promise<Map<KeyId, number>> {
     const rows: { key_id: string; total: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
@@ -173,7 +206,10 @@ export class UsageTables {
     return new Map(rows.map((row) => [row.key_id, Number(row.total)]));
   }
 
-  /** Keys that have used their quota of a UTC day, or were refused more: hosts of a group may leave a little of it unused. */
+  /**
+   * Keys that have used up their quota for a UTC day, or had requests refused because of it. Hosts of a group may leave
+   * a little of the quota unused.
+   */
   async readExhausted(day: string): Promise<{ id: KeyId; name: string; quota: number }[]> {
     const refused: Counted = "quota_exceeded";
     const rows: { id: string; name: string; quota: number | string }[] = await this.tables.read(
@@ -201,7 +237,10 @@ interface TrafficRow {
   readonly counts: string;
 }
 
-/** Adds to the host's hour. Only the host itself writes its rows, so reading before writing loses nothing. */
+/**
+ * Adds counts to the row for this host and hour. Only the host itself writes its rows, so reading before writing loses
+ * nothing.
+ */
 async function addTraffic(tx: TransactionSQL, { host, hour, counts }: TrafficEntry): Promise<void> {
   const rows: Pick<TrafficRow, "counts">[] =
     await tx`SELECT counts FROM inkling_traffic_hours WHERE hour = ${hour} AND host = ${host}`;

@@ -1,9 +1,9 @@
-// waiting-entries.ts: an entry of the audit trail comes before the change that it is about. Where the database is
-// unreachable, the entry waits as a file in the data folder, so that a rollback need not wait for the database.
+// waiting-entries.ts: records an audit entry before the change that it describes. If the database is unreachable, the
+// entry waits as a file in the data folder, so that a rollback need not wait for the database.
 //
-// in   the store, the data folder
+// in   the store and the data folder
 // out  each entry in the trail once, with the time of its change
-// err  StoreError if an entry can neither be stored nor kept: then nothing may be changed
+// err  StoreError if an entry can be neither stored nor kept, in which case nothing may be changed
 
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
@@ -28,13 +28,13 @@ const waitingEntry = z.object({
 
 type Trail = Pick<OverrideStore, "record">;
 
-/** Of what belongs to one host: its name is added to `after`. */
+/** An entry about something that belongs to a single host. The host's name is added to `after`. */
 export type HostEntry = NewAuditEntry & { readonly after: object };
 
 /**
- * Records `entry`, then makes its change. A change that fails leaves a second entry, which says so.
- * @param onWaiting called where the entry waits for the database, with the reason
- * @throws StoreError where nothing can be recorded: `change` was not called; what `change` throws
+ * Records `entry`, then makes the change that it describes. If the change fails, a second entry says so.
+ * @param onWaiting called with the reason if the entry waits for the database
+ * @throws StoreError if nothing can be recorded, in which case `change` was not called; also the errors of `change`
  */
 export async function withEntry<T>(
   trail: Trail,
@@ -60,7 +60,7 @@ async function recordOrKeep(
   onWaiting: (reason: string) => void,
 ): Promise<void> {
   const entry = { ...rest, after: { ...after, host: hostname() } };
-  // The same time for both: a database that falls silent may have stored the entry.
+  // The entry has the same time in both places, because a database that falls silent may already have stored it.
   const at = Date.now();
   try {
     await trail.record(entry, at);
@@ -71,7 +71,7 @@ async function recordOrKeep(
       makeFolder(folder);
       replaceJson(join(folder, `${at}-${crypto.randomUUID()}.json`), { at, ...entry });
     } catch (fault) {
-      const message = `${error.message}; and nothing can be kept in the data folder: ${messageOf(fault)}`;
+      const message = `${error.message}; and the entry cannot be stored in the data folder: ${messageOf(fault)}`;
       throw new StoreError("AWAY", message, `${error.hint}; nothing was changed`);
     }
     onWaiting(error.message);
@@ -79,8 +79,9 @@ async function recordOrKeep(
 }
 
 /**
- * Stores the entries that wait, oldest first.
+ * Stores the waiting entries, oldest first.
  * @param onDamaged called with a file that is not an entry; the file remains
+ * @returns the number of stored entries
  * @throws StoreError; the remaining entries keep waiting
  */
 export async function storeWaiting(
@@ -92,10 +93,10 @@ export async function storeWaiting(
   if (!existsSync(folder)) return 0;
   let stored = 0;
   for (const name of readdirSync(folder).sort()) {
-    if (name.startsWith(TEMPORARY)) continue; // another process writes it
+    if (name.startsWith(TEMPORARY)) continue; // another process is still writing this file
     const path = join(folder, name);
     const read = readEntry(path);
-    if (read === undefined) continue; // another process has stored it
+    if (read === undefined) continue; // another process has stored this entry
     if (read === "damaged") {
       onDamaged(path);
       continue;

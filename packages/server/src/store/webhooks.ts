@@ -1,8 +1,8 @@
-// webhooks.ts: webhooks, in a table of the store: where alerts go, which ones, and the secrets that sign them.
+// webhooks.ts: stores webhooks in a table of the store: their URLs, their events, and the secrets that sign deliveries.
 //
-// err  WebhooksFullError: nothing was written; StoreError
-// note Signing needs the secrets themselves, so the table has them as they are. They leave this file in two ways only: as
-//      the answer to the one who added or rotated a webhook, and in `signing`, for a delivery.
+// err  WebhooksFullError if there are too many webhooks, in which case nothing was written; StoreError
+// note Signing needs the secrets, so the table contains them in plain text. They leave this file in only two ways: in
+// the response to the operator who adds or rotates a webhook, and through `signing`, for a delivery.
 
 import { type AuditAction, MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
@@ -17,10 +17,10 @@ const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
 
 export interface NewWebhook {
-  /** Checked before: the store takes any. */
+  /** Checked by the caller. The store accepts any text. */
   readonly url: string;
   readonly events: readonly WebhookEvent[];
-  /** May it have an address that is not on the public internet? */
+  /** May the URL lead to an address outside the public internet? */
   readonly allowInner: boolean;
 }
 
@@ -28,19 +28,19 @@ export interface Webhook extends NewWebhook {
   readonly id: string;
   readonly author: string;
   readonly createdAt: EpochMs;
-  /** After a rotation: until then, the secret of before signs as well. */
+  /** After a rotation, the previous secret also signs until this time. */
   readonly oldSecretUntil: EpochMs | undefined;
-  /** The receiver answered 410: it gets nothing more. */
+  /** When the receiver returned 410. After that, it gets no more deliveries. */
   readonly disabledAt: EpochMs | undefined;
 }
 
-/** A webhook, and the secret that is shown this once. */
+/** A webhook and its secret, which is shown only once. */
 export interface IssuedWebhook {
   readonly webhook: Webhook;
   readonly secret: string;
 }
 
-/** A webhook, and the secrets that sign its deliveries now: one, or two after a rotation. */
+/** A webhook with the secrets that currently sign its deliveries: one, or two after a rotation. */
 export interface SigningWebhook {
   readonly webhook: Webhook;
   readonly secrets: readonly string[];
@@ -50,7 +50,7 @@ export class WebhooksFullError extends StoreError {
   constructor() {
     super(
       "CONFLICT",
-      `there are ${MAX_WEBHOOKS} webhooks already, the maximum`,
+      `there are already ${MAX_WEBHOOKS} webhooks, the maximum`,
       "remove one first: `npx @inkling/cli webhooks remove ID`",
     );
     this.name = "WebhooksFullError";
@@ -64,7 +64,7 @@ export class WebhookStore {
     this.tables = tables;
   }
 
-  /** Oldest first. */
+  /** All webhooks, oldest first. */
   async list(): Promise<Webhook[]> {
     const rows: WebhookRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_webhooks ORDER BY created_at, id`,
@@ -101,8 +101,8 @@ export class WebhookStore {
 
   /**
    * Gives a webhook a new secret.
-   * @param overlapUntil until then, the secret of before signs as well
-   * @returns undefined if there is none with this id
+   * @param overlapUntil epoch ms until which the previous secret also signs
+   * @returns undefined if no webhook has this id
    */
   rotate(id: string, overlapUntil: EpochMs, by: Actor): Promise<IssuedWebhook | undefined> {
     return this.tables.write(async (tx) => {
@@ -118,7 +118,7 @@ export class WebhookStore {
     }, true);
   }
 
-  /** Removes a webhook, with its secrets and deliveries. @returns it; undefined if there is none with this id */
+  /** Removes a webhook with its secrets and deliveries. @returns the webhook; undefined if no webhook has this id */
   remove(id: string, by: Actor): Promise<Webhook | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
@@ -131,7 +131,10 @@ export class WebhookStore {
     }, true);
   }
 
-  /** The receiver answered 410: its deliveries end. @returns false if it is disabled or gone already */
+  /**
+   * Disables a webhook whose receiver returned 410, and ends its deliveries. @returns false if it is already disabled
+   * or removed
+   */
   disable(id: string): Promise<boolean> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
@@ -145,7 +148,10 @@ export class WebhookStore {
     }, true);
   }
 
-  /** Ends what a 410 has begun: it gets what happens from now on. @returns undefined if there is none with this id */
+  /**
+   * Enables a webhook that was disabled after a 410. It receives events from now on. @returns undefined if no webhook
+   * has this id
+   */
   enable(id: string, by: Actor): Promise<Webhook | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
@@ -158,7 +164,7 @@ export class WebhookStore {
     }, true);
   }
 
-  /** @returns undefined if there is none with this id */
+  /** @returns undefined if no webhook has this id */
   async signing(id: string): Promise<SigningWebhook | undefined> {
     const rows: (WebhookRow & SecretRow)[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)}, secret, old_secret FROM inkling_webhooks WHERE id = ${id}`,
@@ -175,7 +181,7 @@ export class WebhookStore {
     return `${SECRET_PREFIX}${Buffer.from(bytes).toString("base64")}`;
   }
 
-  /** An entry of the audit trail, which never has a secret. */
+  /** Adds an entry to the audit trail. The entry never contains a secret. */
   private audit(
     tx: TransactionSQL,
     by: Actor,
@@ -189,7 +195,7 @@ export class WebhookStore {
   }
 }
 
-/** A webhook for programs: without its secrets. */
+/** A webhook as JSON for programs, without its secrets. */
 export function webhookJson(webhook: Webhook) {
   const { id, url, events, allowInner, author, createdAt, oldSecretUntil, disabledAt } = webhook;
   const time = (ms: EpochMs | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
@@ -235,7 +241,7 @@ function fromRow(row: WebhookRow): Webhook {
   return Object.freeze({
     id: row.id,
     url: row.url,
-    events: WEBHOOK_EVENT_NAMES.filter((event) => named.includes(event)), // a newer version may have others
+    events: WEBHOOK_EVENT_NAMES.filter((event) => named.includes(event)), // a newer version may have other events
     allowInner: row.allow_inner === 1,
     author: row.author,
     createdAt: Number(row.created_at),

@@ -1,10 +1,10 @@
-// counts.ts: counters of the request path: plain numbers in one block of memory, read at scrape time.
+// counts.ts: counters of the request path, as plain numbers in one block of memory that scrapes read.
 //
-// in   what each request did, counted by its operation (contract/src/operations.ts)
+// in   the outcome of each request, counted by operation (contract/src/operations.ts)
 // out  rows of requests, lookups, problems, latency, flags and countries
-// cost 8 ns a request
-// note The block may be shared memory that outlives the process: a new worker continues its predecessor's counts.
-//      Array reads are `!`: an index is made of numbers that the layout bounds.
+// cost 8 ns per request
+// note The block may be shared memory that outlives the process. A new worker then continues its predecessor's counts.
+// Array reads use `!`, because the layout bounds every index.
 
 import {
   OPERATION_IDS,
@@ -17,7 +17,10 @@ import {
 } from "@inkling/contract";
 import { OVERRIDE_FLAGS, type OverrideFlag } from "@inkling/engine";
 
-/** Upper bounds of the latency histogram, in seconds: from request parsed to response made, without the network. */
+/**
+ * Upper bounds of the latency histogram, in seconds from parsing the request to creating the response, without the
+ * network.
+ */
 export const LATENCY_BOUNDS = [
   0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5,
 ] as const;
@@ -27,12 +30,12 @@ const BUCKETS = LATENCY_BOUNDS.length + 1;
 const AUDIENCES = ["none", "live", "test"] as const;
 export type Audience = (typeof AUDIENCES)[number];
 const AUDIENCE_INDEX: Readonly<Record<Audience, number>> = { none: 0, live: 1, test: 2 };
-/** A request for one value, or one for many. */
+/** Whether a request is about one value or many. */
 export const REQUEST_KINDS = ["single", "batch"] as const;
 export type RequestKind = (typeof REQUEST_KINDS)[number];
 const DISPOSABLE = OVERRIDE_FLAGS.indexOf("disposable");
 
-/** Countries by their two letters. */
+/** Countries are indexed by their two letters. */
 const LETTERS = 26;
 const A = 0x41;
 const countryIndex = (code: string) => (code.charCodeAt(0) - A) * LETTERS + code.charCodeAt(1) - A;
@@ -41,24 +44,29 @@ const countryCode = (index: number) =>
 
 const STATUSES = 600;
 /**
- * Statuses and key kinds whose series exist from the start for each route of /v1: Prometheus' rate() takes no rise from a
- * series that appears with its first request.
+ * Statuses and key modes whose series exist from the start for each route in ALERTED. If a series appeared only with
+ * its first request, Prometheus' rate() would miss that increase.
  */
 const FROM_ZERO: Readonly<Record<Audience, readonly number[]>> = {
   none: [401, 500, 503],
   live: [200, 403, 429, 500, 503],
   test: [],
 };
-/** Geolocation answers read exactly each second; beyond them one in SAMPLE is, and counts as SAMPLE. */
+/** The routes that the alert rules in deploy/prometheus watch. */
+const ALERTED = /^\/(v1|geoip)\//;
+/**
+ * Up to this many geolocation answers per second are all read. Beyond that, only one answer in SAMPLE is read, and it
+ * counts as SAMPLE answers.
+ */
 const READ_A_SECOND = 100;
 const SAMPLE = 16;
 
-/** Of requests that no operation answers. */
+/** The id of requests that no operation answers. */
 const NO_OPERATION = "none";
 export type Counted = OperationId | typeof NO_OPERATION;
 
 interface CountedRow {
-  /** As metrics and logs name it: its path. */
+  /** The path, which is the name in metrics and logs. */
   readonly route: string;
   readonly looksUp?: RequestKind;
 }
@@ -71,10 +79,10 @@ const COUNTED = new Map<Counted, CountedRow>([
 ]);
 const ROWS = [...COUNTED.values()];
 
-/** Where an operation's requests are counted. */
+/** Index of an operation's counters. */
 export type Slot = number;
 const SLOTS: ReadonlyMap<Counted, Slot> = new Map(Array.from(COUNTED.keys(), (id, i) => [id, i]));
-export const slotOf = (id: Counted): Slot => SLOTS.get(id)!; // has every operation
+export const slotOf = (id: Counted): Slot => SLOTS.get(id)!; // the map contains every operation
 
 const PROBLEM_SLOTS: ReadonlyMap<ProblemCode, number> = new Map(PROBLEM_CODES.map((code, i) => [code, i]));
 
@@ -88,7 +96,7 @@ const SIZES = {
   countries: LETTERS * LETTERS,
   decisions: 1,
 };
-/** Bytes that the counts take. */
+/** Number of bytes that the counts need. */
 export const COUNTS_BYTES = 8 * Object.values(SIZES).reduce((sum, size) => sum + size);
 
 export class Counts {
@@ -103,7 +111,7 @@ export class Counts {
   private readonly decided: Float64Array;
   private readonly sample = { second: 0, read: 0, turn: 0 };
 
-  /** @param memory COUNTS_BYTES: one worker adds to them, others may read them */
+  /** @param memory COUNTS_BYTES; one worker adds to the counts, and other processes may read them */
   constructor(memory: Uint8Array = new Uint8Array(COUNTS_BYTES)) {
     this.all = new Float64Array(memory.buffer, memory.byteOffset, COUNTS_BYTES / 8);
     let start = 0;
@@ -121,7 +129,7 @@ export class Counts {
     this.decided = take(SIZES.decisions);
   }
 
-  /** The sum of what several workers counted. */
+  /** Adds up the counts of several workers. */
   static sum(counts: Iterable<Counts>): Counts {
     const sum = new Counts();
     for (const { all } of counts) for (const [i, n] of all.entries()) sum.all[i]! += n;
@@ -138,7 +146,9 @@ export class Counts {
     this.seconds[slot]! += seconds;
   }
 
-  /** Counts values that were looked up, as usage does: the status alone does not show it. */
+  /**
+   * Counts looked-up values in the same way as usage, because a response's status does not show how many there were.
+   */
   countLookup(lookup: Scope, audience: Audience, kind: RequestKind, count = 1): void {
     const row = SCOPES.indexOf(lookup) * AUDIENCES.length + AUDIENCE_INDEX[audience];
     this.lookups[row * REQUEST_KINDS.length + REQUEST_KINDS.indexOf(kind)]! += count;
@@ -146,10 +156,10 @@ export class Counts {
 
   /** Counts one refused request, or one refused value of a batch. */
   countProblem(code: ProblemCode): void {
-    this.problems[PROBLEM_SLOTS.get(code)!]! += 1; // has every code
+    this.problems[PROBLEM_SLOTS.get(code)!]! += 1; // the map contains every code
   }
 
-  /** Counts the flags that an answer about an address sets, as bits; `disposable` of one about an email address. */
+  /** Counts the flags that an answer about an address sets. @param bits the flags, as bits */
   countFlags(bits: number): void {
     for (let i = 0, flags = bits; flags !== 0; i++, flags >>= 1) {
       if ((flags & 1) !== 0) this.flags[i]! += 1;
@@ -160,22 +170,26 @@ export class Counts {
     this.flags[DISPOSABLE]! += 1;
   }
 
-  /** Counts the country of a location as so many. @param code ISO 3166-1; undefined for none */
+  /**
+   * Counts a location's country.
+   * @param code ISO 3166-1 alpha-2; undefined if the location has none
+   * @param weight how many locations this one counts as
+   */
   countCountry(code: string | undefined, weight: number): void {
     if (code !== undefined) this.countries[countryIndex(code)]! += weight;
   }
 
-  /** Counts a decision that is to be stored. */
+  /** Counts a decision that must be stored. */
   countDecision(): void {
     this.decided[0]! += 1;
   }
 
-  /** Decisions that were to be stored. */
+  /** The number of decisions that had to be stored. */
   get decisions(): number {
     return this.decided[0]!;
   }
 
-  /** How many locations this one counts as; 0 when its country is not read. @param now epoch ms */
+  /** Returns how many locations the next one counts as; 0 if its country must not be read. @param now epoch ms */
   sampleWeight(now: number): number {
     const { sample } = this;
     const second = Math.floor(now / 1000);
@@ -194,7 +208,7 @@ export class Counts {
     return (audience * ROWS.length + slot) * STATUSES;
   }
 
-  /** Counts of requests that are not zero; `fromZero` adds the zeros that metrics begin with. */
+  /** The counts of requests that are not zero. `fromZero` adds the zeros with which metrics begin. */
   *requestRows(
     fromZero = false,
   ): Generator<{ route: string; status: string; audience: Audience; count: number }> {
@@ -202,14 +216,14 @@ export class Counts {
       for (const [slot, { route }] of ROWS.entries()) {
         for (let status = 100; status < STATUSES; status++) {
           const count = this.requests[this.requestIndex(a, slot) + status]!;
-          const isShown = fromZero && route.startsWith("/v1/") && FROM_ZERO[audience].includes(status);
+          const isShown = fromZero && ALERTED.test(route) && FROM_ZERO[audience].includes(status);
           if (count > 0 || isShown) yield { route, status: String(status), audience, count };
         }
       }
     }
   }
 
-  /** Counts of lookups that are not zero; `fromZero` adds the zeros of live keys. */
+  /** The counts of lookups that are not zero. `fromZero` adds the zeros for live keys. */
   *lookupRows(
     fromZero = false,
   ): Generator<{ lookup: Scope; audience: Audience; kind: RequestKind; count: number }> {
@@ -228,17 +242,17 @@ export class Counts {
     return PROBLEM_CODES.map((code, i) => [code, this.problems[i]!]);
   }
 
-  /** Answers that set each flag. */
+  /** The number of answers that set each flag. */
   flagRows(): Iterable<[OverrideFlag, number]> {
     return OVERRIDE_FLAGS.map((flag, i) => [flag, this.flags[i]!]);
   }
 
-  /** Answers by ISO 3166-1 code; estimated from a sample under load. */
+  /** The number of answers by ISO 3166-1 code, estimated from a sample under load. */
   *countryRows(): Generator<[string, number]> {
     for (const [i, count] of this.countries.entries()) if (count > 0) yield [countryCode(i), count];
   }
 
-  /** Requests for one value, or for many, by bucket of the histogram and above its last bound. */
+  /** The counts of one kind of request, by histogram bucket. The last bucket is above the last bound. */
   latencyOf(kind: RequestKind): number[] {
     const buckets: number[] = new Array(BUCKETS).fill(0);
     for (const [slot, { looksUp }] of ROWS.entries()) {
@@ -249,7 +263,10 @@ export class Counts {
     return buckets;
   }
 
-  /** For each route of lookups, and each other route with requests: counts up to each bound, in all, and their sum. */
+  /**
+   * For each lookup route, and each other route with requests: counts up to each bound, the total count, and total
+   * seconds.
+   */
   *latencyRows(): Generator<{ route: string; upTo: readonly number[]; count: number; seconds: number }> {
     for (const [slot, { route, looksUp }] of ROWS.entries()) {
       let count = 0;

@@ -1,12 +1,13 @@
-// exit-on-fault.ts: what happens with an error that nothing caught: it is reported, and the process ends with 1.
+// exit-on-fault.ts: reports an uncaught error, and exits the process with code 1.
 //
-// why  What the process has in memory may be wrong; whoever started it (a service manager, the primary) starts another.
+// why  After an uncaught error, the process's memory may be inconsistent. The service manager or the primary, whichever
+//      started the process, starts a new one.
 
 type Report = (error: unknown) => void;
 
 let report: Report | undefined;
 
-/** @param next replaces the report that was given before */
+/** @param next replaces the previous report function */
 export function exitOnFault(next: Report): void {
   const isFirst = report === undefined;
   report = next;

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { LogLevel } from "@inkling/contract";
 import { Log, scrub } from "./log.ts";
 
@@ -37,6 +39,17 @@ describe("log", () => {
     });
     expect(JSON.parse(second!).key).toBeUndefined();
     expect(rest).toBe("");
+  });
+
+  test("a refused request has its code, and docs/monitoring.md lists every member of a line", () => {
+    const { log, lines } = setUp("access");
+    log.access({ ...ACCESS, status: 401, code: "KEY_INVALID", values: 3 });
+    log.flush();
+    const line: Record<string, unknown> = JSON.parse(lines[0]!);
+    expect(line).toMatchObject({ status: 401, code: "KEY_INVALID", values: 3 });
+    const page = readFileSync(join(import.meta.dir, "../../../../docs/monitoring.md"), "utf8");
+    const [, table = ""] = page.split("### Access lines");
+    expect([...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)).toEqual(Object.keys(line));
   });
 
   test("lines stay in order: an event writes what was gathered first", () => {

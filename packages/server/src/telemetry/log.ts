@@ -1,15 +1,15 @@
-// log.ts: the log: one JSON object a line.
+// log.ts: the log, one JSON object per line.
 //
 // in   events, access lines, unexpected errors
 // out  lines for standard error
-// note A line has the route's template, never the value, the query, a key's token or an email address.
-//      Access lines are buffered for up to 200 ms: one write for many requests. Other lines are written at once.
+// note A line contains the route's template, but never the value, the query, a key's token or an email address. Access
+//      lines are buffered for up to 200 ms, so that one write serves many requests. Other lines are written at once.
 
-import type { LogEvent, LogLevel } from "@inkling/contract";
+import type { LogEvent, LogLevel, ProblemCode } from "@inkling/contract";
 
 interface LogOptions {
   readonly level: LogLevel;
-  /** Takes whole lines. */
+  /** Writes whole lines. */
   readonly write: (lines: string) => void;
   /** Epoch ms. */
   readonly now: () => number;
@@ -17,14 +17,16 @@ interface LogOptions {
 
 interface AccessLine {
   readonly method: string;
-  /** Template, as "/v1/ip-intel/geolocate/{ip}". */
+  /** The route's template, such as "/v1/ip-intel/geolocate/{ip}". */
   readonly route: string;
   readonly status: number;
   readonly ms: number;
   readonly keyId: string | undefined;
   readonly requestId: string;
-  /** Of a batch. */
+  /** The number of values in a batch. */
   readonly values?: number | undefined;
+  /** The code of the problem that was answered. */
+  readonly code?: ProblemCode | undefined;
 }
 
 const FLUSH_MS = 200;
@@ -43,15 +45,15 @@ export class Log {
     this.level = options.level;
   }
 
-  /** Callers check it before they make an access line. */
+  /** Callers check this before they build an access line. */
   get hasAccess(): boolean {
     return this.level === "access";
   }
 
   access(line: AccessLine): void {
     const time = this.time();
-    // Every member is Inkling's or checked (a method is one of a fixed list): nothing needs escaping.
-    this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status},"ms":${millis(line.ms)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`}${line.values === undefined ? "" : `,"values":${line.values}`},"request_id":"${line.requestId}"}\n`;
+    // Nothing needs escaping, because Inkling created or checked every member. The method is one of a fixed list.
+    this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status}${line.code === undefined ? "" : `,"code":"${line.code}"`},"ms":${millis(line.ms)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`}${line.values === undefined ? "" : `,"values":${line.values}`},"request_id":"${line.requestId}"}\n`;
     if (this.pending.length >= FLUSH_CHARACTERS) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
   }
@@ -60,7 +62,7 @@ export class Log {
     if (this.level !== "error") this.line("info", event, fields);
   }
 
-  /** Logs what an operator has asked for by name, at every level. */
+  /** Logs, at every log level, something that an operator explicitly requested. */
   record(event: LogEvent<"info">, fields: Readonly<Record<string, unknown>>): void {
     this.line("info", event, fields);
   }
@@ -71,7 +73,7 @@ export class Log {
 
   /**
    * Logs an unexpected error with its stack.
-   * @param secrets texts of the request that must not appear, such as its value
+   * @param secrets texts from the request that must not appear in the log, such as its value
    */
   crash(
     event: LogEvent<"error">,
@@ -98,7 +100,7 @@ export class Log {
     this.options.write(lines);
   }
 
-  /** ISO 8601; formatted once a millisecond. */
+  /** The time as ISO 8601, formatted once per millisecond. */
   private time(): string {
     const now = this.options.now();
     if (now !== this.timeOf) {
@@ -109,7 +111,7 @@ export class Log {
   }
 
   private line(level: LogLevel, event: string, fields: Readonly<Record<string, unknown>>): void {
-    this.flush(); // lines remain in order
+    this.flush(); // keeps the lines in order
     const time = this.time();
     this.options.write(`${JSON.stringify({ time, level, event, ...fields })}\n`);
   }
@@ -117,7 +119,7 @@ export class Log {
 
 const THOUSANDTHS = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, "0"));
 
-/** As toFixed(3), in a tenth of its time. */
+/** Gives the same text as toFixed(3) in a tenth of the time. */
 function millis(ms: number): string {
   const micros = Math.round(ms * 1000);
   return `${Math.floor(micros / 1000)}.${THOUSANDTHS[micros % 1000]}`;
@@ -126,7 +128,7 @@ function millis(ms: number): string {
 const TOKEN = /ink_(live|test|admin)_[0-9A-Za-z_]*/g;
 const EMAIL = /[^\s"'<>]*@[^\s"'<>]*/g;
 
-/** Removes what must not be logged: the given texts, and everything that looks like a key or an email address. */
+/** Removes what must not be logged: the given texts, and anything that looks like a key or an email address. */
 export function scrub(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) {

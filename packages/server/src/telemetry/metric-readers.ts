@@ -1,18 +1,21 @@
-// metric-readers.ts: how each metric is read (contract/src/metrics.ts has their rows), but for the latency histogram.
+// metric-readers.ts: reads each metric except the latency histogram. The rows of all metrics are in
+// contract/src/metrics.ts.
 //
 // in   the counts of the request path; the state of releases, keys, overrides, usage and connections
-// out  a number, or numbers with their labels
+// out  a number, or numbers with labels
 
 import type { LabelsOf, METRICS, MetricName } from "@inkling/contract";
 import { type FeedReport, feedAgeSeconds, type Mode, type Release } from "@inkling/engine";
 import type { ChannelReport } from "@inkling/release-store";
 import type { Counts } from "./counts.ts";
 
-/** What the metrics are made of: the parts of the server's objects that they need. Times are epoch ms. */
+/** The parts of the server's objects that metrics are read from. Times are epoch ms. */
 export interface MetricsSource {
   readonly version: string;
   readonly mode: Mode;
   readonly counts: Counts;
+  /** Does `/readyz` return 200? */
+  readonly isReady: boolean;
   readonly releases: {
     readonly current: { readonly name: string; readonly manifest: Release } | undefined;
     readonly wanted?: string | undefined;
@@ -21,7 +24,7 @@ export interface MetricsSource {
     readonly failedBuild?: object | undefined;
     readonly channel?: ChannelReport | undefined;
     readonly isVerified: boolean;
-    /** Their present state; otherwise the release's manifest has them. */
+    /** The current state of the feeds; if undefined, the state in the release's manifest applies. */
     readonly feeds?: readonly FeedReport[];
   };
   readonly keyring: {
@@ -32,9 +35,9 @@ export interface MetricsSource {
       readonly stale?: boolean;
     };
   };
-  /** Whether changes by other hosts arrive by notice; off: SQLite. */
+  /** Whether notices report changes by other hosts. "off" is for SQLite. */
   readonly notices: { readonly state: "off" | "polling" | "listening" };
-  /** The group of hosts on one PostgreSQL; undefined with SQLite. */
+  /** The group of hosts on one PostgreSQL database; undefined with SQLite. */
   readonly leases?:
     | {
         readonly state: {
@@ -42,9 +45,9 @@ export interface MetricsSource {
           readonly isAlone: boolean;
           readonly silentSeconds: number;
           readonly failures: number;
-          /** Keys of which this host holds a share. */
+          /** The number of keys for which this host holds a share. */
           readonly leases: number;
-          /** This host's clock less the database's; undefined before the first answer. */
+          /** This host's clock minus the database's, in milliseconds; undefined before the first reply. */
           readonly clockOffsetMs: number | undefined;
         };
       }
@@ -60,11 +63,11 @@ export interface MetricsSource {
   readonly usage: {
     readonly state: { readonly pending: number; readonly oldestMs: number; readonly failures: number };
   };
-  /** Decisions that are stored, or wait for it. */
+  /** Decisions that are stored or wait to be stored. */
   readonly decisions: {
     readonly state: { readonly waiting: number; readonly stored: number; readonly dropped: number };
   };
-  /** Decisions that workers had when they were killed. */
+  /** Decisions that were lost because workers were killed. */
   readonly lostDecisions: number;
   readonly mx: {
     readonly answers: Iterable<readonly [outcome: string, count: number]>;
@@ -83,11 +86,11 @@ export interface MetricsSource {
     readonly refused: number;
     readonly most: number;
   };
-  /** Problems of the admin API, by code. */
+  /** Problems of the admin API by code. */
   readonly adminProblems: Iterable<readonly [code: string, count: number]>;
-  /** The processes that answer, by their state. */
+  /** Number of processes that answer requests, by state. */
   readonly workers: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
-  /** What the processes beside this one use, together. */
+  /** The combined use of resources by the other processes. */
   readonly processes: {
     readonly cpuSeconds: number;
     readonly residentBytes: number;
@@ -98,12 +101,12 @@ export interface MetricsSource {
 
 type Sample<Label extends string> = readonly [labels: Readonly<Record<Label, string>>, value: number];
 
-/** An undefined value is not shown. */
+/** Reads a metric. Undefined values are not shown. */
 export type MetricReader<Label extends string = string> = (
   source: MetricsSource,
 ) => number | undefined | Iterable<Sample<Label>>;
 
-/** A value for each feed of the release; an undefined one is not shown. */
+/** Returns a value for each feed of the release. Undefined values are not shown. */
 function perFeed(read: (feed: FeedReport, now: number) => number | undefined): MetricReader<"feed"> {
   return ({ releases, now }) =>
     (releases.feeds ?? releases.current?.manifest.feeds ?? []).flatMap((feed): Sample<"feed">[] => {
@@ -136,6 +139,7 @@ export const READERS: Readers = {
     Array.from(counts.problemRows(), ([code, count]) => [{ code }, count]),
   inkling_admin_problems_total: ({ adminProblems }) =>
     Array.from(adminProblems, ([code, count]) => [{ code }, count]),
+  inkling_ready: ({ isReady }) => flag(isReady),
   inkling_release_info: ({ releases: { current } }) =>
     current === undefined ? [] : [[{ id: current.manifest.id, name: current.name }, 1]],
   inkling_release_wanted_info: ({ releases: { wanted } }) =>

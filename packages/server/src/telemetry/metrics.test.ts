@@ -42,6 +42,7 @@ function source(
   return {
     version: "1.2.3",
     mode: "serve",
+    isReady: current !== undefined,
     releases: { current, refused: undefined, isVerified: current !== undefined, since: undefined },
     keyring: { state: { loaded: true, keys: 3, checkedAt: 2_000, failures: 0, lastError: undefined } },
     counts,
@@ -99,6 +100,7 @@ describe("metrics", () => {
       'inkling_lookups_total{lookup="geolocate",key="test",request="single"} 1',
       'inkling_lookups_total{lookup="email",key="test",request="batch"} 1',
       'inkling_problems_total{code="KEY_MISSING"} 1',
+      "inkling_ready 1",
       'inkling_release_info{id="0123456789ab",name="n"} 1',
       "inkling_release_age_seconds 43200",
       'inkling_answer_missing{answer="is_proxy"} 1',
@@ -138,6 +140,7 @@ describe("metrics", () => {
       'inkling_http_requests_total{route="/v1/user-intel/email",status="500",key="live"} 0',
       'inkling_http_requests_total{route="/v1/ip-intel/geolocate/{ip}",status="429",key="live"} 0',
       'inkling_http_requests_total{route="/v1/ip-intel/geolocate/{ip}",status="401",key="none"} 0',
+      'inkling_http_requests_total{route="/geoip/v2.1/city/{ip}",status="503",key="live"} 0',
       'inkling_http_request_duration_seconds_bucket{le="+Inf",route="/v1/ip-intel/reputation/{ip}"} 0',
       'inkling_lookups_total{lookup="email",key="live",request="batch"} 0',
       "inkling_worker_restarts_total 0",
@@ -186,6 +189,7 @@ describe("metrics", () => {
       expect(names).not.toContain(name);
     }
     expect(text).toContain("inkling_release_verified 0");
+    expect(text).toContain("inkling_ready 0");
   });
 
   test("the histogram is cumulative and adds up", async () => {

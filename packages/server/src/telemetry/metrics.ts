@@ -1,4 +1,4 @@
-// metrics.ts: /metrics in Prometheus' text format, from plain numbers that are read at scrape time.
+// metrics.ts: /metrics in Prometheus' text format, from numbers that are read at scrape time.
 //
 // in   a MetricsSource
 // out  the text
@@ -14,7 +14,7 @@ type Labels = Readonly<Record<string, string | number>>;
 
 const HISTOGRAM = "inkling_http_request_duration_seconds";
 
-/** All metrics as `source` has them now. */
+/** The current values of all metrics. */
 export function metricsText(source: MetricsSource): string {
   const readers: Readonly<Record<string, MetricReader | undefined>> = READERS;
   const rows: [string, MetricRow][] = Object.entries(METRICS);
@@ -47,7 +47,7 @@ const escaped = (text: string) =>
 const numberText = (value: number) =>
   Number.isNaN(value) ? "NaN" : String(value).replace(/^(-?)Infinity$/, (_, sign) => `${sign || "+"}Inf`);
 
-/** A count for each bound: of all requests up to it. */
+/** For each bound, the number of requests up to that bound, with the sum and the total. */
 function latencySamples({ counts }: Pick<MetricsSource, "counts">): string[] {
   const name = HISTOGRAM;
   return Array.from(counts.latencyRows()).flatMap(({ route, upTo, count, seconds }) => [

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { lineWriter } from "./standard-error.ts";
 
-/** A descriptor with room for so many bytes. @param onFull called when there is no room, before it fails */
+/** A descriptor with room for so many bytes. @param onFull called before each write that fails because it is full */
 function setUp(room: number, code = "ENOSPC", onFull = () => {}) {
   const disk = { room, text: "", longest: 0 };
   const write = lineWriter(2, (_, bytes) => {
@@ -31,7 +31,7 @@ test("whole lines in writes of at most 4,096 bytes; a longer line alone", () => 
 });
 
 test.each(["ENOSPC", "EPIPE"])("%s: lines are lost, and the one that was begun is completed", (code) => {
-  const { disk, write } = setUp(150, code); // the second line is cut
+  const { disk, write } = setUp(150, code); // cuts the second line
   for (let n = 0; n < 5; n++) write(line(n));
   expect(disk.text.length).toBe(150);
   disk.room = Number.POSITIVE_INFINITY;

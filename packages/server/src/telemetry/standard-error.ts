@@ -1,22 +1,23 @@
 // standard-error.ts: writes log lines to standard error, which several processes share.
 //
 // in   whole lines
-// out  writes of at most 4,096 bytes of whole lines: a pipe takes each as one, so lines of several processes do not mix
-// err  none thrown: without a reader, or with a full disk, lines are lost and the service continues. A slow reader is
-//      waited for
+// out  writes of whole lines, at most 4,096 bytes each. A pipe takes each write as a unit, so lines from different
+//      processes do not mix
+// err  none thrown: without a reader, or with a full disk, lines are lost and the service continues; a slow reader
+//      makes the writer wait
 
 import { writeSync } from "node:fs";
 
-/** PIPE_BUF of Linux. */
+/** Linux's PIPE_BUF, in bytes. */
 const ATOMIC_BYTES = 4096;
 const LINE_END = 0x0a;
 const RETRY_MS = 1;
 
-/** @returns bytes written. @throws with a code, such as ENOSPC, EPIPE or EAGAIN */
+/** @returns the number of written bytes. @throws an error with a code, such as ENOSPC, EPIPE or EAGAIN */
 type Write = (fd: number, bytes: Uint8Array) => number;
 
 export function lineWriter(fd: number, write: Write = writeSync): (lines: string) => void {
-  /** What is left of a piece that was written in part: without it the next line would be broken. */
+  /** The rest of a piece that was only partly written. It must be written first, or it would break up another line. */
   let begun: Uint8Array = new Uint8Array();
   return (lines) => {
     begun = unwritten(begun, fd, write);
@@ -30,14 +31,14 @@ export function lineWriter(fd: number, write: Write = writeSync): (lines: string
   };
 }
 
-/** Writes what can be written. @returns the rest */
+/** Writes as much as possible. @returns the rest */
 function unwritten(bytes: Uint8Array, fd: number, write: Write): Uint8Array {
   let rest = bytes;
   while (rest.length > 0) {
     try {
       rest = rest.subarray(write(fd, rest));
     } catch (error) {
-      // Standard error is where any other fault would be reported.
+      // Nothing can report this fault, because faults are reported on standard error.
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return rest;
       Bun.sleepSync(RETRY_MS);
     }
@@ -45,11 +46,11 @@ function unwritten(bytes: Uint8Array, fd: number, write: Write): Uint8Array {
   return rest;
 }
 
-/** Whole lines, as many at once as are written in one go. */
+/** Pieces of whole lines, each small enough to be written as a unit. */
 function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; ) {
     let end = bytes.lastIndexOf(LINE_END, start + ATOMIC_BYTES - 1) + 1;
-    if (end <= start) end = bytes.indexOf(LINE_END, start) + 1 || bytes.length; // one long line
+    if (end <= start) end = bytes.indexOf(LINE_END, start) + 1 || bytes.length; // a single long line
     yield bytes.subarray(start, end);
     start = end;
   }

@@ -1,4 +1,4 @@
-// The picture of the traffic: what answers say, minute by minute.
+// Tests the traffic counts, minute by minute.
 
 import { describe, expect, test } from "bun:test";
 import { REPUTATION_ANSWERS } from "@inkling/engine";
@@ -63,7 +63,7 @@ describe("minutes", () => {
     };
     counts.recordAnswer(0, 200, "live", 0.02);
     await next();
-    expect(traffic.minutes).toEqual([]); // how long that took nobody knows
+    expect(traffic.minutes).toEqual([]); // the duration of that period is unknown
     counts.recordAnswer(0, 200, "live", 0.02);
     counts.recordAnswer(1, 404, "live", 3);
     counts.countLookup("geolocate", "live", "single", 2);

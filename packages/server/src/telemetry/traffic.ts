@@ -1,9 +1,10 @@
-// traffic.ts: counts of the last 24 hours, minute by minute; no address and no key.
+// traffic.ts: counts of the last 24 hours, minute by minute, without addresses or keys.
 //
 // in   the counts of the request path, read once a minute
-// out  for each minute: requests by status, lookups, problems, latency, flags set, countries; `onMinute` gets each with
-//      a request, which is how the store adds them up by the hour (UsageRecorder.recordTraffic)
-// cost nothing for a request; 1 ms a minute
+// out  for each minute: requests by status, lookups, problems, latency, flags set, countries. `onMinute` receives each
+//      minute with requests, and the store adds these up by hour (UsageRecorder.recordTraffic)
+// note Requests and lookups leave out sandbox keys.
+// cost nothing per request; 1 ms per minute
 
 import { recordOf } from "@inkling/contract";
 import { type Counts, LATENCY_BOUNDS, REQUEST_KINDS, type RequestKind } from "./counts.ts";
@@ -13,29 +14,32 @@ const MINUTES = 24 * 60;
 
 type Tally = Readonly<Record<string, number>>;
 
-/** What happened in a period: numbers of which those of several periods add up. */
+/** Counts for a period, which can be added to the counts for other periods. */
 export interface TrafficCounts {
   readonly requests: number;
-  /** By class: "2xx". */
+  /** Requests by status class, such as "2xx". */
   readonly statuses: Tally;
   readonly lookups: Tally;
-  /** Those of them that were values of batches. */
+  /** The number of lookups that were values of batches. */
   readonly batchLookups: Tally;
   readonly problems: Tally;
-  /** Answers that set each flag. */
+  /** The number of answers that set each flag. */
   readonly flags: Tally;
-  /** Answers by country code: estimated from a sample under load. */
+  /** Answers by country code. Under load, the counts are estimated from a sample. */
   readonly countries: Tally;
-  /** Lookup requests by bucket of the latency histogram, and above the last bound; a batch takes as long as many. */
+  /**
+   * Lookup requests by bucket of the latency histogram. The last bucket is above the last bound. Batches are counted
+   * separately, because a batch takes as long as many requests.
+   */
   readonly latency: Readonly<Record<RequestKind, readonly number[]>>;
 }
 
 export interface Minute extends TrafficCounts {
-  /** Epoch ms of its end. */
+  /** The end of the minute, in epoch ms. */
   readonly at: number;
 }
 
-/** The sum of several periods. */
+/** The combined counts of several periods. */
 export function sumTraffic(rows: readonly TrafficCounts[]): TrafficCounts {
   return {
     requests: rows.reduce((total, { requests }) => total + requests, 0),
@@ -55,7 +59,7 @@ function sumTallies(rows: readonly Tally[]): Tally {
   return sums;
 }
 
-/** As many columns as a row of this version has: a stored row may be of another one. */
+/** Adds up the columns of this version. A row stored by another version may have more or fewer. */
 const sumColumns = (rows: readonly (readonly number[])[]): number[] =>
   Array.from({ length: LATENCY_BOUNDS.length + 1 }, (_, i) =>
     rows.reduce((sum, row) => sum + (row[i] ?? 0), 0),
@@ -86,14 +90,14 @@ export class Traffic {
     this.timer.unref();
   }
 
-  /** Closes the minute under way, so that a restart loses nothing of it. */
+  /** Closes the current minute, so that a restart loses none of its counts. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     this.timer = undefined;
     await this.closeMinute();
   }
 
-  /** Oldest first. */
+  /** The closed minutes, oldest first. */
   get minutes(): readonly Minute[] {
     return this.closed;
   }
@@ -113,7 +117,7 @@ export class Traffic {
       flags: increases(previous.flags, totals.flags),
       countries: increases(previous.countries, totals.countries),
       latency: perKind(
-        (kind) => totals.latency[kind].map((n, i) => increase(previous.latency[kind][i]!, n)), // as many buckets each time
+        (kind) => totals.latency[kind].map((n, i) => increase(previous.latency[kind][i]!, n)), // its length is fixed
       ),
     };
     this.closed.push(minute);
@@ -122,7 +126,7 @@ export class Traffic {
   }
 }
 
-/** Never negative: counts of a worker that was replaced may be lost. */
+/** Differences are never negative, even if the counts of a replaced worker are lost. */
 const increase = (before: number, after: number) => Math.max(0, after - before);
 
 function increases(before: Tally, after: Tally): Tally {
@@ -135,13 +139,15 @@ const perKind = <T>(make: (kind: RequestKind) => T) => recordOf(REQUEST_KINDS, m
 function totalsOf(counts: Counts): TrafficCounts {
   let requests = 0;
   const statuses: Record<string, number> = {};
-  for (const { status, count } of counts.requestRows()) {
+  for (const { status, audience, count } of counts.requestRows()) {
+    if (audience === "test") continue;
     requests += count;
     add(statuses, `${status[0]}xx`, count);
   }
   const lookups: Record<string, number> = {};
   const batchLookups: Record<string, number> = {};
-  for (const { lookup, kind, count } of counts.lookupRows()) {
+  for (const { lookup, audience, kind, count } of counts.lookupRows()) {
+    if (audience === "test") continue;
     add(lookups, lookup, count);
     if (kind === "batch") add(batchLookups, lookup, count);
   }
@@ -157,14 +163,14 @@ function add(tally: Record<string, number>, name: string, count: number): void {
 }
 
 /**
- * The histogram bound, in seconds, that a share of requests remained within.
- * @returns null without requests, or beyond the last bound
+ * Returns the lowest histogram bound, in seconds, that covers this share of the requests.
+ * @returns null if there are no requests, or if the percentile is beyond the last bound
  */
 export function percentile(latency: readonly number[], share: number): number | null {
   const total = latency.reduce((sum, n) => sum + n, 0);
   let seen = 0;
   for (const [i, bound] of LATENCY_BOUNDS.entries()) {
-    seen += latency[i]!; // one bucket more than bounds
+    seen += latency[i]!; // there is one more bucket than there are bounds
     if (total > 0 && seen >= share * total) return bound;
   }
   return null;

@@ -1,9 +1,9 @@
-// fields.ts: members that several inputs have.
+// fields.ts: members that several inputs have in common.
 
 import { z } from "zod";
 import { codeOf, INVISIBLE } from "./visible-text.ts";
 
-/** Text of one line that looks like what it is. */
+/** One line of text, without invisible characters. */
 export const oneLine = (most: number) =>
   z
     .string()
@@ -14,11 +14,11 @@ export const oneLine = (most: number) =>
     .superRefine((text, context) => {
       const found = [...text.matchAll(INVISIBLE)].map(([it]) => codeOf(it));
       if (found.length === 0) return;
-      const message = `must not contain invisible characters or controls of text direction: ${[...new Set(found)].join(", ")}`;
+      const message = `must not contain invisible characters or text-direction controls: ${[...new Set(found)].join(", ")}`;
       context.addIssue({ code: "custom", message });
     });
 
-/** ISO 8601 -> epoch ms; a bare date is its first moment in UTC. */
+/** Converts ISO 8601 to epoch ms. A date without a time means its first moment in UTC. */
 export const isoTime = z
   .union(
     [z.iso.datetime({ offset: true }), z.iso.date()],

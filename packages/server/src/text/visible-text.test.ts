@@ -29,7 +29,7 @@ describe.each(INVISIBLE)("%s", (_, character, code) => {
       if (error instanceof KeyInputError) problems = error.problems;
     }
     expect(problems).toEqual([
-      `name: must not contain invisible characters or controls of text direction: ${code}`,
+      `name: must not contain invisible characters or text-direction controls: ${code}`,
     ]);
   });
 

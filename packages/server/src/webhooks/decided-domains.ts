@@ -1,4 +1,4 @@
-// decided-domains.ts: stored decisions, as far as alerts about domains need them.
+// decided-domains.ts: reads the parts of stored decisions that alerts about domains need.
 
 import type { FactName } from "@inkling/contract";
 import type { StoredRow } from "../decisions/record.ts";

@@ -1,29 +1,31 @@
-// destination.ts: where a webhook may be: an https address on the public internet, unless an operator allows an inner one.
+// destination.ts: checks where a webhook's URL may lead: to an https address on the public internet, unless an operator
+// allows an internal address.
 //
-// in   a URL as an operator writes it; the addresses that its host name has now
+// in   a URL as an operator writes it; the current addresses of its host name
 // out  the URL in its normal form; the addresses that a connection may be made to
 // err  a text that says what is wrong
 //
-// Whoever may add webhooks must not reach what only this host reaches: a cloud's metadata, a database, the admin API. A
-// name can point elsewhere at each look, so the connection is made to the addresses that were checked, not to the name.
+// Someone who may add webhooks must not be able to reach services that only this host can reach, such as a cloud's
+// metadata, a database or the admin API. A host name can resolve differently each time, so the connection uses the
+// checked addresses instead of the name.
 
 import { lookup } from "node:dns/promises";
 import { parseIp, specialUse, unwrapIpv4 } from "@inkling/engine";
 
 export const MAX_WEBHOOK_URL = 2_048;
 
-/** An address, and 4 or 6. */
+/** An IP address and its family, 4 or 6. */
 export interface CheckedAddress {
   readonly address: string;
   readonly family: number;
 }
 
-/** Finds the addresses of a host name. @throws what node:dns throws */
+/** Finds the addresses of a host name. @throws the errors of node:dns */
 export type Resolve = (host: string) => Promise<readonly CheckedAddress[]>;
 
 export const systemResolve: Resolve = (host) => lookup(host, { all: true });
 
-/** Reads the URL of a webhook. @returns what is wrong with it as `problem` */
+/** Reads the URL of a webhook. @returns the URL, or a `problem` that says what is wrong with it */
 export function readWebhookUrl(
   text: string,
   allowInner: boolean,
@@ -41,12 +43,12 @@ export function readWebhookUrl(
   return { url: url.href };
 }
 
-/** Without the brackets of an IPv6 address. */
+/** The host name, without the brackets of an IPv6 address. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1");
 
 /**
- * The addresses that a connection may be made to.
- * @returns why there are none as `problem`
+ * Finds the addresses that a connection may be made to.
+ * @returns the addresses, or a `problem` that says why there are none
  */
 export async function addressesOf(
   host: string,
@@ -70,14 +72,13 @@ export async function addressesOf(
   return { addresses };
 }
 
-/** What is wrong with an address that is not public. @param mustBeAddress a name is refused as well */
+/** Says what is wrong with an address that is not public. @param mustBeAddress whether to refuse host names as well */
 function innerUse(text: string, mustBeAddress = false): string | undefined {
   const address = parseIp(text);
-  if (address === undefined)
-    return mustBeAddress ? "its host name has an address that cannot be read" : undefined;
+  if (address === undefined) return mustBeAddress ? "its host name has an invalid address" : undefined;
   const own = specialUse(address);
-  unwrapIpv4(address); // an IPv4 address inside IPv6 is that IPv4 address
+  unwrapIpv4(address); // an IPv4 address inside IPv6 is treated as the IPv4 address
   const found = specialUse(address) ?? (own?.use === "reserved" ? undefined : own);
   if (found === undefined) return undefined;
-  return `its address is ${found.use} and not public: allow inner addresses for this webhook if that is meant`;
+  return `its address is ${found.use} and not public: if that is intended, allow private addresses for this webhook`;
 }

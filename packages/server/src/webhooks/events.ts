@@ -1,12 +1,14 @@
-// events.ts: finds out what webhooks are told, and queues it.
+// events.ts: detects the events that webhooks report, and queues them.
 //
-// in   the release, its feeds and what waits for the operator; the usage of keys; overrides; decisions
-// out  events in the queue, each once, whichever host finds it and however often
-// err  what the database or the lookup of verdicts throws: nothing is lost, the next call finds the same
-// cost a pass over the feeds every 5 s; a lookup of each domain decided about in 30 days with each release or override
+// in   the release, its feeds, and a release that waits for the operator; the usage of keys; overrides; decisions
+// out  events in the queue. Each is queued once, no matter which hosts detect it and how often
+// err  errors of the database or of the verdict lookup; nothing is lost, because the next call detects the same events
+// cost a pass over the feeds every 5 s; after a change of release or overrides, a lookup of each domain in the
+//      decisions of the last 30 days
 //
-// Every host reports about its data, and the queue drops what another host has reported. Only the host that holds the watch
-// checks quotas and verdicts, because hosts with different releases would contradict each other.
+// Every host reports events about its own data, and the queue drops events that another host has already reported. Only
+// the host that holds the watch checks quotas and verdicts, because hosts with different releases would contradict each
+// other.
 
 import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
 import {
@@ -23,14 +25,14 @@ import type { DeliveryStore, QueuedEvent } from "../store/deliveries.ts";
 import type { UsageTables } from "../store/usage.ts";
 
 const CHECK_MS = 5_000;
-/** A host that is gone loses the watch after so long. */
+/** Milliseconds after which a host that is gone loses the watch. */
 const WATCH_MS = 60_000;
 const DECISIONS_MS = 30 * DAY_MS;
-/** Domains that are looked up at once. */
+/** Maximum number of domains in one lookup. */
 const DOMAINS_AT_ONCE = 2_000;
-/** The newest decisions on a domain, of which a change is told. */
+/** Maximum number of decisions on a domain for which a change is reported, newest first. */
 const MAX_DECISIONS = 1_000;
-/** Usage arrives a second late: that of yesterday is looked at for so long. */
+/** Usage arrives up to a second late, so yesterday's usage is still checked for this many milliseconds. */
 const LATE_USAGE_MS = 60_000;
 
 /** An email domain and the verdict that its newest decision used; undefined if that decision had no data. */
@@ -39,18 +41,18 @@ interface DecidedDomain {
   readonly disposable: boolean | undefined;
 }
 
-/** A decision on an email domain, and the verdict that it rests on. */
+/** A decision on an email domain, with the verdict that it used. */
 interface DomainDecision {
   readonly id: string;
   readonly ref: string | null;
   readonly disposable: boolean | undefined;
 }
 
-/** Stored decisions, as far as alerts need them. */
+/** The parts of stored decisions that alerts need. */
 export interface DecidedDomains {
-  /** Each email domain of decisions since then. */
+  /** Each email domain that occurs in the decisions since a time. */
   decidedDomains(since: EpochMs): AsyncIterable<DecidedDomain>;
-  /** The newest decisions on a domain. */
+  /** The newest decisions on a domain since a time. */
   decisionsOn(domain: string, since: EpochMs, limit: number): Promise<readonly DomainDecision[]>;
 }
 
@@ -64,18 +66,21 @@ interface WebhookEventsOptions {
   };
   readonly overrides: { readonly current: Overrides };
   readonly decisions: DecidedDomains;
-  /** The verdicts on domains, by the current release and overrides; undefined for what is no domain. */
+  /**
+   * Looks up verdicts on domains in the current release and overrides. A verdict is undefined for text that is not a
+   * domain.
+   */
   readonly lookUp: (domains: readonly string[]) => Promise<readonly (EmailVerdict | undefined)[]>;
-  /** Called with deliveries that were not queued because too many wait. */
+  /** Called when deliveries were dropped because too many are waiting. */
   readonly onDropped: (event: WebhookEvent, deliveries: number) => void;
   readonly now: () => EpochMs;
-  /** Between two checks. */
+  /** Milliseconds between two checks. */
   readonly checkMs?: number;
 }
 
 type Subscribed = ReadonlySet<WebhookEvent>;
 
-/** What verdicts depend on. */
+/** The inputs of verdicts. As long as they are equal, verdicts do not change. */
 interface Checked {
   readonly release: string;
   readonly overrides: Overrides;
@@ -83,12 +88,17 @@ interface Checked {
 }
 
 export class WebhookEvents {
-  /** Verdicts are being compared: beside all else, since many domains take minutes. */
+  /**
+   * The comparison of verdicts that is in progress. It runs in the background, because it takes minutes if there are
+   * many domains.
+   */
   comparing: Promise<void> | undefined;
   private readonly options: WebhookEventsOptions;
   private readonly holder = crypto.randomUUID();
   private checkedAt = Number.NEGATIVE_INFINITY;
-  /** Keys of what lasts and was queued: stale feeds, quotas of today. */
+  /**
+   * Keys of the conditions that have been queued and may still hold, such as stale feeds and today's used-up quotas.
+   */
   private told: ReadonlySet<string> = new Set();
   private checked: Checked | undefined;
   private failure: unknown;
@@ -99,8 +109,8 @@ export class WebhookEvents {
   }
 
   /**
-   * Queues what has happened since the last call.
-   * @param subscribed events that any webhook wants: no other is looked for
+   * Queues the events that have happened since the last call.
+   * @param subscribed the events that any webhook subscribes to; no other events are checked
    */
   async find(subscribed: Subscribed): Promise<void> {
     const { deliveries, now, checkMs = CHECK_MS } = this.options;
@@ -124,7 +134,7 @@ export class WebhookEvents {
   async stop(): Promise<void> {
     this.isStopped = true;
     await this.comparing;
-    // A database that is unreachable: another host takes the watch when it ends.
+    // If the database is unreachable, another host takes the watch when it expires.
     await this.options.deliveries.leaveWatch(this.holder).catch(() => {});
   }
 
@@ -173,7 +183,7 @@ export class WebhookEvents {
   private async tellVerdicts(): Promise<void> {
     const { decisions, releases, overrides, now } = this.options;
     const { current } = releases;
-    // Without data there is no verdict that could have changed.
+    // Without data, no verdict can have changed.
     if (current === undefined || current.manifest.missing.includes("disposable")) return;
     const at = now();
     const { all } = overrides.current;
@@ -193,7 +203,7 @@ export class WebhookEvents {
     this.checked = checking;
   }
 
-  /** @param held the verdict that the newest decision on each domain rests on */
+  /** @param held for each domain, the verdict that its newest decision used */
   private async tellChanged(
     held: ReadonlyMap<string, boolean>,
     decisions: DecidedDomains,
@@ -212,7 +222,7 @@ export class WebhookEvents {
       const before = told.get(domain) ?? held.get(domain)!;
       if (before === after) continue;
       const all = await decisions.decisionsOn(domain, at - DECISIONS_MS, MAX_DECISIONS);
-      // What was told before was told of all of them.
+      // All of these decisions were covered by an earlier report.
       const found = told.has(domain) ? all : all.filter(({ disposable }) => disposable === before);
       const events = found.map(
         ({ id, ref }): QueuedEvent => ({
@@ -236,14 +246,14 @@ export class WebhookEvents {
   }
 }
 
-/** The same for each host that has the release. */
+/** An event that is the same on each host with the same held release. */
 function heldEvent({ id, at, why }: HeldRelease): QueuedEvent {
   const hint = "inkling data update --accept release";
   const data = { release: id, built_at: at, reason: why, hint };
   return { key: `release.held/${id}`, message: { type: "release.held", data } };
 }
 
-/** The same for each host that has this copy of the feed. */
+/** An event that is the same on each host with this copy of the feed. */
 function staleEvent(feed: FeedReport, now: EpochMs): QueuedEvent {
   const { id, sets, sha256 = "", published_at: published = "" } = feed;
   const state = feed.state === "expired" ? "expired" : "stale";

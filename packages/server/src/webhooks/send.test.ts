@@ -1,4 +1,4 @@
-// One attempt, against receivers of every bad kind; and which addresses a webhook may have.
+// Tests one delivery attempt against receivers that fail in every way, and which addresses a webhook may have.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -77,7 +77,11 @@ describe("a receiver that", () => {
     [
       "redirects",
       () => Response.redirect(target.url, 307),
-      { outcome: "failed", status: 307, reason: "the receiver returned 307: redirects are not followed" },
+      {
+        outcome: "failed",
+        status: 307,
+        reason: "the receiver returned 307: Inkling does not follow redirects",
+      },
     ],
   ];
   test.each(cases)("%s", async (_, answer, expected) => {
@@ -101,7 +105,7 @@ describe("a receiver that", () => {
       expect(await sendTo(url, { timeoutMs: 300 })).toEqual({
         outcome: "failed",
         status: undefined,
-        reason: "there was no answer within 0.3 s",
+        reason: "the receiver did not respond within 0.3 s",
       });
     }
   });
@@ -182,7 +186,7 @@ describe("an address that is not public", () => {
     expect(await sendTo(url, { resolve: async () => found }, false)).toMatchObject({
       outcome: "failed",
       status: undefined,
-      reason: expect.stringMatching(/^its (address is|host name has an address that)/),
+      reason: expect.stringMatching(/^its (address is|host name has an invalid address)/),
     });
     expect(receiver.received).toEqual([]);
   });

@@ -1,11 +1,13 @@
-// send.ts: one attempt to deliver a message: signed, sent to a checked address, and its status read.
+// send.ts: makes one attempt to deliver a message. It signs the message, sends it to a checked address, and reads the
+// status.
 //
 // in   the webhook with its secrets, the message
-// out  how it ended; never throws
+// out  the result; it never throws
 // src  https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
-// cost at most TIMEOUT_MS; of an answer only the status is read, so its size does not matter
+// cost at most TIMEOUT_MS; only the status of the response is read, so the response's size does not matter
 //
-// This does not use `fetch`: it would use the proxy in HTTPS_PROXY, and the proxy would choose the address to connect to.
+// This file does not use `fetch`, which would use the proxy in HTTPS_PROXY. The proxy would then choose the address to
+// connect to.
 
 import { createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
@@ -14,25 +16,25 @@ import type { Attempt, ClaimedDelivery } from "../store/deliveries.ts";
 import type { SigningWebhook } from "../store/webhooks.ts";
 import { addressesOf, type CheckedAddress, hostOf, type Resolve, systemResolve } from "./destination.ts";
 
-/** From the lookup of the host name to the status of the answer. */
+/** Maximum milliseconds from looking up the host name to reading the response's status. */
 const TIMEOUT_MS = 15_000;
 const MAX_REASON = 200;
 const GONE = 410;
 
 export interface SendOptions {
-  /** Of this program. */
+  /** This program's version. */
   readonly version: string;
   /** Epoch ms. */
   readonly now: () => number;
   readonly resolve?: Resolve;
   readonly timeoutMs?: number;
-  /** Ends the attempt before its end. */
+  /** Aborts the attempt. */
   readonly signal?: AbortSignal;
-  /** PEM: certificates that are trusted instead of the system's. */
+  /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
 }
 
-/** The value of `webhook-signature`: a signature by each secret. @param timestamp Unix seconds */
+/** Creates the value of `webhook-signature`, with a signature for each secret. @param timestamp Unix seconds */
 export function signatures(secrets: readonly string[], id: string, timestamp: number, body: string): string {
   return secrets
     .map((secret) => {
@@ -63,10 +65,11 @@ export async function send(
       "webhook-timestamp": String(timestamp),
       "webhook-signature": signatures(secrets, id, timestamp, body),
     };
-    // A request that was answered with 101 has no further events, not even of its signal.
+    // After a 101 response, a request emits no more events, not even if its signal aborts.
     return attemptOf(await within(post(url, headers, body, found.addresses, ending, options.ca), ending));
   } catch (error) {
-    if (timeout.aborted) return failed(undefined, `there was no answer within ${timeoutMs / 1_000} s`);
+    if (timeout.aborted)
+      return failed(undefined, `the receiver did not respond within ${timeoutMs / 1_000} s`);
     return failed(undefined, reasonOf(error));
   }
 }
@@ -75,7 +78,7 @@ function attemptOf(status: number): Attempt {
   if (status >= 200 && status < 300) return { outcome: "delivered", status, reason: undefined };
   if (status === GONE) return { outcome: "gone", status, reason: "the receiver returned 410" };
   if (status >= 300 && status < 400)
-    return failed(status, `the receiver returned ${status}: redirects are not followed`);
+    return failed(status, `the receiver returned ${status}: Inkling does not follow redirects`);
   return failed(status, `the receiver returned ${status}`);
 }
 
@@ -85,7 +88,7 @@ const failed = (status: number | undefined, reason: string): Attempt => ({
   reason,
 });
 
-/** Codes of the system and of TLS say enough; their texts may have addresses. */
+/** A reason to show to operators. The codes of the system and of TLS say enough, and messages may contain addresses. */
 function reasonOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   const text =
@@ -93,17 +96,17 @@ function reasonOf(error: unknown): string {
   return `the connection failed: ${text}`.slice(0, MAX_REASON);
 }
 
-/** @throws what `signal` was ended with */
+/** @throws the reason of `signal` if it aborts first */
 function within<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const ended = Promise.withResolvers<never>();
   const end = () => ended.reject(signal.reason);
   if (signal.aborted) end();
   signal.addEventListener("abort", end, { once: true });
-  work.catch(() => {}); // comes too late
+  work.catch(() => {}); // nobody waits for a late error
   return Promise.race([work, ended.promise]).finally(() => signal.removeEventListener("abort", end));
 }
 
-/** @returns the status of the answer, the rest of which is left. @throws what the connection throws */
+/** @returns the status of the response; the rest is ignored. @throws the connection's errors */
 function post(
   url: URL,
   headers: Readonly<Record<string, string>>,
@@ -113,7 +116,7 @@ function post(
   ca: string | undefined,
 ): Promise<number> {
   type Found = (error: Error | null, address: unknown, family?: number) => void;
-  // The name's own addresses may be others by now.
+  // By now, the name may resolve to other addresses.
   const lookup = (_: string, { all }: { all?: boolean }, found: Found) => {
     if (all) found(null, addresses);
     else found(null, addresses[0]!.address, addresses[0]!.family);
@@ -125,7 +128,7 @@ function post(
       { method: "POST", headers, agent: false, signal, lookup: lookup as never, ...(ca && { ca }) },
       (answer) => {
         resolve(answer.statusCode ?? 0);
-        answer.on("error", () => {}); // cut off below
+        answer.on("error", () => {}); // the socket is destroyed below
         answer.destroy();
         sent.destroy();
       },

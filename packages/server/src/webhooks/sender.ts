@@ -1,9 +1,9 @@
-// sender.ts: sends the deliveries that are due, beside all that a server answers.
+// sender.ts: sends the due webhook deliveries in the background.
 //
-// in   the queue of the database; every host on it sends, each delivery by one of them
+// in   the queue in the database; every host on the database sends, and only one of them sends each delivery
 // out  attempts, recorded in the queue; counts for metrics; log events
-// err  none: a database that is unreachable is tried again
-// cost without webhooks one query every 5 s; otherwise one or two each second
+// err  none: if the database is unreachable, the sender retries
+// cost without webhooks, one query every 5 s; otherwise, one or two per second
 
 import { WEBHOOK_OUTCOMES, type WebhookEvent, type WebhookOutcome } from "@inkling/contract";
 import { messageOf } from "@inkling/release-store";
@@ -13,28 +13,28 @@ import type { Log } from "../telemetry/log.ts";
 import { type SendOptions, send } from "./send.ts";
 
 const POLL_MS = 1_000;
-/** While there are no webhooks. */
+/** Milliseconds between two polls while there are no webhooks. */
 const IDLE_MS = 5_000;
 const FORGET_MS = 600_000;
-/** Attempts at once, for each webhook: a slow receiver does not delay those of others. */
+/** Maximum simultaneous attempts for each webhook, so that a slow receiver does not delay other webhooks. */
 const MAX_AT_ONCE = 4;
 
 interface WebhookSenderOptions extends Omit<SendOptions, "signal"> {
   readonly store: { readonly webhooks: WebhookStore; readonly deliveries: DeliveryStore };
   readonly log: Pick<Log, "info" | "error">;
   readonly pollMs?: number;
-  /** Runs with each poll: queues what has happened of the events that any webhook wants. */
+  /** Runs with each poll. It queues events of the types to which any webhook subscribes. */
   readonly findEvents?: (subscribed: ReadonlySet<WebhookEvent>) => Promise<void>;
 }
 
 export class WebhookSender {
-  /** Attempts since the start. */
+  /** Attempts since startup, by outcome. */
   readonly attempts = new Map<WebhookOutcome, number>(WEBHOOK_OUTCOMES.map((outcome) => [outcome, 0]));
-  /** As of the last poll. */
+  /** The queue's size and age as of the last poll. */
   queue: QueueState = { waiting: 0, oldestAt: undefined };
   private readonly options: WebhookSenderOptions;
   private readonly stopping = new AbortController();
-  /** By webhook. */
+  /** Running attempts by webhook. */
   private readonly underWay = new Map<string, Set<Promise<void>>>();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private polling: Promise<void> | undefined;
@@ -50,7 +50,7 @@ export class WebhookSender {
     this.schedule(this.options.pollMs ?? POLL_MS);
   }
 
-  /** Ends attempts that are under way: another host, or the next start, makes them again. */
+  /** Aborts running attempts. Another host repeats them, or this host after its next start. */
   async stop(): Promise<void> {
     this.stopping.abort();
     clearTimeout(this.timer);
@@ -73,13 +73,13 @@ export class WebhookSender {
     });
   }
 
-  /** More may be due. */
+  /** Polls soon, because more deliveries may be due. */
   private wake(): void {
     this.isWanted = true;
     if (this.polling === undefined) this.schedule(0);
   }
 
-  /** @returns ms until the next one */
+  /** @returns milliseconds until the next poll */
   private async poll(): Promise<number> {
     const { pollMs = POLL_MS, log } = this.options;
     try {
@@ -94,7 +94,7 @@ export class WebhookSender {
     }
   }
 
-  /** @returns whether there are webhooks */
+  /** @returns true if there are any webhooks */
   private async work(): Promise<boolean> {
     const { store, findEvents } = this.options;
     const webhooks = await store.webhooks.list();
@@ -103,7 +103,7 @@ export class WebhookSender {
       return false;
     }
     const enabled = webhooks.filter(({ disabledAt }) => disabledAt === undefined);
-    // What is due is sent all the same.
+    // If this fails, due deliveries are still sent.
     const failure = await findEvents?.(new Set(enabled.flatMap(({ events }) => events))).catch(
       (error: unknown) => ({ error }),
     );
@@ -137,13 +137,13 @@ export class WebhookSender {
     const { signal } = this.stopping;
     try {
       const found = await store.webhooks.signing(claimed.webhookId);
-      if (found === undefined) return; // removed since: its deliveries are removed, too
+      if (found === undefined) return; // the webhook was removed in the meantime, along with its deliveries
       const attempt = await send(found, claimed, { ...options, signal });
       if (signal.aborted && attempt.outcome === "failed") return await store.deliveries.release(claimed);
       await this.settle(claimed, attempt);
       this.wake();
     } catch (error) {
-      // The database is unreachable: the lease ends, and the delivery is due again.
+      // The database is unreachable. When the lease expires, the delivery becomes due again.
       log.error("webhooks-stopped", { reason: messageOf(error) });
     }
   }
@@ -163,7 +163,7 @@ export class WebhookSender {
   }
 }
 
-/** Sends a message of the type webhook.test now, once. @returns undefined if there is no such webhook */
+/** Immediately sends one message of the type webhook.test. @returns undefined if the webhook does not exist */
 export async function sendTest(
   { webhooks, deliveries }: WebhookSenderOptions["store"],
   webhookId: string,

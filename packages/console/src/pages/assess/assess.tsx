@@ -1,4 +1,5 @@
-// assess.tsx: what the newest ruleset decides about one visitor: at once about one that another page has handed over.
+// assess.tsx: what the newest ruleset decides about one visitor. A visitor that another page has handed over is
+// assessed immediately.
 
 import type { ListedRuleset, Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
@@ -8,7 +9,7 @@ import { useLoad } from "../../hooks.ts";
 import { takeHandedOver } from "./visitor.ts";
 import { AssessVisitor } from "./visitor-form.tsx";
 
-/** The facts that the newest ruleset declares; none before the first. */
+/** Loads the facts that the newest ruleset declares. Without a ruleset, there are none. */
 async function loadDeclared(signal: AbortSignal) {
   const { rulesets } = await api<{ rulesets: ListedRuleset[] }>("rulesets?limit=1", { signal });
   const [newest] = rulesets;

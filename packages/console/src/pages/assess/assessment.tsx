@@ -1,5 +1,5 @@
-// assessment.tsx: a decision about a visitor: the action, the score as a bar of its reasons, what would change it, facts
-// and evidence.
+// assessment.tsx: a decision about a visitor: the action, the score as a stacked bar of its reasons, what would change
+// the action, facts and evidence.
 
 import {
   ACTIONS,
@@ -26,12 +26,12 @@ const KINDS: Readonly<Record<Action, Kind>> = { allow: "good", challenge: "warn"
 export const ActionBadge = ({ action }: { action: Action }) => <Badge kind={KINDS[action]}>{action}</Badge>;
 
 const isReason = (code: string): code is ReasonCode => Object.hasOwn(REASON_ROWS, code);
-/** Newer servers may have reasons and facts that this page does not know. */
+/** Newer servers may send reasons and facts for which this page has no text. */
 const meaningOf = (code: string) => (isReason(code) ? REASON_ROWS[code].meaning : "");
 const isFact = (name: string): name is FactName => Object.hasOwn(FACT_ROWS, name);
 const factMeaning = (name: string) => (isFact(name) ? FACT_ROWS[name].meaning : "sent by the caller");
 
-/** Names of facts with their values, as conditions write them. */
+/** Facts with their values, both written as in a ruleset's conditions. */
 export function FactTable({ facts }: { facts: Readonly<Record<string, unknown>> }) {
   const rows = Object.entries(facts);
   const table = (
@@ -67,14 +67,14 @@ type Alternatives = AssessedVisitor["alternatives"];
 
 interface DecisionCardProps {
   readonly of: Omit<Assessment, "ip" | "email" | "facts">;
-  /** By which it was decided: "ruleset 7". */
+  /** What decided, such as "ruleset 7". */
   readonly ruleset: string;
   readonly alternatives?: Alternatives;
   readonly thresholds?: Thresholds;
   readonly children: ComponentChildren;
 }
 
-/** The action, and everything that led to it. */
+/** The action and everything that led to it. */
 export function DecisionCard({ of, ruleset, alternatives = [], thresholds, children }: DecisionCardProps) {
   const { action, review, score, reasons, rule, shadow, degraded } = of;
   const withoutRule = alternatives.find(({ without }) => "rule" in without);
@@ -82,23 +82,24 @@ export function DecisionCard({ of, ruleset, alternatives = [], thresholds, child
     <Card
       title={[<ActionBadge key="action" action={action} />, ` ${decidedBy(of, thresholds)} (${ruleset})`]}
     >
-      {review && <Notice kind="warn">The rule asks for a person to look at this visitor.</Notice>}
+      {review && <Notice kind="warn">The rule asks for a manual review of this visitor.</Notice>}
       {degraded.length > 0 && (
         <Notice kind="warn">
-          No data for {degraded.join(", ")}: the visitor may look more innocent than it is.
+          No data for {degraded.join(", ")}: the visitor may be riskier than the score suggests.
         </Notice>
       )}
       <ScoreBar score={score} reasons={reasons} thresholds={thresholds} />
       <Reasons of={of} alternatives={alternatives} />
       {withoutRule && (
         <p>
-          Without the rule <code>{rule}</code> it would be <ActionBadge action={withoutRule.action} />
+          Without the rule <code>{rule}</code>, the action would be{" "}
+          <ActionBadge action={withoutRule.action} />
         </p>
       )}
       {shadow.map(({ rule: shadowed, action: wanted, review: wantsReview }) => (
         <p key={shadowed}>
-          Rule <code>{shadowed}</code> in shadow would decide <ActionBadge action={wanted} />
-          {wantsReview && "and ask for a review"}
+          Rule <code>{shadowed}</code> in shadow mode would decide <ActionBadge action={wanted} />
+          {wantsReview && " and ask for a review"}
         </p>
       ))}
       {children}
@@ -121,7 +122,7 @@ interface ReasonsProps {
   readonly alternatives: Alternatives;
 }
 
-/** Each reason with its weight and, if it is known, what the visitor would get without it. */
+/** Each reason with its weight and, if known, the action without it. */
 function Reasons({ of: { action, reasons }, alternatives }: ReasonsProps) {
   const without = ({ code }: Reason) => {
     const found = alternatives.find((change) => "reason" in change.without && change.without.reason === code);

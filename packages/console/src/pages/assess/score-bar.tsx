@@ -1,4 +1,4 @@
-// score-bar.tsx: a score as a bar, stacked of what each reason adds to it, with the thresholds.
+// score-bar.tsx: a score as a stacked bar that shows what each reason adds, with the thresholds.
 
 import type { AssessedVisitor } from "@inkling/server/admin-answers";
 
@@ -11,7 +11,7 @@ interface ScoreBarProps {
 const COLORS = 4;
 const colorOf = (index: number) => `var(--series-${index % COLORS})`;
 
-/** The colour of a reason in the bar. */
+/** A reason's colour in the bar. */
 export const Swatch = ({ index }: { index: number }) => (
   <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
     <rect fill={colorOf(index)} width={10} height={10} rx={2} />

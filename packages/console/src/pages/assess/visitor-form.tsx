@@ -1,4 +1,4 @@
-// visitor-form.tsx: one visitor, and what a ruleset decides about that visitor.
+// visitor-form.tsx: a form for one visitor, and what a ruleset decides about that visitor.
 
 import type { FactType } from "@inkling/contract";
 import type { AssessedVisitor, DeclaredFacts } from "@inkling/server/admin-answers";
@@ -20,11 +20,11 @@ const BOOLEANS = [
 
 interface AssessVisitorProps {
   readonly title?: string;
-  /** Fields to begin with; a visitor is assessed at once. */
+  /** Initial fields. If they describe a visitor, the form immediately assesses that visitor. */
   readonly given?: URLSearchParams;
-  /** What the ruleset lets callers send in `facts`. */
+  /** The facts that the ruleset allows in `facts`. */
   readonly declared: DeclaredFacts;
-  /** A draft to decide by, and not by the newest ruleset. */
+  /** A draft that decides instead of the newest ruleset. */
   readonly text?: string;
 }
 
@@ -34,7 +34,8 @@ export function AssessVisitor({ title, given, declared, text }: AssessVisitorPro
   const entered = (name: string) => ({ name, defaultValue: query.get(name) ?? "" });
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
-    setAsked({ query: queryOf(new FormData(event.currentTarget)), text }); // a new object: the same visitor is assessed again
+    // a new object, so that the same visitor is assessed again
+    setAsked({ query: queryOf(new FormData(event.currentTarget)), text });
   };
   return (
     <>
@@ -58,12 +59,19 @@ export function AssessVisitor({ title, given, declared, text }: AssessVisitorPro
           <p class="actions">
             <button type="submit">Assess</button>
             <span class="faint">
-              An address or an email address is required. Nothing is stored, logged or counted.
+              Enter an address, an email address, or both. Nothing is stored, logged or counted.
             </span>
           </p>
         </form>
       </Card>
-      <div aria-live="polite">{isVisitor(query) && <Result asked={asked} declared={declared} />}</div>
+      <div aria-live="polite">
+        {isVisitor(query) && (
+          <>
+            {asked.text !== text && <p class="faint">The draft has changed since then.</p>}
+            <Result asked={asked} declared={declared} />
+          </>
+        )}
+      </div>
     </>
   );
 }

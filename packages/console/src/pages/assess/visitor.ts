@@ -1,5 +1,5 @@
-// visitor.ts: a visitor as fields of a form and as a query: `ip=203.0.113.9&facts.plan=free`. The query is only in memory:
-// browsers keep addresses of pages in their history, and this would put an email address there.
+// visitor.ts: a visitor as form fields and as a query: `ip=203.0.113.9&facts.plan=free`. The query is kept only in
+// memory. In a page's address, the query would put an email address into the browser's history.
 
 import type { FactType, VisitorInput } from "@inkling/contract";
 import type { DeclaredFacts } from "@inkling/server/admin-answers";
@@ -7,7 +7,7 @@ import type { DeclaredFacts } from "@inkling/server/admin-answers";
 const MEMBERS = ["event", "ip", "email", "user_agent", "expected_country"] as const;
 export const DEFAULT_EVENT = "sign_up";
 
-/** The field of a fact that the ruleset declares. */
+/** The field name of a declared fact. */
 export const fieldOf = (fact: string) => `facts.${fact}`;
 
 const VALUES: Readonly<Record<FactType, (text: string) => unknown>> = {
@@ -17,7 +17,7 @@ const VALUES: Readonly<Record<FactType, (text: string) => unknown>> = {
   list: (text) => text.split(",").flatMap((item) => item.trim() || []),
 };
 
-/** The fields that were filled in. */
+/** Returns the fields that were filled in, as a query. */
 export function queryOf(values: FormData): URLSearchParams {
   const texts = [...values].map(([name, value]) => [name, String(value).trim()]);
   return new URLSearchParams(texts.filter(([, text]) => text !== ""));
@@ -25,13 +25,13 @@ export function queryOf(values: FormData): URLSearchParams {
 
 let handedOver = new URLSearchParams();
 
-/** Opens the page Assess with this visitor. */
+/** Opens the Assess page with this visitor. */
 export function assessVisitor(ipOrEmail: string): void {
   handedOver = new URLSearchParams({ [ipOrEmail.includes("@") ? "email" : "ip"]: ipOrEmail });
   location.hash = "#/assess";
 }
 
-/** The visitor that another page has handed over, once. */
+/** Returns the visitor that another page has handed over, but only once. */
 export function takeHandedOver(): URLSearchParams {
   const visitor = handedOver;
   handedOver = new URLSearchParams();
@@ -40,7 +40,7 @@ export function takeHandedOver(): URLSearchParams {
 
 export const isVisitor = (query: URLSearchParams) => query.has("ip") || query.has("email");
 
-/** The body of a request; the server checks it. */
+/** The request body. The server validates it. */
 export function visitorOf(query: URLSearchParams, declared: DeclaredFacts): VisitorInput {
   const members = MEMBERS.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : []));
   const facts = Object.entries(declared).flatMap(([name, type]) => {

@@ -1,4 +1,4 @@
-// data.tsx: the release in use, every feed's state, and the releases that are kept; one feed by its id.
+// data.tsx: the release in use, every feed's state, the kept releases, and single feeds by their ids.
 
 import type { DataOverview, Feed, Release, UnusedFeed } from "@inkling/server/admin-answers";
 import { ApiError, api } from "../../api.ts";
@@ -24,11 +24,15 @@ async function loadData(signal: AbortSignal) {
   return { overview, feeds, unused, releases };
 }
 
-/** The page is out of date. */
+/** Error codes that mean that the page is out of date. */
 const OUTDATED = ["RELEASE_CONFLICT", "RELEASE_NOT_FOUND"];
 
 export const DataPage = ({ rest, onRelease }: PageProps) =>
-  rest === "" ? <Overview onRelease={onRelease} /> : <FeedPage rest={rest} onRelease={onRelease} />;
+  rest === "" ? (
+    <Overview onRelease={onRelease} />
+  ) : (
+    <FeedPage key={rest} rest={rest} onRelease={onRelease} />
+  );
 
 function Overview({ onRelease }: Pick<PageProps, "onRelease">) {
   const data = useLoad(loadData, []);
@@ -65,7 +69,7 @@ function Overview({ onRelease }: Pick<PageProps, "onRelease">) {
   );
 }
 
-/** The release before the one in use: releases are newest first. */
+/** The release before the one in use. Releases are listed newest first. */
 function beforeOf(releases: readonly Release[]): Release | undefined {
   const at = releases.findIndex(({ current }) => current);
   return at < 0 ? undefined : releases[at + 1];
@@ -73,9 +77,9 @@ function beforeOf(releases: readonly Release[]): Release | undefined {
 
 interface ReleaseCardProps {
   readonly overview: DataOverview;
-  /** What a rollback goes to. */
+  /** The target of a rollback. */
   readonly before: Release | undefined;
-  /** Puts another release in use, or pins and unpins. */
+  /** Changes the release in use, or pins or unpins it. */
   readonly change: (method: "POST" | "DELETE", path: string, body?: unknown) => Promise<void>;
   readonly reload: () => void;
 }
@@ -83,11 +87,15 @@ interface ReleaseCardProps {
 const questionOf = ({ name, created_at }: Release) =>
   [
     "Roll back?",
-    `Release ${name}, built ${formatRelative(created_at)} (${formatExact(created_at)}), is verified, then used and pinned. Lookups continue meanwhile.`,
+    `The server verifies release ${name}, built ${formatRelative(created_at)} (${formatExact(created_at)}), and then uses and pins it. Lookups continue in the meantime.`,
     "Roll back",
   ] as const;
-const PIN = ["Pin this release?", "Newer releases are kept, but not used until you unpin.", "Pin"] as const;
-const UNPIN = ["Unpin?", "The newest release is used again, and every later one.", "Unpin"] as const;
+const PIN = ["Pin this release?", "Newer releases are kept but not used until you unpin.", "Pin"] as const;
+const UNPIN = [
+  "Unpin?",
+  "The server switches to the newest release, and later to each newer one.",
+  "Unpin",
+] as const;
 
 function ReleaseCard({ overview, before, change, reload }: ReleaseCardProps) {
   const { release, pinned } = overview;
@@ -142,7 +150,7 @@ function ReleaseCard({ overview, before, change, reload }: ReleaseCardProps) {
                 Before it: <code>{before.name}</code>, built <RelativeTime iso={before.created_at} />.
               </>
             ) : (
-              "No older release is kept, so there is none to roll back to."
+              "No older release is kept, so you cannot roll back."
             )}
           </span>
         )}
@@ -151,15 +159,15 @@ function ReleaseCard({ overview, before, change, reload }: ReleaseCardProps) {
   );
 }
 
-/** What is wrong or unusual. */
+/** Notices about anything wrong or unusual. */
 const Notices = ({
   overview: { release, pinned, missing, partial, refused_release, held_release, failed_build },
 }: {
   overview: DataOverview;
 }) => (
   <>
-    {!release && <Notice kind="bad">Lookups return 503 until there is a release: start an update.</Notice>}
-    {pinned && <Notice kind="warn">Pinned: newer releases are kept, but not used until you unpin.</Notice>}
+    {!release && <Notice kind="bad">Lookups return 503 until there is a release. Start an update.</Notice>}
+    {pinned && <Notice kind="warn">Pinned: newer releases are kept but not used until you unpin.</Notice>}
     {release && missing.length > 0 && <Notice kind="bad">No data for {missing.join(", ")}.</Notice>}
     {partial.map(({ answer, why }) => (
       <Notice key={answer} kind="warn">
@@ -168,8 +176,8 @@ const Notices = ({
     ))}
     {held_release && (
       <Notice kind="bad">
-        A release built <RelativeTime iso={held_release.at} /> waits for you: {held_release.why}. To accept
-        it: inkling data update --accept release
+        A release built <RelativeTime iso={held_release.at} /> waits for your approval: {held_release.why}. To
+        accept it, run: inkling data update --accept release
       </Notice>
     )}
     {failed_build && (

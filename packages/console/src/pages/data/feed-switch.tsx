@@ -3,6 +3,7 @@
 import type { Feed } from "@inkling/server/admin-answers";
 import { api } from "../../api.ts";
 import { ConfirmButton } from "../../components/dialog.tsx";
+import { formatCount } from "../../format.ts";
 import { notify } from "../../hooks.ts";
 
 /** Turns a feed on or off. */
@@ -18,22 +19,25 @@ export const chooser =
   };
 
 interface FeedSwitchProps {
-  readonly feed: Pick<Feed, "id" | "on" | "needs_agreement">;
+  readonly feed: Pick<Feed, "id" | "on" | "needs_agreement" | "history">;
   readonly choose: Choose;
-  /** Explains a switch that is missing: on a feed's own page. */
+  /** If there is no switch, says why. Set on the feed's own page. */
   readonly isExplained?: boolean;
 }
 
-export function FeedSwitch({ feed: { id, on, needs_agreement }, choose, isExplained }: FeedSwitchProps) {
+export function FeedSwitch({ feed, choose, isExplained }: FeedSwitchProps) {
+  const { id, on, needs_agreement, history } = feed;
   if (on === null) return isExplained ? <NoSwitch /> : null;
   if (on) {
-    const details = "The next build leaves it out. What it says no longer counts then.";
+    const entries = history.at(-1)?.entries;
+    const effect = entries === undefined ? "" : `, so its ${formatCount(entries)} entries no longer count`;
+    const details = `The next build leaves it out${effect}.`;
     const question = [`Turn ${id} off?`, details, "Turn off"] as const;
     const run = () => choose(id, false);
     return <ConfirmButton text="Turn off" label={`Turn off ${id}`} question={question} isDanger run={run} />;
   }
-  if (needs_agreement) return <small>{`To read its terms: inkling feeds enable ${id}`}</small>;
-  const question = [`Turn ${id} on?`, "The next build reads it.", "Turn on"] as const;
+  if (needs_agreement) return <small>{`To read its terms, run: inkling feeds enable ${id}`}</small>;
+  const question = [`Turn ${id} on?`, "The next build includes it.", "Turn on"] as const;
   return (
     <ConfirmButton text="Turn on" label={`Turn on ${id}`} question={question} run={() => choose(id, true)} />
   );
@@ -45,7 +49,7 @@ const NoSwitch = () => (
       Turn off
     </button>
     <small>
-      This server does not build releases. Turn the feed on or off where they are built, with{" "}
+      This server does not build releases. Turn the feed on or off on the server that builds them, with{" "}
       <code>inkling feeds enable</code> or <code>inkling feeds disable</code>.
     </small>
   </>

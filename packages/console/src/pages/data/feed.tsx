@@ -1,15 +1,25 @@
-// feed.tsx: one feed: state, ages, last error, licence, entries, and what it claims about a value.
+// feed.tsx: one feed: its state, ages, last error, licence and entries, and its claims about a value.
 
-import type { Answer, Evidence, Feed, Lookup, UnusedFeed } from "@inkling/server/admin-answers";
+import type {
+  Answer,
+  EmailVerdict,
+  Evidence,
+  Feed,
+  Geolocation,
+  Reputation,
+  UnusedFeed,
+} from "@inkling/server/admin-answers";
+import type { TargetedSubmitEvent } from "preact";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Card, Definitions, ExternalLink, Linked, Notice, RelativeTime } from "../../components/basics.tsx";
-import { Form, TextField, textOf } from "../../components/form.tsx";
+import { TextField, textOf } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Table, TableCard } from "../../components/table.tsx";
 import { flagName, formatCount, formatDuration, formatLabel, formatPercent } from "../../format.ts";
 import { type PageProps, useLoad } from "../../hooks.ts";
 import { isProblem } from "../lookup/answers.ts";
+import { lookUp } from "../lookup/requests.ts";
 import { chooser, FeedSwitch } from "./feed-switch.tsx";
 import { entriesOf, StateBadge, unusedState } from "./feeds.tsx";
 
@@ -52,10 +62,13 @@ export function FeedPage({ rest: id, onRelease }: PageProps) {
               </Card>
             );
           return (
-            <Card title={[id, " ", <span key="state">{unusedState(other)}</span>]}>
-              <Definitions rows={namesOf(other)} />
-              <FeedSwitch feed={other} choose={choose} isExplained />
-            </Card>
+            <>
+              <Card title={[id, " ", <span key="state">{unusedState(other)}</span>]}>
+                <Definitions rows={namesOf(other)} />
+                <FeedSwitch feed={other} choose={choose} isExplained />
+              </Card>
+              <Releases of={other} />
+            </>
           );
         }}
       </Loaded>
@@ -63,13 +76,17 @@ export function FeedPage({ rest: id, onRelease }: PageProps) {
   );
 }
 
-/** What a feed with a release and one without share. */
-function namesOf({ id, title, homepage, sets, licence, own }: Feed | UnusedFeed) {
-  // lists that come with Inkling, and files, have a page of the documentation instead of a homepage
+/** The weight needed to set an address's flag (docs/policy.md#weights). */
+const DECIDES = 2;
+
+/** Rows for every feed, whether or not the release contains it. */
+function namesOf({ id, title, homepage, sets, licence, own, weight }: Feed | UnusedFeed) {
+  // Lists that come with Inkling, and files, have a documentation page instead of a homepage.
   const publisher = homepage?.startsWith("http") ? <ExternalLink href={homepage} /> : homepage;
   return [
     ["Title", title !== id && title],
     ["Sets", sets],
+    ["Weight", weight && `${weight}: ${weight < DECIDES ? "another list must agree" : "decides alone"}`],
     ["Publisher", own && !publisher ? "your own" : publisher],
     ["Licence", licence],
   ] as const;
@@ -104,20 +121,21 @@ const Problems = ({ of: { id, error, pending, state, stale } }: { of: Feed }) =>
     {error && <Notice kind="bad">Last error: {error}</Notice>}
     {state === "missing" && (
       <Notice kind="bad">
-        No copy of this feed could be loaded, so nothing that it lists counts.{" "}
-        <code>inkling data update</code> tries again.
+        No copy of this feed could be loaded, so its entries do not count. <code>inkling data update</code>{" "}
+        tries again.
       </Notice>
     )}
-    {stale && <Notice kind="warn">The copy in use is older than this feed's copies may be.</Notice>}
+    {stale && <Notice kind="warn">The copy in use is older than this feed allows.</Notice>}
     {pending && (
       <Notice kind="warn">
-        A new copy waits for you: {pending.why}. To accept it: <code>inkling data update --accept {id}</code>
+        A new copy waits for your approval: {pending.why}. To accept it, run{" "}
+        <code>inkling data update --accept {id}</code>
       </Notice>
     )}
   </>
 );
 
-const Releases = ({ of: { history } }: { of: Feed }) => (
+const Releases = ({ of: { history } }: { of: Pick<Feed, "history"> }) => (
   <TableCard
     caption="Entries in each kept release"
     first={5}
@@ -139,52 +157,58 @@ interface Claim {
   readonly why?: string | undefined;
 }
 
-/** `claims` are undefined if the server did not look up the value. */
-interface Claimed {
-  readonly value: string;
-  readonly claims: readonly Claim[] | undefined;
-}
-
-/** Looks a value up, and shows the part of the evidence that is this feed's. */
+/** Looks up a value and shows this feed's part of the evidence. */
 function Claims({ id }: { id: string }) {
-  const [claimed, setClaimed] = useState<Claimed>();
-  const ask = async (values: FormData) => {
-    const value = textOf(values, "value");
-    const { answers } = await api<Lookup>("lookup", { method: "POST", body: { values: [value] } });
-    const [answer] = answers;
-    if (answer) setClaimed({ value, claims: claimsIn(answer, id) });
+  const [asked, setAsked] = useState<{ readonly value: string }>();
+  const ask = (event: TargetedSubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    // a new object, so that the same value is looked up again
+    setAsked({ value: textOf(new FormData(event.currentTarget), "value") });
   };
   return (
-    <Card title="What it claims about a value">
-      <Form action="Look up" submit={ask}>
+    <Card title="What this feed claims about a value">
+      <form onSubmit={ask}>
         <TextField
           label="Value"
-          note="An address, a network, a domain or an email address. It is looked up in the release in use, and not logged."
+          note="An address, a network, a domain or an email address. The server looks it up in the release in use, and does not log it."
           name="value"
           maxLength={320}
           required
         />
-      </Form>
-      <div aria-live="polite">
-        {claimed && !claimed.claims && (
-          <Notice kind="warn">{claimed.value} is no value that can be looked up.</Notice>
-        )}
-        {claimed?.claims && (
+        <p class="actions">
+          <button type="submit">Look up</button>
+        </p>
+      </form>
+      <div aria-live="polite">{asked && <ClaimsAbout key={asked} id={id} {...asked} />}</div>
+    </Card>
+  );
+}
+
+function ClaimsAbout({ id, value }: { id: string; value: string }) {
+  const loading = useLoad((signal) => lookUp([value], signal), []);
+  const title = `Claims of ${id} about ${value}`;
+  return (
+    <Loaded from={loading} waiting={`Looking up ${value} …`}>
+      {({ answers: [answer] }) => {
+        const claims = answer && claimsIn(answer, id);
+        if (claims === undefined) return <Notice kind="warn">{value} cannot be looked up.</Notice>;
+        return (
           <>
+            {claims.length > 0 && <h3>{title}</h3>}
             <Table
-              caption={`Claims of ${id} about ${claimed.value}`}
-              rows={claimed.claims}
+              caption={title}
+              rows={claims}
               rowKey={(_, i) => i}
               columns={CLAIM_COLUMNS}
-              empty={`${id} is not in the evidence about ${claimed.value}.`}
+              empty={`${id} is not in the evidence about ${value}.`}
             />
             <p>
-              <a href={`#/lookup/${encodeURIComponent(claimed.value)}`}>All evidence about it</a>
+              <a href={`#/lookup/${encodeURIComponent(value)}`}>All evidence about {value}</a>
             </p>
           </>
-        )}
-      </div>
-    </Card>
+        );
+      }}
+    </Loaded>
   );
 }
 
@@ -195,6 +219,14 @@ const CLAIM_COLUMNS = [
   ["Why", ({ why }: Claim) => why ?? "–"],
 ] as const;
 
+/** An email address that cannot be read gets an answer, but no evidence. */
+const isNoMailbox = (part: Reputation | Geolocation | EmailVerdict) =>
+  "valid" in part && !part.valid && !part.evidence?.length;
+
+/**
+ * Returns the feed's claims in an answer; undefined if the answer has no evidence because the value is unreadable or an
+ * AS.
+ */
 function claimsIn(answer: Answer, id: string): readonly Claim[] | undefined {
   if ("summary" in answer) {
     if (isProblem(answer.summary)) return undefined;
@@ -209,7 +241,7 @@ function claimsIn(answer: Answer, id: string): readonly Claim[] | undefined {
   }
   if ("system" in answer) return undefined;
   const parts = "email" in answer ? [answer.email] : [answer.geolocation, answer.reputation];
-  const answered = parts.flatMap((part) => (isProblem(part) ? [] : [part]));
+  const answered = parts.flatMap((part) => (isProblem(part) || isNoMailbox(part) ? [] : [part]));
   if (answered.length === 0) return undefined;
   return answered
     .flatMap(({ evidence }): readonly Evidence[] => evidence ?? [])

@@ -1,4 +1,5 @@
-// feeds.tsx: every feed's state, age and size; those that need attention first, with what is wrong with several said once.
+// feeds.tsx: every feed's state, age and size. Feeds that need attention come first. An error that several
+// feeds share is shown once.
 
 import type { Feed, UnusedFeed } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
@@ -9,20 +10,23 @@ import { Table, TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
 import { type Choose, FeedSwitch } from "./feed-switch.tsx";
 
-/** Rows that are shown at first: on a phone each is a block. */
+/** Number of rows to show at first. On a phone, each row is a block. */
 const FIRST_ROWS = 10;
 
 type State = "needs review" | "stale" | Feed["state"];
-/** As it is shown. */
+/** The state as the page shows it. */
 const shownState = ({ pending, stale, state }: Feed): State =>
   pending ? "needs review" : stale ? "stale" : state;
 
 const KINDS: Readonly<Partial<Record<State, Kind>>> = { loaded: "good", stale: "warn" };
 export const StateBadge = ({ of }: { of: Feed }) => (
-  <Badge kind={KINDS[shownState(of)] ?? "bad"}>{shownState(of)}</Badge>
+  <>
+    <Badge kind={KINDS[shownState(of)] ?? "bad"}>{shownState(of)}</Badge>
+    {of.on === false && <Badge kind="faint">off from the next build on</Badge>}
+  </>
 );
 
-/** Smaller comes first. */
+/** Sort rank; smaller ranks come first. */
 function rankOf(feed: Feed): number {
   const state = shownState(feed);
   if (state === "needs review") return 0;
@@ -83,13 +87,13 @@ export function FeedsCard({ feeds, choose }: { feeds: readonly Feed[]; choose: C
           ["Entries", entriesOf, "number"],
           ["Change", (feed) => <FeedSwitch feed={feed} choose={choose} />],
         ]}
-        empty={feeds.length > 0 ? "No feed matches." : "There is no release, or it names no feeds."}
+        empty={feeds.length > 0 ? "No feed matches." : "There is no release, or the release has no feeds."}
       />
     </Card>
   );
 }
 
-/** Feeds that the release does not have: off, or waiting for the next build. */
+/** Feeds that the release does not contain, because they are off or wait for the next build. */
 export const UnusedFeedsCard = ({ feeds, choose }: { feeds: readonly UnusedFeed[]; choose: Choose }) =>
   feeds.length > 0 && (
     <TableCard
@@ -115,12 +119,12 @@ interface ErrorOfSeveral {
   readonly ids: readonly string[];
 }
 
-/** Errors that several feeds share, whatever their addresses. */
+/** Groups errors that several feeds share. URLs and feed names in the errors are ignored. */
 function groupErrors(feeds: readonly Feed[]): ErrorOfSeveral[] {
   const byText = new Map<string, string[]>();
   for (const { id, error } of feeds) {
     if (error === null) continue;
-    const text = error.replaceAll(/https?:\/\/[^\s,;)]+/g, "…");
+    const text = error.replaceAll(/https?:\/\/[^\s,;)]+/g, "…").replaceAll(id, "…");
     byText.set(text, [...(byText.get(text) ?? []), id]);
   }
   return [...byText].map(([error, ids]) => ({ error, ids })).filter(({ ids }) => ids.length > 1);
@@ -162,12 +166,12 @@ function StateOf({ of: feed, isGrouped }: { of: Feed; isGrouped: boolean }) {
         </small>
       )}
       {error && isGrouped && <small>see above</small>}
-      {pending && <small>{`${pending.why}. To accept it: inkling data update --accept ${id}`}</small>}
+      {pending && <small>{`${pending.why}. To accept it, run: inkling data update --accept ${id}`}</small>}
     </>
   );
 }
 
-/** Age against the age at which this feed is stale. */
+/** The age, compared with the age at which the feed becomes stale. */
 function ageOf({ age_seconds, cadence_hours, stale_hours }: Feed) {
   if (age_seconds === null) return "–";
   const text = formatDuration(age_seconds);

@@ -1,4 +1,4 @@
-// releases.tsx: the releases that are kept, and what changed between them.
+// releases.tsx: the kept releases, and the changes between them.
 
 import type { Release, ReleaseChanges } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
@@ -10,7 +10,7 @@ import { TableCard } from "../../components/table.tsx";
 import { flagName, formatBytes, formatCount } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 
-/** Puts a release in use. */
+/** Switches to a release. */
 type Use = (name: string) => Promise<void>;
 
 /** @param use undefined while no release is in use */
@@ -24,9 +24,9 @@ export const ReleasesCard = ({ releases, use }: { releases: readonly Release[]; 
       ["Release", (release) => <ReleaseName release={release} use={use} />],
       ["Created", ({ created_at }) => <RelativeTime iso={created_at} />],
       ["Size", ({ bytes }) => formatBytes(bytes), "number"],
-      ["Since the previous one", (release) => <Changes release={release} />],
+      ["Since the previous release", (release) => <Changes release={release} />],
     ]}
-    empty="None yet: the first update creates one."
+    empty="No releases yet. The first update creates one."
   />
 );
 
@@ -36,7 +36,7 @@ interface ReleaseNameProps {
 }
 
 function ReleaseName({ release: { name, current, pinned }, use }: ReleaseNameProps) {
-  const text = `The release ${name} is verified, then used and pinned. Lookups continue meanwhile.`;
+  const text = `The server verifies release ${name}, and then uses and pins it. Lookups continue in the meantime.`;
   const question = ["Use this release?", text, "Use it"] as const;
   const run = async () => use?.(name);
   return (
@@ -55,7 +55,7 @@ const MAX_FEEDS = 4;
 
 function Changes({ release: { name, feeds_changed } }: { release: Release }) {
   const [isShown, setShown] = useState(false);
-  if (feeds_changed === null) return <small>the oldest that is kept</small>;
+  if (feeds_changed === null) return <small>the oldest kept release</small>;
   const changed = feeds_changed
     .slice(0, MAX_FEEDS)
     .map(({ feed, entries_before, entries }) => `${feed} ${formatSigned(entries - entries_before)}`);
@@ -72,7 +72,7 @@ function Changes({ release: { name, feeds_changed } }: { release: Release }) {
 
 const formatSigned = (n: number) => (n === 0 ? "±0" : n > 0 ? `+${formatCount(n)}` : `−${formatCount(-n)}`);
 
-/** What was flagged and unflagged since the release before. */
+/** What was flagged and unflagged since the previous release. */
 function Comparison({ name }: { name: string }) {
   const path = `data/releases/${name}/changes`;
   const loading = useLoad((signal) => api<{ changes: ReleaseChanges | null }>(path, { signal }), [name]);

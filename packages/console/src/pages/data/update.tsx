@@ -1,4 +1,4 @@
-// update.tsx: starts an update, and follows any update to its end.
+// update.tsx: starts an update, and follows every update until it ends.
 
 import type { Update } from "@inkling/server/admin-answers";
 import { useEffect, useState } from "preact/hooks";
@@ -8,7 +8,7 @@ import { notify, useAction } from "../../hooks.ts";
 
 const POLL_MS = 2_000;
 
-/** `update` is null where the server does not build data; `isAway`: the last poll failed. */
+/** `update` is null if the server does not build data. `isAway` is true if the last poll failed. */
 interface UpdateState {
   readonly update: Update | null;
   readonly isAway?: boolean;
@@ -54,7 +54,7 @@ export function useUpdate(loaded: Update | null, onEnd: () => void) {
 function describeUpdate(update: Update | null): string {
   if (!update) return "This server does not build data itself.";
   if (update.running) return "An update is running …";
-  if (update.asked) return "An update starts soon …";
+  if (update.asked) return "An update will start soon …";
   const { last } = update;
   if (!last) return "No update since the server started.";
   const time = formatRelative(last.at);
@@ -66,7 +66,7 @@ function describeUpdate(update: Update | null): string {
     : published
       ? "a new release"
       : "nothing new";
-  return `The last update ended ${time} after ${last.seconds.toFixed(1)} s: ${what}${describeFailed(failed)}.`;
+  return `The last update finished ${time} after ${last.seconds.toFixed(1)} s: ${what}${describeFailed(failed)}.`;
 }
 
 const MAX_NAMED = 3;
@@ -80,7 +80,7 @@ function describeFailed(failed: readonly string[]): string {
 
 export const UpdateText = ({ update, isAway, isPending }: UpdateState & { isPending: boolean }) => (
   <>
-    {isAway ? "The server cannot be reached; trying again …" : describeUpdate(update)}{" "}
+    {isAway ? "The server is unreachable; trying again …" : describeUpdate(update)}{" "}
     {isPending && <progress aria-label="Update" />}
   </>
 );

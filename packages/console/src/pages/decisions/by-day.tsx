@@ -1,4 +1,4 @@
-// by-day.tsx: stored decisions by day and action; how to have decisions stored.
+// by-day.tsx: stored decisions by day and action, and how to turn on storing.
 
 import { ACTIONS, type Action, OUTCOMES } from "@inkling/contract";
 import type { DecisionCounts } from "@inkling/server/admin-answers";
@@ -12,7 +12,7 @@ import { useLoad } from "../../hooks.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;
-/** Of the chart's series: green, orange, red. */
+/** Colours of the chart's series: green, orange, red. */
 const COLORS: Readonly<Record<Action, number>> = { allow: 2, challenge: 1, deny: 3 };
 
 type Day = { readonly at: string } & Readonly<Record<Action, number>>;
@@ -73,18 +73,19 @@ function Totals({ of: days }: { of: DecisionCounts["days"] }) {
 const TurnOn = () => (
   <Card title="Decisions are not stored">
     <p>
-      This server stores no decisions. To look up why somebody was denied, to mark outcomes and to replay
-      rulesets, add these lines to <code>inkling.toml</code> and reload the server. It needs no restart.
+      This server does not store decisions. To look up why someone was denied, to mark outcomes and to replay
+      rulesets, add these lines to <code>inkling.toml</code> and reload the server. You do not need to restart
+      it.
     </p>
     <Code text={"decisions = true\ndecisions_days = 30"} />
     <p class="faint">
-      The environment variable is <code>INKLING_DECISIONS=1</code>. No full address and no mailbox is stored;
-      docs/stored-decisions.md says what is.
+      The environment variable is <code>INKLING_DECISIONS=1</code>. The server never stores a full address or
+      mailbox; docs/stored-decisions.md lists what it stores.
     </p>
   </Card>
 );
 
-/** The last 30 days, also those without decisions. */
+/** The last 30 days, including days without decisions. */
 function daysOf(counts: DecisionCounts["days"]): Day[] {
   const today = Math.floor(Date.now() / DAY_MS);
   return Array.from({ length: DAYS }, (_, i) => {

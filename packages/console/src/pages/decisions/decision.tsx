@@ -1,8 +1,8 @@
-// decision.tsx: one stored decision: why it was made, what became of the visitor.
+// decision.tsx: one stored decision: why it was made, and how the visitor turned out.
 
 import { OUTCOMES, type Outcome } from "@inkling/contract";
 import type { Decision } from "@inkling/server/admin-answers";
-import { api } from "../../api.ts";
+import { api, findById } from "../../api.ts";
 import { Badge, Card, Definitions, RelativeTime } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { notify, useAction, useLoad } from "../../hooks.ts";
@@ -15,7 +15,7 @@ export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
 
 export function DecisionDetail({ id }: { id: string }) {
   const path = `decisions/${encodeURIComponent(id)}`;
-  const loading = useLoad((signal) => api<Decision>(path, { signal }), [id]);
+  const loading = useLoad((signal) => findById<Decision>(path, "decision", signal), [id]);
   return (
     <>
       <p>
@@ -66,7 +66,8 @@ function OutcomeCard({ of: { outcome, outcome_at }, path, reload }: OutcomeCardP
   return (
     <Card title="Outcome">
       <p class="faint">
-        What became of the visitor. It changes no decision; it measures rules and reasons in a replay.
+        How the visitor turned out. The outcome does not change the decision; replays use it to measure rules
+        and reasons.
       </p>
       <p class="actions">
         {OUTCOMES.map((name) => (

@@ -1,11 +1,12 @@
-// decisions.tsx: the decisions that servers stored: by day, filtered, page by page, deleted; one of them by its id.
+// decisions.tsx: the decisions that servers stored: by day, filtered, paged and deleted; or one decision by its id.
 
 import { ACTIONS, OUTCOMES, REASON_CODES } from "@inkling/contract";
 import type { Decision } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Badge, Card, RelativeTime } from "../../components/basics.tsx";
-import { Field, type Options, PeriodField, Select, TextField } from "../../components/form.tsx";
+import { PeriodFilter, SelectFilter, TextFilter, useFilters } from "../../components/filters.tsx";
+import type { Options } from "../../components/form.tsx";
 import { Paged } from "../../components/paged.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import type { PageProps } from "../../hooks.ts";
@@ -15,7 +16,7 @@ import { DecisionDetail, OutcomeBadge } from "./decision.tsx";
 import { DeleteDecisions } from "./delete.tsx";
 
 export const DecisionsPage = ({ rest }: PageProps) =>
-  rest === "" || rest.startsWith("?") ? <Overview query={rest} /> : <DecisionDetail id={rest} />;
+  rest === "" || rest.startsWith("?") ? <Overview rest={rest} /> : <DecisionDetail key={rest} id={rest} />;
 
 const optionsOf = (values: readonly string[]): Options => [
   ["", "all"],
@@ -25,34 +26,24 @@ const ACTION_OPTIONS = optionsOf(ACTIONS);
 const REASON_OPTIONS = optionsOf(REASON_CODES);
 const OUTCOME_OPTIONS = optionsOf([...OUTCOMES, "none"]);
 
-/** @param query filters to begin with: `?rule=no-hosting-sign-ups` */
-function Overview({ query: given }: { query: string }) {
-  const [filter, setFilter] = useState<Readonly<Record<string, string>>>(
-    Object.fromEntries(new URLSearchParams(given)),
-  );
-  const take = (name: string) => (value: string) => setFilter((old) => ({ ...old, [name]: value.trim() }));
-  const select = (name: string, options: Options) => (
-    <Select options={options} value={filter[name] ?? ""} onChoose={take(name)} />
-  );
-  const text = (name: string) => ({
-    type: "search" as const,
-    defaultValue: filter[name] ?? "",
-    onChange: (event: { currentTarget: HTMLInputElement }) => take(name)(event.currentTarget.value),
-  });
+function Overview({ rest }: { rest: string }) {
+  const filters = useFilters(rest);
+  const { query } = filters;
   const [deletions, setDeletions] = useState(0);
-  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== "")).toString();
   return (
     <>
       <DecisionsByDay key={deletions} />
       <Card title="Decisions">
         <div class="filters">
-          <Field label="Action">{select("action", ACTION_OPTIONS)}</Field>
-          <Field label="Reason">{select("reason", REASON_OPTIONS)}</Field>
-          <Field label="Outcome">{select("outcome", OUTCOME_OPTIONS)}</Field>
-          <PeriodField onSince={take("since")} />
-          <TextField label="Event" placeholder="sign_up" {...text("event")} />
-          <TextField label="Rule" {...text("rule")} />
-          <TextField label="Ref" {...text("ref")} />
+          <SelectFilter of={filters} label="Action" name="action" options={ACTION_OPTIONS} />
+          <SelectFilter of={filters} label="Reason" name="reason" options={REASON_OPTIONS} />
+          <SelectFilter of={filters} label="Outcome" name="outcome" options={OUTCOME_OPTIONS} />
+          <PeriodFilter of={filters} />
+          <TextFilter of={filters} label="Event" name="event" placeholder="sign_up" />
+          <TextFilter of={filters} label="Rule" name="rule" />
+          <TextFilter of={filters} label="Network" name="network" placeholder="81.2.69.0/24" />
+          <TextFilter of={filters} label="Domain" name="domain" placeholder="example.com" />
+          <TextFilter of={filters} label="Ref" name="ref" />
         </div>
         <div aria-live="polite">
           <Decisions key={`${deletions} ${query}`} query={query} />
@@ -89,7 +80,7 @@ function Decisions({ query }: { query: string }) {
             ["Reasons", ({ reasons }) => reasons.map(({ code }) => code).join(", ") || "none"],
             ["Outcome", ({ outcome }) => <OutcomeBadge outcome={outcome} />],
           ]}
-          empty={query === "" ? "No decision is stored yet." : "No decision matches."}
+          empty={query === "" ? "No decisions are stored yet." : "No decisions match."}
         />
       )}
     </Paged>
@@ -109,7 +100,7 @@ const actionOf = ({ action, review, rule, score }: Decision) => (
   </TwoLines>
 );
 
-/** What is stored of an address and a mailbox. */
+/** The stored parts of the visitor's IP address and email address. */
 function visitorOf({ facts }: Decision) {
   const [domain, ...network] = [facts["email.domain"], facts["ip.network"], facts["ip.country"]];
   const below = network.filter(Boolean).join(", ");

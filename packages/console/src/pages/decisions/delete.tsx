@@ -1,4 +1,4 @@
-// delete.tsx: deletes the decisions about one `ref`, or those before a day.
+// delete.tsx: deletes the decisions about one `ref`, or all decisions before a day.
 
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
@@ -12,10 +12,10 @@ export const DeleteDecisions = ({ onDeleted }: { onDeleted: () => void }) => (
   <Card title="Delete decisions">
     <p class="faint">Deleted decisions and their outcomes cannot be restored.</p>
     <div class="pair">
-      <Deletion name="ref" label="All about the ref" action="Delete by ref" onDeleted={onDeleted} />
+      <Deletion name="ref" label="All decisions with the ref" action="Delete by ref" onDeleted={onDeleted} />
       <Deletion
         name="before"
-        label="All before the day (UTC)"
+        label="All decisions before this day (UTC)"
         action="Delete by time"
         onDeleted={onDeleted}
       />
@@ -24,7 +24,7 @@ export const DeleteDecisions = ({ onDeleted }: { onDeleted: () => void }) => (
 );
 
 interface DeletionProps {
-  /** Of the parameter. */
+  /** The parameter's name. */
   readonly name: "ref" | "before";
   readonly label: string;
   readonly action: string;

@@ -1,4 +1,4 @@
-// key-form.tsx: name, scopes and limits of a key, new or existing.
+// key-form.tsx: the name, scopes and limits of a new or existing key.
 
 import type { Key, KeySettings } from "@inkling/server/admin-answers";
 import { Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
@@ -9,10 +9,13 @@ const MODES = [
   ["test", "sandbox: fixed answers"],
 ] as const;
 
-/** The expiry as the form shows it: only the day. */
+/** The day of the expiry, which is all that the form shows. */
 const dayOf = (key: Key | undefined) => key?.expires_at?.slice(0, 10) ?? "";
 
-/** Includes the mode if the form has one. An expiry whose day does not change keeps its time. */
+/**
+ * Reads the key's settings from the form, including the mode if the form has one. If the expiry's day is unchanged, its
+ * time is kept.
+ */
 function settingsOf(values: FormData, key: Key | undefined): KeySettings {
   const number = (name: string) => (textOf(values, name) === "" ? null : Number(values.get(name)));
   const date = textOf(values, "expires");
@@ -29,7 +32,7 @@ function settingsOf(values: FormData, key: Key | undefined): KeySettings {
 }
 
 interface KeyFormProps {
-  /** The key to change; none for a new one. */
+  /** The key to change; undefined for a new key. */
   readonly of?: Key;
   readonly submit: (settings: KeySettings, form: HTMLFormElement) => Promise<void>;
 }
@@ -44,7 +47,7 @@ export function KeyForm({ of: key, submit }: KeyFormProps) {
   const save = (values: FormData, form: HTMLFormElement) => submit(settingsOf(values, key), form);
   return (
     <Form class="grid" action={key ? "Save" : "Create key"} submit={save}>
-      <TextField label="Name" note="The application that uses it." {...name} />
+      <TextField label="Name" note="The application that uses the key." {...name} />
       {!key && (
         <Field label="Mode">
           <Select name="mode" options={MODES} />
@@ -59,11 +62,11 @@ export function KeyForm({ of: key, submit }: KeyFormProps) {
           </label>
         ))}
       </fieldset>
-      <TextField label="Rate" note="Lookups per second; 0 is no limit." step="any" {...number("rate")} />
+      <TextField label="Rate" note="Lookups per second; 0 means no limit." step="any" {...number("rate")} />
       <TextField label="Burst" note="Lookups at once." {...number("burst", "default", 1)} />
       <TextField label="Quota" note="Lookups per day (UTC)." {...number("quota", "none")} />
       <TextField label="Expires" note="At the end of that day (UTC)." {...expires} />
-      <Field label="Allowed networks" note="One per line; empty allows every address.">
+      <Field label="Allowed networks" note="One per line. Leave empty to allow every address.">
         <textarea name="networks" rows={2} spellcheck={false} {...networks} />
       </Field>
     </Form>

@@ -2,7 +2,7 @@
 
 import type { Key, KeySettings, UsedKey } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { api, findById } from "../../api.ts";
 import { Badge, Card, type Kind, RelativeTime } from "../../components/basics.tsx";
 import { Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -22,10 +22,10 @@ export const KeyState = ({ state }: { state: Key["state"] }) => <Badge kind={KIN
 
 export function KeyDetail({ id }: { id: string }) {
   const path = `keys/${encodeURIComponent(id)}`;
-  const loading = useLoad((signal) => api<UsedKey>(path, { signal }), [id]);
+  const loading = useLoad((signal) => findById<UsedKey>(path, "key", signal), [id]);
   const save = async (body: KeySettings) => {
     await api(path, { method: "PATCH", body });
-    notify("Saved. All servers apply it within a second.");
+    notify("Saved. All servers apply the change within a second.");
     loading.reload();
   };
   return (
@@ -72,12 +72,12 @@ const Summary = ({
 );
 
 function Rotate({ of: { id, name } }: { of: Key }) {
-  const text = "The key gets a new token. The old one stays valid for the time you chose.";
+  const text = "The key gets a new token. The old token remains valid for the time that you chose.";
   return (
     <RotateCard
       what="key"
-      label="The old token stays valid"
-      note="Time to replace it in the applications that use it."
+      label="The old token remains valid"
+      note="Time to replace the token in the applications that use it."
       question={[`Rotate ${name}?`, text, "Rotate"]}
       rotate={async (body) =>
         (await api<{ token: string }>(`keys/${id}/rotate`, { method: "POST", body })).token
@@ -100,14 +100,14 @@ function Trace({ of: { id, traced_until }, reload }: { of: Key; reload: () => vo
   const trace = (until: string | null) =>
     run(async () => {
       await api(`keys/${id}`, { method: "PATCH", body: { traced_until: until } });
-      notify(until === null ? "Not traced any more." : "Traced. All servers begin within a second.");
+      notify(until === null ? "Tracing stopped." : "Tracing started. All servers apply it within a second.");
       reload();
     });
   const start = () => trace(new Date(Date.now() + Number(seconds) * 1_000).toISOString());
   return (
     <Card title="Trace">
       <p>
-        For a key that may have leaked: servers log the networks that it is used from (/24 and /48, never an
+        Trace a key that may have leaked. Servers log the networks that use the key (/24 and /48, never a full
         address).
       </p>
       {isTraced ? (
@@ -147,11 +147,11 @@ function Revoke({ of: { id, name } }: { of: Key }) {
     notify("Revoked.");
     location.hash = "#/keys";
   };
-  const text = "Applications that use it get 401 within a second. This cannot be undone.";
+  const text = "Applications that use the key get 401 within a second. This cannot be undone.";
   return (
     <EndCard
       title="Revoke"
-      text="For a key that is lost or no longer needed. Its usage is kept."
+      text="Revoke a key that is lost or no longer needed. Its usage is kept."
       button="Revoke this key"
       question={[`Revoke ${name}?`, text, "Revoke"]}
       run={revoke}

@@ -1,4 +1,4 @@
-// keys.tsx: all API keys, and a form for a new one; a key by its id.
+// keys.tsx: all API keys, and a form for a new key; or one key by its id.
 
 import type { KeySettings, ListedKey } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
@@ -14,7 +14,8 @@ import { KeyDetail, KeyState } from "./key.tsx";
 import { KeyForm } from "./key-form.tsx";
 import { countRefused, SCOPES } from "./usage.tsx";
 
-export const KeysPage = ({ rest }: PageProps) => (rest === "" ? <Overview /> : <KeyDetail id={rest} />);
+export const KeysPage = ({ rest }: PageProps) =>
+  rest === "" ? <Overview /> : <KeyDetail key={rest} id={rest} />;
 
 function Overview() {
   const keys = useLoad((signal) => listAll<ListedKey>("keys", "keys", signal), []);
@@ -45,11 +46,11 @@ function Overview() {
   );
 }
 
-/** The new key, at the top of the page, and how to use it. */
+/** The new key at the top of the page, and how to use it. */
 const CreatedKey = ({ id, token }: { id: string; token: string }) => (
   <SecretOnce what="key" secret={token}>
     <p>
-      Put it where the application reads its secrets. The application sends it with each lookup as{" "}
+      Put the key where the application reads its secrets. The application sends it with each lookup as{" "}
       <code>Authorization: Bearer KEY</code>. All servers accept it within a second.
     </p>
     <p>

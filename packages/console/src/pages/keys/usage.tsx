@@ -1,6 +1,6 @@
 // usage.tsx: a key's lookups and refusals, by day or by hour.
 
-import { recordOf, SCOPES as SCOPE_NAMES } from "@inkling/contract";
+import { REPUTATION_FLAGS, recordOf, SCOPES as SCOPE_NAMES } from "@inkling/contract";
 import type { Refusals, Usage, UsagePoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
 import { useState } from "preact/hooks";
@@ -9,7 +9,7 @@ import { Definitions } from "../../components/basics.tsx";
 import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
 import { Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { formatCount, formatPercent } from "../../format.ts";
+import { countryName, flagName, formatCount, formatPercent } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 
 /** Each scope with its title. */
@@ -25,6 +25,10 @@ const REFUSALS = [
 
 export const countRefused = (refused: Refusals) => sum(REFUSALS, ([reason]) => refused[reason]);
 
+const FLAGS = [...REPUTATION_FLAGS, "disposable"] as const;
+/** Number of countries to show. The countries with the most locations come first. */
+const MAX_COUNTRIES = 8;
+
 const SERIES = [
   ...SCOPES.map(([scope, name]) => ({ name, of: (point: UsagePoint) => point[scope] })),
   { name: "Refused", of: (point: UsagePoint) => countRefused(point.refused) },
@@ -32,7 +36,7 @@ const SERIES = [
 
 const formatDay = (at: string) => at.slice(5);
 const formatHour = (at: string) => `${at.slice(11)}:00`;
-/** What each period is called, and how the times of its points are written. */
+/** Each period's name, its steps, and the format of its times. */
 const PERIODS = {
   day: { last: "30 days", stepMs: 86_400_000, suffix: "T00:00:00Z", format: formatDay },
   hour: { last: "24 hours", stepMs: 3_600_000, suffix: ":00:00Z", format: formatHour },
@@ -44,7 +48,7 @@ export function KeyUsage({ id }: { id: string }) {
   const [by, setBy] = useState<Period>("day");
   const load = (signal: AbortSignal) => api<Usage>(`keys/${id}/usage?by=${by}`, { signal });
   const loading = useLoad(async (signal) => ({ by, usage: await load(signal) }), [id, by]);
-  const choose = (value: string) => setBy(value as Period); // the options are its values
+  const choose = (value: string) => setBy(value as Period); // the options are the keys of PERIODS
   return (
     <>
       <p class="actions">
@@ -55,11 +59,24 @@ export function KeyUsage({ id }: { id: string }) {
   );
 }
 
-/** A row for a share of a whole, none for 0. */
+/** A row for a share of a whole. A row for 0 has no content, so it is omitted. */
 function shareOf(name: string, n: number, whole: number, color: MeterColor) {
   const text = `${formatCount(n)}, ${formatPercent(n / whole)}`;
   return [name, n > 0 && <Meter part={n / whole} text={text} color={color} />] as const;
 }
+
+interface SharesProps {
+  readonly title: string;
+  readonly rows: readonly ReturnType<typeof shareOf>[];
+}
+
+const Shares = ({ title, rows }: SharesProps) => (
+  <div>
+    <h3>{title}</h3>
+    <Definitions rows={rows} />
+    {rows.every(([, meter]) => !meter) && <p class="faint">None.</p>}
+  </div>
+);
 
 function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
   const { last, format } = PERIODS[by];
@@ -70,41 +87,71 @@ function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
   if (all === 0) return <p class="empty faint">No lookups in the last {last}.</p>;
   const refusals = REFUSALS.map(([id, name]) => [name, total(({ refused }) => refused[id])] as const);
   const lookups = SCOPES.map(([scope, name]) => [name, total((point) => point[scope])] as const);
+  const countries = Object.entries(usage.countries).sort(([, a], [, b]) => b - a);
   const batched = total(({ batch }) => sum(SCOPES, ([scope]) => batch[scope]));
   return (
     <div class="usage">
       <BarChart title={`Lookups per ${by} (UTC)`} points={points} series={SERIES} formatTime={format} />
-      <div>
-        <h3>Served and refused</h3>
-        <Definitions
-          rows={[
-            shareOf("Served", served, all, "good"),
-            ...refusals.map(([name, n]) => shareOf(name, n, all, "bad")),
-          ]}
-        />
-        <h3>Lookups</h3>
-        <Definitions rows={lookups.map(([name, n]) => shareOf(name, n, served, "series-0"))} />
-        <h3>Requests</h3>
-        <Definitions
-          rows={[
-            shareOf("Single lookups", served - batched, served, "series-0"),
-            shareOf("Values of batches", batched, served, "series-1"),
-          ]}
-        />
-      </div>
+      <Shares
+        title="Served and refused"
+        rows={[
+          shareOf("Served", served, all, "good"),
+          ...refusals.map(([name, n]) => shareOf(name, n, all, "bad")),
+        ]}
+      />
+      <Shares title="Lookups" rows={lookups.map(([name, n]) => shareOf(name, n, served, "series-0"))} />
+      <Shares
+        title="Requests"
+        rows={[
+          shareOf("Single lookups", served - batched, served, "series-0"),
+          shareOf("Values in batches", batched, served, "series-1"),
+        ]}
+      />
+      <Shares
+        title="Answers that set a flag"
+        rows={FLAGS.map((flag) =>
+          shareOf(
+            flagName(flag),
+            total(({ flagged }) => flagged[flag]),
+            served,
+            "bad",
+          ),
+        )}
+      />
+      {countries.length > 0 && (
+        <div>
+          <Shares
+            title="Countries"
+            rows={countries.slice(0, MAX_COUNTRIES).map(([code, n]) =>
+              shareOf(
+                countryName(code),
+                n,
+                sum(countries, ([, all]) => all),
+                "series-0",
+              ),
+            )}
+          />
+          <MoreCountries count={countries.length - MAX_COUNTRIES} />
+        </div>
+      )}
     </div>
   );
 }
+
+/** @param count the number of countries that are not shown */
+export const MoreCountries = ({ count }: { count: number }) =>
+  count > 0 && <p class="faint">{`and ${count} more ${count === 1 ? "country" : "countries"}`}</p>;
 
 const NO_LOOKUPS = recordOf(SCOPE_NAMES, () => 0);
 const NONE = {
   ...NO_LOOKUPS,
   batch: NO_LOOKUPS,
   refused: { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 },
+  flagged: recordOf(FLAGS, () => 0),
   total: 0,
 };
 
-/** A point for each day or hour, also for those without lookups. */
+/** Returns a point for each day or hour, including those without lookups. */
 function fillGaps(by: Period, { from, to, usage }: Usage): UsagePoint[] {
   const { stepMs, suffix } = PERIODS[by];
   const known = new Map(usage.map((point) => [point.at, point]));

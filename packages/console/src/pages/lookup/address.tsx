@@ -43,8 +43,8 @@ export function AddressResult({ answer, missing, reload }: AddressResultProps) {
         <ApiRequest value={address} answer={{ geolocation, reputation }} />
       </div>
       <OverrideCard overrides={overrides} reload={reload} />
-      <EvidenceCard title="Evidence of the reputation" from={reputation} />
-      {!isProblem(geolocation) && <EvidenceCard title="Evidence of the location" from={geolocation} />}
+      <EvidenceCard title="Evidence for the reputation" from={reputation} />
+      {!isProblem(geolocation) && <EvidenceCard title="Evidence for the location" from={geolocation} />}
       <HistoryCard value={address} />
     </div>
   );
@@ -67,7 +67,10 @@ function LocationCard({ address, answer }: { address: string; answer: Geolocatio
   );
 }
 
-/** A location that may be farther away than this may be in another time zone. */
+/**
+ * Maximum accuracy radius, in kilometres, at which the page shows a time zone. A less precise location may be in
+ * another time zone.
+ */
 const MAX_ZONE_KM = 500;
 
 function factsOf(answer: Geolocation) {
@@ -94,7 +97,7 @@ function factsOf(answer: Geolocation) {
   ] as const;
 }
 
-/** "AS13335 Cloudflare, Inc., 1.1.0.0/16: hosting, cdn", the AS and the network as links. */
+/** The network, such as "AS13335 Cloudflare, Inc., 1.1.0.0/16: hosting, cdn". The AS and the network are links. */
 function networkFact({
   asn,
   organization,

@@ -1,4 +1,4 @@
-// answers.ts: what an answer says in short, answers that are problems, and members that lack data.
+// answers.ts: turns answers into short texts, and finds problems and missing data in them.
 
 import { isReputationFlag, REPUTATION_FLAGS } from "@inkling/contract";
 import type {
@@ -14,7 +14,7 @@ import { countryName, flagName, formatPercent } from "../../format.ts";
 
 export const isProblem = (answer: object): answer is ValueProblem => "code" in answer;
 
-/** Is a flag false only because no feed is loaded for it? What an override sets is known. */
+/** Is a flag false only because no feed is loaded for it? A flag that an override decides counts as known. */
 export function isUnknown(reputation: Reputation, flag: Flag, missing: readonly string[]): boolean {
   if (reputation[flag] || !missing.includes(flag)) return false;
   return !reputation.evidence?.some(({ feed, flags }) => feed === "override" && flags?.includes(flag));
@@ -26,7 +26,7 @@ export function suggestionOf(answer: Answer): string | undefined {
   return answer.email.evidence?.find(({ did_you_mean }) => did_you_mean)?.did_you_mean;
 }
 
-/** Would this answer contain more if there were data for `gap`? */
+/** Would this answer contain more if the data for `gap` were loaded? */
 export function lacksData(answer: Answer, gap: string): boolean {
   if ("email" in answer) return gap === "disposable";
   if (answer.kind === "network" || answer.kind === "as")
@@ -36,20 +36,30 @@ export function lacksData(answer: Answer, gap: string): boolean {
   return !isProblem(answer.reputation) && isUnknown(answer.reputation, gap, [gap]);
 }
 
-/** Is the answer made of the data of this name? */
+/** Does the answer use the data with this name? */
 export function readsData(answer: Answer, name: string): boolean {
   if ("email" in answer) return name === "disposable";
   return answer.kind !== "unknown" && name !== "disposable";
 }
 
+/** The address families of an AS. */
+export const FAMILIES = [
+  ["ipv4", "IPv4"],
+  ["ipv6", "IPv6"],
+] as const;
+export type Family = (typeof FAMILIES)[number][0];
+
+/** The verdict on a value that the server cannot read. */
+export const NOT_READABLE = "not readable";
+
 export interface Verdict {
   readonly kind: "flagged" | "clean" | "problem";
   readonly texts: readonly string[];
-  /** No flag is set, and of some it is not known. */
+  /** True if no flag is set and some flags are unknown. */
   readonly isPartial?: boolean;
 }
 
-/** Empty where the verdict already names the problem. */
+/** The location as a short text. Empty if the verdict already says what is wrong. */
 export function locationOf(answer: Answer): string {
   if ("email" in answer) return "";
   const [summary] = summariesOf(answer);
@@ -67,6 +77,7 @@ export function locationOf(answer: Answer): string {
 
 export function verdictOf(answer: Answer, missing: readonly string[]): Verdict {
   if (answer.kind === "as") return systemVerdict(answer, missing);
+  if (answer.kind === "unknown") return { kind: "problem", texts: [NOT_READABLE] };
   const found = "email" in answer ? answer.email : "summary" in answer ? answer.summary : answer.reputation;
   if (isProblem(found)) return { kind: "problem", texts: [found.title] };
   const bad = faultsOf(found);
@@ -79,17 +90,19 @@ export function verdictOf(answer: Answer, missing: readonly string[]): Verdict {
   return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
 }
 
-/** Of the families together. */
+/** The verdict on an AS. It names the address family of each flag. */
 function systemVerdict(answer: SystemAnswer, missing: readonly string[]): Verdict {
-  const summaries = summariesOf(answer);
-  if (summaries.length === 0) return { kind: "problem", texts: ["no networks known"] };
-  const texts = [...new Set(summaries.flatMap(faultsOf))];
+  if (summariesOf(answer).length === 0) return { kind: "problem", texts: ["no networks known"] };
+  const texts = FAMILIES.flatMap(([family, title]) => {
+    const summary = answer.system?.[family];
+    return summary === undefined ? [] : faultsOf(summary).map((fault) => `${fault} of ${title}`);
+  });
   if (texts.length > 0) return { kind: "flagged", texts };
   const isPartial = REPUTATION_FLAGS.some((flag) => missing.includes(flag));
   return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
 }
 
-/** Of a network, or of each family of an AS. */
+/** The summary of a network, or of each address family of an AS. */
 export function summariesOf(answer: Answer): NetworkSummary[] {
   if (answer.kind === "as") return [answer.system?.ipv4, answer.system?.ipv6].flatMap((one) => one ?? []);
   return answer.kind === "network" && !isProblem(answer.summary) ? [answer.summary] : [];

@@ -1,21 +1,21 @@
 // csv.ts: answers as a table for spreadsheets (RFC 4180).
 //
-// note A flag without data is an empty cell, not "false". A text that a spreadsheet would run as a formula gets an
-//      apostrophe in front.
+// note A flag without data is an empty cell, not "false". If a spreadsheet would run a text as a formula, the text gets
+// a leading apostrophe.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import type { Answer } from "@inkling/server/admin-answers";
-import { isProblem, isUnknown, suggestionOf, summariesOf } from "./answers.ts";
+import { isProblem, isUnknown, NOT_READABLE, suggestionOf, summariesOf } from "./answers.ts";
 
 type Cell = string | number | boolean | undefined;
 
-/** The columns, each with what it has for an answer. */
+/** The columns, each with a function that returns an answer's cell. */
 const COLUMNS: readonly (readonly [
   name: string,
   cell: (answer: Answer, missing: readonly string[]) => Cell,
 ])[] = [
   ["value", ({ value }) => value],
-  ["kind", ({ kind }) => kind],
+  ["kind", ({ kind }) => (kind === "unknown" ? NOT_READABLE : kind)],
   ["country_code", (answer) => placeOf(answer)?.country.iso_code ?? countryOf(answer)],
   ["country", (answer) => placeOf(answer)?.country.name],
   ["region", (answer) => placeOf(answer)?.subdivisions[0]?.name],
@@ -67,13 +67,13 @@ export function networkOf(answer: Answer) {
   return { asn: answer.asn, organization: answer.system?.organization, prefix: undefined, kind: undefined };
 }
 
-/** Of a network; of an AS that of the family with more. */
+/** The flagged share of a network; for an AS, the larger share of its two address families. */
 function flaggedShareOf(answer: Answer): number | undefined {
   const shares = summariesOf(answer).map(({ flagged }) => flagged);
   return shares.length === 0 ? undefined : Math.max(...shares);
 }
 
-/** Of a network that lies in one. */
+/** The country of a network, if all of it is in one country. */
 function countryOf(answer: Answer): string | undefined {
   const countries = summariesOf(answer).flatMap((summary) => summary.countries);
   return countries.length === 1 ? countries[0]?.iso_code : undefined;

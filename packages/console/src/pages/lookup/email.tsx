@@ -1,4 +1,4 @@
-// email.tsx: everything about one email address, or about the domain of all there.
+// email.tsx: everything about one email address, or about a domain and all its addresses.
 
 import type { EmailAnswer, EmailVerdict } from "@inkling/server/admin-answers";
 import { Card, Definitions, Notice } from "../../components/basics.tsx";
@@ -22,10 +22,13 @@ export function EmailResult({ answer, reload }: { answer: EmailAnswer; reload: (
   return (
     <div class="pair">
       <Card title={titleOf(email, kind === "email" ? "email address" : "email domain")}>
-        {suggestion && <Notice kind="warn">Possible typing error: did they mean {suggestion}?</Notice>}
+        {suggestion && <Notice kind="warn">Possible typo: did they mean {suggestion}?</Notice>}
         <Definitions
           rows={[
-            ["Valid", valid ? "yes: email can be sent there" : "no: email cannot be sent there"],
+            [
+              "Valid",
+              valid ? "yes: could receive mail, judging by its text only" : "no: cannot receive mail",
+            ],
             ["Disposable", disposable ? `yes, from ${providers.join(", ")}` : "no"],
           ]}
         />

@@ -1,4 +1,4 @@
-// evidence.tsx: details of every verdict: the evidence, the same lookup by the public API, or a problem.
+// evidence.tsx: details behind every verdict: the evidence, the same lookup through the public API, or a problem.
 
 import type {
   EmailVerdict,
@@ -12,6 +12,7 @@ import { Button, Card, Code, CopyButton, RelativeTime } from "../../components/b
 import { Table, TwoLines } from "../../components/table.tsx";
 import { flagName, formatLabel } from "../../format.ts";
 import { assessVisitor } from "../assess/visitor.ts";
+import { FeedLink } from "./links.tsx";
 
 export const ValueProblemCard = ({ value, problem }: { value: string; problem: ValueProblem }) => (
   <Card title={value}>
@@ -42,7 +43,7 @@ function matchOf({ network, domain, id }: Evidence) {
   return match && <code>{match}</code>;
 }
 
-/** The time of the data if the publisher states one, otherwise the time of the download. */
+/** The publisher's time of the data if there is one, otherwise the time of the download. */
 function timeOf({ published_at, fetched_at }: Evidence) {
   const time = published_at ?? fetched_at;
   return time && <RelativeTime iso={time} />;
@@ -53,7 +54,7 @@ interface EvidenceCardProps {
   readonly from: Reputation | EmailVerdict | Geolocation;
 }
 
-/** Which feeds list a value, and what that did to the answer. */
+/** The feeds that list a value, and what each did to the answer. */
 export const EvidenceCard = ({ title = "Evidence", from }: EvidenceCardProps) => (
   <Card isWide title={title}>
     <Table
@@ -61,7 +62,7 @@ export const EvidenceCard = ({ title = "Evidence", from }: EvidenceCardProps) =>
       rows={from.evidence ?? []}
       rowKey={(_, i) => i}
       columns={[
-        ["Feed", ({ feed }) => <strong>{feed}</strong>],
+        ["Feed", ({ feed }) => <FeedLink feed={feed} />],
         ["Label", ({ label }) => formatLabel(label)],
         ["Match", matchOf],
         ["Effect", effectOf],
@@ -70,7 +71,7 @@ export const EvidenceCard = ({ title = "Evidence", from }: EvidenceCardProps) =>
       empty="No feed lists it."
     />
     {from.evidence_truncated && (
-      <p class="faint">There is more evidence than is shown; this part decides the answer.</p>
+      <p class="faint">Not all evidence is shown, but the evidence shown here decides the answer.</p>
     )}
   </Card>
 );
@@ -103,7 +104,7 @@ interface CopiesProps {
   readonly children?: ComponentChildren;
 }
 
-/** An answer as JSON. */
+/** The answer as JSON, folded, with a button that copies it. */
 export const Copies = ({ json, title = "JSON answer with evidence", children }: CopiesProps) => (
   <>
     <p class="actions">

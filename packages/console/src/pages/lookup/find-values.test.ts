@@ -14,10 +14,14 @@ const CASES: readonly [text: string, values: readonly string[]][] = [
   ],
   ["from [2001:db8::1]:443 via 1.1.1.1:8080, ::ffff:1.2.3.4", ["2001:db8::1", "1.1.1.1", "::ffff:1.2.3.4"]],
   ["10.0.0.0/8 2a00::/12 8.8.8.8/99 1::/200", ["10.0.0.0/8", "2a00::/12", "8.8.8.8", "1::"]],
-  ["00:11:22:33:44:55 12:00:00 std::string 1.2.3.400 1.2.3.4.5 x:: e.g. i.e.", []],
+  ["00:11:22:33:44:55 12:00:00 std::string 1.2.3.4.5 x:: e.g. i.e.", []],
   [
     "münchen.de 用户@例子.广告 xn--mnchen-3ya.de EXAMPLE.com example.COM",
     ["münchen.de", "用户@例子.广告", "xn--mnchen-3ya.de", "EXAMPLE.com"],
+  ],
+  [
+    "AS60729, as16509;AS1.example.com AS64496@x.org GAS12 AS12x (AS3215)",
+    ["AS60729", "as16509", "AS1.example.com", "AS64496@x.org", "AS3215"],
   ],
   ['{"ip":"1.2.3.4","mail":"a@b.io","host":"c.dev"}', ["1.2.3.4", "a@b.io", "c.dev"]],
   [
@@ -30,12 +34,35 @@ describe("text of any kind", () => {
   test.each(CASES)("%s", (text, values) => expect(findValues(text).values).toEqual(values));
 
   test("is counted by kind, each value once", () => {
-    const found = findValues("1.1.1.1 1.1.1.1 A@x.com a@X.com x.com 1.0.0.0/24 1.1.1.1");
-    expect(found.counts).toEqual({ address: 1, network: 1, email: 1, domain: 1 });
+    const found = findValues("1.1.1.1 1.1.1.1 A@x.com a@X.com x.com 1.0.0.0/24 AS3215 1.1.1.1");
+    expect(found.counts).toEqual({ address: 1, network: 1, as: 1, email: 1, domain: 1, unreadable: 0 });
     expect(describeFound(found)).toBe(
-      "Found 4 values: 1 address, 1 network, 1 email address, and 1 domain; 3 repetitions",
+      "Found 5 values: 1 address, 1 network, 1 AS number, 1 email address, and 1 domain; 3 repetitions",
     );
     expect(describeFound(findValues(""))).toBe("Found 0 values");
+  });
+
+  test("words that look like values but cannot be read come last, and are counted by themselves", () => {
+    const text =
+      "999.1.1.1 8.8.8.8 300.0.0.0/8 2001:db8::1::2 1:2:3:4:5:6:7:8:9 jane@example, b@c.org, 999.1.1.1";
+    const found = findValues(text);
+    expect(found.values).toEqual([
+      "8.8.8.8",
+      "b@c.org",
+      "999.1.1.1",
+      "300.0.0.0/8",
+      "2001:db8::1::2",
+      "1:2:3:4:5:6:7:8:9",
+      "jane@example",
+    ]);
+    expect(describeFound(found)).toBe(
+      "Found 7 values: 1 address, 1 email address, and 5 that are not readable; 1 repetition",
+    );
+    expect(findValues("@jane pkg@1.2.3 a@ git@x.org:1.1.1.1 a@b@c.com Chrome/120.0.999.0").values).toEqual([
+      "git@x.org",
+      "1.1.1.1",
+      "b@c.com",
+    ]);
   });
 
   test("is bounded, in values and in characters", () => {
@@ -47,7 +74,7 @@ describe("text of any kind", () => {
   });
 
   test("hostile text takes no longer than its length", () => {
-    // With backtracking over the whole text one of these would take hours.
+    // If the expression backtracked over the whole text, each of these would take hours.
     for (const part of ["a", "1.", ":", "a@", "a-", "x.y", "0:", "é", "@", "a.", "!", "1:2.", "a.-"]) {
       expect(findValues(part.repeat(MAX_TEXT / part.length)).total).toBeLessThan(2);
     }

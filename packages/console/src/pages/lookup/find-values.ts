@@ -1,11 +1,14 @@
-// find-values.ts: finds addresses, networks, email addresses and domains in text of any kind: logs, mails, tables, JSON.
+// find-values.ts: finds addresses, networks, AS numbers, email addresses and domains in any text: logs,
+// mails, tables, JSON.
 //
-// in   text; of a very long one only the start is read
-// out  the values in the order of their first occurrence, each once, and how many there are of each kind
-// note It only finds what may be a value: the server reads each and says what is wrong with it.
-// cost linear: no alternative begins inside a word, and repetitions are bounded
+// in   text; only the start of a very long text is read
+// out  each value once, in the order of first occurrence, and a count for each kind
+// note It finds only candidates. The server parses each candidate and says what is wrong with it. Words that look like
+//      an address, a network or an email address but cannot be read come last, so that none of them takes a value's
+//      place.
+// cost linear, because no alternative begins inside a word and repetitions are bounded
 
-export const KINDS = ["address", "network", "email", "domain"] as const;
+export const KINDS = ["address", "network", "as", "email", "domain", "unreadable"] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface Found {
@@ -13,15 +16,15 @@ export interface Found {
   readonly values: readonly string[];
   readonly counts: Readonly<Record<Kind, number>>;
   readonly total: number;
-  /** Occurrences of values that were found before. */
+  /** Number of repeated occurrences of values. */
   readonly repeated: number;
-  /** Only the start of the text was read. */
+  /** True if only the start of the text was read. */
   readonly isCut: boolean;
 }
 
-/** Looked up. */
+/** Maximum number of values that are looked up. */
 export const MAX_VALUES = 1_000;
-/** Characters that are read. */
+/** Maximum number of characters that are read. */
 export const MAX_TEXT = 2_000_000;
 
 const LABEL = "[\\p{L}\\p{N}](?:[\\p{L}\\p{N}\\p{M}-]{0,61}[\\p{L}\\p{N}\\p{M}])?";
@@ -30,15 +33,18 @@ const LOCAL = "[^\\s@<>()\\[\\],;:\"'`|=?&/\\\\{}]{1,64}";
 const BITS = "(?:\\/\\d{1,3}(?!\\d))?";
 const IPV4 = `(?:\\d{1,3}\\.){3}\\d{1,3}${BITS}`;
 const IPV6 = `(?:[0-9a-f]{0,4}:){2,8}(?:(?:\\d{1,3}\\.){3}\\d{1,3}|[0-9a-f]{0,4})${BITS}`;
-/** Where a value may begin: not inside a word, nor in a version ("Chrome/120.0.0.0"). */
+/** Text that looks like an email address but has no complete domain, such as "jane@example". */
+const NO_EMAIL =
+  "[\\p{L}\\p{N}._%+-]{1,64}@(?=[\\p{N}._-]{0,63}\\p{L})[\\p{L}\\p{N}\\p{M}._-]{1,64}(?![\\p{L}\\p{N}\\p{M}._@-])";
+/** Where a value may begin: not inside a word or a version number ("Chrome/120.0.0.0"). */
 const START = "(?<![\\p{L}\\p{N}\\p{M}_.@-])(?<![\\p{L}\\p{N}]\\/(?=\\d+\\.))";
 const END = "(?![\\p{L}\\p{N}_@]|\\.\\d)";
 const VALUES = new RegExp(
-  `(?<![\\p{L}\\p{N}])(?<email>${LOCAL}@${DOMAIN})|(?<![\\p{L}\\p{N}_.:])(?<ipv6>${IPV6})(?![\\p{L}\\p{N}_:])|${START}(?:(?<ipv4>${IPV4})|(?<domain>${DOMAIN}))${END}`,
+  `(?<![\\p{L}\\p{N}])(?<email>${LOCAL}@${DOMAIN})|(?<![\\p{L}\\p{N}_.:])(?<ipv6>${IPV6})(?![\\p{L}\\p{N}_:])|${START}(?:(?<ipv4>${IPV4})|(?<domain>${DOMAIN})|(?<as>AS\\d{1,10}))${END}|${START}(?<noEmail>${NO_EMAIL})`,
   "giu",
 );
 
-/** Endings of file names that are no top-level domains. */
+/** File name extensions that are not top-level domains. */
 const FILES = new Set(
   "html htm xhtml php phtml asp aspx jsp js mjs cjs ts tsx jsx css scss json jsonl ndjson xml yaml yml toml ini conf cfg env lock log txt md5 csv tsv sql db bak tmp old gz tgz bz2 xz zst tar rar iso exe dll sys bin msi deb rpm jar war class java go rb swift cpp hpp cs vb jpg jpeg png gif svg webp ico bmp tiff woff woff2 ttf eot pdf doc docx xls xlsx ppt pptx odt mp3 mp4 avi mkv wav ogg map wasm service socket local localdomain lan internal".split(
     " ",
@@ -55,17 +61,23 @@ export function findValues(text: string): Found {
     if (seen.has(key)) repeated++;
     else seen.set(key, found);
   }
-  const counts = { address: 0, network: 0, email: 0, domain: 0 };
+  const counts = { address: 0, network: 0, as: 0, email: 0, domain: 0, unreadable: 0 };
   for (const [, kind] of seen.values()) counts[kind]++;
-  const values = Array.from(seen.values(), ([value]) => value);
+  const rows = [...seen.values()].sort(([, a], [, b]) => rankOf(a) - rankOf(b));
+  const values = rows.map(([value]) => value);
   return finish(values, counts, repeated, text.length > MAX_TEXT);
 }
+
+const rankOf = (kind: Kind) => (kind === "unreadable" ? 1 : 0);
 
 function finish(values: string[], counts: Found["counts"], repeated: number, isCut: boolean): Found {
   return { values: values.slice(0, MAX_VALUES), counts, total: values.length, repeated, isCut };
 }
 
-/** What is typed as one word is looked up as it is: the answer says what is wrong with it. */
+/**
+ * Finds values in typed text. If a single word contains none, the word is looked up unchanged, and the answer says what
+ * is wrong with it.
+ */
 export function findTyped(text: string): Found {
   const found = findValues(text);
   const word = text.trim();
@@ -76,8 +88,21 @@ const MAX_WORD = 400;
 
 type Groups = Readonly<Record<string, string | undefined>>;
 
-function read({ email, ipv4, ipv6, domain }: Groups): readonly [text: string, kind: Kind] | undefined {
+/** Does the text have "::", or too many groups for a time or a hardware address? */
+const isLikeIpv6 = (text: string) =>
+  /[0-9a-f]/i.test(text) && (text.includes("::") || text.split(":").length > 8);
+
+function read({
+  as,
+  email,
+  noEmail,
+  ipv4,
+  ipv6,
+  domain,
+}: Groups): readonly [text: string, kind: Kind] | undefined {
   if (email !== undefined) return [email, "email"];
+  if (noEmail !== undefined) return [noEmail, "unreadable"];
+  if (as !== undefined) return [as, "as"];
   if (domain !== undefined) {
     const ending = domain.slice(domain.lastIndexOf(".") + 1);
     return FILES.has(ending.toLowerCase()) ? undefined : [domain, "domain"];
@@ -88,7 +113,7 @@ function read({ email, ipv4, ipv6, domain }: Groups): readonly [text: string, ki
     ipv4 === undefined
       ? URL.canParse(`http://[${host}]`)
       : host.split(".").every((part) => Number(part) < 256);
-  if (!isAddress) return undefined;
+  if (!isAddress) return ipv4 !== undefined || isLikeIpv6(host) ? [text, "unreadable"] : undefined;
   const isNetwork = bits !== undefined && Number(bits) <= (ipv4 === undefined ? 128 : 32);
   return isNetwork ? [text, "network"] : [host, "address"];
 }
@@ -96,18 +121,22 @@ function read({ email, ipv4, ipv6, domain }: Groups): readonly [text: string, ki
 const PLURALS: Readonly<Record<Kind, string>> = {
   address: "addresses",
   network: "networks",
+  as: "AS numbers",
   email: "email addresses",
   domain: "domains",
+  unreadable: "that are not readable",
 };
 const SINGULARS: Readonly<Record<Kind, string>> = {
   ...PLURALS,
   address: "address",
   network: "network",
+  as: "AS number",
   email: "email address",
   domain: "domain",
+  unreadable: "that is not readable",
 };
 
-/** "Found 3 values: 2 addresses and 1 domain; 4 repetitions." */
+/** Describes the result: "Found 3 values: 2 addresses and 1 domain; 4 repetitions." */
 export function describeFound({ values, counts, total, repeated, isCut }: Found): string {
   const kinds = KINDS.filter((kind) => counts[kind] > 0).map(
     (kind) => `${counts[kind].toLocaleString("en-US")} ${(counts[kind] === 1 ? SINGULARS : PLURALS)[kind]}`,

@@ -1,4 +1,4 @@
-// history.tsx: what every kept release answers about a value, so that one sees when an answer changed.
+// history.tsx: every kept release's answer about a value, which shows when the answer changed.
 
 import type { Answer, History } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
@@ -10,11 +10,11 @@ import { locationOf, verdictOf } from "./answers.ts";
 
 type Row = History["history"][number];
 
-/** What a release says of a value, as one text. */
+/** A release's answer about a value, as one text. */
 const textOf = (answer: Answer) =>
   [locationOf(answer), verdictOf(answer, []).texts.join(", ")].filter(Boolean).join(": ");
 
-/** The answers are read when they are asked for: an old release may have to be verified first. */
+/** Loads the answers on demand, because an old release may have to be verified first. */
 export function HistoryCard({ value }: { value: string }) {
   const [rows, setRows] = useState<readonly Row[]>();
   const [start, isBusy] = useAction();
@@ -26,7 +26,7 @@ export function HistoryCard({ value }: { value: string }) {
     <Card isWide title="History">
       {rows === undefined ? (
         <p class="actions">
-          <Button text="Look it up in every kept release" isBusy={isBusy} onClick={() => start(load)} />
+          <Button text="Look up in every kept release" isBusy={isBusy} onClick={() => start(load)} />
         </p>
       ) : (
         <Table

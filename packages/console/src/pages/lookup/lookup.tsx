@@ -1,44 +1,55 @@
-// lookup.tsx: one field for text of any kind, in which addresses, networks, email addresses and domains are found; or one AS number.
+// lookup.tsx: a field for any text, in which the page finds addresses, networks, AS numbers, email addresses
+// and domains.
 
 import type { Answer } from "@inkling/server/admin-answers";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { Field } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { formatAges } from "../../format.ts";
+import { formatAges, formatCount } from "../../format.ts";
 import { messageOf, notify, type PageProps, useLoad } from "../../hooks.ts";
+import { SessionContext } from "../../session.ts";
 import { AddressResult } from "./address.tsx";
 import { lacksData, readsData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
-import { describeFound, type Found, findTyped, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
+import { describeFound, findValues, MAX_TEXT, MAX_VALUES } from "./find-values.ts";
 import { NetworkResult } from "./network.tsx";
-import { lookUp } from "./requests.ts";
 import { ResultList } from "./results.tsx";
+import {
+  answersTo,
+  forgetAnswers,
+  isOneValue,
+  keepList,
+  LIST,
+  placeOf,
+  type Search,
+  searchAt,
+  searchOf,
+} from "./search.ts";
 import { SystemResult } from "./system.tsx";
 
-const NOTE = `Or paste any text, such as a log or an email: up to ${MAX_VALUES.toLocaleString("en-US")} values in it are looked up. An AS number is looked up on its own. Lookups here are not logged, not counted, and stay on this server.`;
-
-interface Search {
-  readonly found: Found;
-  /** The text, unless it is that of a file. */
-  readonly typed?: string;
-  /** Name of the file. */
-  readonly source?: string;
-}
-
-const searchText = (text: string): Search => ({ found: findTyped(text), typed: text.trim() });
+const NOTE = `Or paste any text, such as a log or an email: up to ${MAX_VALUES.toLocaleString("en-US")} values in the text are looked up. Lookups here are not logged or counted, and do not leave this server.`;
 
 export function LookupPage({ rest }: PageProps) {
-  const [text, setText] = useState(rest);
-  const [search, setSearch] = useState(() => searchText(rest));
+  const session = useContext(SessionContext);
+  const [round, setRound] = useState(0);
+  const search = useMemo(() => searchAt(rest, session), [rest, round]);
+  const [edited, setEdited] = useState({ search, text: search.text });
+  const text = edited.search === search ? edited.text : search.text;
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (rest === "") field.current?.focus({ preventScroll: true });
-  }, []);
+  }, [rest]);
+  const open = (next: Search) => {
+    const place = placeOf(next);
+    if (place === LIST) keepList(next, session);
+    if (place === rest) return setRound((n) => n + 1); // looks the same value up again
+    location.hash = `#/lookup${place === LIST ? LIST : `/${encodeURIComponent(place)}`}`;
+  };
   const submit = (event: Event) => {
     event.preventDefault();
-    setSearch(searchText(text)); // a new object: the same values are looked up again
+    open(searchOf(text));
   };
   const submitOnEnter = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey) return;
@@ -50,12 +61,11 @@ export function LookupPage({ rest }: PageProps) {
     if (file === undefined) return;
     try {
       const found = findValues(await readText(file));
-      setText(found.values.join("\n"));
-      setSearch({ found, source: file.name });
+      open({ text: found.values.join("\n"), found, source: file.name });
     } catch (error) {
       notify(messageOf(error), "bad");
     }
-    input.value = ""; // the same file can be chosen again
+    input.value = ""; // lets the user choose the same file again
   };
   return (
     <>
@@ -67,9 +77,9 @@ export function LookupPage({ rest }: PageProps) {
             required
             autocomplete="off"
             spellcheck={false}
-            placeholder="8.8.8.8, 2001:4860::/32, someone@example.com, example.com"
+            placeholder="8.8.8.8, 2001:4860::/32, AS15169, someone@example.com, example.com"
             value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onInput={(event) => setEdited({ search, text: event.currentTarget.value })}
             onKeyDown={submitOnEnter}
           />
         </Field>
@@ -86,14 +96,14 @@ export function LookupPage({ rest }: PageProps) {
         </div>
       </form>
       <div aria-live="polite">
-        {search.typed === "" ? <Examples /> : <FoundText {...search} />}
-        {search.found.values.length > 0 && <Results {...search.found} />}
+        {placeOf(search) === "" ? <Examples isListGone={rest === LIST} /> : <FoundText {...search} />}
+        {search.found.values.length > 0 && <Results key={search} search={search} />}
       </div>
     </>
   );
 }
 
-/** UTF-8, or what the first bytes announce: spreadsheets write UTF-16. */
+/** Reads UTF-8, or UTF-16 if the first bytes announce it, because spreadsheets write UTF-16. */
 async function readText(file: File): Promise<string> {
   const bytes = new Uint8Array(await file.slice(0, 4 * MAX_TEXT).arrayBuffer());
   const [a, b] = bytes;
@@ -101,9 +111,10 @@ async function readText(file: File): Promise<string> {
   return new TextDecoder(isUtf16 ? (a === 0xff ? "utf-16le" : "utf-16be") : "utf-8").decode(bytes);
 }
 
-/** How many values of which kind were found, unless one alone was typed. */
-function FoundText({ found, typed, source }: Search) {
-  if (found.values.length === 1 && found.values[0] === typed) return null;
+/** How many values of each kind were found. Shows nothing if the text was a single value. */
+function FoundText(search: Search) {
+  const { found, source } = search;
+  if (isOneValue(search)) return null;
   return (
     <p class={found.total === 0 ? "problem" : "found"}>
       {describeFound(found)}
@@ -122,21 +133,32 @@ const EXAMPLES = [
   "jane@gmial.com 8.8.8.8",
 ];
 
-const Examples = () => (
-  <Card title="Examples">
-    <ul>
-      {EXAMPLES.map((values) => (
-        <li key={values}>
-          <a href={`#/lookup/${encodeURIComponent(values)}`}>{values}</a>
-        </li>
-      ))}
-    </ul>
-  </Card>
+/** `isListGone` is true if the page's address refers to a list that is no longer in memory. */
+const Examples = ({ isListGone }: { isListGone: boolean }) => (
+  <>
+    {isListGone && (
+      <p class="found">This page keeps a pasted list only until it is reloaded. Paste the list again.</p>
+    )}
+    <Card title="Examples">
+      <ul>
+        {EXAMPLES.map((values) => (
+          <li key={values}>
+            <a href={`#/lookup/${encodeURIComponent(values)}`}>{values}</a>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  </>
 );
 
-function Results({ values }: Found) {
-  const lookup = useLoad((signal) => lookUp(values, signal), [values]);
-  const { reload } = lookup;
+function Results({ search }: { search: Search }) {
+  const { values } = search.found;
+  const lookup = useLoad((signal) => answersTo(search, signal), []);
+  const reload = () => {
+    forgetAnswers();
+    lookup.reload();
+  };
+  const what = values.length === 1 ? values[0] : `${formatCount(values.length)} values`;
   const hint = (error: unknown) =>
     error instanceof ApiError && error.code === "NO_RELEASE" ? (
       <p>
@@ -144,14 +166,16 @@ function Results({ values }: Found) {
       </p>
     ) : null;
   return (
-    <Loaded from={lookup} waiting="Looking up …" hint={hint}>
+    <Loaded from={lookup} waiting={`Looking up ${what} …`} hint={hint}>
       {({ answers, missing, ages }) => {
         const behind = ages.filter(({ answer: name }) => answers.some((answer) => readsData(answer, name)));
         const lacking = missing.filter((gap) => answers.some((answer) => lacksData(answer, gap)));
         const [answer] = answers.length === 1 ? answers : [];
         return (
           <>
-            {lacking.length > 0 && <p class="problem">No data at the moment for {lacking.join(", ")}.</p>}
+            {lacking.length > 0 && (
+              <p class="problem">The server currently has no data for {lacking.join(", ")}.</p>
+            )}
             {answer ? (
               <Result answer={answer} missing={missing} reload={reload} />
             ) : (

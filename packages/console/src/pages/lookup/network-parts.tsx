@@ -1,4 +1,4 @@
-// network-parts.tsx: the cards that an answer about a network and one about an AS share.
+// network-parts.tsx: cards that are used for both networks and autonomous systems.
 
 import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import type { NetworkSummary } from "@inkling/server/admin-answers";
@@ -9,21 +9,21 @@ import { Meter } from "../../components/chart.tsx";
 import { Table } from "../../components/table.tsx";
 import { countryName, flagName, formatCount, formatLabel, formatPercent } from "../../format.ts";
 import { useAction } from "../../hooks.ts";
-import { LookupLink } from "./links.tsx";
+import { FeedLink, LookupLink } from "./links.tsx";
 
 export const meterOf = (share: number) => <Meter part={share} text={formatPercent(share)} color="series-0" />;
 
 interface SharesProps {
-  /** "185.220.101.0/24", "AS60729 over IPv4". */
+  /** For example "185.220.101.0/24" or "AS60729 over IPv4". */
   readonly name: string;
   readonly summary: NetworkSummary;
-  /** What no feed has data for. */
+  /** The flags and answers for which no feed has data. */
   readonly missing: readonly string[];
-  /** Beside each flag. */
+  /** Content beside each flag. */
   readonly action?: (flag: (typeof REPUTATION_FLAGS)[number]) => ComponentChildren;
 }
 
-/** How much of the addresses each flag is set for. */
+/** The share of addresses for which each flag is set. */
 export function FlagShares({ name, summary, missing, action }: SharesProps) {
   const { examined, flagged, flags, prefix_count: count } = summary;
   const title =
@@ -32,7 +32,7 @@ export function FlagShares({ name, summary, missing, action }: SharesProps) {
     <Card title={title}>
       {examined < 1 && (
         <Notice kind="warn">
-          {`It has too many parts: this is its first ${formatPercent(examined)}, ${formatCount(count)} parts.`}
+          {`The network has too many parts. Shown here is its first ${formatPercent(examined)}: ${formatCount(count)} parts.`}
         </Notice>
       )}
       <ul class="flags">
@@ -67,14 +67,14 @@ export const CountryRows = ({ summary: { countries, reserved } }: { summary: Net
   </>
 );
 
-/** Of more owners the largest are shown at first: a /16 may have a hundred. */
+/** Number of owners to show at first, largest first. A /16 may have a hundred. */
 const FIRST_OWNERS = 8;
 
 interface OwnersProps extends Pick<NetworkSummary, "owners"> {
   readonly title: string;
 }
 
-/** Who has the addresses, each with its AS. */
+/** The owners of the addresses, each with its AS. */
 export function OwnersCard({ title, owners = [] }: OwnersProps) {
   const [isWhole, setWhole] = useState(false);
   if (owners.length === 0) return null;
@@ -105,7 +105,7 @@ interface SourcesProps extends Pick<NetworkSummary, "sources"> {
   readonly title: string;
 }
 
-/** What each feed claims, and what that does to the answers. */
+/** Each feed's claims, and what they do to the answers. */
 export const SourcesCard = ({ title, sources }: SourcesProps) =>
   sources !== undefined && (
     <Card isWide title={title}>
@@ -114,7 +114,7 @@ export const SourcesCard = ({ title, sources }: SourcesProps) =>
         rows={sources}
         rowKey={(_, i) => i}
         columns={[
-          ["Feed", ({ feed, id }) => <strong>{id === undefined ? feed : `${feed} ${id}`}</strong>],
+          ["Feed", FeedLink],
           ["Label", ({ label }) => formatLabel(label)],
           [
             "Effect",
@@ -123,31 +123,33 @@ export const SourcesCard = ({ title, sources }: SourcesProps) =>
           ],
           ["Share", ({ share }) => meterOf(share), undefined, ({ share }) => share],
         ]}
-        empty="No feed lists any of it."
+        empty="No feed lists any address here."
       />
     </Card>
   );
 
 type Part = NetworkSummary["prefixes"][number];
 
-/** The most parts that one request lists. */
+/** Maximum number of parts that one request lists. */
 const MAX_PARTS = 10_000;
 
 interface PartsCardProps {
   readonly title: string;
   readonly summary: NetworkSummary;
-  /** Reads up to so many parts. */
+  /** Reads up to `count` parts. */
   readonly read: (count: number) => Promise<NetworkSummary | undefined>;
 }
 
 export function PartsCard({ title, summary, read }: PartsCardProps) {
-  const [parts, setParts] = useState(summary.prefixes);
+  const [all, setAll] = useState({ of: summary, parts: summary.prefixes });
+  // An override changes the summary, and its parts with it.
+  const parts = all.of === summary ? all.parts : summary.prefixes;
   const [start, isBusy] = useAction();
   const count = summary.prefix_count;
   const most = Math.min(count, MAX_PARTS);
   const showAll = async () => {
-    const all = await read(most);
-    if (all !== undefined) setParts(all.prefixes);
+    const found = await read(most);
+    if (found !== undefined) setAll({ of: summary, parts: found.prefixes });
   };
   return (
     <Card isWide title={title}>

@@ -1,4 +1,4 @@
-// network.tsx: a whole network: how much of it is flagged and by which feeds, its owner and location, and its parts.
+// network.tsx: a whole network: its flagged share and the feeds behind it, its owner, its location, and its parts.
 
 import type { NetworkAnswer, NetworkSummary } from "@inkling/server/admin-answers";
 import { Card } from "../../components/basics.tsx";
@@ -16,7 +16,7 @@ interface NetworkResultProps {
   readonly reload: () => void;
 }
 
-/** The network's parts, up to `count`. */
+/** Reads up to `count` of the network's parts. */
 async function readParts(network: string, count: number): Promise<NetworkSummary | undefined> {
   const answer = await lookUpOne(network, count);
   return answer?.kind === "network" && !isProblem(answer.summary) ? answer.summary : undefined;
@@ -25,12 +25,17 @@ async function readParts(network: string, count: number): Promise<NetworkSummary
 export function NetworkResult({ answer, missing, reload }: NetworkResultProps) {
   const { network, summary, overrides } = answer;
   if (isProblem(summary)) return <ValueProblemCard value={network} problem={summary} />;
+  // The others are of parts of the network.
+  const whole = overrides.filter(
+    ({ id, value }) =>
+      value === network || summary.sources?.some((source) => source.id === id && source.share === 1),
+  );
   const action = (flag: keyof typeof summary.flags) => (
     <OverrideButton
       value={network}
       flag={flag}
       verdict={summary.flags[flag] === 0}
-      overrides={overrides}
+      overrides={whole}
       onDone={reload}
     />
   );
@@ -47,7 +52,7 @@ export function NetworkResult({ answer, missing, reload }: NetworkResultProps) {
       <OverrideCard overrides={overrides} reload={reload} />
       <SourcesCard title="Evidence" sources={summary.sources} />
       <PartsCard
-        title="Parts with one answer each"
+        title="Parts with a single answer"
         summary={summary}
         read={(count) => readParts(network, count)}
       />

@@ -1,4 +1,4 @@
-// override-button.tsx: an override with one click, and a reason.
+// override-button.tsx: a button that adds an override and asks for its reason.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { api } from "../../api.ts";
@@ -10,17 +10,21 @@ interface OverrideButtonProps {
   readonly value: string;
   readonly flag: string;
   readonly verdict: boolean;
-  /** "Set" or "Clear" by default. */
+  /** The button's text. The default is "Set" or "Clear". */
   readonly text?: string;
-  /** Those that apply to the value. */
+  /** The overrides that apply to the whole value. */
   readonly overrides: readonly Override[];
   readonly onDone: () => void;
 }
 
-/** Where an override decides already, a badge: a second override of the same value would replace the first. */
+/**
+ * Shows a badge if an override already decides. If that override is of the same value, there is no button, because a
+ * second override would replace the first.
+ */
 export function OverrideButton({ value, flag, verdict, text, overrides, onDone }: OverrideButtonProps) {
-  if (overrides.some((one) => one.flag === flag && one.value === value.toLowerCase()))
-    return <Badge kind="faint">your override</Badge>;
+  const deciding = overrides.filter((one) => one.flag === flag);
+  const badge = deciding.length > 0 && <Badge kind="faint">your override</Badge>;
+  if (deciding.some((one) => one.value === value.toLowerCase())) return badge;
   const submit = async (reason: object) => {
     await api("overrides", { method: "POST", body: { value, flag, verdict, ...reason } });
     return "Override added. All servers apply it within a second.";
@@ -28,13 +32,16 @@ export function OverrideButton({ value, flag, verdict, text, overrides, onDone }
   const name = flagName(flag);
   const action = verdict ? "Set" : "Clear";
   return (
-    <OverrideDialog
-      text={text ?? action}
-      label={text ?? `${action} ${name} for ${value}`}
-      title={`${value}: ${name} ${verdict ? "yes" : "no"}`}
-      action="Add override"
-      submit={submit}
-      onDone={onDone}
-    />
+    <span>
+      {badge}
+      <OverrideDialog
+        text={text ?? action}
+        label={text ?? `${action} ${name} for ${value}`}
+        title={`${value}: ${name} ${verdict ? "yes" : "no"}`}
+        action="Add override"
+        submit={submit}
+        onDone={onDone}
+      />
+    </span>
   );
 }

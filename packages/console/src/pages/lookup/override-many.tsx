@@ -1,40 +1,69 @@
-// override-many.tsx: one override for each of many values, with one reason: all of them are added, or none.
+// override-many.tsx: one override for each of many values, with one reason. Either all overrides are added, or none of
+// them.
 
 import { isReputationFlag, REPUTATION_FLAGS } from "@inkling/contract";
-import type { Answer, Imported } from "@inkling/server/admin-answers";
+import type { Answer } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api, UserError } from "../../api.ts";
+import { UserError } from "../../api.ts";
 import { Field, Select } from "../../components/form.tsx";
-import { formatCount } from "../../format.ts";
+import { flagName, formatCount } from "../../format.ts";
 import { VERDICTS } from "../overrides/add.tsx";
+import { importOverrides } from "../overrides/import.ts";
 import { OverrideDialog } from "../overrides/override-dialog.tsx";
+import { isProblem, verdictOf } from "./answers.ts";
 
-/** The values that an override of a flag can be about. */
-function valuesFor(flag: string, answers: readonly Answer[]): string[] {
-  const kinds = isReputationFlag(flag) ? ["address", "network"] : ["email", "domain"];
-  return answers.filter(({ kind }) => kinds.includes(kind)).map(({ value }) => value);
+/** The initial verdict, which clears the flag that most answers set. */
+function firstVerdict(answers: readonly Answer[]): string {
+  const flags = [...REPUTATION_FLAGS, "disposable"];
+  const texts = answers.flatMap((answer) => verdictOf(answer, []).texts.map((text) => text.toLowerCase()));
+  const counts = flags.map(
+    (flag) => texts.filter((text) => text.startsWith(flagName(flag).toLowerCase())).length,
+  );
+  const most = Math.max(...counts);
+  if (most > 0) return `${flags[counts.indexOf(most)]}=false`;
+  return valuesFor(REPUTATION_FLAGS[0], answers).length > 0
+    ? `${REPUTATION_FLAGS[0]}=true`
+    : "disposable=true";
 }
 
+/**
+ * The answer's value in the form that an override needs; undefined if no override of this flag can apply to the value.
+ */
+export function overridable(flag: string, answer: Answer): string | undefined {
+  if (!isReputationFlag(flag)) {
+    const isMailbox = "email" in answer && !isProblem(answer.email) && answer.email.valid;
+    return isMailbox ? answer.value : undefined;
+  }
+  if (answer.kind === "address") return isProblem(answer.reputation) ? undefined : answer.value;
+  return answer.kind === "network" && !isProblem(answer.summary) ? answer.network : undefined;
+}
+
+const valuesFor = (flag: string, answers: readonly Answer[]) =>
+  answers.flatMap((answer) => overridable(flag, answer) ?? []);
+
 interface OverrideManyProps {
-  /** "Override the shown values". */
+  /** For example "Override the shown values". */
   readonly title: string;
   readonly answers: readonly Answer[];
   readonly onDone: () => void;
 }
 
 export function OverrideMany({ title, answers, onDone }: OverrideManyProps) {
-  const [verdict, setVerdict] = useState<string>(`${REPUTATION_FLAGS[0]}=false`);
+  const [chosen, setVerdict] = useState<string>();
+  const verdict = chosen ?? firstVerdict(answers);
   const [flag = ""] = verdict.split("=");
   const values = valuesFor(flag, answers);
+  const others = answers.filter((answer) => overridable(flag, answer) === undefined);
   const submit = async (reason: object) => {
-    if (values.length === 0) throw new UserError("None of these values can have this verdict.");
+    if (values.length === 0) throw new UserError("This verdict does not apply to any of these values.");
     const isSet = verdict.endsWith("=true");
     const overrides = values.map((value) => ({ value, flag, verdict: isSet, ...reason }));
     const body = { format: "inkling-overrides", version: 1, overrides };
-    const { added, changed, unchanged } = await api<Imported>("overrides/import", { method: "POST", body });
+    const { added, changed, unchanged } = await importOverrides(body);
     return `${added} added, ${changed} changed, ${unchanged} unchanged.`;
   };
-  const note = `For ${formatCount(values.length)} of ${formatCount(answers.length)} values.`;
+  const rest = others.length > 0 ? `, without ${others.map(({ value }) => value).join(", ")}` : "";
+  const note = `For ${formatCount(values.length)} of ${formatCount(answers.length)} values${rest}.`;
   return (
     <OverrideDialog text={title} title={title} action="Add overrides" submit={submit} onDone={onDone}>
       <Field label="Verdict" note={note}>

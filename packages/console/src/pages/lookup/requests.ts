@@ -1,12 +1,14 @@
-// requests.ts: requests about values.
+// requests.ts: sends requests about values to the admin API.
 
 import type { Answer, Lookup } from "@inkling/server/admin-answers";
 import { api } from "../../api.ts";
 
-/** Values of one request, and bytes of its body, that the admin API takes. */
+/** Maximum number of values in one request that the admin API accepts. */
 const MAX_AT_ONCE = 100;
+/** Maximum number of AS numbers in one request, because each may take seconds. */
+const MAX_SYSTEMS_AT_ONCE = 5;
 const MAX_BYTES = 12_000;
-/** Parts of a network that are listed at first. */
+/** Number of network parts to list at first. */
 const FIRST_PARTS = 25;
 
 /** @throws {ApiError} */
@@ -20,17 +22,24 @@ export async function lookUp(values: readonly string[], signal: AbortSignal): Pr
   }
 }
 
-/** The values from one on that fit into a request. */
+/** The values from index `from` on that fit into one request. */
 function nextOf(values: readonly string[], from: number): readonly string[] {
-  let [to, bytes] = [from, 0];
-  while (to < values.length && to - from < MAX_AT_ONCE && bytes < MAX_BYTES) {
-    bytes += 3 * (values[to++]?.length ?? 0);
+  let [to, bytes, systems] = [from, 0, 0];
+  while (
+    to < values.length &&
+    to - from < MAX_AT_ONCE &&
+    bytes < MAX_BYTES &&
+    systems < MAX_SYSTEMS_AT_ONCE
+  ) {
+    const value = values[to++] ?? "";
+    bytes += 3 * value.length;
+    if (/^as\d+$/i.test(value)) systems++;
   }
   return values.slice(from, to);
 }
 
 /**
- * @param parts how many parts of a network are listed
+ * @param parts number of network parts to list
  * @throws {ApiError}
  */
 export async function lookUpOne(value: string, parts: number): Promise<Answer | undefined> {

@@ -1,4 +1,4 @@
-// results.tsx: several answers as a table that is filtered, sorted and saved.
+// results.tsx: several answers as a table that can be filtered, sorted and saved.
 
 import type { Answer } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
@@ -12,7 +12,7 @@ import { csvOf, networkOf } from "./csv.ts";
 import { LookupLink } from "./links.tsx";
 import { OverrideMany } from "./override-many.tsx";
 
-/** One answer with what it is filtered and sorted by. */
+/** An answer with the values for filtering and sorting. */
 interface Row {
   readonly answer: Answer;
   readonly location: string;
@@ -21,7 +21,7 @@ interface Row {
 const SHOWN = [
   ["", "all"],
   ["flagged", "flagged, disposable or not valid"],
-  ["clean", "nothing against them"],
+  ["clean", "no findings"],
   ["problem", "no answer"],
   ["override", "with your overrides"],
 ] as const;

@@ -1,21 +1,16 @@
-// system.tsx: what is known of an autonomous system: its networks of each family, how much of them is flagged and by which
-// feeds, and where they are.
+// system.tsx: facts about an autonomous system: its networks in each address family, their flagged share, the feeds
+// behind that share, and the networks' locations.
 
 import type { NetworkSummary, SystemAnswer } from "@inkling/server/admin-answers";
 import { Card } from "../../components/basics.tsx";
 import { formatCount } from "../../format.ts";
+import { FAMILIES, type Family } from "./answers.ts";
 import { Copies } from "./evidence.tsx";
 import { HistoryCard } from "./history.tsx";
 import { LookupLink } from "./links.tsx";
 import { CountryRows, FlagShares, OwnersCard, PartsCard, SourcesCard } from "./network-parts.tsx";
 import { OverrideCard } from "./override-card.tsx";
 import { lookUpOne } from "./requests.ts";
-
-const FAMILIES = [
-  ["ipv4", "IPv4"],
-  ["ipv6", "IPv6"],
-] as const;
-type Family = (typeof FAMILIES)[number][0];
 
 interface SystemResultProps {
   readonly answer: SystemAnswer;
@@ -57,7 +52,7 @@ export function SystemResult({ answer, missing, reload }: SystemResultProps) {
             </Card>
             <SourcesCard title={`Evidence over ${title}`} sources={summary.sources} />
             <PartsCard
-              title={`Parts over ${title} with one answer each`}
+              title={`Parts over ${title} with a single answer`}
               summary={summary}
               read={(count) => readParts(asn, family, count)}
             />
@@ -76,7 +71,7 @@ export function SystemResult({ answer, missing, reload }: SystemResultProps) {
 const countNetworks = (count: number, family: string) =>
   `${formatCount(count)} network${count === 1 ? "" : "s"} over ${family}`;
 
-/** Of more networks the first are open. */
+/** Number of networks to show at first; the others are folded. */
 const OPEN_NETWORKS = 8;
 
 function Networks({ networks, count }: { networks: readonly string[]; count: number }) {

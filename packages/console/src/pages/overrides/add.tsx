@@ -13,7 +13,7 @@ const verdictsOf = (flag: string) =>
     [`${flag}=true`, `${flagName(flag)}: yes`],
   ] as const;
 
-/** A flag with its verdict, "is_proxy=false", and its text. */
+/** Flags with their verdicts, such as "is_proxy=false", each with the text to show. */
 export const VERDICTS = [...REPUTATION_FLAGS, "disposable"].flatMap(verdictsOf);
 
 function bodyOf(values: FormData) {
@@ -28,12 +28,12 @@ function bodyOf(values: FormData) {
   };
 }
 
-const FORCE = "Allow a very wide network";
+const FORCE = "Allow a very broad network";
 
-/** The API advises to send `force`; here that is a checkbox. */
+/** The API's message suggests sending `force`, but this form has a checkbox instead. */
 function adviseForce(error: unknown): never {
   const isWide = error instanceof ApiError && error.code === "OVERRIDE_TOO_WIDE";
-  throw isWide ? new UserError(`This network is very wide. To add it, check "${FORCE}".`) : error;
+  throw isWide ? new UserError(`This network is very broad. To add it, check "${FORCE}".`) : error;
 }
 
 export function AddCard({ reload }: { reload: () => void }) {
@@ -41,7 +41,7 @@ export function AddCard({ reload }: { reload: () => void }) {
     const request = { method: "POST", body: bodyOf(values) } as const;
     const { outcome } = await api<{ outcome: string }>("overrides", request).catch(adviseForce);
     const isNew = outcome !== "unchanged";
-    notify(isNew ? "Override added. All servers apply it within a second." : "This override exists already.");
+    notify(isNew ? "Override added. All servers apply it within a second." : "This override already exists.");
     form.reset();
     reload();
   };

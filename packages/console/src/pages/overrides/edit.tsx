@@ -1,4 +1,4 @@
-// edit.tsx: an override's reason and expiry, changed in a dialog.
+// edit.tsx: a dialog that changes an override's reason and expiry.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { api } from "../../api.ts";
@@ -11,7 +11,7 @@ interface EditButtonProps {
 
 export function EditButton({ override, onDone }: EditButtonProps) {
   const { value, flag, verdict } = override;
-  const title = `Edit the override of ${value}`;
+  const title = `Edit the override for ${value}`;
   const submit = async (reason: object) => {
     // A wide network was already allowed when the override was added.
     const body = { value, flag, verdict, ...reason, force: true };

@@ -1,4 +1,4 @@
-// files.tsx: all overrides as a file: export and import.
+// files.tsx: exports and imports all overrides as a file.
 
 import type { Imported } from "@inkling/server/admin-answers";
 import { api, UserError } from "../../api.ts";
@@ -6,13 +6,14 @@ import { Button, Card } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { download } from "../../download.ts";
 import { messageOf, notify, useAction } from "../../hooks.ts";
+import { importOverrides } from "./import.ts";
 
 async function importFile(file: File): Promise<Imported> {
   try {
-    return await api("overrides/import", { method: "POST", body: JSON.parse(await file.text()) });
+    return await importOverrides(JSON.parse(await file.text()));
   } catch (error) {
-    const text = error instanceof SyntaxError ? "This file is not JSON." : messageOf(error);
-    throw new UserError(`${text} Nothing was changed.`);
+    const text = error instanceof SyntaxError ? "This file is not JSON" : messageOf(error).replace(/\.$/, "");
+    throw new UserError(`${text}. Nothing was changed.`);
   }
 }
 
@@ -38,7 +39,7 @@ export function FilesCard({ reload }: { reload: () => void }) {
         <Button text="Export all" isBusy={isBusy} onClick={() => start(exportAll)} />
       </p>
       <Form action="Import" submit={submit}>
-        <Field label="Import" note="The whole file is imported, or nothing.">
+        <Field label="Import" note="Either the whole file is imported or nothing.">
           <input type="file" name="file" accept="application/json,.json" required />
         </Field>
       </Form>

@@ -1,4 +1,5 @@
-// override-columns.tsx: an override as a row: what it decides, who added it and why, until when, and the end of it.
+// override-columns.tsx: an override as a table row: its verdict, who added it and why, its expiry, and how to
+// end it.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { api } from "../../api.ts";
@@ -9,7 +10,7 @@ import { flagName } from "../../format.ts";
 import { notify } from "../../hooks.ts";
 import { EditButton } from "./edit.tsx";
 
-/** @param onChanged called when one has changed or ended */
+/** @param onChanged called when an override has changed or ended */
 export const overrideColumns = (onChanged: () => void): readonly Column<Override>[] => [
   ["Value", valueCell],
   ["Verdict", verdictOf],
@@ -26,7 +27,7 @@ export const overrideColumns = (onChanged: () => void): readonly Column<Override
   ],
 ];
 
-/** Overrides of all times: what each decided, and what became of it. */
+/** Columns for past and present overrides: what each decided, and what became of it. */
 export const HISTORY_COLUMNS: readonly Column<Override>[] = [
   ["Value", valueCell],
   ["Verdict", verdictOf],
@@ -37,7 +38,7 @@ export const HISTORY_COLUMNS: readonly Column<Override>[] = [
     ({ id, value }) => (
       <a
         href={`#/audit?${new URLSearchParams({ subject: id })}`}
-        aria-label={`Changes of the override of ${value}`}
+        aria-label={`Changes to the override for ${value}`}
       >
         Changes
       </a>
@@ -83,6 +84,6 @@ function RemoveButton({ override, onRemoved }: { override: Override; onRemoved: 
     notify("Override removed.");
     onRemoved();
   };
-  const label = `Remove the override of ${value}`;
+  const label = `Remove the override for ${value}`;
   return <ConfirmButton text="Remove" label={label} question={question} isDanger run={run} />;
 }

@@ -1,4 +1,4 @@
-// override-dialog.tsx: a button that opens the form of an override: its reason and its expiry.
+// override-dialog.tsx: a button that opens a form for an override's reason and expiry.
 
 import type { Override } from "@inkling/server/admin-answers";
 import type { ComponentChildren } from "preact";
@@ -7,16 +7,17 @@ import { Button } from "../../components/basics.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { ExpiryField, expiryOf, Form, TextField, textOf } from "../../components/form.tsx";
 import { notify } from "../../hooks.ts";
+import { useReadOnly } from "../../session.ts";
 
 interface OverrideDialogProps {
   readonly text: string;
-  /** Where the text does not tell two buttons apart. */
+  /** A label for screen readers, if the text does not distinguish two buttons. */
   readonly label?: string;
   readonly title: string;
   readonly action: string;
-  /** An override that is changed. */
+  /** The override to change; undefined for a new one. */
   readonly of?: Override;
-  /** Returns what to tell the user. */
+  /** Returns the message for the user. */
   readonly submit: (reason: { note: string; expires_at?: string }) => Promise<string>;
   readonly onDone: () => void;
   /** Fields above the reason. */
@@ -26,6 +27,7 @@ interface OverrideDialogProps {
 export function OverrideDialog(props: OverrideDialogProps) {
   const { text, label, title, action, of, submit, onDone, children } = props;
   const [isOpen, setOpen] = useState(false);
+  const readOnly = useReadOnly();
   const close = () => setOpen(false);
   const send = async (values: FormData) => {
     const message = await submit({ note: textOf(values, "note"), ...expiryOf(values, of?.expires_at) });
@@ -35,7 +37,7 @@ export function OverrideDialog(props: OverrideDialogProps) {
   };
   return (
     <>
-      <Button text={text} {...(label && { label })} onClick={() => setOpen(true)} />
+      <Button text={text} {...(label && { label })} refusal={readOnly} onClick={() => setOpen(true)} />
       {isOpen && (
         <Dialog title={title} onClose={close}>
           <p>An override takes precedence over every feed.</p>

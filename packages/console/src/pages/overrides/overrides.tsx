@@ -1,4 +1,4 @@
-// overrides.tsx: lists, searches, changes and removes active overrides, and shows the history of all.
+// overrides.tsx: lists, searches, changes and removes active overrides, and shows the history of all overrides.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
@@ -10,18 +10,22 @@ import { Paged } from "../../components/paged.tsx";
 import { Table } from "../../components/table.tsx";
 import { formatCount } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
+import { forgetAnswers } from "../lookup/search.ts";
 import { AddCard } from "./add.tsx";
 import { FilesCard } from "./files.tsx";
 import { HISTORY_COLUMNS, overrideColumns } from "./override-columns.tsx";
 
 const MAX_OVERRIDES = 10_000;
 const MAX_SHOWN = 500;
-/** From this many on there is a search field. */
+/** Minimum number of overrides for which the page shows a search field. */
 const MIN_SEARCHED = 6;
 
 export function OverridesPage() {
   const loading = useLoad((signal) => listAll<Override>("overrides", "overrides", signal, MAX_OVERRIDES), []);
-  const { reload } = loading;
+  const reload = () => {
+    forgetAnswers();
+    loading.reload();
+  };
   return (
     <Loaded from={loading}>
       {(overrides) => (
@@ -38,7 +42,7 @@ export function OverridesPage() {
   );
 }
 
-/** All overrides that ever existed; read again when the active ones change. */
+/** All overrides that ever existed. Reloaded when the active ones change. */
 function HistoryCard({ overrides }: { overrides: readonly Override[] }) {
   const [isOpen, setOpen] = useState(false);
   const read = async (cursor: string, signal: AbortSignal | null) => {
@@ -63,7 +67,7 @@ function HistoryCard({ overrides }: { overrides: readonly Override[] }) {
         </Paged>
       ) : (
         <p class="actions">
-          <Button text="Show active and ended overrides" onClick={() => setOpen(true)} />
+          <Button text="Also show removed and expired overrides" onClick={() => setOpen(true)} />
         </p>
       )}
     </Card>
@@ -78,7 +82,7 @@ function ListCard({ overrides, reload }: { overrides: readonly Override[]; reloa
   );
   const follow = (event: { currentTarget: HTMLInputElement }) => setSearch(event.currentTarget.value);
   return (
-    <Card title="Overrides in force">
+    <Card title="Active overrides">
       {overrides.length >= MIN_SEARCHED && (
         <TextField
           label="Search"
@@ -90,11 +94,11 @@ function ListCard({ overrides, reload }: { overrides: readonly Override[]; reloa
       )}
       <div aria-live="polite">
         <Table
-          caption="Overrides in force"
+          caption="Active overrides"
           rows={found.slice(0, MAX_SHOWN)}
           rowKey={({ id }) => id}
           columns={overrideColumns(reload)}
-          empty={overrides.length === 0 ? "No overrides: feeds alone decide." : "No override matches."}
+          empty={overrides.length === 0 ? "No overrides. Only feeds decide." : "No overrides match."}
         />
         {found.length > MAX_SHOWN && (
           <p class="faint">{`The first ${MAX_SHOWN} of ${formatCount(found.length)}.`}</p>

@@ -1,4 +1,4 @@
-// changes.tsx: what differs between two texts, line by line.
+// changes.tsx: the differences between two texts, line by line.
 
 import { structuredPatch } from "diff";
 import { useMemo } from "preact/hooks";
@@ -8,8 +8,8 @@ const CONTEXT = { context: 3, timeout: 500 } as const;
 export function Changes({ label, before, after }: { label: string; before: string; after: string }) {
   const patch = useMemo(() => structuredPatch("", "", before, after, "", "", CONTEXT), [before, after]);
   if (patch === undefined)
-    return <p class="faint">The texts differ too much to compare them line by line.</p>;
-  if (patch.hunks.length === 0) return <p class="faint">The texts are the same.</p>;
+    return <p class="faint">The texts differ too much for a line-by-line comparison.</p>;
+  if (patch.hunks.length === 0) return <p class="faint">The texts are identical.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe)
     <section class="changes" tabIndex={0} aria-label={label}>
@@ -23,7 +23,7 @@ export function Changes({ label, before, after }: { label: string; before: strin
   );
 }
 
-/** @param line with "+", "-" or a space before it */
+/** @param line a line that starts with "+", "-" or a space */
 function lineOf(line: string, index: number) {
   const text = `${line}\n`;
   if (line.startsWith("+")) return <ins key={index}>{text}</ins>;

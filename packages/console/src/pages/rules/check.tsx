@@ -1,4 +1,4 @@
-// check.tsx: what is wrong with a draft, or how its examples come out.
+// check.tsx: a draft's mistakes, or the results of its examples.
 
 import type { RulesetCheck } from "@inkling/server/admin-answers";
 import { Badge } from "../../components/basics.tsx";

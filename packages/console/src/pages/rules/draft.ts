@@ -1,4 +1,4 @@
-// draft.ts: the ruleset that is being written. It survives a reload of the page, and a new login in the same tab.
+// draft.ts: the ruleset that the user is writing. It survives a reload of the page and a new login in the same tab.
 
 import { STARTER_RULESET } from "@inkling/contract";
 import type { Ruleset } from "@inkling/server/admin-answers";
@@ -8,18 +8,18 @@ const KEY = "inkling-console-ruleset";
 
 interface Kept {
   readonly text: string;
-  /** Number of the newest ruleset when the draft was begun; 0 before the first. */
+  /** Number of the newest ruleset when the draft was started; 0 if there was none. */
   readonly base: number;
 }
 
 export interface Draft extends Kept {
   /** Would publishing it change anything? */
   readonly isChanged: boolean;
-  /** Is there something in it that would be lost? */
+  /** Does it contain text that would be lost? */
   readonly isWritten: boolean;
   readonly write: (text: string) => void;
   readonly publishedAs: (number: number) => void;
-  /** Back to the newest ruleset, or to the starter ruleset if there is none. */
+  /** Goes back to the newest ruleset, or to the starter ruleset if there is none. */
   readonly discard: () => void;
 }
 
@@ -33,10 +33,10 @@ function keep(draft: Kept | undefined): void {
   else sessionStorage.setItem(KEY, JSON.stringify(draft));
 }
 
-/** A text field has no other line breaks. */
+/** Converts line breaks, because a text field has only "\n". */
 export const unixText = (text: string) => text.replaceAll("\r\n", "\n");
 
-/** Begins with the newest ruleset, or with the starter ruleset if there is none. */
+/** Starts with the newest ruleset, or with the starter ruleset if there is none. */
 export function useDraft(newest: Ruleset | undefined): Draft {
   const [kept, setKept] = useState(readKept);
   const number = newest?.number ?? 0;
@@ -54,7 +54,7 @@ export function useDraft(newest: Ruleset | undefined): Draft {
     write: (written) => set(written === fresh.text ? undefined : { text: written, base }),
     publishedAs: (published) => {
       keep(undefined);
-      setKept({ text, base: published }); // until the newest ruleset is loaded again
+      setKept({ text, base: published }); // kept until the newest ruleset is reloaded
     },
     discard: () => set(undefined),
   };

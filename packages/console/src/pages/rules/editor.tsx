@@ -1,6 +1,6 @@
-// editor.tsx: a text field with line numbers, which marks lines with mistakes.
+// editor.tsx: a text field with line numbers that marks the lines with mistakes.
 //
-// note Tab indents. After Escape it moves the focus, as everywhere else; Shift+Tab always does.
+// note Tab indents. After Escape, Tab moves the focus as everywhere else. Shift+Tab always moves the focus.
 
 import type { RulesetCheck } from "@inkling/server/admin-answers";
 import type { RefObject, TargetedKeyboardEvent } from "preact";
@@ -27,7 +27,7 @@ export function Editor({ label, text, mistakes, area, onText }: EditorProps) {
     const isTab = event.key === "Tab" && !event.shiftKey && !event.ctrlKey && !event.altKey;
     if (isTab && !isLeaving.current) {
       event.preventDefault();
-      document.execCommand("insertText", false, INDENT); // the only way that can be undone
+      document.execCommand("insertText", false, INDENT); // the only way to insert text that the user can undo
     }
     isLeaving.current = event.key === "Escape";
   };
@@ -55,12 +55,12 @@ export function Editor({ label, text, mistakes, area, onText }: EditorProps) {
           onKeyDown={onKeyDown}
         />
       </div>
-      <small id={`${id}-note`}>Tab indents; Escape, then Tab, leaves the editor.</small>
+      <small id={`${id}-note`}>Tab indents. To leave the editor, press Escape and then Tab.</small>
     </div>
   );
 }
 
-/** Puts the cursor at a place, and scrolls there. */
+/** Moves the cursor to a mistake and scrolls there. */
 export function goTo(area: HTMLTextAreaElement, { line, column }: Mistake): void {
   const before = area.value.split("\n").slice(0, line - 1);
   const at = before.reduce((sum, { length }) => sum + length + 1, 0) + column - 1;

@@ -1,4 +1,4 @@
-// history.tsx: the published rulesets: what each changed, and the way back to it.
+// history.tsx: the published rulesets: what each ruleset changed, and a button that rolls back to it.
 
 import type { ListedRuleset, Ruleset } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
@@ -25,7 +25,7 @@ export function History({ rulesets, onRollback }: HistoryProps) {
     const isShown = number === shown;
     const text = isShown ? "Hide" : "Show";
     const toggle = () => setShown(isShown ? undefined : number);
-    return <Button text={text} label={`${text} changes of ruleset ${number}`} onClick={toggle} />;
+    return <Button text={text} label={`${text} changes in ruleset ${number}`} onClick={toggle} />;
   };
   return (
     <Card title="History">
@@ -44,7 +44,7 @@ export function History({ rulesets, onRollback }: HistoryProps) {
             (row) => row !== rulesets[0] && <RollBack of={row} newest={rulesets[0]} onDone={onRollback} />,
           ],
         ]}
-        empty="No ruleset yet: the score decides. Publish the one above to begin."
+        empty="No ruleset yet, so the score decides. Publish the ruleset above to begin."
       />
       {!isWhole && rulesets.length > SHOWN && (
         <Button text={`Show all ${rulesets.length}`} onClick={() => setWhole(true)} />
@@ -60,7 +60,7 @@ const Name = ({ of: { number, restores }, isActive }: { of: ListedRuleset; isAct
   </TwoLines>
 );
 
-/** What a ruleset changed since the one before; numbers have no gaps. */
+/** What a ruleset changed compared with the previous number. Numbers have no gaps. */
 function Comparison({ number }: { number: number }) {
   const textOf = async (id: number, signal: AbortSignal) =>
     id === 0 ? "" : (await api<Ruleset>(`rulesets/${id}`, { signal })).text;
@@ -68,7 +68,7 @@ function Comparison({ number }: { number: number }) {
     async (signal) => ({ before: await textOf(number - 1, signal), after: await textOf(number, signal) }),
     [],
   );
-  const title = `Changes of ruleset ${number}`;
+  const title = `Changes in ruleset ${number}`;
   return (
     <>
       <h3>{title}</h3>
@@ -89,7 +89,7 @@ function RollBack({ of: { number }, newest, onDone }: RollBackProps) {
   const run = async () => {
     const body = { current: newest?.number ?? 0 };
     const published = await api<Ruleset>(`rulesets/${number}/restore`, { method: "POST", body });
-    notify(`Ruleset ${published.number} is active: the text of ruleset ${number}.`);
+    notify(`Ruleset ${published.number} is active, with the text of ruleset ${number}.`);
     onDone();
   };
   const text = `Its text is published again under a new number. All servers apply it within a second.`;

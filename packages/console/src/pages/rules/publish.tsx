@@ -1,4 +1,4 @@
-// publish.tsx: what a draft changes, and its publication.
+// publish.tsx: shows what a draft changes, and publishes it.
 
 import type { Ruleset } from "@inkling/server/admin-answers";
 import { ApiError, api, UserError } from "../../api.ts";
@@ -11,7 +11,7 @@ import { type Draft, unixText } from "./draft.ts";
 interface PublishProps {
   readonly draft: Draft;
   readonly newest: Ruleset | undefined;
-  /** Loads the rulesets again. */
+  /** Reloads the rulesets. */
   readonly reload: () => void;
 }
 
@@ -23,7 +23,7 @@ export function Publish({ draft, newest, reload }: PublishProps) {
       if (!(error instanceof ApiError) || error.code !== "RULESET_CONFLICT") throw error;
       reload();
       throw new UserError(
-        "Nothing was published, because somebody else published a ruleset. Your text is kept.",
+        "Nothing was published, because someone else published a ruleset in the meantime. Your text is kept.",
       );
     });
     notify(`Ruleset ${published.number} is active. All servers apply it within a second.`);
@@ -38,7 +38,7 @@ export function Publish({ draft, newest, reload }: PublishProps) {
         <>
           {draft.base < number && (
             <Notice kind="warn">
-              {`${newest?.author} published ruleset ${number} after you began this draft. Read the changes, which now include what publishing would undo.`}
+              {`${newest?.author} published ruleset ${number} after you started this draft. Check the changes: they now include the edits that publishing would undo.`}
             </Notice>
           )}
           <Changes label={`Changes since ${name}`} before={unixText(newest?.text ?? "")} after={draft.text} />
@@ -52,7 +52,7 @@ export function Publish({ draft, newest, reload }: PublishProps) {
           </Form>
         </>
       ) : (
-        <p class="faint">The draft is the text of {name}: there is nothing to publish.</p>
+        <p class="faint">The draft is identical to {name}. There is nothing to publish.</p>
       )}
     </Card>
   );

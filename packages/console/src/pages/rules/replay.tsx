@@ -1,4 +1,4 @@
-// replay.tsx: what a draft would have changed about stored decisions, by action and by rule.
+// replay.tsx: how a draft would have changed stored decisions, by action and by rule.
 
 import type { Replayed } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
@@ -18,10 +18,10 @@ export function ReplayCard({ text }: { text: string }) {
   const [asked, setAsked] = useState<{ readonly text: string }>();
   return (
     <Card title="Replay">
-      <p class="faint">What the draft would have changed about the decisions of the last 30 days.</p>
+      <p class="faint">How the draft would have changed the decisions of the last 30 days.</p>
       <p class="actions">
         <Button text="Replay the draft" onClick={() => setAsked({ text })} />
-        {asked && asked.text !== text && <span class="faint">The draft has changed since.</span>}
+        {asked && asked.text !== text && <span class="faint">The draft has changed since then.</span>}
       </p>
       <div aria-live="polite">{asked && <Report asked={asked} />}</div>
     </Card>
@@ -42,7 +42,7 @@ function Report({ asked }: { asked: { readonly text: string } }) {
 
 const Nothing = () => (
   <p class="empty faint">
-    No decision is stored: <a href="#/decisions">Decisions</a> says how to store them.
+    No decisions are stored. The page <a href="#/decisions">Decisions</a> explains how to store them.
   </p>
 );
 
@@ -56,13 +56,13 @@ function Changed({ report }: { report: Replayed }) {
       </p>
       {stopped && (
         <Notice kind="warn">
-          Older decisions were left out. The command <code>inkling rules replay</code> reads all of them.
+          Older decisions were left out. The command <code>inkling rules replay</code> includes all of them.
         </Notice>
       )}
       {unknown_facts.map(({ fact, decisions: n }) => (
         <Notice key={fact} kind="warn">
-          The fact <code>{fact}</code> is unknown in {formatCount(n)} decisions: a rule that reads it says
-          nothing about them.
+          The fact <code>{fact}</code> is unknown in {formatCount(n)} decisions, so the replay cannot tell how
+          rules that read this fact would decide.
         </Notice>
       ))}
       <Table
@@ -78,7 +78,7 @@ function Changed({ report }: { report: Replayed }) {
         empty="No action changes."
       />
       <Table
-        caption="Rules of the draft"
+        caption="Rules in the draft"
         rows={rules}
         rowKey={({ rule }) => rule}
         columns={[
@@ -92,7 +92,7 @@ function Changed({ report }: { report: Replayed }) {
         empty="The draft has no rules."
       />
       <Table
-        caption="Reasons of the draft"
+        caption="Reasons with the draft"
         rows={reasons.filter(({ matches }) => matches > 0)}
         rowKey={({ reason }) => reason}
         columns={[
@@ -114,12 +114,12 @@ const ruleOf = ({ rule, mode, action }: Rule) => (
   </>
 );
 
-/** A rule in shadow changes nothing yet. */
+/** A rule in shadow mode does not change anything yet. */
 const changesOf = ({ changes, mode }: Rule) => (
   <TwoLines below={mode === "shadow" && "if it were live"}>{formatCount(changes)}</TwoLines>
 );
 
-/** With its 95 % interval. */
+/** A share with its 95 % confidence interval. */
 const shareOf = (share: Share) =>
   share ? (
     <TwoLines below={`${formatPercent(share.low)} to ${formatPercent(share.high)}`}>

@@ -1,4 +1,5 @@
-// rules.tsx: rulesets: a draft that is checked as it is written, tried and published, and the history.
+// rules.tsx: rulesets: their history, and a draft that is checked while the user writes it. The user can try and
+// publish the draft.
 
 import { STARTER_RULESET } from "@inkling/contract";
 import type { ListedRuleset, Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
@@ -39,10 +40,10 @@ interface RulesProps {
 
 function titleOf({ base, isWritten }: Draft, newest: Ruleset | undefined): string {
   if (newest === undefined) return "Your first ruleset";
-  return isWritten ? `Draft, begun with ruleset ${base}` : `Ruleset ${newest.number}, which is active`;
+  return isWritten ? `Draft, based on ruleset ${base}` : `Ruleset ${newest.number}, which is active`;
 }
 
-/** Typing pauses for so long before the text is checked. */
+/** Milliseconds to wait after the last change before the text is checked. */
 const PAUSE_MS = 300;
 
 async function checkText(text: string, signal: AbortSignal): Promise<RulesetCheck> {
@@ -103,9 +104,9 @@ interface ReplaceProps {
   readonly run: () => void;
 }
 
-/** Replaces the draft; asks first if something would be lost. */
+/** Replaces the draft. Asks first if text would be lost. */
 function Replace({ text, draft, run }: ReplaceProps) {
   if (!draft.isWritten) return <Button text={text} onClick={run} />;
-  const question = [`${text}?`, "What you have written is lost.", text] as const;
+  const question = [`${text}?`, "Your changes will be lost.", text] as const;
   return <ConfirmButton text={text} question={question} isDanger isLocal run={async () => run()} />;
 }

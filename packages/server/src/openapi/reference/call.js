@@ -1,6 +1,6 @@
-// call.js: the form of an operation: sends its request with the key, and shows the response.
+// call.js: an operation's form. It sends the request with the key and shows the response.
 //
-// note The key lives in its field and nowhere else; requests go to this server only.
+// note The key is only ever in its field, and requests go only to this server.
 
 import { block, details, faint, make, pretty, prose } from "./elements.js";
 
@@ -15,9 +15,9 @@ document.querySelector("#key-shown").addEventListener("change", ({ target }) => 
   keyField.type = target.checked ? "text" : "password";
 });
 
-/** Field -> its example values. */
+/** The example values of each field. */
 const examplesOf = new WeakMap();
-/** Fields of paths, and the example that each starts with unless the key is live. */
+/** Path fields with the example that each starts with, unless the key is a live key. */
 const prefilled = [];
 
 let wasLive = false;
@@ -77,7 +77,7 @@ function exampleChoice(rows, input) {
   return select;
 }
 
-/** Media type and text of a batch. */
+/** The media type and text of a batch. */
 function bodyFields({ content }) {
   const types = Object.keys(content);
   const exampleOf = (type) => pretty(Object.values(content[type].examples ?? {})[0]?.value ?? "");
@@ -115,7 +115,7 @@ function readForm(form, path, method, needsKey) {
   };
 }
 
-/** For a shell. The key is not in it: the line may be pasted into a ticket. */
+/** A curl line for a shell. It leaves the key out, because users may paste the line into a ticket. */
 function curlLine({ url, method, headers, needsKey, body }) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = ["curl"];
@@ -126,7 +126,7 @@ function curlLine({ url, method, headers, needsKey, body }) {
   return [...parts, quoted(location.origin + url)].join(" ");
 }
 
-/** @param isCode whether a text is a code of the API's problems */
+/** @param isCode tells whether a text is one of the API's problem codes */
 export function callForm(path, method, { parameters, requestBody, security, summary }, isCode) {
   const line = block("", "As a curl line");
   const result = make("div", { role: "status" });
@@ -169,7 +169,7 @@ async function copied(text) {
   }
 }
 
-/** @returns what to show of the response, or of the failure */
+/** @returns elements that show the response, or the failure */
 async function send({ url, method, headers, needsKey, body }, isCode) {
   const key = keyField.value.trim();
   const all = needsKey && key !== "" ? { ...headers, Authorization: `Bearer ${key}` } : headers;

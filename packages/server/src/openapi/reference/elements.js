@@ -1,6 +1,6 @@
-// elements.js: elements of the reference page. Text goes in as text: nothing of a response is taken for HTML.
+// elements.js: elements of the reference page. All text is inserted as text, so nothing in a response becomes HTML.
 
-/** Attributes that are undefined or false are left out, and so are undefined children. */
+/** Leaves out attributes that are undefined or false, and children that are undefined. */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -10,7 +10,7 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
-/** Words in backticks as code. */
+/** Shows words in backticks as code. */
 export function prose(text = "") {
   return text.split("`").map((piece, i) => (i % 2 === 1 ? make("code", {}, piece) : piece));
 }

@@ -1,12 +1,12 @@
-// reference.js: the reference page, made from this server's /openapi.json.
+// reference.js: builds the reference page from this server's /openapi.json.
 //
 // in   /openapi.json
 // out  sections, forms and tables in the page
 // err  shown in the page
-// note Scalar's reference (1.46) was tried instead. It keeps to the same policy and contacts no other host, and its
-//      client is richer. But its package installs 243 MB (779 packages) for one 3.6 MB script, 1.0 MB compressed where
-//      this page has 9 KB; axe finds 98 faults in it, 16 of them critical; and it has no table of errors for the links
-//      of problem documents.
+// note Scalar's reference (1.46) was tried instead. It respects the same policy, contacts no other host, and has a
+//      richer client. But its package installs 243 MB (779 packages) for one 3.6 MB script, 1.0 MB compressed, while
+//      this page has 9 KB. axe finds 98 faults in it, 16 of them critical. It also has no table of errors that problem
+//      documents could link to.
 
 import { callForm } from "./call.js";
 import { block, details, faint, make, pretty, prose, table } from "./elements.js";
@@ -16,7 +16,7 @@ const NO_KEY =
 
 const nameOf = ({ $ref } = {}) => $ref?.split("/").at(-1);
 
-/** The type of a schema in few words. */
+/** A schema's type in a few words. */
 function typeWords(schema) {
   const name = nameOf(schema);
   if (name !== undefined) return name;
@@ -30,7 +30,7 @@ function typeWords(schema) {
   return [schema.type ?? "any"].flat().join(" | ") + format;
 }
 
-/** The members of a schema as a list, to any depth. */
+/** A schema's members as a list, to any depth. */
 function members(schema) {
   const inner = schema.type === "array" ? schema.items : schema;
   const shape = (inner?.anyOf ?? []).find(({ properties }) => properties !== undefined) ?? inner;
@@ -84,7 +84,7 @@ function responseDetails(status, { description, headers = {}, content = {} }) {
   );
 }
 
-/** Type and examples; those of problems are in the table of errors. */
+/** The media type and its examples. Examples of problems are in the table of errors. */
 function mediaView(type, { schema, examples = {}, "x-lines": lines }) {
   const kind = make("p", {}, make("code", {}, type), lines === undefined ? ": " : ", each line: ");
   kind.append(typeWords(lines ?? schema));
@@ -145,7 +145,7 @@ function operationsOf({ paths }, tag) {
   );
 }
 
-/** Always open on a desk; on a phone it opens on request, and closes behind a choice. */
+/** Always open on a desktop. On a phone, it opens on request and closes after a choice. */
 function navigation(api) {
   const list = (title, rows) => [
     make("h2", {}, title),
@@ -197,7 +197,7 @@ function show(api) {
       schemasSection(api),
     );
   if (location.hash !== "")
-    location.replace(location.hash); // now that it is there, :target finds it
+    location.replace(location.hash); // the target exists now, so :target matches it
   else if (location.pathname.endsWith("/errors")) document.querySelector("#errors").scrollIntoView();
 }
 

@@ -1,0 +1,81 @@
+// filters.tsx: filters of a list. They are the query of the page's address, so the Back button and copied links keep
+// them.
+
+import { useMemo } from "preact/hooks";
+import { Field, type Options, Select, TextField } from "./form.tsx";
+
+const DAY_MS = 86_400_000;
+const PERIODS: Options = [
+  ["", "any time"],
+  ["1", "last day"],
+  ["7", "last week"],
+  ["30", "last 30 days"],
+  ["365", "last year"],
+];
+
+interface Filters {
+  /** The admin API's query. */
+  readonly query: string;
+  /** A filter's value; "" if it is not set. */
+  readonly valueOf: (name: string) => string;
+  readonly set: (name: string, value: string) => void;
+}
+
+/** @param rest the address after the page's name, such as `?subject=ovr_…` */
+export function useFilters(rest: string): Filters {
+  const given = new URLSearchParams(rest);
+  return {
+    query: useMemo(() => apiQuery(rest), [rest]), // the start of the period is fixed until a filter changes
+    valueOf: (name) => given.get(name) ?? "",
+    set: (name, value) => {
+      const [path = "", query] = location.hash.split("?");
+      const next = new URLSearchParams(query);
+      next.set(name, value.trim());
+      location.hash = `${path}?${withoutEmpty(next)}`.replace(/\?$/, "");
+    },
+  };
+}
+
+const withoutEmpty = (query: URLSearchParams) =>
+  new URLSearchParams([...query].filter(([, value]) => value !== ""));
+
+/** Replaces the page's filter `days` with the API's filter `since`. */
+function apiQuery(rest: string): string {
+  const query = withoutEmpty(new URLSearchParams(rest));
+  const days = query.get("days");
+  query.delete("days");
+  if (PERIODS.some(([value]) => value === days))
+    query.set("since", new Date(Date.now() - Number(days) * DAY_MS).toISOString());
+  return query.toString();
+}
+
+interface FilterProps {
+  readonly of: Filters;
+  readonly label: string;
+  /** The name in the address. */
+  readonly name: string;
+}
+
+export const SelectFilter = ({ of, label, name, options }: FilterProps & { options: Options }) => (
+  <Field label={label}>
+    <Select options={options} value={of.valueOf(name)} onChoose={(value) => of.set(name, value)} />
+  </Field>
+);
+
+export const PeriodFilter = ({ of }: Pick<FilterProps, "of">) => (
+  <SelectFilter of={of} label="Time" name="days" options={PERIODS} />
+);
+
+interface TextFilterProps extends FilterProps {
+  readonly note?: string;
+  readonly placeholder?: string;
+}
+
+export const TextFilter = ({ of, name, ...field }: TextFilterProps) => (
+  <TextField
+    type="search"
+    value={of.valueOf(name)}
+    onChange={(event) => of.set(name, event.currentTarget.value)}
+    {...field}
+  />
+);
