@@ -277,8 +277,10 @@ test("a file that is lost under a running server: commands create no other, and 
   expect(await main.status(GEOLOCATE, shop.token)).toBe(200);
   const after = await openStore(`sqlite://${file}`);
   cleanUps.push(() => after.close());
-  const { items } = await after.overrides.audit({ limit: 10 });
-  expect(items.map(({ action }) => action)).toContain("release-pinned");
+  await until(async () => {
+    const { items } = await after.overrides.audit({ limit: 10 });
+    return items.some(({ action }) => action === "release-pinned");
+  });
 });
 
 test("a lost database: what applies from the copies is listed, adopted with its ids, and can be changed again", async () => {

@@ -12,6 +12,7 @@ import {
   EmptyDatabaseError,
   messageOf,
   type NamedRelease,
+  Poller,
   replaceFile,
   serverId,
 } from "@inkling/release-store";
@@ -43,6 +44,9 @@ import { ADOPT_HINT, DatabaseGuard, RULESET_HINT } from "./database-guard.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
 import { startDecisions } from "./start-decisions.ts";
+
+/** How often audit entries that wait for the database are looked for, in milliseconds. */
+const WAITING_ENTRIES_MS = 1_000;
 
 export interface Services {
   readonly releases: Releases;
@@ -143,7 +147,8 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   });
   closers.push(() => notices.stop());
   void notices.start(); // not awaited: answers do not depend on it
-  void storeEntries(store, options.dataDir, parts.log);
+  const waitingEntries = pollWaitingEntries(store, options, parts.log);
+  closers.push(() => waitingEntries.stop());
   return {
     releases,
     store,
@@ -161,16 +166,37 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   };
 }
 
-/** Stores the audit entries that wait for the database. If the database is still unreachable, they keep waiting. */
-async function storeEntries(store: Store, dataDir: string, log: Log): Promise<void> {
-  try {
-    const onDamaged = (file: string) => log.error("audit-entry-damaged", { file });
-    const entries = await storeWaiting(store.overrides, dataDir, onDamaged);
-    if (entries > 0) log.info("audit-stored", { entries });
-  } catch (error) {
-    if (error instanceof StoreError && error.code === "AWAY") return; // `database-away` has already been logged
-    log.error("audit-not-stored", { reason: messageOf(error) });
-  }
+/**
+ * Regularly stores the audit entries that wait for the database, including those that commands keep while the server
+ * runs. If the database is still unreachable, the entries keep waiting.
+ */
+function pollWaitingEntries(
+  store: Store,
+  { dataDir, checkMs = WAITING_ENTRIES_MS }: ServerOptions,
+  log: Log,
+): Poller {
+  const damaged = new Set<string>();
+  const onDamaged = (file: string) => {
+    if (damaged.has(file)) return;
+    damaged.add(file);
+    log.error("audit-entry-damaged", { file });
+  };
+  let lastFailure: string | undefined;
+  const check = async () => {
+    try {
+      const entries = await storeWaiting(store.overrides, dataDir, onDamaged);
+      lastFailure = undefined;
+      if (entries > 0) log.info("audit-stored", { entries });
+    } catch (error) {
+      if (error instanceof StoreError && error.code === "AWAY") return; // `database-away` has already been logged
+      const reason = messageOf(error);
+      if (reason !== lastFailure) log.error("audit-not-stored", { reason });
+      lastFailure = reason;
+    }
+  };
+  const poller = new Poller({ check, waitMs: () => checkMs });
+  void poller.now().then(() => poller.schedule()); // not awaited: answers do not depend on it
+  return poller;
 }
 
 async function openReleases(
@@ -232,7 +258,6 @@ async function startKeyLoader(
     onStoreChange: (error) => {
       if (error === undefined) {
         log.info("database-back");
-        void storeEntries(store, dataDir, log);
       } else if (error instanceof EmptyDatabaseError) {
         const fields = { database: store.label, keys_in_copy: error.known, hint: ADOPT_HINT };
         log.error("database-empty", fields);
