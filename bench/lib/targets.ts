@@ -107,6 +107,7 @@ const ROWS: readonly TargetRow[] = [
   ratio("http", "at most", 1, SLOWEST, "inkling", ALIKE),
   ["batch", "at least", 1.3e6, "/s", "batch, geolocate NDJSON|inkling|lookups per second of server CPU"],
   ["start", "at most", 250, "ms", "start with a release|inkling serve, on Bun directly|exec to first answer"],
+  ["start", "at most", 250, "ms", "start with a release|inkling serve, the executable|exec to first answer"],
   ["build", "at most", 18, "s", `${FULL}from start to end of the command`],
   ["build", "at most", 1, "GB", `${FULL}peak memory`],
   ["build", "at most", 2, "s", `${LISTS}from start to end of the command`],

@@ -7,6 +7,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { BUN_FLAGS } from "../../packages/cli/bin/launch.mjs";
 import * as data from "../lib/data.ts";
+import { output } from "../lib/proc.ts";
 import type { Contestant, Run } from "../lib/record.ts";
 import { freePort, startServer, TOKEN } from "../lib/server.ts";
 
@@ -34,6 +35,13 @@ async function start(run: Run, command: readonly string[], dataDir: string, more
   return took;
 }
 
+/** Builds the executable of the Debian package and the image. @returns its path */
+async function executable(): Promise<string> {
+  const folder = join(data.cacheFolder("executable"), "built");
+  await output([process.execPath, "scripts/binary.ts", "--out", folder], { cwd: data.ROOT });
+  return join(folder, "inkling");
+}
+
 export async function measureStart(run: Run): Promise<void> {
   const contestants: Contestant[] = [];
   for (const checkout of run.checkouts) {
@@ -50,6 +58,7 @@ export async function measureStart(run: Run): Promise<void> {
     add("npm start", NPM_START);
     add("inkling serve, on Bun directly", ON_BUN);
     add("inkling serve, on Bun directly, one worker", ON_BUN, { INKLING_WORKERS: "1" });
+    add("inkling serve, the executable", [await executable(), "serve"]);
   }
   await run.alternate(contestants, run.size(7, 3));
   run.note(`cores, and so workers, up to 8: ${availableParallelism()}`);
