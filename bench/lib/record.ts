@@ -4,6 +4,13 @@
 import { messageOf } from "@inkling/release-store";
 import { spread } from "./stats.ts";
 
+/**
+ * How long each contestant runs before the first round, in milliseconds. Bun and Node compile code while it runs. On Bun,
+ * the compiler's threads share the contestant's core, and the first million lookups take up to ten times as long as later
+ * ones.
+ */
+const WARM_UP_MS = 5_000;
+
 export interface Row {
   readonly type: "row";
   /** The question, the same for all contestants: "geolocate, random IPv4". */
@@ -67,8 +74,11 @@ export interface Options {
 export interface Contestant {
   readonly what: string;
   readonly who: string;
-  /** @returns values by measure and unit ("requests, /s") */
-  readonly measure: () => Promise<Readonly<Record<string, number>>>;
+  /**
+   * @param isRecorded false while the contestant warms up
+   * @returns values by measure and unit ("requests, /s")
+   */
+  readonly measure: (isRecorded: boolean) => Promise<Readonly<Record<string, number>>>;
 }
 
 export interface Part {
@@ -147,16 +157,22 @@ export class Run {
   }
 
   /**
-   * Measures all contestants in each round. Unless `isWarm` is set, a first round runs without being recorded. Every
-   * other round runs in reverse order, so that no contestant always runs after the same other contestant.
+   * Measures all contestants in each round. Every other round runs in reverse order, so that no contestant always runs
+   * after the same other contestant. Unless `isWarm` is set, each contestant first runs for {@link WARM_UP_MS} without
+   * being recorded, at least once.
    */
   async alternate(contestants: readonly Contestant[], rounds: number, isWarm = false): Promise<void> {
+    for (const { measure } of isWarm ? [] : contestants) {
+      const until = performance.now() + this.size(WARM_UP_MS, 0);
+      do await measure(false);
+      while (performance.now() < until);
+    }
     const found = contestants.map(() => new Map<string, number[]>());
-    for (let round = isWarm ? 0 : -1; round < rounds; round++) {
+    for (let round = 0; round < rounds; round++) {
       const order = [...contestants.entries()];
       for (const [i, { measure }] of round % 2 === 0 ? order : order.reverse())
-        for (const [key, value] of Object.entries(await measure()))
-          if (round >= 0) found[i]!.set(key, [...(found[i]!.get(key) ?? []), value]);
+        for (const [key, value] of Object.entries(await measure(true)))
+          found[i]!.set(key, [...(found[i]!.get(key) ?? []), value]);
     }
     for (const [i, { what, who }] of contestants.entries())
       for (const [key, values] of found[i]!) this.row(what, who, key, values);

@@ -17,7 +17,7 @@ export const COMPARABLE: readonly Part[] = [
   {
     name: "engine",
     title: "Lookups in process",
-    limitSeconds: 900,
+    limitSeconds: 1_200,
     pressureSeconds: 900,
     quickSeconds: 12,
     measure: measureEngine,
