@@ -114,6 +114,18 @@ export function keptName(dataDir: string, text: string): string | undefined {
   return releaseNames(dataDir).find((name) => isNameOrId(text, name));
 }
 
+/**
+ * Like {@link keptName}, but never undefined.
+ * @throws ReleaseError with the kept releases, if none has this name or id
+ */
+export function requireKeptName(dataDir: string, text: string): string {
+  const name = keptName(dataDir, text);
+  if (name !== undefined) return name;
+  const names = releaseNames(dataDir);
+  const hint = names.length === 0 ? BUILD_HINT : `the kept releases are ${names.join(", ")}`;
+  throw new ReleaseError(`there is no release ${text} in ${dataDir}`, hint);
+}
+
 /** The releases published before this one, newest first; all releases if this name has never been published. */
 export function releasesBefore(dataDir: string, name: string): string[] {
   const names = releaseNames(dataDir);

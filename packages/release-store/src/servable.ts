@@ -9,6 +9,7 @@ import {
   openManifest,
   ReleaseError,
   requireCurrentName,
+  requireKeptName,
 } from "./releases.ts";
 import { areMarked } from "./verified.ts";
 import { brokenSegments, damageHint, hintFor, isOfOtherVersion, verifyRelease } from "./verify.ts";
@@ -62,6 +63,15 @@ export function openServable(dataDir: string): LoadedRelease {
       ? hintFor(broken)
       : damageHint(dataDir, name, broken),
   );
+}
+
+/**
+ * Opens a kept release like {@link openVerified}.
+ * @param text the release's name or id; undefined for the release in use
+ * @throws ReleaseError if there is no such release, or if it cannot be used
+ */
+export function openKept(dataDir: string, text: string | undefined): LoadedRelease {
+  return text === undefined ? openServable(dataDir) : openVerified(dataDir, requireKeptName(dataDir, text));
 }
 
 /** The current release; undefined if there is none yet. @throws ReleaseError if its manifest cannot be read */

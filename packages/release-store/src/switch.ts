@@ -11,12 +11,12 @@ import { DATA_FOLDER } from "./layout.ts";
 import {
   BUILD_HINT,
   currentName,
-  keptName,
   pinnedName,
   ReleaseError,
   releaseNames,
   releasesBefore,
   requireCurrentName,
+  requireKeptName,
 } from "./releases.ts";
 
 /** @throws ReleaseError if the release is not sound */
@@ -47,12 +47,7 @@ export async function findRollback(
   verify: Verify,
 ): Promise<Rollback> {
   if (to !== undefined) {
-    const name = keptName(dataDir, to);
-    if (name === undefined) {
-      const names = releaseNames(dataDir);
-      const hint = names.length === 0 ? BUILD_HINT : `the kept releases are ${names.join(", ")}`;
-      throw new ReleaseError(`there is no release ${to} in ${dataDir}`, hint);
-    }
+    const name = requireKeptName(dataDir, to);
     await requireSound(dataDir, name, verify);
     return { from: currentName(dataDir) ?? "", to: name, passedOver: [] };
   }

@@ -14,7 +14,7 @@ import {
 } from "@inkling/bulk";
 import type { Settings } from "@inkling/contract";
 import { type Command, Option } from "commander";
-import { openAnswerData } from "../runtime/answer.ts";
+import { openAnswerData, RELEASE } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { CliError, EXIT, explainTargetError } from "../terminal/errors.ts";
 import { LiveLine, PLAIN_EVERY_MS } from "../terminal/progress.ts";
@@ -53,13 +53,15 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
       "database type in the file, for readers that accept only certain types; it selects the lookup";
     command.addOption(new Option("--database-type <type>", what).choices(Object.keys(databaseTypes)));
   }
+  command.option(...RELEASE);
   command.addHelpText("after", `\nExample:\n  inkling export ${name} --out ${exampleOf(format)}`);
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     if (flags.out === undefined) throw noTarget(format);
     const { databaseType } = flags;
     const lookup: Table = databaseTypes?.[databaseType] ?? flags.lookup ?? lookups[0];
     if (flags.lookup !== undefined && flags.lookup !== lookup) throw otherLookup(databaseType, lookup);
-    const data = await requestFor(settings, lookup, isFolder ? TABLES : [lookup], context);
+    const tables = isFolder ? TABLES : [lookup];
+    const data = await requestFor(settings, lookup, tables, flags.release, context);
     const request = { ...data, databaseType };
     if (flags.out === "-") await toStandardOutput(format, request, context.stopper.signal);
     else await toFiles(format, request, flags.out, context);
@@ -97,13 +99,14 @@ async function requestFor(
   settings: Settings,
   lookup: Table,
   tables: readonly Table[],
+  kept: string | undefined,
   { terminal }: Context,
 ): Promise<Request> {
   const lookups = tables.filter((table) => table !== "network");
   const { release, overrides, missing, warnings } = await openAnswerData(
     settings,
     lookups,
-    lookups.length > 0, // lookups do not apply to networks
+    { withOverrides: lookups.length > 0, release: kept }, // no override applies to the table of networks
   );
   for (const text of warnings) warn(terminal, text);
   return {

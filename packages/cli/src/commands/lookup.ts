@@ -4,7 +4,7 @@ import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
 import { notAValue } from "@inkling/server/value-texts";
 import type { Command } from "commander";
-import { answer, openAnswerData, Refused } from "../runtime/answer.ts";
+import { answer, openAnswerData, RELEASE, Refused } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
 import { subjectOf } from "../runtime/subjects.ts";
@@ -61,6 +61,7 @@ export function addLookup(program: Command, context: Context): Command {
       "print one JSON object per line: the value and the API's answer for each lookup; for one value, with evidence",
     )
     .option("--evidence", "also print the evidence: feed, claim, network or domain, and time")
+    .option(...RELEASE)
     .option(...ATTRIBUTION)
     .addHelpText(
       "after",
@@ -70,6 +71,7 @@ Examples:
   inkling lookup 185.220.101.0/24
   inkling lookup AS60729
   inkling lookup mailinator.com
+  inkling lookup 185.220.101.1 --release 0123456789ab
   inkling lookup 81.2.69.142 --field country_iso_code
   inkling lookup 81.2.69.142 --field 'value,network_*'
   inkling lookup 81.2.69.142 8.8.8.8 --json --evidence
@@ -114,6 +116,7 @@ function addScope(lookups: Command, lookup: Lookup, context: Context): void {
     .description(title)
     .option("--json", "print exactly the body that the API returns")
     .option("--evidence", "also print the evidence: feed, claim, network or domain, and time")
+    .option(...RELEASE)
     .option(...ATTRIBUTION)
     .addHelpText(
       "after",
@@ -131,7 +134,10 @@ Examples:
         "with --json: also print the address and its prefix, like include=subject in the API",
       );
   addAction(command, context, SETTINGS, async ({ settings, flags }, value: string) => {
-    const { release, overrides, missing, warnings } = await openAnswerData(settings, [lookup], hasOverrides);
+    const { release, overrides, missing, warnings } = await openAnswerData(settings, [lookup], {
+      withOverrides: hasOverrides,
+      release: flags.release,
+    });
     const now = Date.now();
     const withEvidence = flags.evidence === true;
     const include = flags.json ? includeOf(flags) : INCLUDE.evidence | INCLUDE.network;

@@ -1,9 +1,10 @@
 // Values on the command line, with a small release: 81.2.69.0/24 is a proxy in City 1, and disposable-1.com is listed.
 
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { currentName } from "@inkling/release-store";
 import { smallRelease } from "../../../../test/harness/release.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runHere } from "../program.testing.ts";
@@ -269,5 +270,41 @@ describe("grep", () => {
   });
   test("a file that is not there", async () => {
     expect((await inkling("grep", "nowhere")).err).toContain("nowhere does not exist");
+  });
+});
+
+describe("an earlier release", () => {
+  const folder = join(temp, "two-releases");
+  smallRelease(folder, 1);
+  const earlier = currentName(folder)!;
+  smallRelease(folder, 2);
+  const inFolder = (...args: string[]) => inkling(...args, "--data-dir", folder);
+
+  test.each([earlier, earlier.split("-")[1]!])("%s: lookups and exports read it", async (release) => {
+    expect((await inFolder(IP)).out).toContain("City 2");
+    expect((await inFolder(IP, "--release", release)).out).toContain("City 1");
+    const one = await inFolder("lookup", "email", EMAIL, "--release", release);
+    expect([one.out, one.code]).toEqual([expect.stringContaining("disposable"), 0]);
+    await inFolder("export", "csv", "--lookup", "email", "--out", join(temp, "now.csv"));
+    await inFolder(
+      "export",
+      "csv",
+      "--lookup",
+      "email",
+      "--out",
+      join(temp, "then.csv"),
+      "--release",
+      release,
+    );
+    const [now, then] = ["now", "then"].map((name) => readFileSync(join(temp, `${name}.csv`), "utf8"));
+    expect([now!.includes("disposable-2.com"), then!.includes("disposable-2.com")]).toEqual([true, false]);
+  });
+
+  test("that does not exist is refused with the names of those that do", async () => {
+    for (const args of [[IP], ["export", "csv", "--out", join(temp, "none.csv")]]) {
+      const { err, code } = await inFolder(...args, "--release", "nope");
+      expect([code, err]).toEqual([1, expect.stringContaining(`there is no release nope in ${folder}\n`)]);
+      expect(err).toContain(`the kept releases are ${currentName(folder)}, ${earlier}`);
+    }
   });
 });

@@ -71,7 +71,7 @@ export async function answerValues(
 ): Promise<void> {
   const { terminal, ending } = context;
   const fields = flags.field === undefined ? undefined : readFields(flags.field);
-  const data = await openAnswerData(settings, ALL);
+  const data = await openAnswerData(settings, ALL, { release: flags.release });
   for (const text of data.warnings) warn(terminal, text);
   const write =
     fields !== undefined

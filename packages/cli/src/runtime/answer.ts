@@ -1,4 +1,4 @@
-// answer.ts: lookups without a server, from the release in use and the active overrides. They need neither HTTP nor a
+// answer.ts: lookups without a server, from the release in use or a kept one, and the active overrides. They need neither HTTP nor a
 // key.
 //
 // out  the body of the API's answer. Overrides come from the database; if it cannot be read, they come from
@@ -21,13 +21,19 @@ import {
   parseUnwrapped,
   RESERVED,
 } from "@inkling/engine";
-import { DATA_FOLDER, messageOf, openServable } from "@inkling/release-store";
+import { DATA_FOLDER, messageOf, openKept } from "@inkling/release-store";
 import { problemOf } from "@inkling/server/failures";
 import { type Problem, problemBody } from "@inkling/server/problems";
 import type { Store } from "@inkling/server/store";
 import { reservedText } from "@inkling/server/value-texts";
 import { databaseFile } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
+
+/** The flag of commands that can read an earlier release. */
+export const RELEASE = [
+  "--release <release>",
+  "id or name of a kept release, from `data status` (default: the release in use)",
+] as const;
 
 /** Milliseconds that a lookup waits for an unreachable database. */
 const TIMEOUT_MS = 2_000;
@@ -40,13 +46,20 @@ export interface AnswerData {
   readonly warnings: readonly string[];
 }
 
-/** @param withOverrides false if no override can apply; in that case, the database is not opened */
+interface AnswerOptions {
+  /** False if no override can apply. In that case, the database is not opened. */
+  readonly withOverrides?: boolean;
+  /** The name or id of a kept release. By default, the release in use. */
+  readonly release?: string | undefined;
+}
+
+/** @throws ReleaseError */
 export async function openAnswerData(
   settings: Settings,
   lookups: readonly Lookup[],
-  withOverrides = true,
+  { withOverrides = true, release: kept }: AnswerOptions = {},
 ): Promise<AnswerData> {
-  const release = openServable(settings.dataDir);
+  const release = openKept(settings.dataDir, kept);
   const { value: overrides, warnings } = withOverrides
     ? await loadOverrides(settings)
     : { value: Overrides.NONE, warnings: [] };
