@@ -50,7 +50,7 @@ export function sandboxTables(): readonly GeneratedSection[] {
       ]),
     ),
     visitors: markdownTable(
-      ["visitor, beside `event`", "action", "score", "reasons"],
+      ["visitor, in addition to `event`", "action", "score", "reasons"],
       sandboxAssessments().map(({ visitor: { event: _, ...visitor }, answer }) => [
         code(JSON.stringify(visitor)),
         code(answer.action),

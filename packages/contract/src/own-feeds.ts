@@ -93,7 +93,7 @@ const CLAIMS = {
   isp: kind("an access provider"),
   mobile: kind("a mobile operator"),
   education: kind("a school or university"),
-  government: kind("an authority"),
+  government: kind("a government agency"),
   business: kind("a company's own network"),
   crawler: service("a crawler, never flagged"),
   monitor: service("machines that monitor sites, never flagged as abuser or proxy"),

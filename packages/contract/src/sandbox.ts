@@ -240,7 +240,7 @@ export const SANDBOX_CHECKS: readonly SandboxCheck[] = [
   check("no-domain", "the domain does not exist", "nxdomain", false),
   check("mx-timeout", "DNS did not answer in time", "timeout"),
   check("mx-failed", "DNS refused, or sent an invalid reply", "failed"),
-  check("mx-busy", "not asked, because too many DNS lookups are in progress", "busy"),
+  check("mx-busy", "not checked, because too many DNS lookups are in progress", "busy"),
   check("mx-disposable", "its mail goes to a disposable-email service", "found", true, [
     "disposable.example",
   ]),

@@ -11,7 +11,7 @@ export const SERVER_EVENTS = {
   "settings-reloaded": {
     about: "server",
     levels: ["info"],
-    help: "After SIGHUP, the settings in `changed` apply. Those in `need_restart` apply after a restart.",
+    help: "After SIGHUP, the settings in `changed` apply. The settings in `need_restart` apply after a restart.",
   },
   "settings-refused": {
     about: "server",

@@ -51,7 +51,8 @@ class SandboxServer:
         self._failure: Optional[str] = None
 
     def answer(self, value: str, decision: Union[str, None] = None, **members: Any) -> None:
-        """Sets the decision about visitors with this address or email address: `action="deny"`, or an error code."""
+        """Sets what the server returns for visitors with this address or email address: members such as
+        `action="deny"`, or an error code instead."""
         self._own[_normal(value)] = decision if decision is not None else {**_PLAIN, **members}
 
     def fail(self, code: str = "CONNECTION_FAILED") -> None:
