@@ -32,20 +32,20 @@ function help(): string {
   const line = (part: Part) =>
     `  ${part.name.padEnd(13)}${part.title}${COMPARABLE.includes(part) ? " *" : ""}${part.pressureSeconds === undefined ? "" : " +"}`;
   return `npm run bench                          all parts, about 20 minutes, then bench/RESULTS.md and bench/plots
-npm run bench -- PART ...              these parts alone; the report has the newest results of all
+npm run bench -- PART ...              only these parts; the report keeps the newest results of the others
 npm run bench -- --quick               smaller rounds, a minute; the report goes beside the cached data
 npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout in DIR: ratios, no report
 npm run bench -- --pressure            parts marked + also beside neighbours that use the caches, 10 minutes more
 npm run bench -- soak --hours N        full load with changes for N hours (1): failures, counts, memory, descriptors
 npm run bench -- truth                 how right the answers are, by samples: bench/TRUTH.md and docs/accuracy.md
-npm run bench -- --report              no measuring: the report from the results that are kept
-npm run bench -- --help, --list        this
+npm run bench -- --report              only the report, from the results of earlier runs
+npm run bench -- --help, --list        print this help
 
 parts:
 ${PARTS.map(line).join("\n")}
 
 Peers from Debian: ${APT}
-What draws the plots is installed into bench/node_modules when it is missing.
+The command installs Vega, which draws the plots, into bench/node_modules if it is missing.
 Results are kept in bench/results, data in ${data.CACHE.replace(`${ROOT}/`, "")}; INKLING_BENCH_CACHE names another folder.
 `;
 }

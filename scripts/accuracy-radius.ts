@@ -348,7 +348,7 @@ function log(text: string): void {
 function head(): string {
   const [ours, theirs] = [dbip, other].map((source) => source.publishedAt?.toISOString().slice(0, 10));
   return `# How far a place of DB-IP is from where an independent database says: two of three distances are within the radius.
-# Made by scripts/accuracy-radius.ts; do not edit. Method, figures and what they mean: docs/accuracy.md.
+# Made by scripts/accuracy-radius.ts; do not edit. Method and figures: docs/accuracy-radius.md.
 #
 # Measured  DB-IP City Lite of ${ours} (CC BY 4.0, https://db-ip.com) against GeoLite2 City of ${theirs},
 #           created by MaxMind (https://www.maxmind.com), both as the npm packages @ip-location-db/* have them.

@@ -61,7 +61,7 @@ export function measureDisposable(): {
   return { main: each.flatMap(({ main }) => main), more: each.flatMap(({ more }) => more) };
 }
 
-const ORDINARY = "popular and disposable, services apart";
+const ORDINARY = "popular and disposable, excluding services";
 
 /**
  * Counts wrong verdicts on lists that the build does not use. The mirror uses Cloudflare's list as a guard, so the
@@ -87,7 +87,7 @@ function ordinaryRows(mode: Mode, claims: readonly DomainClaims[]): TruthRow[] {
   if (isThere(SAMPLE.popular)) {
     const domains = misp(SAMPLE.popular.path);
     const without = claims.filter(({ subject }) => subject !== "popular");
-    const sample = `${SAMPLE.popular.name}, ${count(domains.length)}, none as a guard`;
+    const sample = `${SAMPLE.popular.name}, ${count(domains.length)}, none used as a guard`;
     rows.push({ ...measured, sample, value: count(wrong(without, domains)) });
   } else rows.push(missing(SAMPLE.popular));
   return rows;
