@@ -59,7 +59,7 @@ export function isLowOn({ held, demand, most, reserve }: Wanted): boolean {
  */
 export const rateReserve = (burst: number, hosts: number) => Math.max(1, Math.floor(burst / (8 * hosts)));
 
-/** Reserve of the quota: 0.5 % for all hosts together, but at least one lookup per host. */
+/** Reserve of the quota: 0.5 % of the quota for all hosts together, but at least one lookup per host. */
 export const quotaReserve = (quota: number, hosts: number) => Math.max(1, Math.floor(quota / (200 * hosts)));
 
 /**
