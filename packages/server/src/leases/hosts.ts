@@ -1,7 +1,7 @@
 // hosts.ts: the hosts of a group as operators see them: each host's own report, and its last contact.
 //
 // in   the rows that hosts write with each exchange; the database's clock
-// out  one ListedHost per host, without hosts that are gone (GONE_MS); none if several hosts cannot share the database
+// out  one ListedHost per host, without hosts that are gone (GONE_MS); none with SQLite
 // err  StoreError
 
 import { GONE_MS, type HostReport, readHostReport } from "@inkling/release-store";

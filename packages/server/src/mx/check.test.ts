@@ -376,7 +376,7 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     expect(await outcomes()).toEqual(["found", "nxdomain"]);
     script = () => NX;
     ms = NXDOMAIN_TRUST_SECONDS * 1000 - 1;
-    expect(await outcomes()).toEqual(["nxdomain", "nxdomain"]); // the cost of asking once for many names
+    expect(await outcomes()).toEqual(["nxdomain", "nxdomain"]); // the cached result still applies
     ms++;
     expect(await outcomes()).toEqual(["failed", "failed"]);
     script = good;

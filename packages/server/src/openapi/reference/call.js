@@ -1,6 +1,6 @@
 // call.js: an operation's form. It sends the request with the key and shows the response.
 //
-// note The key is only ever in its field, and requests go only to this server.
+// note The key is never stored outside its field, and this page sends requests only to this server.
 
 import { block, details, faint, make, pretty, prose } from "./elements.js";
 
@@ -77,7 +77,7 @@ function exampleChoice(rows, input) {
   return select;
 }
 
-/** The media type and text of a batch. */
+/** Creates the fields for a request body: its media type and its text. */
 function bodyFields({ content }) {
   const types = Object.keys(content);
   const exampleOf = (type) => pretty(Object.values(content[type].examples ?? {})[0]?.value ?? "");
@@ -115,7 +115,7 @@ function readForm(form, path, method, needsKey) {
   };
 }
 
-/** A curl line for a shell. It leaves the key out, because users may paste the line into a ticket. */
+/** Creates a curl line for a shell. The line leaves the key out, because users may paste the line into a ticket. */
 function curlLine({ url, method, headers, needsKey, body }) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = ["curl"];
