@@ -340,7 +340,7 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
   return text;
 }
 
-/** The child of a process, once it has one. */
+/** Waits until a process has a child, and returns its id. */
 function childOf(parent: number): string {
   for (;;) {
     const children = readFileSync(`/proc/${parent}/task/${parent}/children`, "utf8").trim();

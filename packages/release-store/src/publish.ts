@@ -1,9 +1,10 @@
 // publish.ts: writes a release to the data folder and makes it the current one. It writes the segments first, then the
 // manifest, then `current`.
 //
+// err  errors of node:fs (EACCES, ENOSPC …), with the path
+//
 // Each file is written completely or not at all, so a killed build leaves nothing half-published. The next build
 // removes temporary files, and segments that are not in any manifest.
-// err  errors of node:fs (EACCES, ENOSPC …), with the path
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, rmSync } from "node:fs";
@@ -49,7 +50,10 @@ export function writeSegmentFile(
   return { sha256, bytes };
 }
 
-/** Does the segment exist, undamaged? This reads the whole file, so that builds never rely on a damaged disk. */
+/**
+ * Returns whether the segment exists, undamaged. This reads the whole file, so that builds never rely on a damaged
+ * disk.
+ */
 export function hasSegment(dataDir: string, sha256: string): boolean {
   const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
   if (!existsSync(path)) return false;
@@ -93,7 +97,7 @@ export function makeCurrent(dataDir: string, name: string): boolean {
   return true;
 }
 
-/** Does the manifest show that the release is usable? A temporary read error does not count as unusable. */
+/** Returns whether the manifest shows that the release is usable. A temporary read error does not count as unusable. */
 function isInUse(dataDir: string, name: string): boolean {
   try {
     openManifest(dataDir, name);

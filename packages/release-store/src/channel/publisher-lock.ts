@@ -3,7 +3,8 @@
 //
 // in   a store whose writes become visible to everyone within its `settleMs`
 // out  the lock, an object that names its holder and its expiry; it is renewed while objects are uploaded
-// err  ChannelError "busy" if another publisher holds the lock or has taken it over
+// err  ChannelError: busy if another publisher holds the lock or has taken it over, unreachable if writing the lock
+//      takes too long; the errors of the store
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";

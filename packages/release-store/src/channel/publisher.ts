@@ -90,8 +90,8 @@ export class Publisher {
   }
 
   /**
-   * The channel's statement; undefined before its first release. @throws ChannelError, including if another key signed
-   * it
+   * Reads the channel's statement; undefined before its first release. @throws ChannelError, including if another key
+   * signed it
    */
   read(): Promise<Statement | undefined> {
     const { store, channel, signal } = this.options;
@@ -319,7 +319,10 @@ export class Publisher {
     });
   }
 
-  /** After a stop, every failure counts as caused by the stop, unless the upload of the statement has begun. */
+  /**
+   * Returns the error to throw. After a stop, every failure counts as caused by the stop, unless the upload of the
+   * statement has begun.
+   */
   private orStopped(error: unknown): unknown {
     if (!this.options.signal.aborted || this.isStated) return error;
     return new PublishStopped("stopped before the channel was changed", { cause: error });
@@ -331,7 +334,10 @@ function readRef(dataDir: string, name: string): ReleaseRef {
   return { name, sha256: sha256Hex(readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8")) };
 }
 
-/** Is this the path of a statement? A publisher that was killed may have left temporary files in a folder. */
+/**
+ * Returns whether this is the path of a statement. A publisher that was killed may have left temporary files in a
+ * folder.
+ */
 function isStatementPath(path: string): boolean {
   const { folder, statement } = CHANNEL_PATHS;
   const name = path.slice(folder.length, -".json".length);
