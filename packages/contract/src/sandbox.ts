@@ -209,7 +209,8 @@ export const SANDBOX_VISITORS = [
   { ip: "192.0.2.1", expected_country: "FR" },
   {
     ip: "192.0.2.1",
-    previous: { latitude: 35.7, longitude: 139.7, at: "2100-01-01T00:00:00Z" }, // a time in the future counts as a minute ago
+    // A time in the future counts as a minute ago.
+    previous: { latitude: 35.7, longitude: 139.7, at: "2100-01-01T00:00:00Z" },
   },
   { email: "jane@disposable.example" },
   { email: "jane@invalid.example" },

@@ -1,5 +1,5 @@
 // @inkling/release-store: manages the data folder: its releases, the current release, and atomic publishing.
-//   `@inkling/release-store/channel` is separate, because few processes need channels.
+// `@inkling/release-store/channel` is separate, because few processes need channels.
 
 export * from "./atomic-file.ts";
 export * from "./byte-buffer.ts";

@@ -74,7 +74,7 @@ export function readStart(path: string): Uint8Array {
 
 /**
  * Opens a release. Checks the manifest, sizes, headers and bounds, but not the contents.
- * @param verified the stamps of the verified files; a file with another stamp is refused
+ * @param verified the stamps of the verified files; a file with a different stamp is refused
  * @throws ReleaseError
  */
 export function openRelease(dataDir: string, name: string, verified?: Stamps): LoadedRelease {

@@ -99,7 +99,8 @@ describe("publishing", () => {
       mkdirSync(join(dataDir, "feeds/tor"), { recursive: true });
       const left = ["segments/.tmp-999999999-x.seg", "releases/.tmp-999999999.17-y.json"];
       left.push("feeds/tor/.tmp-999999999.17-z", ".tmp-999999999.17-current");
-      if (process.platform === "linux") left.push(`.tmp-${process.pid}.1-pinned`); // from another process that had the same id
+      // A process that has exited may have had the same id.
+      if (process.platform === "linux") left.push(`.tmp-${process.pid}.1-pinned`);
       const beingWritten = temporaryPath(join(dataDir, "overrides.json"));
       for (const file of left) writeFileSync(join(dataDir, file), "half");
       writeFileSync(beingWritten, "half");

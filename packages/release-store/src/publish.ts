@@ -75,7 +75,7 @@ function markIfPossible(dataDir: string, sha256: string, stamp: string): void {
   }
 }
 
-/** Publishes a release, and makes it the current one unless another is pinned. @returns its name */
+/** Publishes a release, and makes it the current one unless another release is pinned. @returns its name */
 export function publish(dataDir: string, manifest: Release): string {
   const name = releaseName(manifest);
   appendToOrder(dataDir, name);
@@ -86,7 +86,7 @@ export function publish(dataDir: string, manifest: Release): string {
 }
 
 /**
- * Points `current` at a release, unless another is pinned and in use.
+ * Points `current` at a release, unless another release is pinned and in use.
  * @returns whether `current` has changed
  */
 export function makeCurrent(dataDir: string, name: string): boolean {
@@ -170,7 +170,10 @@ function removeOldReleases(
   return needed;
 }
 
-/** Removes the temporary files of processes that have exited. Running processes may still be writing to theirs. */
+/**
+ * Removes the temporary files of processes that have exited. Running processes may still be writing to their temporary
+ * files.
+ */
 function removeLeftovers(dataDir: string): void {
   const feeds = join(dataDir, DATA_FOLDER.feeds);
   const folders = readdirSync(feeds, { withFileTypes: true }).filter((entry) => entry.isDirectory());

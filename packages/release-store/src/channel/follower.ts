@@ -186,7 +186,7 @@ export class ChannelFollower {
     );
   }
 
-  /** Downloads and verifies a release, and makes it the current one unless another is pinned. */
+  /** Downloads and verifies a release, and makes it the current one unless another release is pinned. */
   private async take(
     statement: Statement,
     ref: ReleaseRef,

@@ -45,8 +45,8 @@ export interface OwnFile {
 const TIMES: TransferTimes = { totalMs: TRANSFER_MS, windowMs: 60_000 };
 
 /**
- * Reads an object like the store's own `read`, but with limits for the total time and the minimum speed, because a
- * trickle of bytes never reaches the store's own limit. Callers must iterate over the chunks or abort the signal.
+ * Reads an object like the store's own `read`, but with limits for the total time and the minimum speed. A trickle of
+ * bytes never reaches the store's own limit. Callers must iterate over the chunks or abort the signal.
  */
 export async function readInTime(
   store: ObjectReader,

@@ -112,7 +112,7 @@ export class PublisherLock {
     if (text === undefined) return;
     try {
       const { until } = JSON.parse(text) as { until: string };
-      // If the expiry is further away than any lock lasts, it was written by a clock that was wrong.
+      // If the expiry is further away than any lock lasts, a wrong clock wrote it.
       const left = Date.parse(until) - now();
       if (left > 0 && left <= LOCK_MS) throw this.busy();
     } catch (error) {

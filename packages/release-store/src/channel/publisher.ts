@@ -7,8 +7,8 @@
 //      unchanged
 //
 // Objects are uploaded first and the statement last. The object under a segment's or manifest's name never changes. The
-// publisher removes only objects that this channel named before and that no channel names now, and only if it could
-// read the complete list of channels.
+// publisher removes only objects that this channel named before and that no channel names now. It removes nothing if it
+// cannot read the complete list of channels.
 
 import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -11,8 +11,8 @@
 // at most that many.
 //
 // A host that cannot reach the database uses up what it holds. After SILENT_MS without an answer, it refills at its
-// share of the rate, which is rate / hosts (`shareAmong`), up to the level that the group has set aside for it
-// (`alone`). The group withholds the same amount from its own refill. It starts to withhold SILENT_MS after the last
+// share of the rate, which is rate / hosts (`shareAmong`). It refills up to the level that the group has set aside for
+// it (`alone`). The group withholds the same amount from its own refill. It starts to withhold SILENT_MS after the last
 // answer that the host is known to have received, and so never later than the host starts to refill.
 //
 // After GONE_MS, the group considers the host gone. If such a host still runs without a connection, its share is added
@@ -29,7 +29,7 @@ const CLOCK_SLACK_MS = 5_000;
 
 export type HostId = string;
 
-/** One host, as the other hosts see it. Times are epoch ms by the database's clock. */
+/** One host, as recorded in its row. Times are epoch ms by the database's clock. */
 export interface GroupHost {
   readonly id: HostId;
   /** Time of the last answer that the host is known to have received. */
@@ -95,7 +95,7 @@ export const membersOf = (hosts: readonly GroupHost[], own: GroupHost, now: numb
 
 /**
  * Returns the row for a host that joins, or whose share grows. The row counts the larger share at once, because the
- * group may never learn that the host received it. Only one host may do this at a time: two hosts would not see each
+ * group may never learn that the host received it. Only one host may do this at a time: two hosts would not read each
  * other's rows.
  */
 export function joinedHost(

@@ -58,7 +58,7 @@ class Holding {
   /** The balance after the last tick. */
   ticked = 0;
   /**
-   * Nanoseconds of rate that the host has refilled alone since the last request. A late answer to that request adds
+   * Nanoseconds of rate that the host has refilled by itself since the last request. A late answer to that request adds
    * that much less.
    */
   refilled = 0;

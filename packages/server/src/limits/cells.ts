@@ -170,7 +170,7 @@ export class LimitCells {
     return this.replace(at, seen, quotaWord(dayTag(now), used));
   }
 
-  /** True if a request has already started the day after the day of `now`. */
+  /** Returns true if a request has already started the day after the day of `now`. */
   isDayAfter(cell: CellIndex, now: EpochMs): boolean {
     const stored = Number(Atomics.load(this.words, cell * WORDS + QUOTA));
     return dayOf(stored) === dayTag(now + DAY_MS);

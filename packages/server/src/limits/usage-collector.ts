@@ -53,8 +53,8 @@ export class UsageCollector {
   }
 
   /**
-   * If the clock was ahead and is set back, today's quotas continue from today's stored usage. They never restart at
-   * zero, so this correction waits until the store has been read.
+   * Corrects the quotas if the clock was ahead and is set back. Today's quotas then continue from today's stored usage.
+   * They never restart at zero, so this correction waits until the store has been read.
    */
   correctDays(cells: LimitCells, now: EpochMs, stored: ReadonlyMap<KeyId, number>): void {
     for (const [keyId, state] of this.collected) {

@@ -95,7 +95,7 @@ const servers = (ports: readonly number[]) => ports.map((port) => ({ address: "1
 const at = (...ports: number[]) =>
   new DnsClient({ servers: servers(ports), newId: random, elapsed: () => 0 });
 
-/** The default budget is long enough for a busy machine. Tests of timeouts set their own. */
+/** Creates lookups. The default budget is long enough for a busy machine. Tests of timeouts set their own. */
 function lookups(options: Partial<MxLookupsOptions> & { dns: Resolver }) {
   const counts = new MxCounts();
   let ms = 0;

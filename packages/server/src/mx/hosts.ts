@@ -116,8 +116,8 @@ export function knownHosts(hosts: readonly string[]): MxHost[] {
 /**
  * Finds the disposable-email service that receives a domain's mail.
  * @param known rows of the domain's most preferred MX hosts
- * @returns the row of that service; undefined if there are no rows, or if one of them is for a relay or a shared host,
- *   because the mail may then be for someone else
+ * @returns the row of that service; undefined if there are no rows, or if one row is for a relay or a shared host. The
+ *   mail may then be for someone else
  */
 export function disposableHost(known: readonly MxHost[]): MxHost | undefined {
   return known.every(({ kind }) => kind === "dedicated") ? known[0] : undefined;

@@ -140,7 +140,7 @@ export class Releases {
     return this.state.current?.isVerified === true;
   }
 
-  /** When the current release was put to use, in epoch ms. */
+  /** When this server began to use the current release, in epoch ms. */
   get since(): number | undefined {
     return this.state.current?.since;
   }
@@ -299,8 +299,8 @@ export class Releases {
   }
 
   /**
-   * Replaces the release in use with another one that is known to be sound: the wanted release if possible, otherwise
-   * the newest release before it.
+   * Replaces the release in use with a different release that is known to be sound: the wanted release if possible,
+   * otherwise the newest release before it.
    */
   private leave({
     reason,

@@ -60,7 +60,7 @@ export type Outcome =
       readonly retryMs: number | undefined;
       readonly instead: ReleaseFiles | undefined;
     }
-  /** Another file has replaced one of the files of the release in use. The previous file is still mapped. */
+  /** A different file has replaced one of the files of the release in use. The previous file is still mapped. */
   | { readonly type: "replaced" }
   /** A process crashed while it read the release in use. */
   | { readonly type: "suspected" };
@@ -152,7 +152,7 @@ function swap(state: ReleaseState, next: Answering | undefined): Step {
   };
 }
 
-/** Puts a release to use. A release that was dropped and is used again has been repaired. */
+/** Starts to use a release. A release that was dropped and is used again has been repaired. */
 function answering(state: ReleaseState, current: Answering | undefined): ReleaseState {
   const left = state.left === current?.files.name ? undefined : state.left;
   return { ...state, current, left };

@@ -49,7 +49,10 @@ export async function runInProcess<T>(
   }
 }
 
-/** Runs in the started process: answers its only message, then exits. An error of `compute` goes to standard error. */
+/**
+ * Runs in the started process: answers its only message, then exits. If `compute` throws, the process prints the error
+ * to standard error and exits.
+ */
 export function answerOnce<Message, T>(compute: (message: Message) => T): void {
   process.on("message", (message: Message) => {
     const value = compute(message);

@@ -22,7 +22,7 @@ export interface ServerOptions extends ServerSettings {
   readonly workerEnvironment?: ProcessEnvironment;
   /** Serves the operators' web pages on the admin listener. */
   readonly console?: (request: Request, path: string) => Promise<Response | undefined>;
-  /** The data actions that the admin API offers. Loaded at the first request for one of them. */
+  /** The data actions that the admin API offers. Loaded at the first request for an action. */
   readonly actions?: () => Promise<DataActions>;
   /** Writes log lines; by default to standard error. */
   readonly writeLog?: (lines: string) => void;

@@ -62,8 +62,8 @@ export function startWebhooks(
 }
 
 /**
- * Returns a function that looks up verdicts on domains in a separate process, because a release that is damaged on disk
- * may crash the process that reads it.
+ * Returns a function that looks up verdicts on domains in a separate process. A release that is damaged on disk may
+ * crash the process that reads it.
  */
 export function domainVerdicts(
   { dataDir, workerEnvironment = {} }: Pick<ServerOptions, "dataDir" | "workerEnvironment">,

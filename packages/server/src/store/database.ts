@@ -132,7 +132,7 @@ export class Database {
   private isClosed = false;
   /** Device and inode of the open file. */
   private fileId: string | undefined;
-  /** Called when another file has replaced the open one, before it is opened. */
+  /** Called when a different file has replaced the open file, before the new file is opened. */
   onOtherFile: (() => void) | undefined;
 
   /**
@@ -274,7 +274,7 @@ export class Database {
 
   /**
    * Checks that the open file still has its name.
-   * @throws StoreError AWAY if the file was deleted or replaced; a replacement is opened next
+   * @throws StoreError AWAY if the file was deleted or replaced; the next unit of work opens a replacement
    */
   private requireSameFile(): void {
     const { file } = this.address;

@@ -126,7 +126,7 @@ export class NoticeListener {
     }
   }
 
-  /** Sends a notice to itself through another connection. @throws Error if the notice does not come back */
+  /** Sends a notice to itself through a different connection. @throws Error if the notice does not come back */
   private async probe(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.onProbe = resolve;

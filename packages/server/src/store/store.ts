@@ -314,8 +314,7 @@ export class Store implements KeySource {
   }
 
   /**
-   * Reads the data that {@link DatabaseHistory} compares. All of it is as of one moment, because entries may arrive in
-   * between.
+   * Reads the data that {@link DatabaseHistory} compares, all as of one moment, because entries may arrive in between.
    */
   readHistory(before: Remembered | undefined, since: EpochMs): Promise<HistoryReading> {
     return this.tables.snapshot((tx) => readHistory(tx, before, since));

@@ -123,9 +123,9 @@ export class UsageTables {
   }
 
   /**
-   * Reads the hourly usage of one key, from the first through the last of these hours, such as "2026-06-01T13". A count
-   * belongs to the hour in which it arrived in the store. That is a second after the lookup, or later if the database
-   * was unreachable.
+   * Reads the hourly usage of one key, from `fromHour` through `toHour`, such as "2026-06-01T13". A count belongs to
+   * the hour in which it arrived in the store. That is a second after the lookup, or later if the database was
+   * unreachable.
    */
   async readByHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
     const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.tables.read(
@@ -182,8 +182,7 @@ export class UsageTables {
   }
 
   /**
-   * Counts the locations of one key by ISO 3166-1 code, from the first through the last of these UTC days, such as
-   * "2026-06-01".
+   * Counts the locations of one key by ISO 3166-1 code, from `fromDay` through `toDay` in UTC, such as "2026-06-01".
    */
   async readCountries(keyId: KeyId, fromDay: string, toDay: string): Promise<Record<string, number>> {
     const rows: { lookup: string; total: number | string }[] = await this.tables.read(
@@ -195,8 +194,8 @@ export class UsageTables {
   }
 
   /**
-   * Reads the daily usage of one key, from the first through the last of these UTC days, such as "2026-06-01".
-   * Countries are left out.
+   * Reads the daily usage of one key, from `fromDay` through `toDay` in UTC, such as "2026-06-01". Countries are left
+   * out.
    */
   async readByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<DailyUsage[]> {
     const rows: { day: string; lookup: Counted; count: number | string }[] = await this.tables.read(

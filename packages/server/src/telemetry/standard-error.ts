@@ -17,7 +17,7 @@ const RETRY_MS = 1;
 type Write = (fd: number, bytes: Uint8Array) => number;
 
 export function lineWriter(fd: number, write: Write = writeSync): (lines: string) => void {
-  /** The rest of a piece that was only partly written. It must be written first, or it would break up another line. */
+  /** The rest of a piece that was only partly written. It must be written first, or it would break up a later line. */
   let begun: Uint8Array = new Uint8Array();
   return (lines) => {
     begun = unwritten(begun, fd, write);

@@ -29,7 +29,7 @@ export interface TrafficCounts {
   readonly countries: Tally;
   /**
    * Lookup requests by bucket of the latency histogram. The last bucket is above the last bound. Batches are counted
-   * separately, because a batch takes as long as many requests.
+   * separately, because answering a batch takes as long as answering many requests.
    */
   readonly latency: Readonly<Record<RequestKind, readonly number[]>>;
 }

@@ -2,7 +2,7 @@
 // allows an internal address.
 //
 // in   a URL as an operator writes it; the current addresses of its host name
-// out  the URL in its normal form; the addresses that a connection may be made to
+// out  the URL in its normal form; the addresses to which a connection may be opened
 // err  a text that describes what is wrong
 //
 // Someone who may add webhooks must not be able to reach services that only this host can reach, such as a cloud's
@@ -47,7 +47,7 @@ export function readWebhookUrl(
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1");
 
 /**
- * Finds the addresses that a connection may be made to.
+ * Finds the addresses to which a connection may be opened.
  * @returns the addresses, or a `problem` that explains why no connection is allowed
  */
 export async function addressesOf(
