@@ -82,7 +82,9 @@ interface Row {
   readonly status?: number;
   /** A second success status, which has the same answer. */
   readonly otherStatus?: number;
-  /** Headers of the answer in addition to the usual ones. A header marked with "?" is not always present. */
+  /**
+   * Headers of the answer in addition to the headers of every answer. A header marked with "?" is not always present.
+   */
   readonly headers?: readonly string[];
   /** Problems in addition to the problems of every operation. */
   readonly problems?: readonly AdminProblemCode[];

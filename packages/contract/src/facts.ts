@@ -29,7 +29,7 @@ export type CountSubject = (typeof COUNT_SUBJECTS)[number];
 export const COUNT_WINDOWS = ["1h", "24h"] as const;
 export type CountWindow = (typeof COUNT_WINDOWS)[number];
 export type CountFact = `count.${CountSubject}_${CountWindow}`;
-/** The name of the fact that `count(subject, window)` in a condition reads. */
+/** Returns the name of the fact that `count(subject, window)` in a condition reads. */
 export const countFact = (subject: CountSubject, window: CountWindow): CountFact =>
   `count.${subject}_${window}`;
 
@@ -40,7 +40,7 @@ const counted = (of: string) =>
   }) as const;
 
 type FlagFact = `ip.${ReputationFlag}`;
-/** The name of a flag's fact. */
+/** Returns the name of a flag's fact. */
 export const flagFact = (flag: ReputationFlag): FlagFact => `ip.${flag}`;
 const FLAG_FACTS = Object.fromEntries(
   REPUTATION_FLAGS.map((flag) => [

@@ -174,7 +174,7 @@ export type EvidenceLabel = keyof typeof LABELS;
 export const LABEL_ROWS: Readonly<Record<EvidenceLabel, LabelRow>> = LABELS;
 export const EVIDENCE_LABELS = keysOf(LABELS);
 
-/** The labels with which a list sets a flag. */
+/** The labels with which lists set flags. */
 export type FlagLabel = {
   [L in EvidenceLabel]: (typeof LABELS)[L] extends { readonly sets: ReputationFlag } ? L : never;
 }[EvidenceLabel];
@@ -183,7 +183,7 @@ export function isEvidenceLabel(name: string): name is EvidenceLabel {
   return Object.hasOwn(LABELS, name);
 }
 
-/** The flag set by lists that have this label. */
+/** Returns the flag that lists with this label set. */
 export function flagOfLabel(label: EvidenceLabel): ReputationFlag | undefined {
   return LABEL_ROWS[label].sets;
 }

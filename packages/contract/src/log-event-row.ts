@@ -4,6 +4,6 @@ export interface LogEventRow {
   /** The table of docs/log-events.md that lists the event. */
   readonly about: "updates" | "releases" | "server";
   readonly levels: readonly ("error" | "info")[];
-  /** Markdown that says what happened and what to do. */
+  /** Markdown that explains what happened and what to do. */
   readonly help: string;
 }

@@ -115,16 +115,17 @@ export type FeedClaim = keyof typeof CLAIMS;
 export const FEED_CLAIM_ROWS: Readonly<Record<FeedClaim, ClaimRow>> = CLAIMS;
 export const FEED_CLAIMS = Object.keys(CLAIMS) as readonly FeedClaim[];
 
-/** The claims that a file of this form may make. */
+/** Returns the claims that a file of this form may make. */
 export const claimsOf = (form: FeedForm): readonly FeedClaim[] =>
   FEED_CLAIMS.filter((claim) => FEED_FORM_ROWS[form].entries.includes(FEED_CLAIM_ROWS[claim].of));
 
-/** The name of the secret for a feed's header, as used in the setting `feed_secret`. */
+/** Returns the name of the secret for a feed's header, as used in the setting `feed_secret`. */
 export const secretOf = ({ id, secret = id }: Pick<OwnFeed, "id" | "secret">): string =>
   secret.replaceAll("-", "_");
 
 /**
- * A feed in a form that is safe to show and to log: without the URL's query and fragment, which may contain a token.
+ * Returns a feed in a form that is safe to show and to log: without the URL's query and fragment, which may contain a
+ * token.
  */
 export const shownFeed = (feed: OwnFeed): OwnFeed =>
   feed.url === undefined ? feed : { ...feed, url: feed.url.replace(/[?#].*/s, "?***") };

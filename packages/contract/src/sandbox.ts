@@ -93,7 +93,7 @@ function filled(feed: string, label: string, ...members: string[]): SandboxEvide
   return { feed, label, effect: "fills", members: members.map((name) => `network.${name}`) };
 }
 
-/** The evidence for a network. */
+/** Returns the evidence for a network. */
 export function networkEvidence({ asn, kind, shared }: SandboxNetwork): readonly SandboxEvidence[] {
   return [
     ...(asn === undefined ? [] : [filled("sandbox-asn", "autonomous_system", "asn", "organization")]),
@@ -160,7 +160,7 @@ export const SANDBOX_ADDRESSES: readonly SandboxAddress[] = [
 /** The answer for documentation addresses that have no row. */
 export const SANDBOX_UNKNOWN: Pick<SandboxAddress, "network"> = { network: UNKNOWN_NETWORK };
 
-/** The address that `me` stands for with a sandbox key, regardless of the caller's address. */
+/** The address that `me` refers to with a sandbox key, regardless of the caller's address. */
 export const SANDBOX_ME = "192.0.2.1";
 
 interface SandboxDomain {
@@ -209,7 +209,8 @@ export const SANDBOX_VISITORS = [
   { ip: "192.0.2.1", expected_country: "FR" },
   {
     ip: "192.0.2.1",
-    previous: { latitude: 35.7, longitude: 139.7, at: "2100-01-01T00:00:00Z" }, // a time in the future counts as a minute ago
+    // A time in the future counts as a minute ago.
+    previous: { latitude: 35.7, longitude: 139.7, at: "2100-01-01T00:00:00Z" },
   },
   { email: "jane@disposable.example" },
   { email: "jane@invalid.example" },
@@ -247,7 +248,8 @@ export const SANDBOX_CHECKS: readonly SandboxCheck[] = [
 ];
 
 /**
- * The number of each problem's sandbox address. It is explicit, so that a new code does not change the other addresses.
+ * The N in the sandbox addresses of each problem: 203.0.113.N and 2001:db8:bad::N. It is explicit, so that a new code
+ * does not change the other addresses.
  */
 const NUMBERS = {
   PATH_INVALID: 1,

@@ -359,7 +359,7 @@ export type ServerSettings = SettingsOf<"primary" | "worker">;
 
 export const SETTING_NAMES = keysOf(SETTINGS);
 
-/** The row of a setting, without its precise type. */
+/** Returns the row of a setting, without its precise type. */
 export const settingRow = (name: SettingName): SettingRow => SETTINGS[name];
 
 export const settingsReadBy = (...readers: readonly SettingReader[]): SettingName[] =>

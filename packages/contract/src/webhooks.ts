@@ -73,7 +73,7 @@ export type WebhookEvent = keyof typeof WEBHOOK_EVENTS;
 export const WEBHOOK_EVENT_NAMES = Object.keys(WEBHOOK_EVENTS) as readonly WebhookEvent[];
 export const WEBHOOK_EVENT_ROWS: Readonly<Record<WebhookEvent, WebhookEventRow>> = WEBHOOK_EVENTS;
 
-/** The event that an operator sends to test a webhook. Every webhook receives it. */
+/** The event that an operator sends to test a webhook. The webhook need not subscribe to it. */
 export const WEBHOOK_TEST = "webhook.test";
 
 /** The member `data` of an event's payload. */

@@ -14,12 +14,12 @@ import { isAtWork, startOf } from "./process-start.ts";
 export const TEMPORARY = ".tmp-";
 const OWNED = /^\.tmp-(\d+)(?:\.(\d*))?-/;
 
-/** The temporary name under which this process writes a file. */
+/** Returns the temporary name under which this process writes a file. */
 export function temporaryPath(path: string): string {
   return join(dirname(path), `${TEMPORARY}${process.pid}.${startOf(process.pid) ?? ""}-${basename(path)}`);
 }
 
-/** Is this a temporary file whose process has exited? Nobody will complete it. */
+/** Returns whether this is a temporary file whose process has exited. Such a file is never completed. */
 export function isLeftover(file: string): boolean {
   const [, pid, started = ""] = OWNED.exec(file) ?? [];
   return pid !== undefined && !isAtWork(Number(pid), started);
@@ -113,7 +113,7 @@ export function replaceFile(
   }
 }
 
-/** Like {@link replaceFile}, for a value as indented JSON with a line feed at the end. */
+/** Does the same as {@link replaceFile}, with a value as indented JSON and a line feed at the end. */
 export function replaceJson(path: string, value: unknown): void {
   replaceFile(path, [`${JSON.stringify(value, null, 2)}\n`]);
 }

@@ -38,13 +38,13 @@ export class ByteBuffer {
     this.bytes = larger;
   }
 
-  /** Removes the first bytes. */
+  /** Removes the first `size` bytes. */
   drop(size: number): void {
     this.bytes.copyWithin(0, size, this.length);
     this.length -= size;
   }
 
-  /** A copy of the bytes, in a separate array. */
+  /** Returns a copy of the bytes, in a separate array. */
   copied(): Uint8Array<ArrayBuffer> {
     return this.bytes.slice(0, this.length);
   }

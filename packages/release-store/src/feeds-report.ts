@@ -53,13 +53,13 @@ export class FeedsReportFile {
     return this.current?.failed;
   }
 
-  /** The current state of the feeds in a release, including checks and failures since the build. */
+  /** Returns the current state of the feeds in a release, including checks and failures since the build. */
   feedsOf(release: Pick<NamedRelease, "manifest"> | undefined): readonly FeedReport[] {
     return release === undefined ? [] : feedsNow(release.manifest, this.current);
   }
 }
 
-/** The state of the feeds in a release after the last build: attempts, stale copies and pending copies. */
+/** Returns the state of the feeds in a release after the last build: attempts, stale copies and pending copies. */
 export function feedsOf(dataDir: string, { manifest }: NamedRelease): readonly FeedReport[] {
   return feedsNow(manifest, readFeedsReport(dataDir));
 }

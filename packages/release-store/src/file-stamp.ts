@@ -19,8 +19,8 @@ export function fileStamp(path: string): string {
 }
 
 /**
- * Was the file with this stamp removed or written to? If another file replaced it, the answer is no: the old file is
- * unchanged, and remains mapped.
+ * Returns whether the file with this stamp was removed or written to. If a different file replaced it, the result is
+ * false, because the old file is unchanged and remains mapped.
  */
 export function isRewritten(before: string, now: string): boolean {
   return now === NO_FILE || (now !== before && now.split(":")[0] === before.split(":")[0]);

@@ -1,4 +1,4 @@
-// @inkling/release-store: manages the data folder: its releases, the current release, and publishing without a gap.
+// @inkling/release-store: manages the data folder: its releases, the current release, and atomic publishing.
 // `@inkling/release-store/channel` is separate, because few processes need channels.
 
 export * from "./atomic-file.ts";

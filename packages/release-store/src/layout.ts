@@ -28,7 +28,10 @@ export const DATA_FOLDER = {
   firstKeys: "first-keys.txt",
   /** Revocations that could not be stored in the database yet. */
   revocations: "revocations",
-  /** What this host has seen of the database, so that it notices if the database goes back to an earlier state. */
+  /**
+   * The state in which this host last read the database. It shows whether the database has gone back to an earlier
+   * state.
+   */
   databaseHistory: "database-history.json",
   /** Data about the last build that is not part of its release. */
   lastBuild: "last-build.json",
@@ -47,7 +50,7 @@ export const DATA_FOLDER = {
   knownSettings: (role: string) => `settings/${role}.json`,
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
-  /** A mark which says that this file was read in full and found sound (verified.ts). */
+  /** A mark that shows that this file was read in full and found sound (verified.ts). */
   verifiedMark: (sha256: string) => `segments/${sha256}.verified`,
   /** The name that the mark has while a process reads a file that may crash it. */
   suspendedMark: (sha256: string) => `segments/${sha256}.suspended`,

@@ -5,7 +5,7 @@ import type { FFIFunction } from "bun:ffi";
 
 const LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 
-/** Bun's module for calling native functions; undefined on Node. */
+/** Returns Bun's module for calling native functions; undefined on Node. */
 export const loadFfi = () => process.getBuiltinModule?.("bun:ffi") as typeof import("bun:ffi") | undefined;
 
 /** @returns the functions; undefined if no C library can be loaded */

@@ -20,7 +20,7 @@ const MAX_TRIES = 100;
  */
 export const lockDataFolder = (dataDir: string): (() => void) => lockFile(join(dataDir, DATA_FOLDER.lock));
 
-/** The process that has locked the folder, and since when; undefined if it is not locked. */
+/** Finds the process that has locked the folder, and since when; undefined if the folder is not locked. */
 export function findLock(dataDir: string): { readonly pid: number; readonly since: Date } | undefined {
   const path = join(dataDir, DATA_FOLDER.lock);
   try {

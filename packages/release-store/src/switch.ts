@@ -77,7 +77,7 @@ export function pin(dataDir: string, name: string): void {
   switchTo(dataDir, name, pointers, () => {});
 }
 
-/** The last published release. {@link unpin} switches to it. */
+/** Returns the last published release, to which {@link unpin} switches. */
 export const newestName = (dataDir: string, current: string): string => releaseNames(dataDir)[0] ?? current;
 
 /** Removes the pin and switches to the last published release. Without a pin, nothing changes. */

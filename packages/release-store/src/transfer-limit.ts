@@ -1,7 +1,8 @@
-// transfer-limit.ts: ends a transfer that takes too long or is too slow. An occasional byte does not count as progress.
+// transfer-limit.ts: detects that a transfer takes too long or is too slow. An occasional byte does not count as
+// progress.
 //
 // in   the number of bytes in each chunk that has arrived
-// out  a call that reports the problem, so that the caller can throw its own error
+// out  a call of `onProblem`, so that the caller can end the transfer with its own error
 
 /** Default limit for the total time, in milliseconds: ten minutes, enough for 150 MB at 2 Mbit/s. */
 export const TRANSFER_MS = 600_000;

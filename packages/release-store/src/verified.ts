@@ -73,7 +73,7 @@ function isMarked(dataDir: string, sha256: string, stamp: string): boolean {
   }
 }
 
-/** The current stamps of the files in a release. */
+/** Reads the current stamps of the files in a release. */
 export function stampsOf(dataDir: string, { segments }: Pick<Release, "segments">): Stamps {
   const all = Object.values(segments).filter((segment) => segment !== undefined);
   return Object.fromEntries(
@@ -81,21 +81,21 @@ export function stampsOf(dataDir: string, { segments }: Pick<Release, "segments"
   );
 }
 
-/** Does each of these files have its mark? */
+/** Returns whether each of these files has its mark. */
 export function areMarked(dataDir: string, stamps: Stamps): boolean {
   return Object.entries(stamps).every(([sha256, stamp]) => isMarked(dataDir, sha256, stamp));
 }
 
-/** The files among these that have a mark. */
+/** Returns the stamps of the files among these that have a mark. */
 export function markedOf(dataDir: string, stamps: Stamps): Stamps {
   const marked = Object.entries(stamps).filter(([sha256, stamp]) => isMarked(dataDir, sha256, stamp));
   return Object.fromEntries(marked);
 }
 
 /**
- * The segments whose files were changed or replaced after they were verified, according to their stamps. This does not
- * read them. A server that refuses a file removes its mark, so a file without a mark is compared with the manifest,
- * which is written after the segments.
+ * Finds the segments whose files were changed or replaced after they were verified, according to their stamps. This
+ * does not read the files. A server that refuses a file removes its mark, so a file without a mark is compared with the
+ * manifest, which is written after the segments.
  */
 export function changedSegments(
   dataDir: string,
@@ -117,7 +117,7 @@ export function changedSegments(
   });
 }
 
-/** The stamp in a file's mark, of any version; undefined if there is no mark. */
+/** Reads the stamp in a file's mark, of any version; undefined if there is no mark. */
 function markedStamp(dataDir: string, sha256: string): string | undefined {
   for (const mark of [DATA_FOLDER.verifiedMark, DATA_FOLDER.suspendedMark]) {
     try {

@@ -33,7 +33,7 @@ export function makeKeyPair(): { readonly privatePem: string; readonly publicKey
   };
 }
 
-/** The public key as 43 characters, the `x` of its JWK (RFC 8037). */
+/** Returns the public key as 43 characters, the `x` of its JWK (RFC 8037). */
 export function publicKeyOf(privateKey: KeyObject): string {
   return String(createPublicKey(privateKey).export({ format: "jwk" }).x);
 }
@@ -56,7 +56,7 @@ export function readPublicKey(text: string): KeyObject {
   return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: text }, format: "jwk" });
 }
 
-/** A short name for a key, used in messages and envelopes. */
+/** Returns a short name for a key, used in messages and envelopes. */
 export const keyId = (publicKey: string) => sha256Hex(Buffer.from(publicKey)).slice(0, 12);
 
 export function seal(text: string, privateKey: KeyObject): string {
@@ -107,7 +107,7 @@ function readEnvelope(text: string): z.infer<typeof envelope> {
     : new ChannelError("unreadable", "the channel is not a signed envelope");
 }
 
-/** DSSE's pre-authentication encoding of the payload, which is what the signature covers. */
+/** Returns DSSE's pre-authentication encoding of the payload, which is what the signature covers. */
 function encoded(payload: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`DSSEv1 ${TYPE.length} ${TYPE} ${payload.length} `), payload]);
 }

@@ -1,10 +1,10 @@
 // folder-objects.ts: a channel in a folder, on a disk that servers share or that a web server publishes.
 //
-// err  ChannelError: denied (permissions), unreachable (everything else, including a path that is not a file, and no
-//      answer for 30 s)
-// note A network file system may never answer, so no call here waits for it synchronously or longer than 30 s. A call
-// that hangs blocks a thread, and Bun has few threads. So no other call into the same folder begins until the hanging
-// call ends.
+// err  ChannelError: denied (permissions), unreachable (everything else, including a path that is not a file, and a
+//      call that exceeds its time limit)
+// note A network file system may never answer, so no call here waits for it synchronously or without a time limit. The
+//      limit is 30 s, or 10 minutes for uploading a segment. A call that hangs blocks a thread, and Bun has few
+//      threads. So no other call into the same folder begins until the hanging call ends.
 
 import { createReadStream } from "node:fs";
 import { chmod, constants, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";

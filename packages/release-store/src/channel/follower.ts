@@ -2,7 +2,8 @@
 //
 // in   a store to read from, the public keys, and this server's id
 // out  the verified release, as the data folder's current release; from there on, the server follows the data folder
-// err  ChannelError, or the verifier's ReleaseError; serving continues, and no part of the new release is used
+// err  ChannelError; if the release is unsound, its cause is the verifier's ReleaseError. Serving continues, and no
+//      part of the new release is used
 //
 // A segment is downloaded to <name>.part and hashed while it arrives. An interrupted download resumes where it stopped.
 // This process may be serving, so it does not read files that are already in the data folder. The verifier reads the
@@ -83,7 +84,7 @@ export interface Followed {
   readonly statement: Statement;
   /** The release that this server runs. */
   readonly release: string;
-  /** Did this call make another release the current one? */
+  /** Did this call make a different release the current one? */
   readonly isNew: boolean;
   readonly bytes: number;
 }
@@ -149,8 +150,8 @@ export class ChannelFollower {
   }
 
   /**
-   * Do all files of this release still have the stamps from their verification? And is the release current, or is some
-   * release pinned?
+   * Returns true if all files of this release still have the stamps from their verification, and if the release is
+   * current or some release is pinned.
    */
   private isInPlace(name: string): boolean {
     const { dataDir } = this.options;
@@ -185,7 +186,7 @@ export class ChannelFollower {
     );
   }
 
-  /** Downloads and verifies a release, and makes it the current one unless another is pinned. */
+  /** Downloads and verifies a release, and makes it the current one unless another release is pinned. */
   private async take(
     statement: Statement,
     ref: ReleaseRef,
@@ -340,7 +341,7 @@ function wrongSize(path: string, { bytes }: SegmentReport, there: number): Chann
   );
 }
 
-/** Does the file exist, with the segment's size? */
+/** Returns whether the file exists, with the segment's size. */
 function isThere(dataDir: string, { sha256, bytes }: SegmentReport): boolean {
   const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
   return statSync(path, { throwIfNoEntry: false })?.size === bytes;
@@ -350,7 +351,8 @@ function isThere(dataDir: string, { sha256, bytes }: SegmentReport): boolean {
 export const parseTrustState = (text: string): TrustState => trustState.parse(JSON.parse(text));
 
 /**
- * The channel version in this data folder; undefined before the first one. @throws ChannelError if the file is damaged
+ * Reads the channel version in this data folder; undefined before the first one. @throws ChannelError if the file is
+ * damaged
  */
 export function readTrustState(dataDir: string): TrustState | undefined {
   const path = join(dataDir, DATA_FOLDER.channel);

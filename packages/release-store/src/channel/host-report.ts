@@ -36,7 +36,7 @@ const hostReport = z.object({
   /** The time of the report by the server's clock. */
   at: time,
   ready: z.boolean(),
-  /** `reasons` says why the server is not ready, and `warnings` lists other problems. */
+  /** `reasons` explains why the server is not ready, and `warnings` lists other problems. */
   reasons: texts,
   warnings: texts,
   /** The release that the server is using. */

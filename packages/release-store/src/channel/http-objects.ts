@@ -113,7 +113,7 @@ export function unreachable(location: string, error: unknown): ChannelError {
   });
 }
 
-/** The error for a response that is neither a success nor "not found". */
+/** Creates the error for a response that is neither a success nor "not found". */
 export async function refusal(location: string, path: string, response: Response): Promise<ChannelError> {
   const text = await beginning(response, 4096).catch(() => "");
   // An S3 store sends an error code. The rest of the response is not shown.

@@ -1,4 +1,4 @@
-// location.ts: parses the setting that gives a channel's location and name.
+// location.ts: parses the setting that contains a channel's location and name.
 //
 // in   a folder, http(s)://host/path or s3://bucket/prefix, each optionally followed by the channel's #name; the
 //      default is "stable"

@@ -1,7 +1,7 @@
 // object-store.ts: a channel's store: a folder, a base URL, or a bucket in an S3-compatible store.
 //
 // in   paths relative to the base: segments/…, releases/…, channels/…
-// err  ChannelError: unreachable (a retry may succeed), slow, denied, disk
+// err  ChannelError: unreachable (a retry may succeed), slow, denied, wrong-object (too large)
 // note There are no conditional writes, because some stores refuse them.
 
 import { TRANSFER_MS, TransferLimit, type TransferTimes } from "../transfer-limit.ts";
@@ -21,7 +21,7 @@ export interface ObjectReader {
 }
 
 export interface ObjectStore extends ObjectReader {
-  /** The size of an object in bytes; undefined if the object does not exist. */
+  /** Returns the size of an object in bytes; undefined if the object does not exist. */
   size(path: string, signal: AbortSignal): Promise<number | undefined>;
   /** Writes a whole object or nothing. */
   write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void>;
@@ -45,8 +45,8 @@ export interface OwnFile {
 const TIMES: TransferTimes = { totalMs: TRANSFER_MS, windowMs: 60_000 };
 
 /**
- * Like the store's own `read`, but with limits for the total time and the minimum speed, because a trickle of bytes
- * never reaches the store's own limit. Callers must iterate over the chunks or abort the signal.
+ * Reads an object like the store's own `read`, but with limits for the total time and the minimum speed. A trickle of
+ * bytes never reaches the store's own limit. Callers must iterate over the chunks or abort the signal.
  */
 export async function readInTime(
   store: ObjectReader,

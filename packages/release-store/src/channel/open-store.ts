@@ -1,7 +1,7 @@
 // open-store.ts: opens a channel's store, for reading or for publishing.
 //
 // in   a base as location.ts parses it
-// err  ChannelError: denied if there are no credentials for an S3 bucket
+// err  ChannelError for an S3 bucket: denied without credentials, unreachable if the endpoint is not a URL
 
 import { resolve } from "node:path";
 import { FolderObjects } from "./folder-objects.ts";

@@ -3,7 +3,8 @@
 //
 // in   a store whose writes become visible to everyone within its `settleMs`
 // out  the lock, an object that names its holder and its expiry; it is renewed while objects are uploaded
-// err  ChannelError "busy" if another publisher holds the lock or has taken it over
+// err  ChannelError: busy if another publisher holds the lock or has taken it over, unreachable if writing the lock
+//      takes too long; the errors of the store
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -111,7 +112,7 @@ export class PublisherLock {
     if (text === undefined) return;
     try {
       const { until } = JSON.parse(text) as { until: string };
-      // If the expiry is further away than any lock lasts, it was written by a clock that was wrong.
+      // If the expiry is further away than any lock lasts, a wrong clock wrote it.
       const left = Date.parse(until) - now();
       if (left > 0 && left <= LOCK_MS) throw this.busy();
     } catch (error) {

@@ -7,8 +7,8 @@
 //      unchanged
 //
 // Objects are uploaded first and the statement last. The object under a segment's or manifest's name never changes. The
-// publisher removes only objects that this channel named before and that no channel names now, and only if it could
-// read the complete list of channels.
+// publisher removes only objects that this channel named before and that no channel names now. It removes nothing if it
+// cannot read the complete list of channels.
 
 import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -90,8 +90,8 @@ export class Publisher {
   }
 
   /**
-   * The channel's statement; undefined before its first release. @throws ChannelError, including if another key signed
-   * it
+   * Reads the channel's statement; undefined before its first release. @throws ChannelError, including if another key
+   * signed it
    */
   read(): Promise<Statement | undefined> {
     const { store, channel, signal } = this.options;
@@ -319,7 +319,10 @@ export class Publisher {
     });
   }
 
-  /** After a stop, every failure counts as caused by the stop, unless the upload of the statement has begun. */
+  /**
+   * Returns the error to throw. After a stop, every failure counts as caused by the stop, unless the upload of the
+   * statement has begun.
+   */
   private orStopped(error: unknown): unknown {
     if (!this.options.signal.aborted || this.isStated) return error;
     return new PublishStopped("stopped before the channel was changed", { cause: error });
@@ -331,7 +334,10 @@ function readRef(dataDir: string, name: string): ReleaseRef {
   return { name, sha256: sha256Hex(readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8")) };
 }
 
-/** Is this the path of a statement? A publisher that was killed may have left temporary files in a folder. */
+/**
+ * Returns whether this is the path of a statement. A publisher that was killed may have left temporary files in a
+ * folder.
+ */
 function isStatementPath(path: string): boolean {
   const { folder, statement } = CHANNEL_PATHS;
   const name = path.slice(folder.length, -".json".length);

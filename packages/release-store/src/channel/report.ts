@@ -18,7 +18,7 @@ export const channelReport = z.strictObject({
   channel: z.string(),
   /** When the channel was last read and found valid; null if that has not happened yet. */
   followed_at: time.nullable(),
-  /** The last version that was taken completely, and what the channel's statement says about it. */
+  /** The last version that was taken completely. The next three members are from its statement. */
   version: z.number().int().nullable(),
   release: z.string().nullable(),
   percent: z.number().int().nullable(),

@@ -71,7 +71,7 @@ export function rolloutOf(statement: Statement, reports: readonly AgedReport[]):
   return { ready, failed, waiting, others };
 }
 
-/** The newest report of each server. */
+/** Returns the newest report of each server. */
 function newest(reports: readonly AgedReport[]): Iterable<AgedReport> {
   const byId = new Map<string | null, AgedReport>();
   for (const each of reports) {
@@ -81,12 +81,12 @@ function newest(reports: readonly AgedReport[]): Iterable<AgedReport> {
   return byId.values();
 }
 
-/** Are too few servers ready? False if no server is in the roll-out. */
+/** Returns whether too few servers are ready; false if no server is in the roll-out. */
 export function isTooFew({ ready, failed, waiting }: Omit<Rollout, "others">): boolean {
   return ready.length < Math.ceil(MIN_READY * (ready.length + failed.length + waiting.length));
 }
 
-/** Are too few servers ready even if all waiting servers become ready? */
+/** Returns whether too few servers are ready even if all waiting servers become ready. */
 export function hasFailed({ failed, ...rest }: Rollout): boolean {
   return isTooFew({ ready: [...rest.ready, ...rest.waiting.map(({ name }) => name)], waiting: [], failed });
 }

@@ -77,8 +77,8 @@ export function releaseFor({ release, percent, previous }: Statement, serverId: 
 }
 
 /**
- * The releases from which the channel was rolled back, and to which it has not returned since. These are the listed
- * releases, and the kept releases that were published after the current one.
+ * Returns the releases from which the channel was rolled back, and to which it has not returned since. These are the
+ * listed releases, and the kept releases that were published after the current one.
  */
 export function rolledBack({ kept, release, rolled_back = [] }: Statement): Set<string> {
   const newer = kept.findIndex(({ name }) => name === release.name);
@@ -86,8 +86,8 @@ export function rolledBack({ kept, release, rolled_back = [] }: Statement): Set<
 }
 
 /**
- * The kept releases that remain rolled back. They are recorded so that a newer release does not hide a rollback that
- * nobody has undone.
+ * Returns the kept releases that remain rolled back. They are recorded so that a newer release does not hide a rollback
+ * that nobody has undone.
  */
 export function stillRolledBack(
   before: Statement,
@@ -99,14 +99,14 @@ export function stillRolledBack(
   return names.length === 0 ? {} : { rolled_back: names };
 }
 
-/** The release that all servers of a channel have taken. */
+/** Returns the release that all servers of a channel have taken. */
 export function whole({ release, percent, previous }: Statement): ReleaseRef {
   return percent < 100 && previous !== undefined ? previous : release;
 }
 
 /**
- * The release that all servers had before. If the statement does not name one, it is the release published before
- * `release`.
+ * Returns the release that all servers had before. If the statement does not name one, it is the release published
+ * before `release`.
  */
 export function releaseBefore({ release, previous, kept }: Statement): ReleaseRef | undefined {
   return (
@@ -119,6 +119,6 @@ export const CHANNEL_PATHS = {
   folder: "channels/",
   statement: (channel: string) => `channels/${channel}.json`,
   ruleset: (sha256: string) => `rulesets/${sha256}.toml`,
-  /** The lock. It names the publisher that is at work. */
+  /** The lock. It identifies the running publisher. */
   lock: "publishing.json",
 } as const;

@@ -128,7 +128,7 @@ export class Live<T> {
     });
   }
 
-  /** Like {@link start}, but stops when `signal` is aborted. */
+  /** Does the same as {@link start}, but stops when `signal` is aborted. */
   async runUntil(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     await this.start();
@@ -229,5 +229,5 @@ export class Live<T> {
   }
 }
 
-/** After a failure, up to a fifth of the wait is added at random, so that many hosts do not retry at the same time. */
+/** After a failure, adds up to a fifth of the wait at random, so that many hosts do not retry at the same time. */
 const spread = (ms: number, failures: number) => (failures === 0 ? ms : ms * (1 + Math.random() / 5));

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Poller } from "./poller.ts";
 
-/** A check that the test ends. */
+/** Creates a poller whose checks end only when the test calls `ends`. */
 function held() {
   const ends: (() => void)[] = [];
   const check = () => new Promise<void>((resolve) => void ends.push(resolve));

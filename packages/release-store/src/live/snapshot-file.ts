@@ -26,7 +26,7 @@ interface SnapshotFileOptions<T> {
   /** @throws Error if the text is not a snapshot */
   readonly parse: (text: string) => Loaded<T>;
   readonly print: (loaded: Loaded<T>) => string;
-  /** Ids of everything that exists only in the database and possibly in this file. */
+  /** Returns the ids of everything that exists only in the database and possibly in this file. */
   readonly idsOf: (value: T) => Iterable<string>;
 }
 
@@ -63,7 +63,7 @@ export class SnapshotFile<T> {
     }
   }
 
-  /** Call this if the database was found empty. Its next content may come from another database. */
+  /** Call this if the database was found empty. The next content may come from a different database. */
   keep(): void {
     this.isFromHere = false;
   }
@@ -97,8 +97,8 @@ export class SnapshotFile<T> {
   }
 
   /**
-   * Would saving lose everything in the file? If the file came from this database, an empty database is fine, because
-   * the last row may have been removed.
+   * Returns whether saving would lose everything in the file. If the file came from this database, an empty database is
+   * fine, because the last row may have been removed.
    */
   private wouldBeLost(ids: ReadonlySet<string>): boolean {
     const { saved, isFromHere } = this;

@@ -11,14 +11,14 @@
 //
 // in   what the host's keys request; the rows of the group
 // out  what the keys are granted
-// err  throws the errors of the rows. Nothing was granted, or the outcome is unknown. The host then acts as if nothing
+// err  the errors of the rows. Nothing was granted, or the outcome is unknown. The host then acts as if nothing
 //      was granted.
 // cost one round trip to read and one to write, per 500 keys
 //
 // No lock is held from step 2 to step 4. An exchange takes effect as of the time of its read, however late its write
-// arrives. The host determined its remaining tokens before that time, so the bucket held at least as many then. (With a
-// single round trip, the state would be older than the request. Tokens that the bucket gained in between could then
-// count although it had no room for them.)
+// arrives. The host determined its remaining tokens before that time, so the bucket held at least that many then. (With
+// a single round trip, the state would be older than the request. Tokens that the bucket gained in between could then
+// count although the bucket had no room for them.)
 
 import { dayOf } from "../keys/day.ts";
 import type { KeyId } from "../keys/key.ts";
@@ -38,8 +38,8 @@ import type { LeaseAnswer, LeaseRequest } from "./lease-state.ts";
 
 const KEYS_AT_ONCE = 500;
 /**
- * Maximum number of attempts. With 8 hosts that are 20 ms away from the database, one attempt in three is too late, so
- * about 1 % fail four times in a row.
+ * Maximum number of attempts. With 8 hosts that are 20 ms away from the database, one attempt in three is too late.
+ * About 1 % of exchanges therefore fail four times in a row.
  */
 const TRIES = 5;
 

@@ -11,8 +11,8 @@
 // at most that many.
 //
 // A host that cannot reach the database uses up what it holds. After SILENT_MS without an answer, it refills at its
-// share of the rate, which is rate / hosts (`shareAmong`), up to the level that the group has set aside for it
-// (`alone`). The group withholds the same amount from its own refill. It starts to withhold SILENT_MS after the last
+// share of the rate, which is rate / hosts (`shareAmong`). It refills up to the level that the group has set aside for
+// it (`alone`). The group withholds the same amount from its own refill. It starts to withhold SILENT_MS after the last
 // answer that the host is known to have received, and so never later than the host starts to refill.
 //
 // After GONE_MS, the group considers the host gone. If such a host still runs without a connection, its share is added
@@ -29,7 +29,7 @@ const CLOCK_SLACK_MS = 5_000;
 
 export type HostId = string;
 
-/** One host, as the other hosts see it. Times are epoch ms by the database's clock. */
+/** One host, as recorded in its row. Times are epoch ms by the database's clock. */
 export interface GroupHost {
   readonly id: HostId;
   /** Time of the last answer that the host is known to have received. */
@@ -52,13 +52,13 @@ export interface Receipt {
   readonly among: number;
 }
 
-/** Milliseconds that a host may have been alone so far, divided by the number of hosts. */
+/** Returns the milliseconds that a host may have been alone so far, divided by the number of hosts. */
 const aloneMsOf = ({ confirmedAt, hosts, aloneMs }: GroupHost, now: number) =>
   aloneMs + Math.max(0, now - (confirmedAt + SILENT_MS)) / hosts;
 
 /**
- * Applies a host's report of the last answer that it received. At its next exchange, each key accounts for the tokens
- * that the host refilled by itself.
+ * Returns a host's row after the host has reported the last answer that it received. At the host's next exchange, each
+ * key accounts for the tokens that the host refilled by itself.
  *
  * The host received the answer at some time from `at` to now, and was not alone for SILENT_MS after it. The longest
  * possible time alone results from either the first or the last of these times. No period counts twice.
@@ -71,13 +71,13 @@ export function confirmHost(before: GroupHost, receipt: Receipt | undefined, now
   return { id: before.id, confirmedAt: at, hosts, aloneMs: aloneMs - since };
 }
 
-/** A divisor that leaves nearly nothing of a rate. It is also the maximum that the column holds. */
+/** A divisor that leaves nearly nothing of a rate. It is also the maximum of the database column. */
 const NO_SHARE = 2 ** 31 - 1;
 
 /**
- * The number by which a host divides the rate while it is alone: at least the number of members. It is larger while
- * other members still divide by a smaller number, because they have received no answer since this host joined. The
- * shares of all hosts never add up to more than the rate.
+ * Returns the number by which a host divides the rate while it is alone: at least the number of members. The number is
+ * larger while other members still divide by a smaller number, because they have received no answer since this host
+ * joined. The shares of all hosts never add up to more than the rate.
  */
 export function shareAmong(host: HostId, members: readonly GroupHost[]): number {
   let free = 1;
@@ -87,7 +87,7 @@ export function shareAmong(host: HostId, members: readonly GroupHost[]): number 
   return Math.max(members.length, among);
 }
 
-/** The hosts that are not gone, including this host with its current row. */
+/** Returns the hosts that are not gone, including this host with its current row. */
 export const membersOf = (hosts: readonly GroupHost[], own: GroupHost, now: number): GroupHost[] => [
   ...hosts.filter(({ id, confirmedAt }) => id !== own.id && confirmedAt > now - GONE_MS),
   own,
@@ -95,7 +95,7 @@ export const membersOf = (hosts: readonly GroupHost[], own: GroupHost, now: numb
 
 /**
  * Returns the row for a host that joins, or whose share grows. The row counts the larger share at once, because the
- * group may never learn that the host received it. Only one host may do this at a time: two hosts would not see each
+ * group may never learn that the host received it. Only one host may do this at a time: two hosts would not read each
  * other's rows.
  */
 export function joinedHost(
@@ -142,8 +142,8 @@ interface RateState {
 const LACK_MS = 1_000;
 
 /**
- * Limits the tokens reserved for a host that lacks some: at most one second of the rate, and at most one rounded token
- * of debt.
+ * Limits the tokens reserved for a host that lacks some: at most one second of the rate, or one token if that is more.
+ * A part may fall to -1, because a grant is a whole number of tokens.
  */
 const boundPart = (part: number, rate: number) => Math.max(-1, Math.min(part, Math.max(1, rate)));
 
@@ -162,8 +162,8 @@ interface Wanted {
 }
 
 /**
- * The level to which a host refills while it is alone: half a second of its share, so that no token is lost between two
- * ticks. The level is 0 if there are more hosts than tokens in the burst.
+ * Returns the level to which a host refills while it is alone: half a second of its share, so that no token is lost
+ * between two ticks. The level is 0 if there are more hosts than tokens in the burst.
  */
 export function aloneOf({ rate, burst }: Limit, hosts: number): number {
   return burst < hosts ? 0 : Math.min(burst / hosts, Math.max(1, rate / (2 * hosts)));
@@ -277,7 +277,10 @@ function exchangeQuota(
   return { state: today, grant, used: usedNow, left: Math.max(0, left - grant) };
 }
 
-/** Starts another day. Hosts may still use what they hold at midnight, so it counts towards the new day. */
+/**
+ * Returns the state for `day`, and starts a new day if necessary. Hosts may still use what they hold at midnight, so it
+ * counts towards the new day.
+ */
 function quotaOn(day: string, before: QuotaState | undefined, base: number): QuotaState {
   if (before?.day === day) return { ...before, hosts: { ...before.hosts } };
   const held = Object.entries(before?.hosts ?? {}).filter(([, [, holds]]) => holds > 0);

@@ -1,7 +1,7 @@
 // hosts.ts: the hosts of a group as operators see them: each host's own report, and its last contact.
 //
 // in   the rows that hosts write with each exchange; the database's clock
-// out  one ListedHost per host, without hosts that are gone (GONE_MS)
+// out  one ListedHost per host, without hosts that are gone (GONE_MS); none with SQLite
 // err  StoreError
 
 import { GONE_MS, type HostReport, readHostReport } from "@inkling/release-store";
@@ -53,7 +53,7 @@ export function listed(
 
 const nameOf = ({ id, report }: ListedHost) => report?.name ?? id;
 
-/** The JSON form for the admin API and `inkling hosts --json`. */
+/** Returns the JSON form for the admin API and `inkling hosts --json`. */
 export function hostJson({ id, state, contactAt, ageMs, report }: ListedHost) {
   const created = report?.release?.created_at;
   const age = created === undefined ? undefined : (contactAt + ageMs - Date.parse(created)) / 1_000;

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { LeaseClient } from "./lease-client.ts";
 import type { LeaseState } from "./lease-state.ts";
 
-/** The part of the state that an exchange needs: a key always wants a lease. */
+/** The part of the state that an exchange needs: a key always needs a lease. */
 const held = {
   replaceKeys: () => true,
   request: () => ({ confirmed: undefined, wishes: [1] }),

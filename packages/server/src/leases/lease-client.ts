@@ -1,6 +1,6 @@
 // lease-client.ts: keeps this host's leases. It checks them every 250 ms, and exchanges with the group (exchange.ts) if
 // a key needs it. While demand changes or lookups run short, it exchanges after every check. While demand is steady, it
-// does so after every second check, and otherwise after every third.
+// does so after every second check. Without demand, it does so after every third.
 //
 // err  none: without the database, this host only uses its own share; `state` and onAlone report it
 

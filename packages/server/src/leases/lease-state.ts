@@ -3,7 +3,7 @@
 //
 // in   the active keys and their cells; the group's answers
 // out  a request for the keys in use; balances and shares in the cells
-// err  none: without answers, the host uses up its leases. Then each key gets its rate / hosts
+// err  none: without answers, the host uses up its leases. After SILENT_MS, it refills each key at rate / hosts
 // cost checking 5,000 unused keys takes 1 ms
 
 import type { EpochMs, Key, KeyId } from "../keys/key.ts";
@@ -58,7 +58,7 @@ class Holding {
   /** The balance after the last tick. */
   ticked = 0;
   /**
-   * Nanoseconds of rate that the host has refilled alone since the last request. A late answer to that request adds
+   * Nanoseconds of rate that the host has refilled by itself since the last request. A late answer to that request adds
    * that much less.
    */
   refilled = 0;

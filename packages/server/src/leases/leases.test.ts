@@ -99,7 +99,8 @@ class Way implements LeaseRows {
   }
 
   /**
-   * Runs an exchange up to its first statement. Once an answer is there, continues to the next statement or the end.
+   * Runs an exchange up to its first statement. Once an answer has arrived, continues to the next statement or to the
+   * end of the exchange.
    */
   async proceed(begin?: () => Promise<unknown>): Promise<void> {
     if (begin === undefined && (this.answer === undefined || this.answer.at > this.now)) return;
@@ -175,7 +176,7 @@ class Host {
     return true;
   }
 
-  /** Does what the client does with each check. */
+  /** Does what the client does at each check. */
   async exchange(): Promise<void> {
     const request = this.held.request();
     if (request.wishes.length === 0 && ++this.looks < MIN_LOOKS) return this.way.end();
@@ -235,7 +236,10 @@ async function run(
   const database = new Database();
   const offsets = [0, 0, 3_600_000, -3_600_000, 1_700];
   let isAway = false;
-  /** A statement takes 2 to 22 ms, and sometimes seconds. Half of the lost statements do arrive, some of them late. */
+  /**
+   * Running a statement takes 2 to 22 ms, and sometimes seconds. Half of the lost statements do arrive, some of them
+   * late.
+   */
   const fate = (host: () => Host, now: number): Fate => {
     const isLost = isAway || now < host().cutUntil || (faults.losses && random() < 0.06);
     if (!isLost) {

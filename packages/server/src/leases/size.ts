@@ -47,19 +47,19 @@ export function wantedOf({ held, demand, most, reserve, isShort }: Wanted): numb
   return held > 2 * target || (isShort && held > target) ? Math.ceil(target - held) : 0;
 }
 
-/** True if the held lookups would not last until the check after the next. */
+/** Returns true if at most half of the target is left. For a key in use, that lasts for about one more check. */
 export function isLowOn({ held, demand, most, reserve }: Wanted): boolean {
   const target = Math.min(most, Math.max(EXCHANGES_HELD * demand.perLook, reserve));
   return held <= target / 2;
 }
 
 /**
- * Reserve for the first request after a pause: an eighth of the burst for all hosts together, but at least one token
- * per host.
+ * Returns the reserve for the first request after a pause: an eighth of the burst for all hosts together, but at least
+ * one token per host.
  */
 export const rateReserve = (burst: number, hosts: number) => Math.max(1, Math.floor(burst / (8 * hosts)));
 
-/** Reserve of the quota: 0.5 % for all hosts together, but at least one lookup per host. */
+/** Returns the reserve of the quota: 0.5 % of the quota for all hosts together, but at least one lookup per host. */
 export const quotaReserve = (quota: number, hosts: number) => Math.max(1, Math.floor(quota / (200 * hosts)));
 
 /**

@@ -16,7 +16,7 @@ import type { LeaseAnswer, LeaseRequest } from "./lease-state.ts";
 
 /** Id of the advisory lock that a joining host takes. The number is arbitrary. */
 const MEMBERS_LOCK = 0x696e6b6d;
-/** Maximum milliseconds to wait for rows that other hosts have locked. */
+/** SQL that limits the wait for rows that other hosts have locked to one second. */
 const PATIENCE = "set_config('lock_timeout', '1000', true)";
 /**
  * After a host ran short of lookups for a key, the other hosts return their unused lookups for this many milliseconds.
@@ -48,7 +48,7 @@ export class LeaseTables {
     return exchangeLeases(this.rows(report), this.host, request);
   }
 
-  /** Returns everything to the group, and then leaves it. */
+  /** Returns all leases to the group, and then leaves the group. */
   async leave(request: LeaseRequest): Promise<void> {
     await this.exchange(request);
     await this.tables.writeOnce((sql) => sql`DELETE FROM inkling_hosts WHERE id = ${this.host}`);
@@ -122,7 +122,7 @@ async function writeRows(
   return new Set(written.map(({ key_id }) => key_id));
 }
 
-/** Reads what keys have used on a day, according to the store. */
+/** Reads the lookups that each key has used on a day, according to the store. */
 async function readUsed(sql: SQL, keyIds: readonly KeyId[], day: string): Promise<Map<KeyId, number>> {
   const rows: { key_id: KeyId; total: string }[] =
     await sql`SELECT key_id, SUM(count) AS total FROM inkling_usage

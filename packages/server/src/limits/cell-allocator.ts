@@ -9,7 +9,7 @@ import type { CellIndex } from "./cells.ts";
 interface Leaving {
   readonly keyId: KeyId;
   readonly cell: CellIndex;
-  /** Number of the change that removed the cell's key. */
+  /** The change that removed the cell's key, as passed to `assign`. */
   readonly change: number;
 }
 

@@ -4,7 +4,7 @@
 // out  whether that much was available. Checking and taking are one step, so no two processes get the same token.
 // err  none; setting the clock back grants nothing, and blocks no key for longer than an empty bucket takes to fill
 //      (quotas: `correctDay`)
-// cost 43 ns per token (one 64-bit compare-exchange), 5 ns to count a lookup
+// cost taking tokens takes 43 ns (one 64-bit compare-exchange); counting a lookup takes 5 ns
 //
 // A bucket is a single number: the time at which it will be full again (the theoretical arrival time of the generic
 // cell rate algorithm). Taking tokens moves this time forward. Its distance from now is how much the bucket lacks.
@@ -49,10 +49,10 @@ const DAY_UNIT = 2 ** 40;
  */
 const DAYS = 2 ** 13;
 
-/** Counts of one key since its cell was created, modulo 2^32. Even and odd days are counted separately. */
+/** Counts of one key since it got its cell, modulo 2^32. Even and odd days are counted separately. */
 type CellCounts = Uint32Array;
 
-/** What each index of {@link CellCounts} counts. */
+/** Returns what an index of {@link CellCounts} counts. */
 export function countedAt(index: number): { readonly counted: Counted; readonly isOdd: boolean } {
   return { counted: COUNTED[index >> 1]!, isOdd: (index & 1) === 1 };
 }
@@ -170,13 +170,13 @@ export class LimitCells {
     return this.replace(at, seen, quotaWord(dayTag(now), used));
   }
 
-  /** True if a request has already started the day after the day of `now`. */
+  /** Returns true if a request has already started the day after the day of `now`. */
   isDayAfter(cell: CellIndex, now: EpochMs): boolean {
     const stored = Number(Atomics.load(this.words, cell * WORDS + QUOTA));
     return dayOf(stored) === dayTag(now + DAY_MS);
   }
 
-  /** Lookups that were taken from this day's quota. */
+  /** Returns the lookups that were taken from this day's quota. */
   usedOfQuota(cell: CellIndex, now: EpochMs, _quota?: number): number {
     return countOf(this.today(Number(Atomics.load(this.words, cell * WORDS + QUOTA)), now));
   }
@@ -218,15 +218,15 @@ const dayOf = (word: number) => Math.floor(word / DAY_UNIT);
 const countOf = (word: number) => word % DAY_UNIT;
 
 /**
- * True if the stored day is later than the day of `now`, by less than half of DAYS. False for a quota that was never
- * used.
+ * Returns true if the stored day is later than the day of `now`, by less than half of DAYS. Returns false for a quota
+ * that was never used.
  */
 function isLater(stored: number, now: EpochMs): boolean {
   const ahead = (dayOf(stored) - dayTag(now)) & (DAYS - 1);
   return stored !== 0 && ahead > 0 && ahead < DAYS / 2;
 }
 
-/** The UTC day of a time, modulo DAYS. Also works for times before 1970. */
+/** Returns the UTC day of a time, modulo DAYS. Also works for times before 1970. */
 function dayTag(time: EpochMs): number {
   return Math.floor(time / DAY_MS) & (DAYS - 1);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { FairShares } from "./fair-shares.ts";
 
-/** Lets each key take one in turn, until no key gets more. */
+/** Lets each key take one unit in turn, until no key gets more. */
 function takeAll(shares: FairShares, keys: readonly string[]): number[] {
   const most = 5_000;
   for (let round = 0; round < most; round++) for (const key of keys) shares.take(key);

@@ -49,7 +49,7 @@ export class KeyCells {
     if (cell !== undefined) this.shared.count(cell, counted, this.clock.at(now), count);
   }
 
-  /** Lookups that all processes have taken from the key's quota so far on this UTC day. */
+  /** Returns the lookups that all processes have taken from the key's quota so far on this UTC day. */
   countToday({ id, quota }: Pick<Key, "id" | "quota">, now: EpochMs): number {
     const cell = this.cellOf(id);
     return cell === undefined ? 0 : this.shared.usedOfQuota(cell, this.clock.at(now), quota);
@@ -57,7 +57,7 @@ export class KeyCells {
 
   /**
    * Takes up to `most` lookups from the day's quota. No other process gets the same lookups.
-   * @returns how many were taken
+   * @returns how many were taken; `most` if the key has no quota
    */
   takeQuota({ id, quota }: Pick<Key, "id" | "quota">, now: EpochMs, most: number): number {
     if (quota === undefined) return most;

@@ -2,13 +2,13 @@
 // but ignores a jump that is quickly reversed.
 //
 // in   the machine's clock; a monotonic clock
-// out  `at`: the time without any jump of the last hour
+// out  `at`: the time without jumps of the last hour
 // err  none
 // cost two clock reads per millisecond with requests
 //
-// Without this, a clock that is a month ahead for some minutes would start a day with new quotas, and usage would count
-// towards that day. The time for which a machine was suspended looks like a jump, so its day may start up to an hour
-// late. The leases of a group follow the database's clock (leases/).
+// Otherwise, a clock that is a month ahead for a few minutes would start a day with new quotas, and usage would count
+// towards that day. The time for which a machine was suspended looks like a jump, so the day on that machine may start
+// up to an hour late. The leases of a group follow the database's clock (leases/).
 
 import type { EpochMs } from "../keys/key.ts";
 
@@ -26,8 +26,8 @@ interface SteadyClockOptions {
   readonly now?: () => EpochMs;
   readonly elapsed?: () => number;
   /**
-   * Called when the clock has jumped, when the jump is accepted, and when the clock has returned. `aheadMs` is 0 in the
-   * last two cases.
+   * Called when the clock has jumped, when the jump is accepted, and when the clock has jumped back. `aheadMs` is 0 in
+   * the last two cases.
    */
   readonly onJump?: (aheadMs: number) => void;
 }

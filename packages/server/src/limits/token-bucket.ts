@@ -2,7 +2,7 @@
 //
 // in   a key, the current time, and the number of requested lookups
 // out  whether the lookups are allowed, and the numbers for the RateLimit headers
-// err  none: a clock that goes backwards grants nothing and blocks no key
+// err  none: a clock that is set back grants nothing and blocks no key
 // cost one Map access and one compare-exchange for a known key: 60 ns with 5,000 keys
 
 import type { EpochMs, Key, KeyId } from "../keys/key.ts";
@@ -35,8 +35,8 @@ export interface Decision {
 }
 
 /**
- * The limits that apply to a key. Its own limits take precedence. A key with its own rate but no burst may burst to
- * twice its rate.
+ * Returns the limits that apply to a key. Its own limits take precedence. A key with its own rate but no burst may
+ * burst to twice its rate.
  */
 export function limitsOf(key: Pick<Key, "rate" | "burst">, defaults: RateDefaults): RateDefaults {
   const rate = key.rate ?? defaults.rate;
@@ -62,7 +62,7 @@ class Bucket implements Decision {
 
   private readonly key: Key;
   private readonly cell: CellIndex;
-  /** Whole nanoseconds per token. A rate that does not divide a second is therefore slightly slower. */
+  /** Nanoseconds per token, rounded up. The effective rate may therefore be slightly lower. */
   private readonly each: number;
   private readonly whole: number;
 
@@ -143,7 +143,7 @@ export class Buckets {
     return made;
   }
 
-  /** The limits that currently apply to a key. */
+  /** Returns the limits that currently apply to a key. */
   limitsOf(key: Key): RateDefaults {
     return limitsOf(key, this.defaults);
   }
@@ -154,7 +154,7 @@ export class Buckets {
     this.buckets.clear();
   }
 
-  /** Forgets keys that no longer have a cell. Call it after cells were replaced. */
+  /** Removes the buckets of keys that no longer have a cell. Call it after cells were replaced. */
   dropGone(): void {
     for (const id of this.buckets.keys()) if (this.keyCells.cellOf(id) === undefined) this.buckets.delete(id);
   }

@@ -53,8 +53,8 @@ export class UsageCollector {
   }
 
   /**
-   * If the clock was ahead and is set back, today's quotas continue from today's stored usage. They never restart at
-   * zero, so they wait until the store has been read.
+   * Corrects the quotas if the clock was ahead and is set back. Today's quotas then continue from today's stored usage.
+   * They never restart at zero, so this correction waits until the store has been read.
    */
   correctDays(cells: LimitCells, now: EpochMs, stored: ReadonlyMap<KeyId, number>): void {
     for (const [keyId, state] of this.collected) {
@@ -96,7 +96,7 @@ export class UsageCollector {
       if (count === 0) continue;
       counts[i] = this.fresh[i]!;
       const { counted, isOdd } = countedAt(i);
-      // A count of the other parity was made before midnight, but collected afterwards.
+      // The lookups of the other parity were counted before midnight, but are collected after it.
       sink.record(keyId, counted, isOdd === isOddToday ? now : now - DAY_MS, count);
     }
   }

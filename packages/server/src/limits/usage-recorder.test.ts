@@ -60,7 +60,7 @@ function setUp(now = NOON) {
 
 const QUOTA = 1_000_000;
 
-/** The same with cells, as in a server: each flush collects what was counted there. */
+/** Does the same with cells, as in a server: each flush collects what the cells have counted. */
 function setUpCells(now = NOON) {
   const store = new FakeStore();
   const clock = { now };
@@ -323,7 +323,8 @@ describe("usage recorder", () => {
       expect(cells.takeQuota(key, MIDNIGHT, 4)).toBe(4);
       cells.giveQuotaBack(key, chargedDay, 8);
       expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(4);
-      // this request began before midnight, after another request has started the new day, so it took from the new day
+      // this request began before midnight, but a later request had already started the new day, so it took from the
+      // new day
       expect(cells.takeQuota(key, MIDNIGHT - 1, 3)).toBe(3);
       cells.giveQuotaBack(key, cells.chargedDay, 2);
       expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(5);
@@ -361,7 +362,7 @@ describe("usage recorder", () => {
             if ("mode" in one) {
               store.mode = one.mode;
               if (!(await recorder.flush())) failed++;
-              if (one.isNextDay) clock.now += 86_400_000; // with a flush in between, as there is every second
+              if (one.isNextDay) clock.now += 86_400_000; // after a flush, as in a server, which flushes every second
               continue;
             }
             const name = `${new Date(clock.now).toISOString().slice(0, 10)} ${one.keyId} ${one.lookup}`;

@@ -6,9 +6,10 @@
 // err  `record` never throws or waits; an unreachable store is retried; see `state`
 // cost record: one Map access and one addition; memory: one tally for each key and day that is not stored yet
 //
-// While the store is unreachable, counts add up here. A batch of counts keeps its number and its entries until the
-// store has confirmed it. The store remembers the number of the last batch that it counted (UsageTables.add), so each
-// batch counts only once. A killed process loses less than a second of counts, those since the last flush.
+// While the store is unreachable, counts add up here. A batch of counts keeps its sequence number and its entries until
+// the store has confirmed it. The store remembers the sequence number of the last batch that it counted
+// (UsageTables.add), so each batch counts only once. A killed process loses less than a second of counts, those since
+// the last flush.
 
 import { recordOf } from "@inkling/contract";
 import { backoffMs, messageOf, Poller } from "@inkling/release-store";
@@ -42,11 +43,14 @@ interface UsageRecorderOptions {
   /** Identifies this host in the store. It remains the same after a restart. */
   readonly host?: string;
   readonly flushMs?: number;
-  /** Called with each flush, even while the store is unreachable. It records the counts from the cells. */
+  /**
+   * Called at each flush, even while the store is unreachable, and before the state is read. It records the counts from
+   * the cells.
+   */
   readonly collect?: (sink: UsageSink) => void;
-  /** Called after each flush and before `onStored`, with today's counts from the store. */
+  /** Called after each successful flush and before `onStored`, with today's counts from the store. */
   readonly onToday?: (now: EpochMs, stored: ReadonlyMap<KeyId, number>) => void;
-  /** Called after each flush for each key with a quota. */
+  /** Called after each successful flush for each key with a quota. */
   readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
   /** Called after each flush, successful or not. */
   readonly onFlush?: (state: UsageState) => void;
@@ -99,7 +103,7 @@ export class UsageRecorder implements CountrySink {
   private readonly elapsed: () => number;
   private readonly options: UsageRecorderOptions;
 
-  /** By UTC day number: today's counts, and counts of earlier days until they are stored. */
+  /** By UTC day, in days since 1970: today's counts, and counts of earlier days until they are stored. */
   private readonly days = new Map<number, Tallies>();
   private day = Number.NaN;
   private today: Tallies = new Map();
@@ -154,7 +158,7 @@ export class UsageRecorder implements CountrySink {
     this.tally(keyId, now).counts[counted] += count;
   }
 
-  /** Counts locations in a country. Delays are not reported, because nobody needs these counts at once. */
+  /** Counts locations in a country. They do not affect `oldestMs`, because nobody needs these counts at once. */
   recordCountry(keyId: KeyId, country: string, count: number, now: EpochMs): void {
     const { countries } = this.tally(keyId, now);
     countries.set(country, (countries.get(country) ?? 0) + count);
@@ -164,7 +168,7 @@ export class UsageRecorder implements CountrySink {
     for (const [country, count] of Object.entries(counts)) this.recordCountry(keyId, country, count, now);
   }
 
-  /** Adds traffic to the hour of `at`. Delays are not reported, because nobody needs these counts at once. */
+  /** Adds traffic to the hour of `at`. It does not affect `oldestMs`, because nobody needs these counts at once. */
   recordTraffic(counts: TrafficCounts, at: EpochMs): void {
     const hour = hourOf(at);
     const before = this.traffic.get(hour);

@@ -25,7 +25,7 @@ const time = z.iso.datetime();
 
 const named = new Map<string, z.ZodType>();
 
-/** The schema that a row describes. An object with a name has one schema wherever it is used. */
+/** Returns the schema that a row describes. An object with a name has one schema wherever it is used. */
 export function schemaOf<const S extends Shape>(shape: S): z.ZodType<ValueOf<S>>;
 export function schemaOf(shape: Shape): z.ZodType {
   switch (shape.type) {

@@ -3,7 +3,7 @@
 // src  docs/email.md
 //
 // Only two findings make an address invalid: the domain does not exist, or it accepts no mail. A DNS server that does
-// not answer proves nothing about a person. The check never overrides feeds. If a feed or an override says that an
+// not answer proves nothing about a person. The check never overrides feeds. If a feed or an override states that an
 // address is not disposable, the check keeps that result.
 
 import type { MxOutcome } from "@inkling/contract";
@@ -41,7 +41,10 @@ export class EmailChecks {
     this.excluded = new Set(excluded);
   }
 
-  /** Returns "skipped", without a DNS query, for excluded domains and for text that cannot be a mail domain. */
+  /**
+   * Finds whether the domain of an email address accepts mail. Returns "skipped", without a DNS query, for excluded
+   * domains and for text that cannot be a mail domain.
+   */
   checkMx(text: string, key: KeyId): MxFinding | Promise<MxFinding> {
     const host = hostToCheck(text);
     const isAsked = host !== undefined && !this.isExcluded(host);
@@ -64,7 +67,10 @@ export class EmailChecks {
   }
 }
 
-/** Undefined for text without a readable domain, for special-use names, and for names that cannot be registered. */
+/**
+ * Returns the domain to check; undefined for text without a readable domain, for special-use names, and for names that
+ * cannot be registered.
+ */
 function hostToCheck(text: string): string | undefined {
   const { host } = parseEmail(text);
   return host === undefined || isSpecialUseDomain(host) || !cutSuffix(host).known ? undefined : host;
@@ -75,8 +81,8 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * Applies a finding to an answer, as a stage of the pipeline. If the mail host belongs to a disposable-email service,
- * the address becomes disposable, unless other evidence clears it.
+ * Creates the pipeline stage that applies a finding to an answer. If the mail host belongs to a disposable-email
+ * service, the address becomes disposable, unless other evidence clears it.
  */
 export function mxCheck({ outcome, known }: MxFinding): EmailCheck {
   return (plain, explain) => {
@@ -96,12 +102,12 @@ export function mxCheck({ outcome, known }: MxFinding): EmailCheck {
   };
 }
 
-/** The evidence entry for a mail host of a disposable-email service. */
+/** Creates the evidence entry for a mail host of a disposable-email service. */
 export function mailHostEntry(suffix: string): object {
   return { feed: "inkling", label: "mail_host", effect: "sets", flags: ["disposable"], mail_host: suffix };
 }
 
-/** Does other evidence keep the address from being disposable? A relay's address is never disposable. */
+/** Returns whether other evidence keeps the address from being disposable. A relay's address is never disposable. */
 function isCleared(explained: Uint8Array): boolean {
   const { evidence } = JSON.parse(decoder.decode(explained)) as {
     evidence: readonly { label: string; effect: string; flags?: readonly string[] }[];

@@ -79,8 +79,8 @@ export function reportOfNetworks(
 }
 
 /**
- * The report about an AS; undefined if the release contains no network of that AS. See {@link reportOfNetworks} for the
- * limits.
+ * Returns the report about an AS; undefined if the release contains no network of that AS. See {@link reportOfNetworks}
+ * for the limits.
  */
 export function reportOfSystem(
   number: number,
@@ -146,7 +146,7 @@ export function explainNetworks(
   return { sources: sources.shares(total), owners: owners.shares(total) };
 }
 
-/** Adds up the sizes of equal rows. A row counts once for each part. */
+/** Adds up the sizes of equal rows. */
 class Tally<Row extends object> {
   private readonly byText = new Map<string, { readonly row: Row; size: number }>();
 
@@ -171,7 +171,7 @@ interface SystemNetworks {
   readonly v6: readonly Prefix[];
 }
 
-/** The networks of an AS; undefined if the AS has none. */
+/** Finds the networks of an AS; undefined if the AS has none. */
 function networksOfSystem(asn: number, segment: IpSegment): SystemNetworks | undefined {
   const records = new Set<number>();
   let organization: string | undefined;
@@ -204,7 +204,7 @@ function networksWith(records: ReadonlySet<number>, segment: IpSegment, family: 
   return found;
 }
 
-/** If the last two networks are the halves of a larger network, the larger network replaces both. */
+/** Replaces the last two networks with one larger network if they are its halves. */
 function mergeLast(networks: Prefix[]): void {
   for (;;) {
     const [first, second] = networks.slice(-2);

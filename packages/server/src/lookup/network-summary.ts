@@ -62,7 +62,7 @@ export const MAX_PREFIXES = 100;
 export const MAX_NETWORKS = 1_000;
 export const MAX_COUNTRIES = 10;
 
-/** The network that contains an address: "203.0.113.9/24" becomes 203.0.113.0/24. */
+/** Parses a network that is named by any of its addresses: "203.0.113.9/24" becomes 203.0.113.0/24. */
 export function readNetwork(text: string): Prefix | undefined {
   const [host = "", digits = "", ...others] = text.split("/");
   const address = parseIp(host);
@@ -74,13 +74,13 @@ export function readNetwork(text: string): Prefix | undefined {
 
 export const MAX_ASN = 2 ** 32 - 1;
 
-/** Parses the number of an AS: "AS60729" becomes 60729. */
+/** Parses an AS number: "AS60729" becomes 60729. */
 export function readAsn(text: string): number | undefined {
   const asn = Number(/^as(\d{1,10})$/i.exec(text)?.[1]);
   return asn <= MAX_ASN ? asn : undefined;
 }
 
-/** The special use that covers a whole network; undefined if there is none. */
+/** Returns the special use that covers a whole network; undefined if there is none. */
 export function networkUse({ address, bits }: Prefix): string | undefined {
   const special = specialUse(address);
   return special !== undefined && special.prefix.bits <= bits ? special.use : undefined;

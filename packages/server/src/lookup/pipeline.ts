@@ -1,7 +1,8 @@
 // pipeline.ts: turns one value into an answer or a problem, for single requests and batches.
 //
 // in   a value as text, and a Question: the data source (sandbox or release) and the opt-ins
-// out  the answer's JSON bytes, or a problem; the bytes may be shared, so never write to them
+// out  the answer, as JSON bytes or as a ComposedAnswer, or a problem; a promise only while DNS is queried. The bytes
+//      may be shared, so never write to them
 // err  none thrown
 //
 // The engine's Answerer does the work. This file adds the caller (`me`), the sandbox, the MX check and the counts.
@@ -50,7 +51,7 @@ export interface Question extends AnswerSource {
   readonly wants: number;
   /** The key whose usage is counted, and whose share of MX checks is used. */
   readonly key?: { readonly id: KeyId } | undefined;
-  /** Finds the address that `me` stands for. */
+  /** Finds the address that `me` refers to. */
   findCaller(): IpAddress | undefined;
 }
 
@@ -60,7 +61,10 @@ export interface Subject {
   readonly isCaller: boolean;
 }
 
-/** An answer that says that there is no data about an address counts as a lookup. Other problems are not charged. */
+/**
+ * Returns whether an answer counts as a lookup. A response without data about the address (404) counts; other problems
+ * are not charged.
+ */
 export function isLookup(answer: Answer | ComposedAnswer): boolean {
   return !("code" in answer) || answer.code === "IP_ADDRESS_NOT_FOUND";
 }
@@ -139,7 +143,7 @@ export class Pipeline {
       if ((bits & (1 << i)) !== 0) usage.record(key.id, flag, now);
   }
 
-  /** Counts an answer that says that an email address is disposable. */
+  /** Counts an answer about a disposable email address. */
   countDisposable({ key, now }: Question): void {
     const { counts, usage } = this.counted;
     counts.countDisposable();
@@ -159,7 +163,7 @@ export class Pipeline {
     if (key !== undefined) countries.recordCountry(key.id, country, weight, now);
   }
 
-  /** The ISO 3166-1 alpha-2 code of the country where an address is located. */
+  /** Returns the ISO 3166-1 alpha-2 code of the country where an address is located. */
   countryOf({ address }: Subject, { isSandbox, release }: Question): string | undefined {
     if (isSandbox) {
       const answer = sandboxAddress("geolocate", address, PLAIN);
@@ -180,7 +184,7 @@ export class Pipeline {
     if (weight > 0) this.addCountry(segment.countryOf(record), weight, question);
   }
 
-  /** Returns a promise only while DNS is queried. */
+  /** Answers a lookup of an email address. Returns a promise only while DNS is queried. */
   answerEmail(text: string, question: Question): Answer | Promise<Answer> {
     const wantsMx = (question.wants & WANTS.mx) !== 0;
     if (question.isSandbox) return sandboxEmail(text, (question.wants & WANTS.evidence) !== 0, wantsMx);
@@ -212,7 +216,7 @@ export function plainLookup(lookup: Lookup, { isSandbox, wants }: Question): IpL
   return lookup !== "email" && !isSandbox && wants === PLAIN ? lookup : undefined;
 }
 
-/** Why the data cannot answer any value of a lookup; undefined if the data is available. */
+/** Returns the problem if the data for a lookup is missing; undefined if the data is available. */
 export function refusalOf(lookup: Lookup, question: Question): Problem | undefined {
   const failure = question.isSandbox ? undefined : findFailure(lookup, question);
   return failure && problemOf(failure);

@@ -28,7 +28,7 @@ const address = (text: string) => {
   unwrapIpv4(parsed);
   return parsed;
 };
-/** The JSON of an answer, or the code of a problem. */
+/** Returns the JSON of an answer, or the code of a problem. */
 const bodyOrCode = (outcome: ReturnType<typeof sandboxEmail>) =>
   outcome instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(outcome)) : outcome.code;
 

@@ -1,9 +1,9 @@
 // sandbox.ts: the fixed answers for ink_test_ keys, built from the rows of the contract.
 //
 // in   a lookup and its value
-// out  the answer's bytes, or a problem; always the same
+// out  the answer's bytes, or a problem; the same for every request
 // note The sandbox never reads the release. A client's tests therefore pass on an empty server and on a server with any
-// data.
+//      data.
 
 import type { MxOutcome } from "@inkling/contract";
 import {
@@ -38,7 +38,7 @@ import { mailHostEntry } from "./mx.ts";
 
 /** The Inkling-Data-Version of sandbox answers. */
 export const SANDBOX_VERSION = "sandbox-1";
-/** When the sandbox's feeds claim to have been fetched. */
+/** The time in `fetched_at` of the sandbox's evidence. */
 const FETCHED_AT = "2026-01-01T00:00:00Z";
 
 const decoder = new TextDecoder();
@@ -77,8 +77,8 @@ function reputation({ flags = [] }: Partial<SandboxAddress> = {}, evidence: read
 }
 
 /**
- * @param host the network that the claims name
- * @param wide the network that the other entries name
+ * @param host the network in entries that set flags
+ * @param wide the network in all other entries
  */
 function addressAnswers(row: SandboxAddress, host: string, wide: string): Record<IpLookup, Found> {
   const { geolocation, evidence = [] } = row;
@@ -137,8 +137,8 @@ for (const { code, v4, v6, domain } of SANDBOX_PROBLEMS) {
 const DOCUMENTATION = SPECIAL_USE.filter(({ use }) => use === "documentation");
 
 /**
- * The fixed answer about an address. Documentation addresses outside the tables are unknown. Other special-use
- * addresses are refused as usual, and public addresses are refused because they are real.
+ * Returns the fixed answer about an address. Documentation addresses outside the tables are unknown. The sandbox
+ * refuses other special-use addresses as usual, and public addresses because they are real.
  */
 export function sandboxAddress(
   lookup: IpLookup,
@@ -171,8 +171,8 @@ function bodyOf(found: Found, withEvidence: boolean): Uint8Array | Problem {
 }
 
 /**
- * The fixed answer about an email address. A domain that is not in the tables is invalid if it cannot be a mail domain.
- * Otherwise, it is refused because it is real.
+ * Returns the fixed answer about an email address. A domain outside the tables is invalid if it cannot be a mail
+ * domain. Otherwise, the sandbox refuses it because it is real.
  */
 export function sandboxEmail(text: string, withEvidence = false, withMx = false): Uint8Array | Problem {
   const { host = "" } = parseEmail(text);
@@ -185,7 +185,7 @@ export function sandboxEmail(text: string, withEvidence = false, withMx = false)
   return withEvidence && host !== "" && body instanceof Uint8Array ? withLabels(body, text, host) : body;
 }
 
-/** The labels depend only on the text. */
+/** Adds the labels of an email address to its evidence. The labels depend only on the text. */
 function withLabels(explained: Uint8Array, text: string, host: string): Uint8Array {
   const labels = labelEntries(text, host).map((label) => JSON.parse(decoder.decode(label)));
   const { evidence, ...body } = JSON.parse(decoder.decode(explained)) as { evidence: object[] };
@@ -193,8 +193,8 @@ function withLabels(explained: Uint8Array, text: string, host: string): Uint8Arr
 }
 
 /**
- * Example domains are special-use, and therefore never valid. This function therefore checks the local part with a
- * domain that can be valid.
+ * Returns whether the local part is well formed. Example domains are special-use and never valid, so this function
+ * checks the local part with a domain that can be valid.
  */
 function isWellFormed(text: string): boolean {
   return parseEmail(`${text.slice(0, text.lastIndexOf("@"))}@inkling.dev`).valid;

@@ -43,7 +43,7 @@ const SOURCE: StatusSource = {
   keyring: { state: { loaded: true, keys: 1, checkedAt: 0, failures: 1, lastError: SECRET } },
 };
 
-/** The names of the document's members, with types instead of values. */
+/** Lists the names of the document's members, with types instead of values. */
 const membersOf = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(membersOf)

@@ -1,4 +1,4 @@
-// status.ts: tells operators and /v1/status whether this server is ready, and the state of its release and feeds.
+// status.ts: reports whether this server is ready, and the state of its release and feeds, to operators and /v1/status.
 //
 // in   releases, keyring, and the current time
 // out  the reasons for /readyz; the JSON for /v1/status and the admin API
@@ -35,7 +35,7 @@ export interface StatusSource {
   readonly isDraining?: boolean;
 }
 
-/** Why this server should not receive requests; empty if it is ready. */
+/** Returns the reasons why this server should not receive requests; none if it is ready. */
 export function readiness({ releases, keyring, primary, isDraining }: StatusSource): string[] {
   const reasons: string[] = [];
   if (isDraining) reasons.push("the server is stopping");
@@ -48,7 +48,10 @@ export function readiness({ releases, keyring, primary, isDraining }: StatusSour
   return reasons;
 }
 
-/** Anyone may read this. The reason for the refusal may contain paths, so only the operators' tools show it. */
+/**
+ * Explains why no release is in use. Anyone may read this text, so it omits the reason for a refusal, which may contain
+ * paths.
+ */
 function withoutRelease({ refused, channel }: StatusSource["releases"]): string {
   if (refused === undefined) return "no data release is loaded";
   const repair =
@@ -58,7 +61,7 @@ function withoutRelease({ refused, channel }: StatusSource["releases"]): string 
   return `the release ${refused.name} is damaged or from another version: \`inkling doctor\` names the fault; ${repair}`;
 }
 
-/** What is wrong although the server still answers lookups. */
+/** Returns what is wrong although the server still answers lookups. */
 export function warnings({ releases: { refused, current, channel }, keyring }: StatusSource): string[] {
   const found = [...(keyring.state.warnings ?? [])];
   // A repaired release answers before it is verified. Its refusal ends with the verification.
@@ -73,7 +76,7 @@ export function warnings({ releases: { refused, current, channel }, keyring }: S
 /** Replaces texts that may contain host names, paths or a publisher's words, because any key may read /v1/status. */
 const FOR_OPERATORS = "The admin API and the server's log have the reason.";
 
-/** The JSON for /v1/status: the operators' document without free text. */
+/** Returns the JSON for /v1/status: the operators' document without free text. */
 export function publicStatus(source: StatusSource, now: number): ReturnType<typeof statusDocument> {
   const document = statusDocument(source, now);
   const { refused_release, held_release, channel, feeds } = document;
@@ -91,7 +94,7 @@ export function publicStatus(source: StatusSource, now: number): ReturnType<type
   };
 }
 
-/** The document for operators. Times are ISO 8601, and ages are whole seconds. */
+/** Returns the document for operators. Times are ISO 8601, and ages are whole seconds. */
 export function statusDocument({ version, mode, releases, keyring }: StatusSource, now: number) {
   const { current, refused } = releases;
   const feeds = releases.feeds ?? current?.manifest.feeds ?? [];

@@ -95,7 +95,7 @@ const servers = (ports: readonly number[]) => ports.map((port) => ({ address: "1
 const at = (...ports: number[]) =>
   new DnsClient({ servers: servers(ports), newId: random, elapsed: () => 0 });
 
-/** The default budget is long enough for a busy machine. Tests of timeouts set their own. */
+/** Creates lookups. The default budget is long enough for a busy machine. Tests of timeouts set their own. */
 function lookups(options: Partial<MxLookupsOptions> & { dns: Resolver }) {
   const counts = new MxCounts();
   let ms = 0;
@@ -376,7 +376,7 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     expect(await outcomes()).toEqual(["found", "nxdomain"]);
     script = () => NX;
     ms = NXDOMAIN_TRUST_SECONDS * 1000 - 1;
-    expect(await outcomes()).toEqual(["nxdomain", "nxdomain"]); // the cost of asking once for many names
+    expect(await outcomes()).toEqual(["nxdomain", "nxdomain"]); // the cached result still applies
     ms++;
     expect(await outcomes()).toEqual(["failed", "failed"]);
     script = good;

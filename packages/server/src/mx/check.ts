@@ -13,9 +13,9 @@
 // silent domain delays other domains by at most BUDGET_MS. The number of slow lookups that continue is limited to the
 // number of slots. Further slow lookups are aborted.
 //
-// While no other key uses any, a key may use at most three quarters of the slots, waiting places and slow lookups
-// (fair-shares.ts). A free slot goes to the waiting key with the fewest slots. Without these limits, one key with 400
-// requests for silent domains left 73 of 100 lookups of another key without an answer.
+// Even a key that is the only active one may use at most three quarters of the slots, waiting places and slow lookups
+// (fair-shares.ts). The waiting key with the fewest slots gets the next free slot. Without these limits, one key with
+// 400 requests for silent domains left 73 of 100 lookups of another key without an answer.
 
 import type { MxOutcome } from "@inkling/contract";
 import type { KeyId } from "../keys/key.ts";
@@ -63,7 +63,7 @@ export const CACHE_SECONDS: Readonly<Record<AskedOutcome, readonly [number, numb
  */
 const NO_TTL_SECONDS = 1;
 
-/** The share of each resource that one key may have while no other key has any. */
+/** The maximum share of each resource for one key, even while no other key uses the resource. */
 const ALONE = 0.75;
 
 const TIMED_OUT: MxFinding = { outcome: "timeout", known: [] };

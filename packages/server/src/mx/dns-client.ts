@@ -8,9 +8,9 @@
 //      not exist (NXDOMAIN). It reports no TTL for MX records or negative answers, and waits at least a second before
 //      it queries the next server.
 //
-// After NEXT_SERVER_MS without a reply, the client also queries the next server, and the first reply wins. It moves on
-// at once after SERVFAIL, REFUSED or a malformed reply, and after NXDOMAIN from a server that does not resolve the
-// top-level domain.
+// After NEXT_SERVER_MS without a reply, the client also queries the next server, and the first reply wins. It queries
+// the next server at once after SERVFAIL, REFUSED or a malformed reply, and after NXDOMAIN from a server that does not
+// resolve the top-level domain.
 
 import type { RecordType } from "./dns-message.ts";
 import { type DnsServer, systemDnsServers } from "./dns-servers.ts";
@@ -20,7 +20,7 @@ import { ExpiringMap } from "./expiring-map.ts";
 interface DnsClientOptions {
   /** In order of preference. Servers beyond MAX_SERVERS are not used. */
   readonly servers: readonly DnsServer[];
-  /** An unpredictable number from 0 to 65535. */
+  /** Returns an unpredictable id from 0 to 65535. */
   readonly newId: () => number;
   /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
@@ -127,7 +127,10 @@ export class DnsClient implements Resolver {
 const newId = () => crypto.getRandomValues(new Uint16Array(1))[0]!; // the array has one element
 const elapsed = () => performance.now();
 
-/** Uses the given servers. If there are none, it reads the system's servers once, when the first question is asked. */
+/**
+ * Creates a resolver that uses the given servers. Without given servers, it reads the system's servers once, when the
+ * first question is asked.
+ */
 export function makeResolver(given: readonly DnsServer[]): Resolver {
   const open = async () =>
     new DnsClient({ servers: given.length > 0 ? given : await systemDnsServers(), newId, elapsed });

@@ -2,7 +2,7 @@
 //
 // in   "192.0.2.53", "192.0.2.53:5353", "2001:db8::53", "[2001:db8::53]:5353"
 // out  address and port
-// err  none thrown: undefined means "not the address of a server"
+// err  parseDnsServer returns undefined for text that is not the address of a server; dnsServersOf throws an Error
 
 import { parseIp, urlHost } from "@inkling/engine";
 
@@ -30,7 +30,7 @@ export function formatDnsServer({ address, port }: DnsServer): string {
 }
 
 /**
- * The DNS servers in a setting.
+ * Parses the DNS servers in a setting.
  * @throws Error if a text is not a server, which cannot happen because settings are checked when they are read
  */
 export function dnsServersOf(texts: readonly string[]): DnsServer[] {
@@ -41,7 +41,7 @@ export function dnsServersOf(texts: readonly string[]): DnsServer[] {
   });
 }
 
-/** The servers that this machine is configured to use. */
+/** Returns the servers that this machine is configured to use. */
 export async function systemDnsServers(): Promise<DnsServer[]> {
   const { getServers } = await import("node:dns");
   return getServers()

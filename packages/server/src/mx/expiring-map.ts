@@ -1,4 +1,4 @@
-// expiring-map.ts: a map whose entries expire. A full map drops its oldest entry for a new one.
+// expiring-map.ts: a map whose entries expire. A full map drops its oldest entry to make room for a new one.
 //
 // cost one Map access
 

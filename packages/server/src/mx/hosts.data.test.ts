@@ -1,4 +1,5 @@
-// Compares the table of mail hosts with the hosts of the vectors and the mail providers of the mirror.
+// Compares the table of mail hosts with the hosts in the test vectors, and with the lists of mail providers in the
+// mirror.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

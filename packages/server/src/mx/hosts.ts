@@ -97,7 +97,7 @@ function shared(suffix: string, service: string, source: string): MxHost {
 
 const bySuffix = new Map(MX_HOSTS.map((row) => [row.suffix, row]));
 
-/** The closest row that covers a host. */
+/** Returns the closest row that covers a host. */
 export function findMxHost(host: string): MxHost | undefined {
   for (let at = 0; ; ) {
     const row = bySuffix.get(host.slice(at));
@@ -108,16 +108,16 @@ export function findMxHost(host: string): MxHost | undefined {
   }
 }
 
-/** The rows that cover any of the hosts, without duplicates. */
+/** Returns the rows that cover any of the hosts, without duplicates. */
 export function knownHosts(hosts: readonly string[]): MxHost[] {
   return [...new Set(hosts.map(findMxHost))].filter((row) => row !== undefined);
 }
 
 /**
- * The row of the disposable-email service that receives a domain's mail.
+ * Finds the disposable-email service that receives a domain's mail.
  * @param known rows of the domain's most preferred MX hosts
- * @returns undefined if there are no rows, or if one of them is for a relay or a shared host, because the mail may then
- *   be for someone else
+ * @returns the row of that service; undefined if there are no rows, or if one row is for a relay or a shared host. The
+ *   mail may then be for someone else
  */
 export function disposableHost(known: readonly MxHost[]): MxHost | undefined {
   return known.every(({ kind }) => kind === "dedicated") ? known[0] : undefined;

@@ -44,7 +44,10 @@ export async function resolveMx(dns: Resolver, host: string, signal: AbortSignal
   }
 }
 
-/** A null MX must be the only record (RFC 7505 3). If there are other records, it is a mistake and is ignored. */
+/**
+ * Returns the finding about MX records. A null MX must be the only record (RFC 7505 3). Next to other records, a null
+ * MX is a mistake and is ignored.
+ */
 function fromRecords(records: readonly MxRecord[], ttlSeconds: number): Resolved {
   const hosts = records.filter(({ host }) => host !== "");
   if (hosts.length === 0) return withoutHosts("null", ttlSeconds);

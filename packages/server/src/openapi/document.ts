@@ -3,7 +3,8 @@
 // in   an Api: the public one or the admin one
 // out  the document, as an object
 // src  OpenAPI 3.1.1; JSON Schema 2020-12
-// cost a few ms, including zod's JSON Schema writer; loaded with the first request for a document
+// cost building a document takes a few ms, including zod's JSON Schema writer; this file is loaded at the first request
+//      for a document
 
 import { z } from "zod";
 

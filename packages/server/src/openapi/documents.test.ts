@@ -15,7 +15,7 @@ import { PublicDocuments } from "./documents.ts";
 // Compiles only if /v1/status returns what its schema promises.
 (source: StatusSource) => statusDocument(source, 0) satisfies Status;
 
-/** An app without keys or data, which these documents do not need. */
+/** Creates an app without keys or data, which these documents do not need. */
 function app(): App {
   const options = {
     version: "1.2.3",

@@ -52,7 +52,7 @@ function values(rows: readonly (readonly [value: string, meaning: string])[]): E
   );
 }
 
-/** Examples of the sandbox's answers. Values that the sandbox refuses are left out. */
+/** Creates examples of the sandbox's answers, without values that the sandbox refuses. */
 function answersOf(rows: readonly (readonly [value: string, summary: string, answer: Answer])[]): Examples {
   return Object.fromEntries(
     rows
@@ -96,7 +96,7 @@ const BATCHES: Readonly<Record<Lookup, readonly string[]>> = {
   email: ["jane@example.com", "jane@disposable.example"],
 };
 
-/** A batch of a few values, and its answers. */
+/** Creates a batch of a few values, and its answers. */
 function batchExample(scope: Lookup): {
   readonly values: readonly string[];
   readonly answers: readonly unknown[];
@@ -109,13 +109,13 @@ function batchExample(scope: Lookup): {
   return { values: BATCHES[scope], answers: BATCHES[scope].map((text) => documentOf(answer(text))) };
 }
 
-/** Example values for a path parameter, by the parameter's name. */
+/** Returns example values for the path parameter with this name. */
 export function valueExamples(name: string): Examples | undefined {
   if (name === "ip") return ADDRESS_VALUES;
   return name === "email_address" ? EMAIL_VALUES : undefined;
 }
 
-/** Examples of an answer. @param type the media type */
+/** Returns examples of an answer. @param type the media type */
 export function answerExamples(id: OperationId, type: string): Examples | undefined {
   switch (id) {
     case "assess":
@@ -130,7 +130,7 @@ export function answerExamples(id: OperationId, type: string): Examples | undefi
   }
 }
 
-/** Examples of a request body. */
+/** Returns examples of a request body. */
 export const bodyExamples = (id: OperationId, type: string) =>
   id === "assess" ? assessmentExamples(type, "visitor") : batchExamples(id, type, "values");
 
@@ -158,11 +158,11 @@ const assessments = new Assessments({
   randomBytes: (n) => new Uint8Array(n),
 });
 
-/** The sandbox's assessment of a visitor. @param wants bits of WANTS */
+/** Assesses a visitor in the sandbox. @param wants bits of WANTS */
 export const assessInSandbox = (visitor: Omit<VisitorInput, "event">, wants: number = PLAIN) =>
   assessments.assess({ event: EVENT, ...visitor }, { ...SANDBOX, wants });
 
-/** The sandbox visitors, and the sandbox's assessment of each. */
+/** Returns the sandbox visitors, and the sandbox's assessment of each. */
 export function sandboxAssessments(): readonly {
   readonly visitor: VisitorInput;
   readonly answer: AssessmentAnswer;

@@ -159,7 +159,7 @@ function pathParameter(name: string): Parameter {
   return { name, in: "path", ...value, ...(examples !== undefined && { examples }) };
 }
 
-/** One parameter for each name. */
+/** Creates one parameter for each name. */
 function queryParameters(rows: readonly ParameterRow[]): Parameter[] {
   return [...new Set(rows.map(({ name }) => name))].map((name) => {
     const ofName = rows.filter((row) => row.name === name);

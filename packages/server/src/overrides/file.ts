@@ -4,7 +4,7 @@
 // in   unknown JSON
 // out  checked overrides, in the form that the store or a lookup accepts
 // err  OverrideInputError with the first 20 problems, and the number of further problems; a file is accepted as a whole
-//      or not at all
+//      or not at all. readSnapshot throws an Error if the text is not a snapshot
 // src  docs/overrides.md
 
 import { issueLines, type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
@@ -42,7 +42,7 @@ interface OverrideFile {
   readonly overrides: readonly ExportedOverride[];
 }
 
-/** The active overrides as a sorted file. Two exports of the same overrides differ only in their date. */
+/** Returns the active overrides as a sorted file. Two exports of the same overrides differ only in their date. */
 export function exportFile(overrides: readonly Override[], now: number): OverrideFile {
   const rows = overrides.map((override): ExportedOverride => {
     const { value, flag, verdict, note, author, created_at, expires_at } = overrideJson(override);

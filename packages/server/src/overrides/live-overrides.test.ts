@@ -1,5 +1,5 @@
-// Tests overrides in memory: what a check of the store brings, what keeps working without the store, and what a restart
-// remembers. Also tests the file that carries overrides from one installation to another.
+// Tests overrides in memory: what a check of the store changes, what keeps working without the store, and what a
+// restart restores. Also tests the file that carries overrides from one installation to another.
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,6 +1,7 @@
 // live-overrides.ts: the active overrides, in memory.
 //
-// in   the store, checked twice a second; the data folder's copy, for a start while the store is unreachable or empty
+// in   the store, checked twice a second and at each notice; the data folder's copy, for a start while the store is
+//      unreachable or empty
 // out  `current`: an immutable snapshot, replaced after any change; `state` for metrics, status and logs
 // err  none: if the store is unreachable or unexpectedly empty, the overrides remain active; a copy that cannot be read
 //      or written causes an event
@@ -28,7 +29,7 @@ interface OverrideSource {
 }
 
 export type OverrideEvent =
-  /** Called when the set of active overrides has changed. */
+  /** The set of active overrides has changed. */
   | {
       readonly type: "loaded";
       readonly overrides: number;

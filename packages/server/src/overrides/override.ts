@@ -201,7 +201,10 @@ function readNetwork(text: string, refuse: Refuse): ReadTarget | undefined {
   return { kind: "network", value, tooWide };
 }
 
-/** 6to4, Teredo and NAT64 networks. Lookups use the IPv4 address that is embedded in their addresses. */
+/**
+ * Returns whether this is a 6to4, Teredo or NAT64 network. Lookups use the IPv4 address that is embedded in the
+ * addresses of these networks.
+ */
 function holdsIpv4(network: Prefix): boolean {
   if (network.address.family === 4) return false;
   const [a, b, c] = network.address.words as unknown as [number, number, number];
@@ -229,7 +232,7 @@ function readDomain(text: string, refuse: Refuse): ReadTarget | undefined {
   return { kind: "domain", value: host };
 }
 
-/** The hash that represents an email address; undefined if the text is not a valid address. */
+/** Returns the hash that represents an email address; undefined if the text is not a valid address. */
 export function emailHash(text: string): string | undefined {
   const { valid, host } = parseEmail(text);
   return valid && host !== undefined ? sha256Hex(normalMailbox(text, host)) : undefined;

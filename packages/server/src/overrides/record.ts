@@ -14,24 +14,27 @@ import {
 import { sha256Hex } from "@inkling/release-store";
 import { visibleText } from "../text/visible-text.ts";
 
-/** All active overrides, ready for lookups. */
+/** Creates the object in which lookups find the active overrides. */
 export function overridesOf(all: readonly Override[]): Overrides {
   return all.length === 0 ? Overrides.NONE : new Overrides(all, sha256Hex);
 }
 
 type ForcedFlag = Pick<NewOverride, "kind" | "value" | "flag" | "verdict">;
 
-/** Equal for overrides with the same subject and the same verdict. */
+/** Returns a text that identifies the override's subject and verdict: "address 203.0.114.9 is_tor_exit=false". */
 export function effectText(override: ForcedFlag): string {
   return `${subjectText(override)}=${override.verdict}`;
 }
 
-/** Two overrides with the same subject cannot both be active. */
+/**
+ * Returns a text that identifies the override's subject, which is its kind, value and flag. Only one active override
+ * may have a given subject.
+ */
 export function subjectText({ kind, value, flag }: Omit<ForcedFlag, "verdict">): string {
   return `${kind} ${value} ${flag}`;
 }
 
-/** Text for people: "203.0.114.9 is_tor_exit=false". */
+/** Describes an override for people: "203.0.114.9 is_tor_exit=false". */
 export function describeOverride({ value, flag, verdict }: ForcedFlag): string {
   return `${value} ${flag}=${verdict}`;
 }

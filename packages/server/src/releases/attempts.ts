@@ -37,6 +37,7 @@ export class Attempts {
   }
 
   /**
+   * Records a failed attempt.
    * @param signature the release's signature when the attempt began
    * @param isLasting true if only a change of the files can help
    * @returns milliseconds until the next attempt; undefined if the next attempt waits for a change of the files
@@ -53,7 +54,7 @@ export class Attempts {
     this.failures.delete(name);
   }
 
-  /** Changes whenever another attempt might have a different outcome. */
+  /** Returns a text that changes whenever a new attempt might have a different outcome. */
   signatureOf(name: string): string {
     const { dataDir } = this;
     if (!isReleaseName(name)) return fileStamp(join(dataDir, DATA_FOLDER.current));

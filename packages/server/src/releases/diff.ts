@@ -1,10 +1,10 @@
-// diff.ts: counts the subjects that one release flags and another does not.
+// diff.ts: counts the subjects that one of two releases flags and the other does not.
 //
 // in   two open releases
 // out  added and removed counts for each flag: IPv4 addresses, IPv6 networks, mail domains
 // err  none thrown
-// cost visits every network of both releases, which takes half a second for real releases. It therefore runs in a
-//      separate process (diff-process.ts)
+// cost visiting every network of both releases takes half a second for real releases. The comparison therefore runs in
+//      a separate process (diff-process.ts)
 
 import { recordOf } from "@inkling/contract";
 import {
@@ -49,7 +49,10 @@ type Domains = Pick<NonNullable<LoadedRelease["email"]>, "domains">;
 const NONE = "[]";
 const decoder = new TextDecoder();
 
-/** Names that a segment marks as disposable. The segment also contains other names, with other facts about them. */
+/**
+ * Finds the names that a segment marks as disposable. The segment also contains other names, with other facts about
+ * them.
+ */
 function disposable(segment: Domains): Set<string> {
   const names = new Set<string>();
   for (const { name, providers } of segment.domains()) {

@@ -42,7 +42,7 @@ afterEach(async () => {
   await running?.stop();
 });
 
-/** Release `n`: a manifest whose id is derived from its content, as the compiler does it. */
+/** Creates release `n`: a manifest with an id that is derived from its content, as in the compiler. */
 function release(n: number, over: object = {}): Release {
   const manifest = {
     format: 1 as const,
@@ -229,7 +229,7 @@ describe("at start", () => {
   );
 });
 
-/** The start of a segment without sections, and nothing more. */
+/** Creates the start of a segment without sections, and nothing more. */
 function segmentBytes(kind: SegmentKind): Uint8Array {
   const bytes = new Uint8Array(100);
   const view = new DataView(bytes.buffer);

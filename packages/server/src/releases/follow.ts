@@ -11,9 +11,9 @@
 // wait for it.
 //
 // The server stops using a release at once if the release's files are removed or written to while in use, or if the
-// disk cannot read them. It then verifies the release again. Nothing here maps or reads a segment, so a bad segment can
-// crash a process that answers lookups, but never this one. If this process answers lookups itself, it suspends marks
-// until the release is verified. If it then crashes on a segment, the next start verifies before it answers.
+// disk cannot read them. It then verifies the release again. Nothing here maps a segment or reads more than its start,
+// so a bad segment can only crash a process that answers lookups. If this process answers lookups itself, it suspends
+// marks until the release is verified. If it then crashes on a segment, the next start verifies before it answers.
 //
 // next-release.ts decides. This file handles the disk, the verifications and the marks.
 
@@ -140,7 +140,7 @@ export class Releases {
     return this.state.current?.isVerified === true;
   }
 
-  /** When the current release was put to use, in epoch ms. */
+  /** When this server began to use the current release, in epoch ms. */
   get since(): number | undefined {
     return this.state.current?.since;
   }
@@ -283,7 +283,7 @@ export class Releases {
       const message = `release ${name}: changed while it was verified`;
       throw new ReleaseError(message, undefined, { isRetryable: true });
     }
-    if (!this.sound.wereReadHere(stamps)) return; // a process crashed on one of its segments, so read it again
+    if (!this.sound.wereReadHere(stamps)) return; // a process has crashed on a segment since, so read it again
     this.attempts.forget(name);
     this.readWanted();
     this.take({ type: "verified", files });
@@ -298,7 +298,10 @@ export class Releases {
     else this.take({ type: "failed", ...failure });
   }
 
-  /** Replaces the release in use with the newest earlier release that is known to be sound. */
+  /**
+   * Replaces the release in use with a different release that is known to be sound: the wanted release if possible,
+   * otherwise the newest release before it.
+   */
   private leave({
     reason,
     retryMs,
@@ -308,7 +311,7 @@ export class Releases {
   }): void {
     const { current } = this;
     if (current === undefined) return;
-    this.sound.forget(current.stamps); // also for other releases with these files, whose marks decide
+    this.sound.forget(current.stamps); // other releases with these files then depend on the marks
     this.take({ type: "unsound", reason, retryMs, instead: this.findSound(current.name) });
   }
 

@@ -53,14 +53,14 @@ export type Outcome =
   | { readonly type: "marked"; readonly files: ReleaseFiles }
   | { readonly type: "verified"; readonly files: ReleaseFiles }
   | ({ readonly type: "failed" } & Failure)
-  /** The release in use is unsound. `instead` is the newest sound release before it. */
+  /** The release in use is unsound. `instead` is the release to use instead of it, which is known to be sound. */
   | {
       readonly type: "unsound";
       readonly reason: string;
       readonly retryMs: number | undefined;
       readonly instead: ReleaseFiles | undefined;
     }
-  /** Another file has replaced one of the files of the release in use. The previous file is still mapped. */
+  /** A different file has replaced one of the files of the release in use. The previous file is still mapped. */
   | { readonly type: "replaced" }
   /** A process crashed while it read the release in use. */
   | { readonly type: "suspected" };
@@ -100,15 +100,15 @@ export function nextRelease(state: ReleaseState, outcome: Outcome, now: number):
   }
 }
 
-/** Is the failed release the one in use, and must it be dropped? */
+/** Returns whether the failed release is in use and must be dropped. */
 export function isUnsound({ current, suspected }: ReleaseState, failure: Failure): boolean {
   const { name, isUnreadable, retryMs } = failure;
   return current?.files.name === name && (retryMs === undefined || isUnreadable || suspected === name);
 }
 
 /**
- * Returns the wanted release first. While no release is in use, earlier releases follow. The release in use comes last,
- * until it is verified.
+ * Returns the release to attempt next, if one is due. The wanted release comes first. While no release is in use,
+ * earlier releases follow. The release in use comes last, until it is verified.
  * @param older names of the releases before the wanted one, newest first
  */
 export function nextToTry(
@@ -152,7 +152,7 @@ function swap(state: ReleaseState, next: Answering | undefined): Step {
   };
 }
 
-/** A release that was dropped and is used again has been repaired. */
+/** Starts to use a release. A release that was dropped and is used again has been repaired. */
 function answering(state: ReleaseState, current: Answering | undefined): ReleaseState {
   const left = state.left === current?.files.name ? undefined : state.left;
   return { ...state, current, left };

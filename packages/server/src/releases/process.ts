@@ -1,7 +1,7 @@
 // process.ts: runs one computation in a separate process. A truncated mapped file, or too little memory, may kill that
 // process, but the caller survives and keeps answering.
 //
-// err  ProcessFailed: the process exited without an answer, which says nothing about its input
+// err  ProcessFailed: the process did not start, or exited without an answer. Neither shows that its input is wrong
 
 /** Maximum milliseconds to wait, in case a disk never responds. */
 const LIMIT_MS = 600_000;
@@ -49,7 +49,10 @@ export async function runInProcess<T>(
   }
 }
 
-/** Runs in the process: answers the one message, then exits. An error of `compute` goes to standard error. */
+/**
+ * Runs in the started process: answers its only message, then exits. If `compute` throws, the process prints the error
+ * to standard error and exits.
+ */
 export function answerOnce<Message, T>(compute: (message: Message) => T): void {
   process.on("message", (message: Message) => {
     const value = compute(message);

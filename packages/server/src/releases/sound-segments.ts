@@ -64,7 +64,10 @@ export class SoundSegments {
     for (const sha256 of Object.keys(stamps)) this.stamps.delete(sha256);
   }
 
-  /** Was every one of these files read in full, either since this process began or earlier, as shown by its mark? */
+  /**
+   * Returns whether every one of these files was read in full, either since this process began or earlier, as shown by
+   * its mark.
+   */
   areKnown({ stamps }: Pick<ReleaseFiles, "stamps">): boolean {
     const { dataDir } = this;
     return Object.entries(stamps).every(
@@ -72,7 +75,7 @@ export class SoundSegments {
     );
   }
 
-  /** Was every one of these files read in full since this process began? */
+  /** Returns whether every one of these files was read in full since this process began. */
   wereReadHere(stamps: Stamps): boolean {
     return Object.entries(stamps).every(([sha256, stamp]) => this.stamps.get(sha256) === stamp);
   }

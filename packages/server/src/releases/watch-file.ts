@@ -1,4 +1,4 @@
-// watch-file.ts: calls back when a file is replaced.
+// watch-file.ts: calls a function when a file is replaced.
 //
 // err  reports once if the file cannot be watched, or can no longer be watched
 

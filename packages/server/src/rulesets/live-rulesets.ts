@@ -20,9 +20,9 @@ import {
 const REFRESH_MS = 500;
 
 interface RulesetSource {
-  /** The number of the newest ruleset as text, or "new" before the first ruleset. */
+  /** Reads the number of the newest ruleset as text, or "new" before the first ruleset. */
   readStamp(): Promise<string>;
-  /** The newest ruleset, or NO_RULESET before the first one. */
+  /** Reads the newest ruleset, or NO_RULESET before the first one. */
   newest(): Promise<PublishedRuleset>;
 }
 
@@ -30,7 +30,7 @@ export type RulesetEvent =
   | { readonly type: "loaded"; readonly ruleset: number; readonly from: "database" | "data folder" }
   /** This version cannot use the newest ruleset, so an older one remains active. */
   | { readonly type: "refused"; readonly reason: string }
-  /** The database's newest ruleset is the active one again. */
+  /** The newest ruleset in the database is active again. */
   | { readonly type: "accepted" }
   | { readonly type: "copy-failed"; readonly reason: string };
 
@@ -92,8 +92,9 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
 }
 
 /**
- * Parses the ruleset here too, although workers parse it again. A text that this version cannot read must not reach the
- * workers.
+ * Checks that this version can read a ruleset, so that an unreadable ruleset never reaches the workers. Workers parse
+ * the text again.
+ * @throws RulesetRefused
  */
 async function checkRuleset(ruleset: PublishedRuleset): Promise<void> {
   if (ruleset.number === 0) return; // loading the parser would add tens of milliseconds to the start

@@ -29,7 +29,9 @@ export const NO_RULESET: PublishedRuleset = Object.freeze({
   restores: undefined,
 });
 
-/** A ruleset for programs, without its text. The text may be 256 KiB long, which is too much for lists. */
+/**
+ * Converts a ruleset to JSON for programs, without its text. The text may have 256 KiB, which is too much for lists.
+ */
 export function rulesetJson({ number, note, author, createdAt, restores }: PublishedRuleset) {
   return {
     number,

@@ -76,7 +76,7 @@ export class DatabaseGuard {
     return { ...kept, tokens: kept.tokens.filter(({ key }) => !this.revocations.has(key.id)) };
   };
 
-  /** Starts once keys, overrides and rulesets are loaded. */
+  /** Starts to store revocations and to warn. Call this once keys, overrides and rulesets are loaded. */
   async follow(followed: Followed): Promise<void> {
     this.followed = followed;
     this.warn();
@@ -180,6 +180,6 @@ export class DatabaseGuard {
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-/** Is the database empty, although an earlier database contained these values? */
+/** Returns whether the database is empty, although an earlier database contained these values. */
 const isMissing = (live: Pick<Live<unknown>, "state"> | undefined) =>
   live?.state.error instanceof EmptyDatabaseError;

@@ -1,6 +1,6 @@
 // host-reporter.ts: reports this server's own state to its group, its channel and its operators.
 //
-// cost adds up the counts of all processes every 5 s; a report takes microseconds
+// cost adding up the counts of all processes every 5 s; creating a report takes microseconds
 
 import { hostname } from "node:os";
 import { type HostReport, pinnedName, serverId } from "@inkling/release-store";

@@ -17,7 +17,7 @@ const raise = (error: unknown) => {
   throw error;
 };
 
-/** Keys numbered from `from` up to but not including `to`. */
+/** Creates keys numbered from `from` up to but not including `to`. */
 function snapshotOf(from: number, to: number): KeySnapshot {
   const tokens = Array.from({ length: to - from }, (_, i) => {
     return { hash: "", validUntil: undefined, key: { id: `key_${from + i}` } as Key };
@@ -56,7 +56,7 @@ test("without memory for new keys the others go on, those that are gone end, and
   collect();
 });
 
-/** Services that check nothing on their own. Tests call `refresh`. */
+/** Opens services that check nothing on their own. Tests call `refresh`. */
 async function open(over: Partial<ServerOptions>, memory: HeapCells) {
   let written = "";
   const changes: Change[] = [];

@@ -1,4 +1,5 @@
-// key-broadcaster.ts: gives each active key a cell, and keeps the active keys for the processes that answer requests.
+// key-broadcaster.ts: assigns a cell to each active key, and keeps the active keys for the processes that answer
+// requests.
 //
 // in   snapshots of keys; the latest snapshot that every process has applied
 // out  `current`; usage from the cells to the recorder; usage from other hosts to the cells' quotas
@@ -50,14 +51,14 @@ export class KeyBroadcaster {
       for (const keyId of added) keyIds.delete(keyId);
     }
     this.change++;
-    // assign gives each key a cell
+    // every key has a cell after `assign`
     for (const keyId of allocator.assign(keyIds, this.change))
       collector.add(keyId, allocator.cells.get(keyId)!);
     this.snapshot = snapshot;
     if (fault !== undefined) throw fault;
   }
 
-  /** Frees the cells of keys that were removed before `change`. No process uses those keys any more. */
+  /** Frees the cells of keys that were removed by `change` or earlier. No process uses those keys any more. */
   settle(change: number, sink: UsageSink, now: EpochMs): void {
     const { cells } = this.memory;
     this.allocator.settle(change, (keyId, cell) => {

@@ -50,7 +50,7 @@ export class LocalServing implements Serving {
     return this.requestServer.listen();
   }
 
-  /** There is nothing to do for overrides and rulesets, because each request reads them from the services. */
+  /** Applies a change. Overrides and rulesets need no action, because each request reads them from the services. */
   publish(change: Change): void {
     const { services, requestServer } = this;
     if (services === undefined || requestServer === undefined) return;

@@ -1,4 +1,5 @@
-// options.ts: a server's options, the interface of a running server, and the settings that may change while it runs.
+// options.ts: a server's options, the interface of a running server, and the kinds of changes that its processes must
+// receive.
 
 import type { ServerSettings } from "@inkling/contract";
 import { type Mode, type Prefix, parsePrefix } from "@inkling/engine";
@@ -21,14 +22,14 @@ export interface ServerOptions extends ServerSettings {
   readonly workerEnvironment?: ProcessEnvironment;
   /** Serves the operators' web pages on the admin listener. */
   readonly console?: (request: Request, path: string) => Promise<Response | undefined>;
-  /** The data actions that the admin API offers. Loaded at the first request for one of them. */
+  /** The data actions that the admin API offers. Loaded at the first request for an action. */
   readonly actions?: () => Promise<DataActions>;
-  /** Where log lines go. The default is standard error. */
+  /** Writes log lines; by default to standard error. */
   readonly writeLog?: (lines: string) => void;
 }
 
 /**
- * The networks in a setting.
+ * Parses the networks in a setting.
  * @throws Error if a text is not a network, which cannot happen because settings are checked when they are read
  */
 export function networksOf(texts: readonly string[]): Prefix[] {

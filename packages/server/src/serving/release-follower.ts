@@ -54,14 +54,14 @@ export class ReleaseFollower {
   /** The release whose failure has been reported. */
   private failed: string | undefined;
 
-  /** @param onSettled called when the release that the primary names is in use */
+  /** @param onSettled called when the release that the primary names is in use, or if the primary names none */
   constructor(dataDir: string, onFailed: OnFailed, onSettled = () => {}) {
     this.report = new FeedsReportFile(dataDir);
     this.channelReport = new ChannelReportFile(dataDir);
     this.live = new Live<LoadedRelease | undefined>({
       initial: undefined,
       source: {
-        // A release that was dropped together with the primary is opened again when the primary names it again.
+        // A release that this process dropped because the primary did is opened again when the primary names it again.
         version: () => (this.current?.name === this.message?.name ? versionOf(this.message) : undefined),
         load: () => {
           const { name, stamps } = this.message ?? {};
@@ -101,7 +101,9 @@ export class ReleaseFollower {
     return this.live.stop();
   }
 
-  /** Can this process answer requests like the other processes, either from a release or because no release exists? */
+  /**
+   * Can this process answer requests like the other processes: either from a release, or with 503 if no release exists?
+   */
   get isReady(): boolean {
     return this.current !== undefined || this.message?.name === undefined;
   }

@@ -110,7 +110,7 @@ export class RequestServer {
     });
   }
 
-  /** Requests in progress keep the old settings. Their DNS lookups take at most 3 s. */
+  /** Applies new settings. Requests in progress keep the old settings. Their DNS lookups take at most 3 s. */
   reload(settings: WorkerSettings): void {
     this.settings = settings;
     this.trustedProxies = networksOf(settings.trustedProxies);

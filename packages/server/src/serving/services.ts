@@ -45,7 +45,7 @@ import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
 import { startDecisions } from "./start-decisions.ts";
 
-/** How often audit entries that wait for the database are looked for, in milliseconds. */
+/** Milliseconds between two checks for audit entries that wait for the database. */
 const WAITING_ENTRIES_MS = 1_000;
 
 export interface Services {
@@ -339,7 +339,7 @@ function startLeases(
   return leases;
 }
 
-/** An id that survives restarts and differs between servers that share a data folder. */
+/** Returns an id that survives restarts and differs between servers that share a data folder. */
 function hostId({ dataDir, port }: Pick<ServerSettings, "dataDir" | "port">): string {
   try {
     return `${serverId(dataDir)}@${hostname()}:${port}`;
@@ -348,7 +348,10 @@ function hostId({ dataDir, port }: Pick<ServerSettings, "dataDir" | "port">): st
   }
 }
 
-/** The last known number of hosts. It keeps a host that starts without the database from using more than its share. */
+/**
+ * Reads the last known number of hosts. It keeps a host that starts without the database from using more than its
+ * share.
+ */
 function readHosts(path: string, log: Log): number | undefined {
   try {
     const hosts = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;

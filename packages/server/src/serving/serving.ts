@@ -34,14 +34,14 @@ interface MetricsParts extends Pick<MetricsSource, "adminProblems" | "webhooks">
   readonly serving: Serving;
 }
 
-/** Why this server, with all its processes, should not receive requests; empty if it is ready. */
+/** Returns the reasons why this server, with all its processes, should not receive requests; none if it is ready. */
 export function serverReadiness(source: StatusSource & Pick<MetricsSource, "workers">): string[] {
   const reasons = readiness(source);
   if (!source.workers.states.get("serving")) reasons.push("no process serves requests");
   return reasons;
 }
 
-/** The source of metrics and status. */
+/** Creates the source of metrics and status. */
 export function metricsSource(
   { version, mode }: ServerOptions,
   { releases, keyring, overrides, guard, usage, decisions, notices, leases }: Services,

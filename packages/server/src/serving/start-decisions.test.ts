@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import { Log } from "../telemetry/log.ts";
 import { startDecisions } from "./start-decisions.ts";
 
-/** The log lines of a recorder whose store fails to delete. */
+/** Returns the log lines of a recorder whose store fails to delete. */
 async function logged(code: "AWAY" | "BROKEN", records: boolean): Promise<string> {
   let attempts = 0;
   let lines = "";

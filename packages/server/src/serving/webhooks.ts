@@ -12,7 +12,10 @@ import { WebhookSender } from "../webhooks/sender.ts";
 import type { Closers, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
-/** Several hosts may share the database, but only one of them sends each delivery. */
+/**
+ * Starts to detect events and to send deliveries. Several hosts may share the database, but only one of them sends each
+ * delivery.
+ */
 export function startWebhooks(
   options: Pick<ServerOptions, "version" | "dataDir" | "workerEnvironment" | "checkMs">,
   services: Pick<Services, "store" | "releases" | "overrides">,
@@ -59,8 +62,8 @@ export function startWebhooks(
 }
 
 /**
- * Looks up verdicts on domains in a separate process, because a release that is damaged on disk may crash the process
- * that reads it.
+ * Returns a function that looks up verdicts on domains in a separate process. A release that is damaged on disk may
+ * crash the process that reads it.
  */
 export function domainVerdicts(
   { dataDir, workerEnvironment = {} }: Pick<ServerOptions, "dataDir" | "workerEnvironment">,

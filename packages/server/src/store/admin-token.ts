@@ -20,7 +20,7 @@ import type { Tables } from "./tables.ts";
 const ADMIN_PREFIX = "ink_admin_";
 const isWellFormed = tokenFormat(ADMIN_PREFIX);
 
-/** Does `text` have the form of an admin token, including a valid checksum? */
+/** Returns whether `text` has the form of an admin token, including a valid checksum. */
 export function isAdminToken(text: string): boolean {
   return isWellFormed(text);
 }
@@ -48,12 +48,12 @@ export class AdminTokenStore {
     this.tables = tables;
   }
 
-  /** SHA-256 of the valid root token, in hex; undefined if none has been created yet. */
+  /** Reads the SHA-256 of the valid root token, in hex; undefined if none has been created yet. */
   async hash(): Promise<string | undefined> {
     return this.tables.read(readHash);
   }
 
-  /** The root or named token with this hash, unless it was revoked or has expired. */
+  /** Finds the root or named token with this hash, unless it was revoked or has expired. */
   async find(hash: string): Promise<ValidAdminToken | undefined> {
     const { tables } = this;
     return tables.read(async (sql) => {
@@ -78,7 +78,7 @@ export class AdminTokenStore {
     );
   }
 
-  /** Named tokens, including expired ones, oldest first. */
+  /** Lists named tokens, including expired ones, oldest first. */
   async list(): Promise<AdminToken[]> {
     const rows: AdminTokenRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens ORDER BY created_at, name`,
@@ -86,7 +86,7 @@ export class AdminTokenStore {
     return rows.map(fromRow);
   }
 
-  /** The token with this name, expired or not. */
+  /** Finds the token with this name, expired or not. */
   async get(name: string): Promise<AdminToken | undefined> {
     return this.tables.read((sql) => findIn(sql, name));
   }
@@ -176,7 +176,7 @@ export class AdminTokenStore {
 
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
-/** The creation time of the root token, which is all that the audit trail records about the token. */
+/** Reads the creation time of the root token, which is all that the audit trail records about the token. */
 async function readCreation(sql: SQL): Promise<{ created_at: string } | undefined> {
   const rows: { created_at: number | string }[] = await sql`SELECT created_at FROM inkling_admin_tokens`;
   return rows[0] && { created_at: isoTime(Number(rows[0].created_at)) };

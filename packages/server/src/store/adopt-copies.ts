@@ -63,7 +63,8 @@ function withoutRevoked(dataDir: string, copies: readonly Copies[]): Copies {
 }
 
 /**
- * The keys and overrides that servers with this data folder have only from the copies, because the database is empty.
+ * Returns the keys and overrides that servers with this data folder have only from the copies, because the database is
+ * empty.
  */
 export async function onlyInCopies(store: Store, dataDir: string): Promise<Copies> {
   const [keyStamp, overrideStamp] = await Promise.all([store.readKeyStamp(), store.overrides.readStamp()]);

@@ -32,7 +32,7 @@ async function create(store: Store, token: string): Promise<Key> {
     const wanted = { name: NAME_FROM_SETTINGS, mode: tokenMode(token), scopes: SCOPES, networks: [] };
     return (await store.createKey(wanted, token, { actor: "INKLING_API_KEY", way: "file" })).key;
   } catch (error) {
-    // Another process has created the key first.
+    // Another process may have created the key first.
     const other =
       error instanceof StoreError && error.code === "CONFLICT"
         ? await store.findKeyByHash(hashToken(token))

@@ -63,7 +63,7 @@ export async function insertAudit(
   }
 }
 
-/** Does the trail contain an entry with this time, actor, action and subject? */
+/** Returns whether the trail contains an entry with this time, actor, action and subject. */
 export async function isInTrail(
   tx: TransactionSQL,
   { actor, action, subject }: NewAuditEntry,
@@ -98,7 +98,7 @@ function auditFromRow({ sequence, at, actor, way, action, subject, was, became }
   };
 }
 
-/** An audit entry as JSON for programs. */
+/** Converts an audit entry to JSON for programs. */
 export function auditJson({ sequence, at, actor, way, action, subject, before, after }: AuditEntry) {
   return {
     sequence,
@@ -112,7 +112,7 @@ export function auditJson({ sequence, at, actor, way, action, subject, before, a
   };
 }
 
-/** A page of the trail, newest first. */
+/** Reads a page of the trail, newest entries first. */
 export async function auditPage(
   sql: SQL,
   { limit, cursor }: PageRequest,

@@ -41,11 +41,12 @@ interface Address {
 /** Options that are different for a dedicated connection. */
 type ConnectionOptions = Pick<SQL.PostgresOrMySQLOptions, "max" | "onclose">;
 
-/** Is this the address of a PostgreSQL server, which several hosts may use? */
+/** Returns whether this is the address of a PostgreSQL server, which several hosts may use. */
 export const isSharedDatabase = (address: string) => /^postgres(ql)?:\/\//.test(address);
 
 /**
- * Accepts `postgres://user:password@host:port/database`, `sqlite://path`, `sqlite:path` and a plain path.
+ * Parses a database address: `postgres://user:password@host:port/database`, `sqlite://path`, `sqlite:path` or a plain
+ * path.
  * @throws StoreError ADDRESS
  */
 export function parseAddress(text: string): Address {
@@ -87,9 +88,9 @@ function postgresAddress(text: string): Address {
         connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 1_000)),
         ...(name === "" ? {} : { database: name }), // otherwise PGDATABASE in the environment overrides the URL
         connection: { application_name: "inkling" },
-        // Flushes vary in their number of rows, and each number would add a prepared statement to every connection. 100
-        // statements took 20 MB of the database server's memory. Unnamed statements are not kept, and poolers such as
-        // PgBouncer can pass the connection on after each transaction.
+        // Flushes vary in their number of rows, and each new number of rows would add a prepared statement to every
+        // connection. 100 statements took 20 MB of the database server's memory. Unnamed statements are not kept, and
+        // poolers such as PgBouncer can pass the connection on after each transaction.
         prepare: false,
       }),
   };
@@ -131,7 +132,7 @@ export class Database {
   private isClosed = false;
   /** Device and inode of the open file. */
   private fileId: string | undefined;
-  /** Called when another file has replaced the open one, before it is opened. */
+  /** Called when a different file has replaced the open file, before the new file is opened. */
   onOtherFile: (() => void) | undefined;
 
   /**
@@ -190,7 +191,7 @@ export class Database {
   }
 
   /**
-   * A separate client for notices, which the caller closes.
+   * Opens a separate client for notices. The caller must close it.
    * @param onclose called when the client's connection has ended
    * @returns undefined for SQLite, which has no notices
    */
@@ -273,7 +274,7 @@ export class Database {
 
   /**
    * Checks that the open file still has its name.
-   * @throws StoreError AWAY if the file was deleted or replaced; a replacement is opened next
+   * @throws StoreError AWAY if the file was deleted or replaced; the next unit of work opens a replacement
    */
   private requireSameFile(): void {
     const { file } = this.address;
@@ -321,7 +322,7 @@ export class Database {
     }
   }
 
-  /** SQLite runs inside the call, so only PostgreSQL can time out. */
+  /** Rejects after the time-out. SQLite runs inside the call, so only PostgreSQL can time out. */
   private withTimeout<T>(work: Promise<T>): Promise<T> {
     return within(this.timeoutMs, work, () => {
       this.discard(); // the work fails later, when its connection is closed

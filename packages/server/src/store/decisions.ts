@@ -15,7 +15,7 @@ import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } f
 
 /** Milliseconds for which an `Idempotency-Key` identifies its request. */
 export const IDEMPOTENCY_MS = DAY_MS;
-/** Maximum decisions in one INSERT. SQLite needs 2 to 3 ms for them. */
+/** Maximum decisions in one INSERT. SQLite needs 2 to 3 ms to insert this many. */
 const INSERTED_AT_ONCE = 200;
 
 /** Selects decisions that match all given members. */
@@ -165,7 +165,7 @@ export class DecisionStore {
     }
   }
 
-  /** The number of decisions for each UTC day and action, newest day first. */
+  /** Counts decisions by UTC day and action, newest day first. */
   async count(filter: Pick<DecisionFilter, "since" | "until" | "event"> = {}): Promise<DecisionCount[]> {
     const counts: DecisionCount[] = [];
     for await (const [since, until] of this.days(filter)) {
@@ -184,8 +184,8 @@ export class DecisionStore {
   }
 
   /**
-   * Yields pages of distinct email domains, in alphabetical order, from the decisions since a time. Each comes with its
-   * newest decision. `list({ … }, { domain, since })` returns the other decisions.
+   * Yields pages of distinct email domains, in alphabetical order, from the decisions since a time. Each domain comes
+   * with its newest decision. `list({ … }, { domain, since })` returns all decisions on a domain.
    */
   async *domainsSince(since: EpochMs): AsyncGenerator<readonly DecidedDomain[]> {
     for (let after = ""; ; ) {
@@ -219,7 +219,7 @@ export class DecisionStore {
     return deleted;
   }
 
-  /** Deletes decisions that are too old. @returns the number of deleted decisions */
+  /** Deletes decisions that were made before a time. @returns the number of deleted decisions */
   expire(before: EpochMs): Promise<number> {
     return this.deleteSome({ before });
   }
@@ -239,7 +239,10 @@ export class DecisionStore {
   }
 }
 
-/** Preparing and binding a value takes longer than storing it, so this function leaves out columns that no row uses. */
+/**
+ * Inserts decisions, except those that are already stored. Leaves out columns that no row uses, because preparing and
+ * binding a value takes longer than storing it.
+ */
 function insert(sql: SQL, rows: readonly DecisionRow[]) {
   const all = Object.keys(rows[0] ?? {}) as (keyof DecisionRow)[];
   const columns = all.filter((column) => rows.some((row) => row[column] !== null));

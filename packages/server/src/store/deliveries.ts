@@ -7,8 +7,8 @@
 //
 // A host claims a delivery by moving its due time forward by a lease. If the host exits during an attempt, the delivery
 // becomes due again, with the same id, when the lease expires. A receiver may therefore get a message twice, but the
-// exit loses no message. The message id is a hash of the event's key, so an event is queued once even if several hosts
-// detect it, or one host detects it again after a restart.
+// exit loses no message. The message id is a hash of the event's key. An event is therefore queued once, even if
+// several hosts detect it, or if one host detects it again after a restart.
 
 import {
   type DeliveryState,
@@ -166,7 +166,7 @@ export class DeliveryStore {
   }
 
   /**
-   * Records the result of an attempt at a claimed delivery, unless another attempt has begun since.
+   * Records the result of an attempt at a claimed delivery, unless a later attempt has begun.
    * @returns seconds until the next attempt; undefined if there will be none
    */
   async settle(claimed: ClaimedDelivery, { outcome, status, reason }: Attempt): Promise<number | undefined> {
@@ -207,8 +207,8 @@ export class DeliveryStore {
   }
 
   /**
-   * Removes deliveries that are older than a week, exceed the limit, or have no webhook, and verdicts older than 30
-   * days.
+   * Removes deliveries that are older than a week or have no webhook, and the oldest finished deliveries above the
+   * limit. Also removes verdicts that are older than 30 days.
    */
   async forget(): Promise<void> {
     const now = this.tables.now();
@@ -225,7 +225,7 @@ export class DeliveryStore {
     }, false);
   }
 
-  /** The last reported verdicts on these domains. */
+  /** Reads the last reported verdicts on these domains. */
   async toldVerdicts(domains: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
     if (domains.length === 0) return new Map();
     const rows: { domain: string; disposable: number }[] = await this.tables.read(
@@ -236,8 +236,8 @@ export class DeliveryStore {
   }
 
   /**
-   * Asks whether this host may detect changes during the next period. Only one of the hosts on a database may do so.
-   * @returns true if it may
+   * Claims the right to detect changes for the next `ms` milliseconds. Only one of the hosts on a database can have it.
+   * @returns true if this host has the right
    */
   async takeWatch(holder: string, ms: number): Promise<boolean> {
     const now = this.tables.now();
@@ -256,7 +256,7 @@ export class DeliveryStore {
   }
 }
 
-/** A delivery as JSON for programs. */
+/** Converts a delivery to JSON for programs. */
 export function deliveryJson({ id, event, state, createdAt, attempts, dueAt, last }: Delivery) {
   const time = (ms: EpochMs) => new Date(ms).toISOString();
   return {
@@ -276,7 +276,7 @@ export const attemptJson = ({ outcome, status, reason }: Attempt) => ({
   reason: reason ?? null,
 });
 
-/** The format that Standard Webhooks recommends. */
+/** Creates the body of a message, in the format that Standard Webhooks recommends. */
 function bodyOf(type: string, data: object, now: EpochMs): string {
   return JSON.stringify({ type, timestamp: new Date(now).toISOString(), data });
 }

@@ -6,9 +6,9 @@
 // err  StoreError, or an error from the source of the rows. In both cases, nothing changes
 // cost pages of ROWS_AT_ONCE rows; writers wait for a restore, but not for a backup
 //
-// A backup leaves out what belongs to running servers: stamps, recorders, hosts, leases and webhook deliveries. It also
-// leaves out migrations, which each database has, and decisions, which are large and expire. Deleted decisions must not
-// survive in a backup.
+// A backup leaves out what belongs to running servers: stamps, recorders, hosts, leases, traffic counts, webhook
+// deliveries and the verdicts that they reported. It also leaves out migrations, which each database has, and
+// decisions, which are large and expire. Deleted decisions must not survive in a backup.
 
 import type { TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
@@ -137,7 +137,7 @@ export interface DumpedRows {
   readonly rows: readonly DumpedRow[];
 }
 
-/** May the column contain this value? */
+/** Returns whether the column may contain this value. */
 export function fits(kind: Kind, value: unknown): value is DumpedValue {
   if (value === null) return kind.endsWith("or null");
   return kind.startsWith("text") ? typeof value === "string" : Number.isFinite(value);
@@ -150,7 +150,7 @@ export class DumpTables {
     this.tables = tables;
   }
 
-  /** The tables whose rows a restore would replace. */
+  /** Lists the tables whose rows a restore would replace. */
   async filled(): Promise<string[]> {
     return this.tables.read(async (sql) => {
       const filled: string[] = [];

@@ -73,7 +73,7 @@ const SQLITE: readonly Row[] = [
   [/^SQLITE_CONSTRAINT_(PRIMARYKEY|UNIQUE)/, "CONFLICT", "it already exists: choose a different one"],
 ];
 
-/** Error codes that both databases use for a full or read-only disk. */
+/** The error codes of both databases for a full or read-only disk. */
 const READ_ONLY = /^(53100|25006|SQLITE_(FULL|READONLY)|ENOSPC|EROFS)/;
 
 const UNREACHABLE =

@@ -19,7 +19,7 @@ import type { KeySnapshot } from "../keys/keyring.ts";
 
 const MODE = 0o640;
 
-/** One entry of the audit trail. A restored database has a different entry with this number, or none. */
+/** One entry of the audit trail. A restored database has a different entry with this sequence number, or none. */
 const mark = z.object({ sequence: z.number(), at: z.number(), subject: z.string() });
 type HistoryMark = z.output<typeof mark>;
 
@@ -32,7 +32,7 @@ const remembered = z.object({
   wentBack: z.object({ at: z.number(), from: z.number(), to: z.number() }).nullable(),
 });
 export type Remembered = z.output<typeof remembered>;
-/** Numbers of the newest audit entry, before and after the database went back. */
+/** Sequence numbers of the newest audit entry, before and after the database went back. */
 type WentBack = NonNullable<Remembered["wentBack"]>;
 
 /** The database's current history. */
@@ -110,7 +110,7 @@ async function readTakenBack(
 }
 
 export type HistoryEvent =
-  /** `from` and `to` are numbers of audit entries. */
+  /** `from` and `to` are sequence numbers of audit entries. */
   | { readonly type: "went-back"; readonly from: number; readonly to: number; readonly revocations: number }
   | { readonly type: "confirmed" }
   | { readonly type: "file-failed"; readonly reason: string };
@@ -237,7 +237,10 @@ export function readRemembered(path: string): Remembered | undefined {
   }
 }
 
-/** Has the database gone back compared with the remembered state, and has no operator confirmed it since? */
+/**
+ * Compares the database with the remembered state. Decides whether the database went back, and whether that is
+ * confirmed: by an operator, or by a restore that made nothing valid again.
+ */
 export function judge(
   before: Remembered,
   found: HistoryReading,
@@ -256,8 +259,8 @@ export function judge(
 }
 
 /**
- * Did the confirmation come after the database went back? If it only just went back, the times decide, because entry
- * numbers repeat.
+ * Returns whether the confirmation came after the database went back. If this check is the first to notice that, the
+ * times decide, because sequence numbers repeat.
  */
 function isAfter(
   confirmed: HistoryMark | undefined,

@@ -1,4 +1,4 @@
-// migrations.ts: creates the store's tables in numbered steps that only go forward.
+// migrations.ts: creates the store's tables in numbered steps, which cannot be undone.
 //
 // in   a database of any earlier version, or an empty one
 // out  the newest tables; each step runs once, even if several processes start at the same time
@@ -282,7 +282,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: 13,
     name: "named admin tokens",
-    // A separate table, because a server of an older version takes any row in the existing table for the root token. A
+    // A separate table, because a server of an older version treats any row in the existing table as the root token. A
     // revoked token's row is deleted, and the audit trail keeps its details.
     statements: [
       `CREATE TABLE inkling_named_admin_tokens (
@@ -326,7 +326,7 @@ export async function migrate(
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<void> {
   const newest = migrations.at(-1)?.id ?? 0;
-  // At an ordinary start, this reads one row. It needs neither a lock nor the right to create tables.
+  // At an ordinary start, this check reads one row. It needs neither a lock nor the right to create tables.
   if ((await database.run(versionOf)) === newest) return;
   await database.transaction(async (tx) => {
     if (database.dialect === "postgres") await tx`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`;
@@ -345,7 +345,7 @@ async function apply(tx: TransactionSQL, { id, name, statements }: Migration, no
   await tx`INSERT INTO inkling_migrations (id, name, applied_at) VALUES (${id}, ${name}, ${now})`;
 }
 
-/** The number of the last step that ran; 0 for an empty database. */
+/** Returns the id of the last step that ran; 0 for an empty database. */
 async function versionOf(sql: SQL): Promise<number> {
   try {
     const rows = await sql`SELECT id FROM inkling_migrations ORDER BY id DESC LIMIT 1`;

@@ -22,7 +22,7 @@ export const NOTICED = ["keys", "overrides", "rulesets"] as const;
 export type Noticed = (typeof NOTICED)[number];
 
 const PROBE_MS = 10_000;
-/** Maximum milliseconds until the listener's own notice must come back. It usually takes 2 ms. */
+/** Maximum milliseconds until the listener's own notice must come back. It usually comes back after 2 ms. */
 const PROBE_TIMEOUT_MS = 3_000;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
@@ -126,7 +126,7 @@ export class NoticeListener {
     }
   }
 
-  /** Sends a notice to itself through another connection. @throws Error if the notice does not come back */
+  /** Sends a notice to itself through a different connection. @throws Error if the notice does not come back */
   private async probe(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.onProbe = resolve;

@@ -66,7 +66,7 @@ export class OverrideStore {
     this.tables = tables;
   }
 
-  /** A text that changes with every change to overrides. This reads one row. */
+  /** Reads a text that changes with every change to overrides. This reads one row. */
   async readStamp(): Promise<string> {
     const rows: { stamp: string }[] = await this.tables.read(
       (sql) => sql`SELECT stamp FROM inkling_override_stamp`,
@@ -74,7 +74,7 @@ export class OverrideStore {
     return rows[0]?.stamp ?? "";
   }
 
-  /** All active overrides. */
+  /** Loads all active overrides. */
   async load(): Promise<LoadedOverrides> {
     // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readStamp();
@@ -180,7 +180,7 @@ export class OverrideStore {
     return OVERRIDE_PAGES.page(rows.map(overrideFromRow), limit);
   }
 
-  /** The number of rows that an older version wrote to mute a feed. They no longer apply. */
+  /** Counts the rows that older versions wrote to mute feeds. They no longer apply. */
   async countDropped(): Promise<number> {
     const rows: { count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT COUNT(*) AS count FROM inkling_overrides o WHERE NOT (${forcesFlag(sql)})`,
@@ -242,6 +242,7 @@ export class OverrideStore {
 /**
  * Plans a write for each requested override. Collects conflicts with active overrides, and among the requested
  * overrides.
+ * @throws OverrideConflictError with all conflicts
  */
 function plan(
   wanted: readonly NewOverride[],
@@ -281,7 +282,7 @@ function merged(
   return { override, outcome: earlier === "added" ? "added" : "changed" };
 }
 
-/** Older versions may have left rows that mute a feed. Migration 8 ended them. */
+/** Returns a condition that excludes the rows that older versions wrote to mute feeds. Migration 8 ended them. */
 const forcesFlag = (sql: SQL) => sql`o.effect <> 'mute'`;
 
 function columns(sql: SQL) {

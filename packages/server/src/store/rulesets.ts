@@ -41,13 +41,13 @@ export class RulesetStore {
     this.tables = tables;
   }
 
-  /** The number of the newest ruleset as text, or "new" before the first ruleset. This reads one row. */
+  /** Reads the number of the newest ruleset as text, or "new" before the first ruleset. This reads one row. */
   async readStamp(): Promise<string> {
     const number = await this.tables.read(newestNumber);
     return number === 0 ? NO_RULESET_STAMP : String(number);
   }
 
-  /** The newest ruleset, or NO_RULESET before the first one. */
+  /** Reads the newest ruleset, or NO_RULESET before the first one. */
   async newest(): Promise<PublishedRuleset> {
     const rows: RulesetRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets ORDER BY number DESC LIMIT 1`,
@@ -142,5 +142,5 @@ function fromRow({ number, text, note, author, created_at, restores }: RulesetRo
   });
 }
 
-/** A cursor of {@link RulesetStore.list}. */
+/** Returns whether the text is a cursor of {@link RulesetStore.list}. */
 export const isRulesetCursor = (text: string) => /^[1-9]\d{0,8}$/.test(text);

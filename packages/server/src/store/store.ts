@@ -1,8 +1,9 @@
-// store.ts: keys, usage, overrides and the admin token, in an SQLite file or a PostgreSQL database.
+// store.ts: keys, and access to everything else that is stored, in an SQLite file or a PostgreSQL database.
 //
 // in   the database's address
 // out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions`
-//      (decisions.ts), `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts)
+//      (decisions.ts), `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts), `dump`
+//      (dump.ts)
 // err  StoreError with a hint; its message never contains the password or a token
 // cost see each method; no lookup waits for the store
 
@@ -57,7 +58,8 @@ interface StoreOptions {
   /** Maximum milliseconds for one call. */
   readonly timeoutMs?: number;
   /**
-   * Return a store even if the database is unreachable. Its calls then fail with AWAY until the database is reachable.
+   * Whether to return a store even if the database is unreachable. Its calls then fail with AWAY until the database is
+   * reachable.
    */
   readonly mayBeAway?: boolean;
   /** Called after a different SQLite file replaced the one in use. The store uses the new file from then on. */
@@ -151,7 +153,7 @@ export class Store implements KeySource {
     return new NoticeListener(this.database, options);
   }
 
-  /** Epoch ms of the PostgreSQL server's clock; undefined with SQLite. */
+  /** Reads the PostgreSQL server's clock, in epoch ms; undefined with SQLite. */
   async readClock(): Promise<number | undefined> {
     if (!this.tables.isShared) return undefined;
     const rows: { now: string }[] = await this.tables.read(
@@ -195,7 +197,7 @@ export class Store implements KeySource {
     return { key, token };
   }
 
-  /** The key that has a token with this hash, revoked or not. */
+  /** Finds the key that has a token with this hash, revoked or not. */
   async findKeyByHash(hash: string): Promise<Key | undefined> {
     const rows: KeyRow[] = await this.tables.read(
       (sql) =>
@@ -221,7 +223,7 @@ export class Store implements KeySource {
     return KEY_PAGES.page(rows.map(keyFromRow), limit);
   }
 
-  /** The key with this id, revoked or not. */
+  /** Finds the key with this id, revoked or not. */
   async findKey(id: string): Promise<Key | undefined> {
     return this.tables.read((sql) => this.readKeyById(sql, id));
   }
@@ -262,7 +264,7 @@ export class Store implements KeySource {
   }
 
   /**
-   * Gives a key a new token.
+   * Creates a new token for a key.
    * @param overlapUntil epoch ms until which its earlier tokens remain valid
    * @returns undefined if the key does not exist or is revoked
    */
@@ -282,7 +284,7 @@ export class Store implements KeySource {
     });
   }
 
-  /** A text that changes with every change to keys. This reads one row. */
+  /** Reads a text that changes with every change to keys. This reads one row. */
   async readKeyStamp(): Promise<string> {
     const rows: { stamp: string }[] = await this.tables.read(
       (sql) => sql`SELECT stamp FROM inkling_key_stamp`,
@@ -291,7 +293,7 @@ export class Store implements KeySource {
   }
 
   /**
-   * All tokens of keys that are not revoked, except tokens that expired long ago. Tokens are never deleted. If a
+   * Loads all tokens of keys that are not revoked, except tokens that expired long ago. Tokens are never deleted. If a
    * deleted token were also in INKLING_API_KEY, the next start would create a new key from it.
    */
   async loadKeys(): Promise<KeySnapshot> {
@@ -311,7 +313,9 @@ export class Store implements KeySource {
     return { stamp, tokens };
   }
 
-  /** What {@link DatabaseHistory} compares. It is read as of one moment, because entries may arrive in between. */
+  /**
+   * Reads the data that {@link DatabaseHistory} compares, all as of one moment, because entries may arrive in between.
+   */
   readHistory(before: Remembered | undefined, since: EpochMs): Promise<HistoryReading> {
     return this.tables.snapshot((tx) => readHistory(tx, before, since));
   }
@@ -407,7 +411,7 @@ export class Store implements KeySource {
   }
 }
 
-/** The columns of KeyRow by name. `k.*` would break prepared statements when a newer version adds a column. */
+/** Returns the columns of KeyRow by name. `k.*` would break prepared statements when a newer version adds a column. */
 function keyColumns(sql: SQL) {
   return sql.unsafe(
     "k.id, k.name, k.mode, k.hint, k.scopes, k.networks, k.rate, k.burst, k.quota, k.created_at, k.expires_at, k.revoked_at, k.traced_until",

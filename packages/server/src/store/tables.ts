@@ -55,7 +55,7 @@ export class Tables {
     if (this.database.dialect === "postgres") await tx`SELECT pg_notify(${NOTICES}, ${noticed})`;
   }
 
-  /** Runs the migrations again, because another file replaced the database. */
+  /** Makes the next call run the migrations again, because a different file replaced the database. */
   migrateAgain(): void {
     this.migrated = undefined;
   }
@@ -111,7 +111,7 @@ export class NewestFirst {
     return this.pattern.test(text);
   }
 
-  /** The condition for rows of the page that follows the cursor. */
+  /** Returns the condition for rows of the page that follows the cursor. */
   after(sql: SQL, cursor: string | undefined) {
     const parts = cursor === undefined ? null : this.pattern.exec(cursor);
     if (parts === null) return sql`1 = 1`;
@@ -119,7 +119,7 @@ export class NewestFirst {
     return sql`(created_at < ${at} OR (created_at = ${at} AND id < ${parts[2]}))`;
   }
 
-  /** @param rows one more row than the limit, if there are that many */
+  /** Creates a page. @param rows up to one row more than the limit, which shows that there is a next page */
   page<T extends Created>(rows: readonly T[], limit: number): Page<T> {
     const items = rows.slice(0, limit);
     const last = items.at(-1);

@@ -69,9 +69,9 @@ export interface StoredTraffic {
 
 /** Usage recorded since the recorder's last batch. */
 export interface UsageBatch {
-  /** Names the recorder. Each start of a process uses a new name. */
+  /** Identifies the recorder. Each start of a process uses a new id. */
   readonly recorder: string;
-  /** Increases with each batch. A repeated batch has the same number and the same entries. */
+  /** Increases with each batch. A repeated batch has the same sequence number and the same entries. */
   readonly sequence: number;
   readonly entries: readonly UsageEntry[];
   readonly traffic?: readonly TrafficEntry[];
@@ -87,8 +87,9 @@ export class UsageTables {
   }
 
   /**
-   * Counts usage. A batch counts exactly once, however often it is sent. The same transaction stores the batch's number
-   * and its counts. A batch that timed out after its commit is therefore recognised when it is sent again.
+   * Counts usage. A batch counts exactly once, however often it is sent. The same transaction stores the batch's
+   * sequence number and its counts. A batch that timed out after its commit is therefore recognised when it is sent
+   * again.
    * @returns false if the batch was counted before
    */
   async add({ recorder, sequence, entries, traffic = [] }: UsageBatch): Promise<boolean> {
@@ -122,8 +123,9 @@ export class UsageTables {
   }
 
   /**
-   * Hourly usage of one key, from one hour through another, such as "2026-06-01T13". A count belongs to the hour in
-   * which it arrived in the store. That is a second after the lookup, or later if the database was unreachable.
+   * Reads the hourly usage of one key, from `fromHour` through `toHour`, such as "2026-06-01T13". A count belongs to
+   * the hour in which it arrived in the store. That is a second after the lookup, or later if the database was
+   * unreachable.
    */
   async readByHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
     const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.tables.read(
@@ -133,7 +135,7 @@ export class UsageTables {
     return rows.map(({ count, ...row }) => ({ ...row, count: Number(count) }));
   }
 
-  /** Usage of each key on one UTC day, without countries. */
+  /** Reads the usage of each key on one UTC day, without countries. */
   async readDay(day: string): Promise<Map<KeyId, DayUsage>> {
     const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage
@@ -147,7 +149,8 @@ export class UsageTables {
   }
 
   /**
-   * The last UTC day with a lookup or a refusal, for each key that has one. @param keyId limits the result to this key
+   * Reads the last UTC day with a lookup or a refusal, for each key that has one. @param keyId limits the result to
+   * this key
    */
   async readLastDays(keyId?: KeyId): Promise<Map<KeyId, string>> {
     const rows: { key_id: string; day: string }[] = await this.tables.read(
@@ -157,7 +160,7 @@ export class UsageTables {
     return new Map(rows.map(({ key_id, day }) => [key_id, day]));
   }
 
-  /** The traffic of all hosts, oldest first, starting with the hour that contains `from`. */
+  /** Reads the traffic of all hosts, oldest first, starting with the hour that contains `from`. */
   async readTraffic(from: number): Promise<StoredTraffic[]> {
     const rows: TrafficRow[] = await this.tables.read(
       (sql) =>
@@ -170,13 +173,17 @@ export class UsageTables {
     }));
   }
 
-  /** The hour for a daily count that arrives now: the current hour, or the day's last hour if the day is over. */
+  /**
+   * Returns the hour for a daily count that arrives now: the current hour, or the day's last hour if the day is over.
+   */
   private hourInto(day: string): string {
     const hour = hourOf(this.tables.now());
     return hour.startsWith(day) ? hour : `${day}T23`;
   }
 
-  /** Locations of one key by ISO 3166-1 code, from one UTC day through another, such as "2026-06-01". */
+  /**
+   * Counts the locations of one key by ISO 3166-1 code, from `fromDay` through `toDay` in UTC, such as "2026-06-01".
+   */
   async readCountries(keyId: KeyId, fromDay: string, toDay: string): Promise<Record<string, number>> {
     const rows: { lookup: string; total: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT lookup, SUM(count) AS total FROM inkling_usage
@@ -186,7 +193,10 @@ export class UsageTables {
     return Object.fromEntries(rows.map(({ lookup, total }) => [lookup.slice(COUNTRY.length), Number(total)]));
   }
 
-  /** Daily usage of one key, from one UTC day through another, such as "2026-06-01". Countries are left out. */
+  /**
+   * Reads the daily usage of one key, from `fromDay` through `toDay` in UTC, such as "2026-06-01". Countries are left
+   * out.
+   */
   async readByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<DailyUsage[]> {
     const rows: { day: string; lookup: Counted; count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT day, lookup, count FROM inkling_usage
@@ -196,7 +206,7 @@ export class UsageTables {
     return rows.map(({ day, lookup, count }) => ({ keyId, day, lookup, count: Number(count) }));
   }
 
-  /** Lookups by all processes on one UTC day, for each key that has a quota and was used that day. */
+  /** Counts the lookups by all processes on one UTC day, for each key that has a quota and was used that day. */
   async readQuotas(day: string): Promise<Map<KeyId, number>> {
     const rows: { key_id: string; total: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
@@ -207,8 +217,8 @@ export class UsageTables {
   }
 
   /**
-   * Keys that have used up their quota for a UTC day, or had requests refused because of it. Hosts of a group may leave
-   * a little of the quota unused.
+   * Finds the keys that have used up their quota for a UTC day, or had requests refused because of it. Hosts of a group
+   * may leave a little of the quota unused.
    */
   async readExhausted(day: string): Promise<{ id: KeyId; name: string; quota: number }[]> {
     const refused: Counted = "quota_exceeded";

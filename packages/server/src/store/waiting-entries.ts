@@ -32,7 +32,7 @@ type Trail = Pick<OverrideStore, "record">;
 export type HostEntry = NewAuditEntry & { readonly after: object };
 
 /**
- * Records `entry`, then makes the change that it describes. If the change fails, a second entry says so.
+ * Records `entry`, then makes the change that it describes. If the change fails, a second entry records the failure.
  * @param onWaiting called with the reason if the entry waits for the database
  * @throws StoreError if nothing can be recorded, in which case `change` was not called; also the errors of `change`
  */

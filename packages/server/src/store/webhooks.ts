@@ -1,8 +1,9 @@
 // webhooks.ts: stores webhooks in a table of the store: their URLs, their events, and the secrets that sign deliveries.
 //
 // err  WebhooksFullError if there are too many webhooks, in which case nothing was written; StoreError
-// note Signing needs the secrets, so the table contains them in plain text. They leave this file in only two ways: in
-// the response to the operator who adds or rotates a webhook, and through `signing`, for a delivery.
+// note Signing needs the secrets, so the table contains them in plain text. This file returns them in only two ways: in
+//      the response to the operator who adds or rotates a webhook, and through `signing`, for a delivery. Backups also
+//      contain them (dump.ts).
 
 import { type AuditAction, MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
@@ -30,7 +31,7 @@ export interface Webhook extends NewWebhook {
   readonly createdAt: EpochMs;
   /** After a rotation, the previous secret also signs until this time. */
   readonly oldSecretUntil: EpochMs | undefined;
-  /** When the receiver returned 410. After that, it gets no more deliveries. */
+  /** When the receiver returned 410. After that, the webhook gets no more deliveries. */
   readonly disabledAt: EpochMs | undefined;
 }
 
@@ -64,7 +65,7 @@ export class WebhookStore {
     this.tables = tables;
   }
 
-  /** All webhooks, oldest first. */
+  /** Lists all webhooks, oldest first. */
   async list(): Promise<Webhook[]> {
     const rows: WebhookRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_webhooks ORDER BY created_at, id`,
@@ -100,7 +101,7 @@ export class WebhookStore {
   }
 
   /**
-   * Gives a webhook a new secret.
+   * Creates a new secret for a webhook.
    * @param overlapUntil epoch ms until which the previous secret also signs
    * @returns undefined if no webhook has this id
    */
@@ -164,7 +165,7 @@ export class WebhookStore {
     }, true);
   }
 
-  /** @returns undefined if no webhook has this id */
+  /** Reads a webhook with the secrets that sign its deliveries. @returns undefined if no webhook has this id */
   async signing(id: string): Promise<SigningWebhook | undefined> {
     const rows: (WebhookRow & SecretRow)[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)}, secret, old_secret FROM inkling_webhooks WHERE id = ${id}`,
@@ -195,7 +196,7 @@ export class WebhookStore {
   }
 }
 
-/** A webhook as JSON for programs, without its secrets. */
+/** Converts a webhook to JSON for programs, without its secrets. */
 export function webhookJson(webhook: Webhook) {
   const { id, url, events, allowInner, author, createdAt, oldSecretUntil, disabledAt } = webhook;
   const time = (ms: EpochMs | undefined) => (ms === undefined ? null : new Date(ms).toISOString());

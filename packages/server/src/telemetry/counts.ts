@@ -1,10 +1,10 @@
 // counts.ts: counters of the request path, as plain numbers in one block of memory that scrapes read.
 //
 // in   the outcome of each request, counted by operation (contract/src/operations.ts)
-// out  rows of requests, lookups, problems, latency, flags and countries
+// out  rows of requests, lookups, problems, latency, flags and countries; the number of decisions
 // cost 8 ns per request
 // note The block may be shared memory that outlives the process. A new worker then continues its predecessor's counts.
-// Array reads use `!`, because the layout bounds every index.
+//      Array reads use `!`, because the layout bounds every index.
 
 import {
   OPERATION_IDS,
@@ -55,8 +55,8 @@ const FROM_ZERO: Readonly<Record<Audience, readonly number[]>> = {
 /** The routes that the alert rules in deploy/prometheus watch. */
 const ALERTED = /^\/(v1|geoip)\//;
 /**
- * Up to this many geolocation answers per second are all read. Beyond that, only one answer in SAMPLE is read, and it
- * counts as SAMPLE answers.
+ * Maximum geolocation answers per second that are all read. Beyond this number, only one answer in SAMPLE is read, and
+ * it counts as SAMPLE answers.
  */
 const READ_A_SECOND = 100;
 const SAMPLE = 16;
@@ -208,7 +208,7 @@ export class Counts {
     return (audience * ROWS.length + slot) * STATUSES;
   }
 
-  /** The counts of requests that are not zero. `fromZero` adds the zeros with which metrics begin. */
+  /** Yields the counts of requests that are not zero. `fromZero` adds the zeros with which metrics begin. */
   *requestRows(
     fromZero = false,
   ): Generator<{ route: string; status: string; audience: Audience; count: number }> {
@@ -223,7 +223,7 @@ export class Counts {
     }
   }
 
-  /** The counts of lookups that are not zero. `fromZero` adds the zeros for live keys. */
+  /** Yields the counts of lookups that are not zero. `fromZero` adds the zeros for live keys. */
   *lookupRows(
     fromZero = false,
   ): Generator<{ lookup: Scope; audience: Audience; kind: RequestKind; count: number }> {
@@ -242,17 +242,17 @@ export class Counts {
     return PROBLEM_CODES.map((code, i) => [code, this.problems[i]!]);
   }
 
-  /** The number of answers that set each flag. */
+  /** Returns the number of answers that set each flag. */
   flagRows(): Iterable<[OverrideFlag, number]> {
     return OVERRIDE_FLAGS.map((flag, i) => [flag, this.flags[i]!]);
   }
 
-  /** The number of answers by ISO 3166-1 code, estimated from a sample under load. */
+  /** Yields the number of answers by ISO 3166-1 code, estimated from a sample under load. */
   *countryRows(): Generator<[string, number]> {
     for (const [i, count] of this.countries.entries()) if (count > 0) yield [countryCode(i), count];
   }
 
-  /** The counts of one kind of request, by histogram bucket. The last bucket is above the last bound. */
+  /** Returns the counts of one kind of request, by histogram bucket. The last bucket is above the last bound. */
   latencyOf(kind: RequestKind): number[] {
     const buckets: number[] = new Array(BUCKETS).fill(0);
     for (const [slot, { looksUp }] of ROWS.entries()) {
@@ -264,8 +264,8 @@ export class Counts {
   }
 
   /**
-   * For each lookup route, and each other route with requests: counts up to each bound, the total count, and total
-   * seconds.
+   * Yields a row for each lookup route, and for each other route with requests: the counts up to each bound, the total
+   * count, and the total seconds.
    */
   *latencyRows(): Generator<{ route: string; upTo: readonly number[]; count: number; seconds: number }> {
     for (const [slot, { route, looksUp }] of ROWS.entries()) {

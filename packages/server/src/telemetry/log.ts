@@ -25,7 +25,7 @@ interface AccessLine {
   readonly requestId: string;
   /** The number of values in a batch. */
   readonly values?: number | undefined;
-  /** The code of the problem that was answered. */
+  /** The code of the problem, if the response is a problem. */
   readonly code?: ProblemCode | undefined;
 }
 
@@ -100,7 +100,7 @@ export class Log {
     this.options.write(lines);
   }
 
-  /** The time as ISO 8601, formatted once per millisecond. */
+  /** Returns the time as ISO 8601, formatted once per millisecond. */
   private time(): string {
     const now = this.options.now();
     if (now !== this.timeOf) {
@@ -119,7 +119,7 @@ export class Log {
 
 const THOUSANDTHS = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, "0"));
 
-/** Gives the same text as toFixed(3) in a tenth of the time. */
+/** Returns the same text as toFixed(3) in a tenth of the time. */
 function millis(ms: number): string {
   const micros = Math.round(ms * 1000);
   return `${Math.floor(micros / 1000)}.${THOUSANDTHS[micros % 1000]}`;

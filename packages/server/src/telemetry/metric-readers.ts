@@ -90,7 +90,7 @@ export interface MetricsSource {
   readonly adminProblems: Iterable<readonly [code: string, count: number]>;
   /** Number of processes that answer requests, by state. */
   readonly workers: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
-  /** The combined use of resources by the other processes. */
+  /** The combined resource usage of the other processes. */
   readonly processes: {
     readonly cpuSeconds: number;
     readonly residentBytes: number;

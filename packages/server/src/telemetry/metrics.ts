@@ -14,7 +14,7 @@ type Labels = Readonly<Record<string, string | number>>;
 
 const HISTOGRAM = "inkling_http_request_duration_seconds";
 
-/** The current values of all metrics. */
+/** Returns the current values of all metrics. */
 export function metricsText(source: MetricsSource): string {
   const readers: Readonly<Record<string, MetricReader | undefined>> = READERS;
   const rows: [string, MetricRow][] = Object.entries(METRICS);
@@ -47,7 +47,7 @@ const escaped = (text: string) =>
 const numberText = (value: number) =>
   Number.isNaN(value) ? "NaN" : String(value).replace(/^(-?)Infinity$/, (_, sign) => `${sign || "+"}Inf`);
 
-/** For each bound, the number of requests up to that bound, with the sum and the total. */
+/** Formats the latency histogram: the number of requests up to each bound, the total duration, and the total number. */
 function latencySamples({ counts }: Pick<MetricsSource, "counts">): string[] {
   const name = HISTOGRAM;
   return Array.from(counts.latencyRows()).flatMap(({ route, upTo, count, seconds }) => [

@@ -1,7 +1,7 @@
 // standard-error.ts: writes log lines to standard error, which several processes share.
 //
 // in   whole lines
-// out  writes of whole lines, at most 4,096 bytes each. A pipe takes each write as a unit, so lines from different
+// out  writes of whole lines, at most 4,096 bytes each. A pipe accepts each write as a unit, so lines from different
 //      processes do not mix
 // err  none thrown: without a reader, or with a full disk, lines are lost and the service continues; a slow reader
 //      makes the writer wait
@@ -17,7 +17,7 @@ const RETRY_MS = 1;
 type Write = (fd: number, bytes: Uint8Array) => number;
 
 export function lineWriter(fd: number, write: Write = writeSync): (lines: string) => void {
-  /** The rest of a piece that was only partly written. It must be written first, or it would break up another line. */
+  /** The rest of a piece that was only partly written. It must be written first, or it would break up a later line. */
   let begun: Uint8Array = new Uint8Array();
   return (lines) => {
     begun = unwritten(begun, fd, write);
@@ -46,7 +46,7 @@ function unwritten(bytes: Uint8Array, fd: number, write: Write): Uint8Array {
   return rest;
 }
 
-/** Pieces of whole lines, each small enough to be written as a unit. */
+/** Yields pieces of whole lines, each small enough to be written as a unit. */
 function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; ) {
     let end = bytes.lastIndexOf(LINE_END, start + ATOMIC_BYTES - 1) + 1;

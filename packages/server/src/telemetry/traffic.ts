@@ -29,7 +29,7 @@ export interface TrafficCounts {
   readonly countries: Tally;
   /**
    * Lookup requests by bucket of the latency histogram. The last bucket is above the last bound. Batches are counted
-   * separately, because a batch takes as long as many requests.
+   * separately, because answering a batch takes as long as answering many requests.
    */
   readonly latency: Readonly<Record<RequestKind, readonly number[]>>;
 }
@@ -39,7 +39,7 @@ export interface Minute extends TrafficCounts {
   readonly at: number;
 }
 
-/** The combined counts of several periods. */
+/** Adds up the counts of several periods. */
 export function sumTraffic(rows: readonly TrafficCounts[]): TrafficCounts {
   return {
     requests: rows.reduce((total, { requests }) => total + requests, 0),
@@ -126,7 +126,7 @@ export class Traffic {
   }
 }
 
-/** Differences are never negative, even if the counts of a replaced worker are lost. */
+/** Returns the increase of a count; 0 if the count fell because the counts of a replaced worker were lost. */
 const increase = (before: number, after: number) => Math.max(0, after - before);
 
 function increases(before: Tally, after: Tally): Tally {

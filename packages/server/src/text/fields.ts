@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { codeOf, INVISIBLE } from "./visible-text.ts";
 
-/** One line of text, without invisible characters. */
+/** Creates the schema of one line of text, without invisible characters. */
 export const oneLine = (most: number) =>
   z
     .string()

@@ -7,7 +7,7 @@ import type { DecidedDomains } from "./events.ts";
 
 const VERDICT: FactName = "email.disposable";
 
-/** The domain verdict that a decision used; undefined if there was no data. */
+/** Returns the domain verdict that a decision used; undefined if there was no data. */
 function verdictOf({ facts }: StoredRow): boolean | undefined {
   const value: unknown = JSON.parse(facts)[VERDICT];
   return typeof value === "boolean" ? value : undefined;

@@ -2,8 +2,8 @@
 // allows an internal address.
 //
 // in   a URL as an operator writes it; the current addresses of its host name
-// out  the URL in its normal form; the addresses that a connection may be made to
-// err  a text that says what is wrong
+// out  the URL in its normal form; the addresses to which a connection may be opened
+// err  a text that describes what is wrong
 //
 // Someone who may add webhooks must not be able to reach services that only this host can reach, such as a cloud's
 // metadata, a database or the admin API. A host name can resolve differently each time, so the connection uses the
@@ -25,7 +25,7 @@ export type Resolve = (host: string) => Promise<readonly CheckedAddress[]>;
 
 export const systemResolve: Resolve = (host) => lookup(host, { all: true });
 
-/** Reads the URL of a webhook. @returns the URL, or a `problem` that says what is wrong with it */
+/** Reads the URL of a webhook. @returns the URL, or a `problem` that describes what is wrong with it */
 export function readWebhookUrl(
   text: string,
   allowInner: boolean,
@@ -43,12 +43,12 @@ export function readWebhookUrl(
   return { url: url.href };
 }
 
-/** The host name, without the brackets of an IPv6 address. */
+/** Returns the host name, without the brackets of an IPv6 address. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1");
 
 /**
- * Finds the addresses that a connection may be made to.
- * @returns the addresses, or a `problem` that says why there are none
+ * Finds the addresses to which a connection may be opened.
+ * @returns the addresses, or a `problem` that explains why no connection is allowed
  */
 export async function addressesOf(
   host: string,
@@ -72,7 +72,10 @@ export async function addressesOf(
   return { addresses };
 }
 
-/** Says what is wrong with an address that is not public. @param mustBeAddress whether to refuse host names as well */
+/**
+ * Describes what is wrong with an address that is not public; undefined for a public address. @param mustBeAddress
+ * whether to refuse host names as well
+ */
 function innerUse(text: string, mustBeAddress = false): string | undefined {
   const address = parseIp(text);
   if (address === undefined) return mustBeAddress ? "its host name has an invalid address" : undefined;

@@ -50,9 +50,9 @@ interface DomainDecision {
 
 /** The parts of stored decisions that alerts need. */
 export interface DecidedDomains {
-  /** Each email domain that occurs in the decisions since a time. */
+  /** Yields each email domain that occurs in the decisions since a time. */
   decidedDomains(since: EpochMs): AsyncIterable<DecidedDomain>;
-  /** The newest decisions on a domain since a time. */
+  /** Finds the newest decisions on a domain since a time. */
   decisionsOn(domain: string, since: EpochMs, limit: number): Promise<readonly DomainDecision[]>;
 }
 
@@ -89,8 +89,8 @@ interface Checked {
 
 export class WebhookEvents {
   /**
-   * The comparison of verdicts that is in progress. It runs in the background, because it takes minutes if there are
-   * many domains.
+   * The comparison of verdicts that is in progress. It runs in the background, because comparing many domains takes
+   * minutes.
    */
   comparing: Promise<void> | undefined;
   private readonly options: WebhookEventsOptions;
@@ -222,7 +222,7 @@ export class WebhookEvents {
       const before = told.get(domain) ?? held.get(domain)!;
       if (before === after) continue;
       const all = await decisions.decisionsOn(domain, at - DECISIONS_MS, MAX_DECISIONS);
-      // All of these decisions were covered by an earlier report.
+      // If the domain was reported before, that report covered all of these decisions.
       const found = told.has(domain) ? all : all.filter(({ disposable }) => disposable === before);
       const events = found.map(
         ({ id, ref }): QueuedEvent => ({
@@ -246,14 +246,14 @@ export class WebhookEvents {
   }
 }
 
-/** An event that is the same on each host with the same held release. */
+/** Creates an event that is the same on each host with the same held release. */
 function heldEvent({ id, at, why }: HeldRelease): QueuedEvent {
   const hint = "inkling data update --accept release";
   const data = { release: id, built_at: at, reason: why, hint };
   return { key: `release.held/${id}`, message: { type: "release.held", data } };
 }
 
-/** An event that is the same on each host with this copy of the feed. */
+/** Creates an event that is the same on each host with this copy of the feed. */
 function staleEvent(feed: FeedReport, now: EpochMs): QueuedEvent {
   const { id, sets, sha256 = "", published_at: published = "" } = feed;
   const state = feed.state === "expired" ? "expired" : "stale";

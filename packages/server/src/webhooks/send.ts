@@ -88,7 +88,10 @@ const failed = (status: number | undefined, reason: string): Attempt => ({
   reason,
 });
 
-/** A reason to show to operators. The codes of the system and of TLS say enough, and messages may contain addresses. */
+/**
+ * Returns a reason to show to operators. System and TLS error codes are specific enough, and messages may contain
+ * addresses.
+ */
 function reasonOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   const text =
@@ -116,7 +119,7 @@ function post(
   ca: string | undefined,
 ): Promise<number> {
   type Found = (error: Error | null, address: unknown, family?: number) => void;
-  // By now, the name may resolve to other addresses.
+  // Uses the checked addresses, because the name may resolve to different addresses by now.
   const lookup = (_: string, { all }: { all?: boolean }, found: Found) => {
     if (all) found(null, addresses);
     else found(null, addresses[0]!.address, addresses[0]!.family);

@@ -3,7 +3,7 @@
 // in   the queue in the database; every host on the database sends, and only one of them sends each delivery
 // out  attempts, recorded in the queue; counts for metrics; log events
 // err  none: if the database is unreachable, the sender retries
-// cost without webhooks, one query every 5 s; otherwise, one or two per second
+// cost without webhooks, one query every 5 s; otherwise, three per second, and more while deliveries are due
 
 import { WEBHOOK_OUTCOMES, type WebhookEvent, type WebhookOutcome } from "@inkling/contract";
 import { messageOf } from "@inkling/release-store";

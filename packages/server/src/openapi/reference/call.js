@@ -1,6 +1,6 @@
 // call.js: an operation's form. It sends the request with the key and shows the response.
 //
-// note The key is only ever in its field, and requests go only to this server.
+// note The key is never stored outside its field, and this page sends requests only to this server.
 
 import { block, details, faint, make, pretty, prose } from "./elements.js";
 
@@ -8,7 +8,7 @@ const keyField = document.querySelector("#key");
 const isLive = () => keyField.value.trim().startsWith("ink_live_");
 
 const SANDBOX_ONLY =
-  "This value is an example of the sandbox: a live key looks it up like any other. Send a value of your own, or use a sandbox key.";
+  "This value is an example for sandbox keys. A live key looks it up like any other value. Send your own value, or use a sandbox key.";
 
 document.querySelector("#key-form").addEventListener("submit", (event) => event.preventDefault());
 document.querySelector("#key-shown").addEventListener("change", ({ target }) => {
@@ -77,7 +77,7 @@ function exampleChoice(rows, input) {
   return select;
 }
 
-/** The media type and text of a batch. */
+/** Creates the fields for a request body: its media type and its text. */
 function bodyFields({ content }) {
   const types = Object.keys(content);
   const exampleOf = (type) => pretty(Object.values(content[type].examples ?? {})[0]?.value ?? "");
@@ -115,7 +115,7 @@ function readForm(form, path, method, needsKey) {
   };
 }
 
-/** A curl line for a shell. It leaves the key out, because users may paste the line into a ticket. */
+/** Creates a curl line for a shell. The line leaves the key out, because users may paste the line into a ticket. */
 function curlLine({ url, method, headers, needsKey, body }) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = ["curl"];
@@ -165,7 +165,7 @@ async function copied(text) {
     await navigator.clipboard.writeText(text);
     return "Copied";
   } catch {
-    return "The browser does not allow copying: select the line";
+    return "The browser does not allow copying. Select the line instead.";
   }
 }
 

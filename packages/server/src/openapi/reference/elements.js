@@ -1,6 +1,6 @@
 // elements.js: elements of the reference page. All text is inserted as text, so nothing in a response becomes HTML.
 
-/** Leaves out attributes that are undefined or false, and children that are undefined. */
+/** Creates an element, without attributes that are undefined or false and without children that are undefined. */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -10,7 +10,7 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
-/** Shows words in backticks as code. */
+/** Formats text, with words in backticks as code. */
 export function prose(text = "") {
   return text.split("`").map((piece, i) => (i % 2 === 1 ? make("code", {}, piece) : piece));
 }

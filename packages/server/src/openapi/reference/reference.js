@@ -4,19 +4,19 @@
 // out  sections, forms and tables in the page
 // err  shown in the page
 // note Scalar's reference (1.46) was tried instead. It respects the same policy, contacts no other host, and has a
-//      richer client. But its package installs 243 MB (779 packages) for one 3.6 MB script, 1.0 MB compressed, while
-//      this page has 9 KB. axe finds 98 faults in it, 16 of them critical. It also has no table of errors that problem
-//      documents could link to.
+//      richer client. However, its package installs 243 MB (779 packages) for one script of 3.6 MB, which is 1.0 MB
+//      compressed. This page is 9 KB compressed. axe finds 98 faults in Scalar's reference, 16 of them critical. It
+//      also has no table of errors that problem documents could link to.
 
 import { callForm } from "./call.js";
 import { block, details, faint, make, pretty, prose, table } from "./elements.js";
 
 const NO_KEY =
-  "No key yet? The operator of this server makes one with `inkling keys create`, or `inkling keys create --sandbox`.";
+  "No key yet? The operator of this server creates one with `inkling keys create`, or `inkling keys create --sandbox`.";
 
 const nameOf = ({ $ref } = {}) => $ref?.split("/").at(-1);
 
-/** A schema's type in a few words. */
+/** Describes a schema's type in a few words. */
 function typeWords(schema) {
   const name = nameOf(schema);
   if (name !== undefined) return name;
@@ -30,7 +30,7 @@ function typeWords(schema) {
   return [schema.type ?? "any"].flat().join(" | ") + format;
 }
 
-/** A schema's members as a list, to any depth. */
+/** Lists a schema's members, to any depth. */
 function members(schema) {
   const inner = schema.type === "array" ? schema.items : schema;
   const shape = (inner?.anyOf ?? []).find(({ properties }) => properties !== undefined) ?? inner;
@@ -84,7 +84,7 @@ function responseDetails(status, { description, headers = {}, content = {} }) {
   );
 }
 
-/** The media type and its examples. Examples of problems are in the table of errors. */
+/** Shows a media type and its examples. Examples of problems are in the table of errors. */
 function mediaView(type, { schema, examples = {}, "x-lines": lines }) {
   const kind = make("p", {}, make("code", {}, type), lines === undefined ? ": " : ", each line: ");
   kind.append(typeWords(lines ?? schema));
@@ -145,7 +145,9 @@ function operationsOf({ paths }, tag) {
   );
 }
 
-/** Always open on a desktop. On a phone, it opens on request and closes after a choice. */
+/**
+ * Creates the navigation. On a desktop, it is always open. On a phone, it opens on request and closes after a choice.
+ */
 function navigation(api) {
   const list = (title, rows) => [
     make("h2", {}, title),
