@@ -40,7 +40,7 @@ function override(kind: OverrideKind, value: string, forced: Forced, expiresAt?:
 }
 const flag = (name: Override["flag"], verdict: boolean): Forced => ({ flag: name, verdict });
 
-/** The flags of a verdict as a plain object, for comparisons. */
+/** Returns the flags of a verdict as a plain object, for comparisons. */
 const plain = (verdict: OverrideVerdict | undefined) => verdict && Object.fromEntries(verdict.flags);
 const address = (text: string) => parseUnwrapped(text)!;
 
