@@ -1,6 +1,6 @@
 // kinds.ts: decides what kind of network an autonomous system is, by the rules in data/network-kinds.csv.
 //
-// in   the system's number and the name of its organization
+// in   the system's number and the name of its organization; for judgeKind, also the kinds that feeds state
 // out  the kind, with the rule that decided it; undefined (`unknown`) if no rule fits, or if rules for two different
 //      kinds fit
 // err  FeedError, which names the line of the table

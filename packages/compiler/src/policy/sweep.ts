@@ -48,7 +48,9 @@ function compare<Key extends number | bigint>(a: Key, b: Key): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Networks are nested or disjoint, so the interval to close is nearly always the last one. */
+/**
+ * Removes an interval from its source. Networks are nested or disjoint, so this interval is nearly always the last one.
+ */
 function close<Key extends number | bigint, Of extends Interval<Key>>(covers: Of[][], interval: Of): void {
   const open = covers[interval.source]!;
   open.splice(open.lastIndexOf(interval), 1);

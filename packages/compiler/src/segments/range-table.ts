@@ -80,8 +80,8 @@ class TrieWriter {
   }
 
   /**
-   * Writes the cell for the networks in which the ranges `from` to `to` start. If the cell needs a node, the node is
-   * written later.
+   * Writes the cell of the network in which the ranges from `from` up to, but not including, `to` start. If the cell
+   * needs a node, the node is written later.
    */
   private writeCell(cell: number, from: number, to: number, byte: number): void {
     const { values } = this.columns;
@@ -169,7 +169,7 @@ class TrieWriter {
   }
 }
 
-/** Cells, each with the ranges that start in its networks. */
+/** Cells that need a node, each with the ranges that start in its network. */
 class Slots {
   cell = new Uint32Array(1024);
   from = new Uint32Array(1024);
