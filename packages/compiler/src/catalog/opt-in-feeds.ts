@@ -20,7 +20,10 @@ const GEOLITE_TERMS =
 const GEOIP_TERMS = "Your contract with MaxMind binds you; delete copies older than 30 days.";
 const MAXMIND_KEYS = ["maxmindAccountId", "maxmindLicenseKey"] as const;
 
-/** MaxMind's permanent links. They require basic authentication, and the checksum is published next to the file. */
+/**
+ * Returns MaxMind's permanent link to a database. These links require basic authentication, and the checksum is
+ * published next to the file.
+ */
 const maxmindUrls = (edition: string) =>
   fixed(`https://download.maxmind.com/geoip/databases/${edition}/download?suffix=tar.gz`);
 

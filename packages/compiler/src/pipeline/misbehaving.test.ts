@@ -374,7 +374,7 @@ interface Taken extends Row {
   readonly body: (list: List) => string;
   /** Whether the release has no claim about the bad entries. */
   readonly never: (manifest: Release) => boolean;
-  /** Where the operator sees that an entry was left out. */
+  /** The text that tells the operator that an entry was left out. */
   readonly reports?: RegExp;
 }
 

@@ -16,8 +16,8 @@
 //   4 a name below a disposable domain: disposable
 //   5 a domain that is not on a list of free mail, and has no doubts (domain-doubts.ts): disposable if a list based on
 //     observation contains it, if it had a live mail server, or if its name shows its purpose. Unless its entry is an
-//     old copy, it is also disposable if lists of two publishers contain it, or if one list contains it and no other
-//     loaded list could confirm it
+//     old copy, two other conditions are also enough: lists of two publishers contain it, or no loaded list could
+//     confirm the list that contains it
 //   6 any other domain: a vote by weights (domain-weights.ts), in which a list and its copies count once (lineage.ts).
 //     A tie means not disposable
 

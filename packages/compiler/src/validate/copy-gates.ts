@@ -124,7 +124,7 @@ const CARRIAGE_RETURN = 13;
 
 /**
  * Detects a list that was cut off inside a line. Such a list is shorter than the last good copy, and its last line is
- * only the beginning of a line in that copy. The beginning may itself be a valid address. A missing line end alone
+ * only the beginning of a line in that copy. The beginning may itself be a valid address. A missing line end by itself
  * proves nothing.
  * @throws HeldBack
  */

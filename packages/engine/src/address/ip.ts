@@ -98,7 +98,7 @@ function parseIpv4(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * The same as {@link parseIpv4}, but for a string. Copying the string to bytes first would take 50 % longer
+ * Does the same as {@link parseIpv4}, but for a string. Copying the string to bytes first would take 50 % longer
  * (bench/README.md).
  */
 function parseIpv4Text(text: string): number {
@@ -183,7 +183,7 @@ function parseIpv6(bytes: Uint8Array, start: number, end: number, into: IpAddres
   return storeGroups(count, gap, into);
 }
 
-/** The same as {@link parseIpv6}, but for a string. Copying the string to bytes first would take 50 % longer. */
+/** Does the same as {@link parseIpv6}, but for a string. Copying the string to bytes first would take 50 % longer. */
 function parseIpv6Text(text: string, into: IpAddress): boolean {
   const { length } = text;
   if (length < 2 || length > MAX_IP_TEXT) return false;

@@ -65,7 +65,7 @@ function loaded(segments: Partial<LoadedRelease>, missing: readonly string[] = [
   } as unknown as LoadedRelease;
 }
 
-/** Instead of hashing, the local part serves as the hash. */
+/** Creates overrides that use the local part instead of a hash. */
 const overridesOf = (all: readonly Override[]) => new Overrides(all, (mailbox) => mailbox.split("@")[0]!);
 
 function sourceOf(

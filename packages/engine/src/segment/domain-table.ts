@@ -23,7 +23,8 @@ import { FIRST_WITH_KEYS, SegmentError, type SegmentFile } from "./segment.ts";
 /** Number of words before the first slot: the seed from which the hash keys are derived. */
 export const DOMAIN_SLOTS_HEADER = 2;
 /**
- * A name is fewer than this many slots away from its home slot. This bounds every lookup, even in a damaged segment.
+ * A name is fewer than this many slots away from its home slot. This limit bounds every lookup, even in a damaged
+ * segment.
  */
 export const MAX_DOMAIN_PROBES = 64;
 /** Names start at multiples of this many bytes. Pointers count in this unit. */

@@ -14,7 +14,7 @@ import { SegmentError } from "./segment.ts";
 // result.
 const file = readFileSync(new URL("../../fixtures/email.seg", import.meta.url));
 
-/** A writable copy, aligned as a segment must be. */
+/** Returns a writable copy, aligned as a segment must be. */
 function copy(): Uint8Array {
   return Uint8Array.from(file);
 }

@@ -136,7 +136,7 @@ function readLabels(record: Uint8Array): string[] {
   return labels;
 }
 
-/** In a truncated record, missing bytes read as 0. */
+/** Reads the header of a record. In a truncated record, missing bytes read as 0. */
 function headOf(record: Uint8Array) {
   return { count: word16(record, 0), truncated: word16(record, 2) };
 }

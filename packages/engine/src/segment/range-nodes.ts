@@ -4,8 +4,8 @@
 // out  a cell: either a value, or a negative number that names the node for the next 8 bits
 // src  packages/engine/segment-format.md. A node divides the keys into runs, each with one cell. It stores where the
 //      runs start: as a list of up to MAX_LIST_RUNS starts, or as a bitmap with counts (bart's sparse array).
-// note Array reads use `!`. In a damaged file, a read past the end gives undefined, and every comparison with undefined
-//      is false.
+// note Array reads use `!`. In a damaged file, a read past the end returns undefined, and every comparison with
+//      undefined is false.
 
 import { SegmentError } from "./segment.ts";
 

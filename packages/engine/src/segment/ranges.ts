@@ -7,8 +7,8 @@
 // cost one read for the top 16 bits, then one node for each further 8 bits. With DB-IP's networks, 31 % of random IPv4
 //      addresses need no node and 66 % need one. IPv6 lookups start after 32 bits (PrefixIndex): 8 % need one node,
 //      71 % need two, and 18 % need more (bench/README.md, Layouts)
-// note Array reads use `!`. In a damaged file, a read past the end gives undefined, and every comparison with undefined
-//      is false.
+// note Array reads use `!`. In a damaged file, a read past the end returns undefined, and every comparison with
+//      undefined is false.
 
 import type { IpAddress } from "../address/ip.ts";
 import { ADDRESS_WORDS, BLOCK_ADDRESSES, type PackedAddresses } from "../address/packed.ts";
