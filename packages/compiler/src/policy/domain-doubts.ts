@@ -5,7 +5,7 @@
 // out  doubts with their weights. They vote together with the lists of free mail (email.ts). A doubt never decides by
 //      itself
 //
-// Lists that copy other lists also contain domains that people mistyped or made up at a sign-up form: gmai.com,
+// Lists that copy other lists also contain domains that people mistyped or made up on a sign-up form: gmai.com,
 // army.gov. Only institutions can get names under a reserved ending. But if lists that do not copy contain several
 // domains under one ending, such as edu.pl, anybody can buy names there. Such an ending does not count.
 

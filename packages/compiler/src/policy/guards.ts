@@ -15,7 +15,7 @@ interface GuardRule {
   readonly outweighs?: number;
   /** Bits of the flags that a single list cannot set. */
   readonly doubts?: number;
-  /** The addresses answer in many places at once, so they have no city. */
+  /** The addresses are in many places at once, so they have no city. */
   readonly anycast?: true;
 }
 

@@ -174,7 +174,10 @@ class Facts {
   }
 }
 
-/** Sources that state the chosen kind count as having filled it in. Sources that state another kind become labels. */
+/**
+ * Returns an entry for each source that states a kind. A source that states the chosen kind fills it in. A source that
+ * states a different kind becomes a label.
+ */
 function kindEntries({ kind, rule, stated }: KindVerdict): EvidenceText[] {
   const effectOf = (of: NetworkKind) =>
     of === kind || (of === "isp" && kind === "mobile")

@@ -101,7 +101,10 @@ class TrieWriter {
     for (let i = 0; i < count; i++) this.writeCell(cells + i, this.runFrom[i]!, this.runTo[i]!, byte + 1);
   }
 
-  /** Finds the runs of keys that share a cell, for the ranges `from` to `to`. @returns the number of runs */
+  /**
+   * Finds the runs of keys that share a cell, for the ranges from `from` up to, but not including, `to`. @returns the
+   * number of runs
+   */
   private findRuns(from: number, to: number, byte: number): number {
     let count = 0;
     let covered = 0; // the first key without a run

@@ -62,7 +62,10 @@ function ageOfCopy(feed: Feed, { fetchedAt, publishedAt }: FeedCopy, now: Date):
   return ageOf(feed, { confirmedAt: fetchedAt, publishedAt }, now);
 }
 
-/** Tells the operator what is wrong with the dates. `rsync -a` and `cp -p` preserve a file's original time. */
+/**
+ * Returns a message that tells the operator what is wrong with the dates. `rsync -a` and `cp -p` preserve a file's
+ * original time.
+ */
 function whyExpired(feed: Feed, { source, fetchedAt, publishedAt }: FeedCopy): string {
   const days = Math.round(feed.age.dropHours / 24);
   const dates = [

@@ -2,7 +2,7 @@
 //
 // in   the bytes of a segment, then one address or a block of addresses at a time
 // out  the answer as the JSON bytes that the compiler wrote; in a separate call, its evidence
-// err  open and verify: SegmentError; a lookup never throws
+// err  open and verify: SegmentError. A lookup never throws, except countryOf: SyntaxError if the answer is damaged
 
 import type { IpAddress, UnwrappedAddress } from "../address/ip.ts";
 import type { PackedAddresses } from "../address/packed.ts";

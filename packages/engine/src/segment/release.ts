@@ -132,7 +132,7 @@ export type Release = z.infer<typeof release>;
 export const heldRelease = z.object({ id: release.shape.id, at: time, why: z.string() });
 export type HeldRelease = Readonly<z.infer<typeof heldRelease>>;
 
-/** A build that failed as a whole and published nothing. */
+/** A build that failed as a whole. */
 export const failedBuild = z.object({ at: time, why: z.string() });
 export type FailedBuild = Readonly<z.infer<typeof failedBuild>>;
 
@@ -148,7 +148,7 @@ export const feedsReport = z.object({
   feeds: z.array(feedReport),
   /** The release that waits for the operator. */
   held: heldRelease.optional(),
-  /** The latest build, if it failed. All other members then describe the build before it. */
+  /** The latest build, if it failed. All other members then describe the state before the failure. */
   failed: failedBuild.optional(),
 });
 export type FeedsReport = z.infer<typeof feedsReport>;
