@@ -5,7 +5,7 @@
 
 import { double, float, uint16, writeMmdb } from "./mmdb-writer.ts";
 
-/** The eight members of ip-location-db's flat records, in the same order and with the same empty strings. */
+/** Returns the eight members of ip-location-db's flat records, in the same order and with the same empty strings. */
 export function flat(city: string, country: string, state: string, latitude: number, longitude: number) {
   return {
     city,

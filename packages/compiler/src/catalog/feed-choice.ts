@@ -1,4 +1,4 @@
-// feed-choice.ts: reads and writes <dataDir>/feeds.json, which has the feeds that the operator turned on or off, or
+// feed-choice.ts: reads and writes <dataDir>/feeds.json, which lists the feeds that the operator turned on or off, or
 // added on the command line.
 //
 // in   {"enabled":["geolite2-city"],"disabled":["ipsum-3"],"added":[…]}. Without a file, the default feeds are on

@@ -43,7 +43,7 @@ export const AGE = {
 /** For a list of individual addresses. */
 export const ADDRESSES = { v4: 32, v6: 128 } as const;
 
-/** For a URL that does not depend on the date. */
+/** Returns a `urls` function for a URL that does not depend on the date. */
 export const fixed = (url: string) => () => [url];
 
 /** The members that all of Inkling's own lists share. Each row of such a list names its source. */

@@ -182,7 +182,8 @@ function formatOf({ form, claims }: OwnFeed): Format {
 }
 
 /**
- * A file that the operator maintains does not become stale by itself. A list does, if its publisher stops updating it.
+ * Returns the age limits. A file that the operator maintains does not become stale by itself. A list becomes stale if
+ * its publisher stops updating it.
  */
 function ageOf({ url, max_age_days, every_hours = DAY }: OwnFeed, usual: AgeLimits): AgeLimits {
   if (max_age_days === undefined) return url === undefined ? AGE.builtIn : widened(usual, every_hours);

@@ -83,7 +83,7 @@ describe("each feed", () => {
     ];
     for (const format of formats) {
       expect(EXTENSIONS[format]).toMatch(/^[a-z]+$/);
-      // load.ts reads MMDB and vpn-systems files for these sets.
+      // read-copy.ts reads MMDB and vpn-systems files for these sets.
       if (NETWORK_SETS.has(feed.sets))
         expect(isNetworkFormat(format) || ["mmdb", "vpn-systems"].includes(format)).toBe(true);
       else if (DOMAIN_SETS.has(feed.sets)) expect(isDomainFormat(format)).toBe(true);

@@ -40,8 +40,8 @@ const X4BNET = {
 } as const;
 
 /**
- * The servers of a VPN operator. gluetun queries them every month or two. Most servers also use their listed address
- * for outgoing traffic.
+ * Returns a row for the servers of a VPN operator. gluetun queries them every month or two. Most servers also use their
+ * listed address for outgoing traffic.
  */
 const gluetun = (operator: string, title: string, file: string, least: number, most: number): Feed => ({
   id: `${operator}-servers`,

@@ -20,7 +20,10 @@ const GEOLITE_TERMS =
 const GEOIP_TERMS = "Your contract with MaxMind binds you; delete copies older than 30 days.";
 const MAXMIND_KEYS = ["maxmindAccountId", "maxmindLicenseKey"] as const;
 
-/** MaxMind's permanent links. They require basic authentication, and the checksum is published next to the file. */
+/**
+ * Returns MaxMind's permanent link to a database. These links require basic authentication, and the checksum is
+ * published next to the file.
+ */
 const maxmindUrls = (edition: string) =>
   fixed(`https://download.maxmind.com/geoip/databases/${edition}/download?suffix=tar.gz`);
 
@@ -66,7 +69,7 @@ export function asksForAgreement({ licence, optIn }: Pick<Feed, "licence" | "opt
   return licence === NO_LICENCE || optIn?.why === "licence" || optIn?.why === "non-commercial";
 }
 
-/** Networks whose addresses answer from many places. The publisher finds them by measuring from many places. */
+/** Networks whose addresses are in many places at once. The publisher finds them by measuring from many places. */
 const ANYCAST = {
   sets: "anycast",
   format: "ip-lines",

@@ -1,4 +1,4 @@
-// unpack.ts: what it extracts from archives, and which archives it refuses.
+// What unpack.ts extracts from archives, and which archives it refuses.
 
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
@@ -25,7 +25,7 @@ const problem = (bytes: Uint8Array, most?: number): Promise<string> =>
     (error) => `${error.name}: ${error.message}`,
   );
 
-/** Changes the 16 bits at `offset` after the last occurrence of the mark. */
+/** Changes the 16 bits that begin `offset` bytes after the start of the last occurrence of `mark`. */
 function changed(bytes: Buffer, mark: number, offset: number, value: number): Buffer {
   const sign = Buffer.alloc(4);
   sign.writeUInt32LE(mark);
@@ -33,7 +33,7 @@ function changed(bytes: Buffer, mark: number, offset: number, value: number): Bu
   return bytes;
 }
 
-/** Builds an archive like programs that do not know sizes beforehand: ZIP64, with the sizes in an extra field. */
+/** Builds a ZIP64 archive with the sizes in an extra field, like programs that do not know the sizes in advance. */
 function zip64(name: string, text: string): Buffer {
   const plain = zip([{ name, text }]);
   const directory = plain.lastIndexOf(Buffer.from("PK\x01\x02"));
@@ -153,7 +153,8 @@ describe("archives", () => {
         expect(outcome.name).toBe("FeedError");
         refused++;
       } else if (outcome !== LIST) {
-        // It is too short to be recognized as an archive, so a parser refuses it as binary.
+        // A tar file shorter than a block is not recognized as an archive. Its bytes pass through, and a parser refuses
+        // them as binary.
         expect(length).toBeLessThan(512);
       }
     }
@@ -169,7 +170,7 @@ describe("archives", () => {
     for (let at = body; at < end; at++) {
       const changed = Buffer.from(bytes);
       changed[at]! ^= 0x10;
-      // The last byte has bits without meaning. Changing them changes nothing.
+      // The last byte of the compressed data has unused bits. A change to these bits has no effect.
       const outcome = await unpackAll(changed).catch((error: Error) => error.name);
       expect(["FeedError", LIST]).toContain(outcome);
       if (outcome === "FeedError") refused++;

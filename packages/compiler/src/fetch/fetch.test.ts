@@ -1,4 +1,4 @@
-// download: its results for publishers that serve well or badly.
+// What download returns or throws, for valid and faulty publishers.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -143,7 +143,7 @@ describe("failing responses", () => {
     expect((await problem(path, more)).message).toMatch(message);
   });
   test("HTTPS is never downgraded, not even for a mirror", async () => {
-    // There is no certificate for a real HTTPS server, so this replaces fetch. The first hop is HTTPS.
+    // There is no certificate for a real HTTPS server, so the test replaces fetch. The first hop is HTTPS.
     const real = globalThis.fetch;
     const fake = async () => Response.redirect("http://mirror.example/list", 302);
     globalThis.fetch = Object.assign(fake, { preconnect: real.preconnect });

@@ -245,7 +245,7 @@ const isDiskError = (error: unknown): boolean =>
     (error as { code?: string }).code ?? "",
   );
 
-/** Matches publishers in tests, which run on this machine. No built-in publisher matches. */
+/** Returns whether the URL is on this machine, like publishers in tests. No built-in publisher is on this machine. */
 function isLoopback(url: URL): boolean {
   return url.hostname === "127.0.0.1" || url.hostname === "[::1]" || url.hostname === "localhost";
 }

@@ -39,7 +39,10 @@ export function afterSuccess(feed: Feed, attempts: Attempts, now: Date): Attempt
   return { at, okAt: at, failures: 0, nextAt, spread, ...(requests && { requests }) };
 }
 
-/** The source does not have the file. This is not a failure, so the next check is at the usual time. */
+/**
+ * Returns the attempts after a check in which the source did not have the file. This is not a failure, so the next
+ * check is at the usual time.
+ */
 export function afterAbsence(feed: Feed, attempts: Attempts, now: Date, error: string): Attempts {
   const { okAt } = attempts;
   const { okAt: _, ...looked } = afterSuccess(feed, attempts, now);

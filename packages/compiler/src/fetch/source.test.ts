@@ -402,7 +402,7 @@ describe("last good copy", () => {
     writeFileSync(join(dataDir, "feeds/test-feed", name), old);
     expect(summaries(await collect(feed()))[0]).toBe("last-good: 192.0.2.1");
     await keep("192.0.2.3\n");
-    expect(kept()).toHaveLength(2); // the copy that never counted was removed, too
+    expect(kept()).toHaveLength(2); // the body that the state did not name was removed as well
   });
   test("seeds and our own lists are not kept", async () => {
     const seed = first(await collect(feed()));

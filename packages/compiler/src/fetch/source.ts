@@ -221,7 +221,7 @@ function downloadPath({ folder }: KeptCopies): string {
   return join(folder, DOWNLOAD);
 }
 
-/** Says what to check if a publisher refuses the credentials. */
+/** Returns what to check if a publisher refuses the credentials. */
 function credentialsHint(feed: Feed, error: FeedError): string {
   const refused = error instanceof AnswerError && (error.status === 401 || error.status === 403);
   const required = requiredCredentials(feed);

@@ -2,8 +2,8 @@
 //
 // err  FeedError if the tar file has no data file or several, is damaged, or is truncated
 // src  POSIX.1-2024 pax, ustar
-// cost only the chunks in flight. These 80 lines avoid tar-stream 3.2.2, which would add streamx, b4a, fast-fifo and
-// bare-fs
+// cost memory only for the chunks in flight. These 90 lines avoid tar-stream 3.2.2, which would add streamx, b4a,
+//      fast-fifo and bare-fs
 
 import { FeedError } from "../catalog/feed.ts";
 import { isDataFile, noFile, severalFiles } from "./archive-names.ts";

@@ -3,8 +3,10 @@
 // in   chunks of a file or an HTTP body; gzip is recognized by its first two bytes, not by its name or headers
 // out  chunks. A packed feed file may be packed again in transfer, so up to two layers of gzip are removed. Then the
 //      one data file is extracted from an archive (archive.ts)
-// err  FeedError: too large (including a small file that unpacks to a large one), damaged or truncated gzip
-// cost the chunks in flight (for a zip file, the whole file). A zip bomb takes no more memory than any other file
+// err  FeedError: too large (including a small file that unpacks to a large one), damaged or truncated gzip, or an
+//      error of archive.ts
+// cost memory for the chunks in flight (for a zip file, for the whole file). A zip bomb takes no more memory than any
+//      other file
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";

@@ -4,8 +4,8 @@
 // out  the place of a city; the middle of a country or region, and the radius that contains two of three of its
 //      addresses
 // err  undefined if the database does not contain the place, or puts it in another region
-// cost decodes every place once, which takes 1 s for DB-IP City; 17 bytes per place. A middle takes 10 ms for the
-//      largest country
+// cost decodes every place once, which takes 1 s for DB-IP City; 17 bytes per place. Finding a middle takes up to 10 ms
+//      (largest country)
 
 import type { RangeColumns } from "@inkling/engine";
 import { densityOf, RADIUS_STEPS } from "../place/accuracy.ts";
@@ -125,7 +125,8 @@ export class Gazetteer {
   }
 
   /**
-   * Adds up addresses by coordinates, because places of both families, and districts of one city, share coordinates.
+   * Returns the density of each place. Adds up addresses by coordinates, because places of both families, and districts
+   * of one city, share coordinates.
    */
   private findDensities(): Uint8Array {
     const key = (id: number) =>

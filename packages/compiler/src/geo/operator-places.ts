@@ -2,7 +2,7 @@
 //
 // in   geofeeds and anycast networks in order of preference, the database, the country in which each network is
 //      registered
-// out  a place number for each network: a number of the database, or a higher number for an operator's place
+// out  a place number for each network: the number of the database's place, or a higher number for an operator's place
 // cost one pass over the stated networks for each level of nesting, and one over the countries; places are created on
 //      first use
 //

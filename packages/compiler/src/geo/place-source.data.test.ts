@@ -7,7 +7,7 @@ import { VECTORS } from "../../../../test/harness/data-folders.ts";
 import type { Place } from "../place/place.ts";
 import { GeoSource } from "./place-source.ts";
 
-/** Converts MaxMind's JSON source of a record into a Place. This is an independent, careless reading of the record. */
+/** Converts MaxMind's JSON source of a record into a Place. This is an independent conversion without any checks. */
 // biome-ignore lint/suspicious/noExplicitAny: the source is JSON of a known shape
 function expected(json: any): Place {
   return known({

@@ -424,10 +424,10 @@ describe("GeoSource", () => {
   });
 
   test("refuses records that together unfold to far more than the file", () => {
-    // 64 lists of 30 strings of 60,000 bytes. Each list is within a record's limits, but together they unfold 64 KB to
-    // 115 MB.
+    // 64 lists of 30 strings of 60,000 bytes. Each list is within a record's limits, but together the lists expand
+    // 64 KB to 115 MB.
     const data = encode("x".repeat(60_000));
-    // They hang on a chain of 64 nodes. That is too deep for IPv4, so the tree is an IPv6 tree.
+    // The records hang on a chain of 64 nodes. The chain is too deep for IPv4, so the tree is an IPv6 tree.
     const nodes: [number, number][] = [];
     for (let i = 0; i < 64; i++) {
       const next = Math.min(i + 1, 64);

@@ -41,7 +41,10 @@ function valueAt(db: Mmdb, address: IpAddress): unknown {
   return found && db.decode(found.dataOffset);
 }
 
-/** The sources of these files write 1.2.3.0/24 as "::1.2.3.0/120". Some have bits set after the prefix. */
+/**
+ * Parses a network from the sources of these files. They write 1.2.3.0/24 as "::1.2.3.0/120", and some networks have
+ * bits set after the prefix.
+ */
 function sourcePrefix(text: string): Prefix {
   const [ip, length] = text.split("/");
   const address = parseIp(ip!)!;

@@ -1,4 +1,4 @@
-// What the network segment says about ranges that operators publish, by label, tested with samples of the feeds.
+// What the network segment contains about ranges that operators publish, by label, tested with samples of the feeds.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

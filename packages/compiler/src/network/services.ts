@@ -1,8 +1,9 @@
 // services.ts: collects what operators publish about their networks: relays, CDN edges, crawlers and so on.
 //
-// in   claims of relay, guard and hosting feeds
-// out  a covering of each address space. The value is 0, or the number of a list of statements about the range. The
-//      statements are sorted by weight, so an operator's own feeds of kinds come first
+// in   claims of relay, guard and hosting feeds, and of own feeds that state kinds
+// out  a covering of each address space. A value of 0 means that nothing is published about the range. A value n refers
+//      to lists[n - 1], the statements about the range. They are sorted by descending weight, so own feeds that state
+//      kinds come first
 // src  docs/api.md (services, shared)
 
 import { RangeColumns } from "@inkling/engine";
@@ -49,7 +50,7 @@ export interface Published {
 interface PublishedRanges {
   readonly v4: RangeColumns;
   readonly v6: RangeColumns;
-  /** A value of n refers to `lists[n - 1]`. */
+  /** A value n in `v4` or `v6` refers to `lists[n - 1]`; 0 means none. */
   readonly lists: readonly (readonly Published[])[];
 }
 

@@ -37,7 +37,7 @@ const isPublic = (asn: number) =>
   asn !== 23456 &&
   !(asn >= 64496 && asn <= 131071);
 
-/** Maximum length of a name in bytes. Registries allow 80 characters, some of which take three bytes. */
+/** Maximum length of a name in characters. Registries allow 80 characters. */
 const MAX_NAME = 120;
 
 class Systems {

@@ -44,8 +44,8 @@ const MIN_FIELDS = 4;
  */
 const MAX_CITY = 200;
 /**
- * Maximum number of places in a geofeed. A segment has room for five times as many (geo/operator-places.ts), and there
- * are five geofeeds.
+ * Maximum number of places in a geofeed. A segment has room for five times this number (geo/operator-places.ts), and
+ * there are five built-in geofeeds.
  */
 const MAX_PLACES = 100_000;
 

@@ -1,4 +1,5 @@
-// parse/index.ts: maps each format to its parser. A parser takes bytes, returns claims and throws FeedError.
+// parse/index.ts: maps each format of networks or domains to its parser. A parser takes bytes and returns networks or
+// domains. It throws FeedError if the bytes are invalid.
 
 import { FeedError, type Format } from "../catalog/feed.ts";
 import { parseDshieldBlock, parseIpRangeCsv, parseNetworkLines } from "./address-ranges.ts";

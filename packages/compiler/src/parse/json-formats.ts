@@ -165,7 +165,7 @@ export const parseOnionoo = jsonParser(
       z.object({
         or_addresses: texts,
         exit_addresses: texts.optional(),
-        // The request asks for running exits only, but a copy made by hand may contain all relays.
+        // The request asks for running exits only, but a copy created by hand may contain all relays.
         flags: texts.optional(),
         running: z.boolean().optional(),
       }),

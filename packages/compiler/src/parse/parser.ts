@@ -1,4 +1,4 @@
-// parser.ts: the common parts of the line and JSON parsers. line-formats.ts and json-formats.ts have one row per
+// parser.ts: the common parts of the line and JSON parsers. line-formats.ts and json-formats.ts define one parser per
 // format.
 //
 // in   the bytes of a feed file

@@ -11,7 +11,7 @@ import { FeedError } from "../catalog/feed.ts";
 export interface Skipped {
   /** Number of the line or JSON record, counted from 1. */
   readonly line: number;
-  /** Says what was expected, and never repeats the content. */
+  /** The problem with the entry. It never repeats the content. */
   readonly reason: string;
 }
 

@@ -1,9 +1,11 @@
 // build.ts: one build, from feeds to a published release.
 //
-// in   a BuildRequest, the clock, and a function that receives events
-// out  "done" if the release was published, was equal to the newest release, or is held for the operator. Refused feeds
-//      are listed in the release
-// err  throws if nothing was published: the folder is not writable, another build is running, or an invariant is broken
+// in   a BuildRequest; BuildEffects, such as the clock and a function that receives events
+// out  a Build, which describes the newest release. Nothing new is published if the newest release has the same
+//      content, or if the new release is held for the operator. Refused feeds are listed in the Build and its release
+// err  NothingToServe if the very first release is held. Other errors if the folder is not writable, another build is
+//      running, feeds.json or an own feed is invalid, or an invariant is broken. A build that waits for slow feeds may
+//      fail after it has published a first release
 //
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
 
@@ -44,7 +46,10 @@ const PATIENCE_MS = 90_000;
 export interface Build {
   readonly name: string;
   readonly release: Release;
-  /** False if the newest release already has the same content. */
+  /**
+   * Whether this build published a release, or moved `current` to the newest release. Otherwise, the new release has
+   * the same content as the newest release, or is held.
+   */
   readonly published: boolean;
   /** The release that remains in use because it is pinned, regardless of what this build published. */
   readonly pinned?: string;
@@ -68,7 +73,8 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
     const { feeds, ...first } = await buildLocked(request, effects, deadline);
     const late = feeds.filter((loaded) => loaded.late).map(({ feed }) => feed.id);
     if (late.length === 0) return first;
-    // The feeds that have arrived are published now. The slow feeds then get the full time that a download may take.
+    // The first release contains the feeds that have arrived. The slow feeds now get the full time that a download may
+    // take.
     const text = `still waiting for ${late.join(", ")}`;
     effects.emit({ type: "note", text, ...(first.published && { published: first.name }) });
     const arrived = feeds.filter((loaded) => !loaded.late);
@@ -102,7 +108,8 @@ async function buildLocked(
   const isForFound = isAccepted && request.accept.length === 1 && found !== undefined;
   const accepted = isForFound ? publishHeld(dataDir, found, effects.now()) : undefined;
   if (accepted !== undefined) return { ...accepted, feeds: [] };
-  // A held release that cannot be published as it is. The build uses none of its parts.
+  // If the accepted release could not be published, it is damaged or from another version. The build then uses none of
+  // its parts.
   const waiting = isForFound ? undefined : found;
   const code = codeDigest();
   const newest = findNewest(dataDir);
@@ -165,7 +172,7 @@ function isMissing(loaded: LoadedFeed, now: Date): boolean {
   return hasSource && !isLoaded(loaded) && !loaded.refused && !loaded.unreached;
 }
 
-/** The release that remains in use because it is pinned. */
+/** Returns the release that remains in use because it is pinned. */
 function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
   const pinned = currentName(dataDir);
   return pinned === undefined || pinned === name ? {} : { pinned };

@@ -2,8 +2,9 @@
 //
 // in   a BuildRequest as one JSON document on standard input rather than in argv, because it contains secrets
 // out  BuildEvents on standard output; "done" or "failed" is the last event
-// Exit status 0: done. 3: done, but a feed was refused, unreachable, expired or missing, or the release is held. 1:
-// failed, and nothing was published.
+// The exit status is 0 if the build is done. It is 3 if the build is done, but a feed was refused, unreachable, expired
+// or missing, or the release is held. It is 1 if the build failed. If a release was published before the failure, a
+// "note" event names it.
 
 import { feedReport, heldRelease, release } from "@inkling/engine";
 import { z } from "zod";
@@ -64,7 +65,10 @@ export const buildEvent = z.discriminatedUnion("type", [
   z.object({ type: z.literal("note"), text: z.string(), published: z.string().optional() }),
   z.object({
     type: z.literal("done"),
-    /** False if the newest release already had the same content. */
+    /**
+     * Whether this build published a release, or moved `current` to the newest release. Otherwise, the new release has
+     * the same content as the newest release, or is held.
+     */
     published: z.boolean(),
     name: z.string(),
     release,

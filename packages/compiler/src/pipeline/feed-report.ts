@@ -113,7 +113,7 @@ function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean)
   } as const;
 }
 
-/** Says why the source was not requested, and what its last error was. */
+/** Returns why the source was not requested, and its last error. */
 function heldProblems({ hold, state, source }: Load): Problem[] {
   if (hold === undefined) return [];
   const { error, unreached } = attemptsAt(state, source.mirror) ?? {};

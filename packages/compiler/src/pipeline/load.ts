@@ -2,7 +2,8 @@
 //
 // in   a row of the feed table, where copies come from, the previous release
 // out  LoadedFeed; the feed's state on disk records the copy or the failure
-// err  none for a bad copy: the report names the copy and the reason, and the next copy is tried
+// err  errors of node:fs if the data folder is not writable. None for a bad copy: the report names the copy and the
+//      reason, and the next copy is tried
 //
 // readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState. The state is read once and written once.
 // For a feed with a budget, the state is also written before the request, so that the request counts even if the build
@@ -67,7 +68,7 @@ export async function loadFeed(
   return loadedFeed(load, tried, next);
 }
 
-/** @param next the state to write to disk */
+/** @param next the feed's state after this load */
 function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
   const { feed, options } = load;
   const { content, forget } = tried.used?.age === "dropped" ? NOTHING : (tried.used?.read ?? NOTHING);
@@ -168,7 +169,7 @@ function isUnreached(refusals: readonly Refusal[]): boolean {
 const CONCURRENT_LOADS = 4;
 
 /**
- * Loads all chosen feeds, in the order of the feed table.
+ * Loads all chosen feeds, and returns them in the order of the feed table.
  * @param deadline the time at which the build continues without the feeds that have not arrived, on the clock of
  *   performance.now()
  * @param arrived feeds that are already loaded

@@ -10,7 +10,7 @@ import { type BuildEvent, buildRequest } from "./events.ts";
 const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;
 const PROGRESS_EVERY_MS = 100;
 
-/** Writes events. Progress within one step is written at most every PROGRESS_EVERY_MS. */
+/** Returns a function that writes events. Progress within one step is written at most once per PROGRESS_EVERY_MS. */
 function eventWriter(): (event: BuildEvent) => void {
   let last = { step: "", at: 0 };
   return (event) => {

@@ -1,5 +1,5 @@
-// A publisher that misbehaves, case by case. Each time, the last good data keeps answering, the reason is shown, and
-// the next good file is used. The table in docs/feed-failures.md lists the same cases.
+// A publisher that misbehaves, case by case. Each time, the last good data remains in use, the reason is shown, and the
+// next good file is used. The table in docs/feed-failures.md lists the same cases.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
 import fs, { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -374,7 +374,7 @@ interface Taken extends Row {
   readonly body: (list: List) => string;
   /** Whether the release has no claim about the bad entries. */
   readonly never: (manifest: Release) => boolean;
-  /** Where the operator sees that an entry was left out. */
+  /** The text that tells the operator that an entry was left out. */
   readonly reports?: RegExp;
 }
 
@@ -516,7 +516,10 @@ describe(CUT.name, () => {
   });
 });
 
-/** Names that fit no table if every word of its keys is 2^31. Only a test can predict the keys; a publisher cannot. */
+/**
+ * Returns names that fit into no table if every word of its keys is 2^31. Only a test can predict the keys; a publisher
+ * cannot.
+ */
 function crowdedNames(slots: number): string[] {
   const found = new Set<string>();
   for (let draws = 0, count = slots; draws < 12; draws++) {

@@ -11,8 +11,8 @@ export function isLoaded({ report }: LoadedFeed): boolean {
 }
 
 /**
- * Returns whether a feed belongs to a segment. Both networks and domains can have the label `relay`, so the format
- * decides. Geofeeds and anycast networks contribute places, whatever else they contribute.
+ * Returns whether a feed belongs to a segment. The `sets` of both network and domain feeds can be `relay`, so the
+ * format decides. Geofeeds and anycast networks contribute places, whatever else they contribute.
  */
 export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   const { deciding, other } = FEED_SETS[kind];

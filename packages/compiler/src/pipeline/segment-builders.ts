@@ -135,7 +135,7 @@ function makeEmail(parts: readonly LoadedFeed[], { emit, drawWord }: Effects): M
 
 function makeNetwork(parts: readonly LoadedFeed[], { emit }: Effects): Made {
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
-  // There is always one, because the feed belongs to this segment.
+  // There is always such a content, because this segment is built only if a feed of autonomous systems is loaded.
   const { id, asns } = contents.find((content) => content.asns !== undefined)!;
   const claims = contents.flatMap(({ networks }): readonly NetworkClaims[] => networks ?? []);
   const kinds = contents.flatMap((content) => content.kinds ?? []);

@@ -5,9 +5,10 @@
 //      coordinates or no named part, or if even the largest step would contain fewer than two of three
 //
 // The number of addresses that share the coordinates matters most, because a database puts all addresses about which it
-// knows little at one place. In the United States, if ten million addresses share a place, half of them are more than
-// 900 km off. If ten thousand share it, half are more than 10 km off. The kind of network comes second. At places with
-// a million addresses, two of three servers are within 10 km, and two of three subscribers are within 250 km.
+// has little information at one place. In the United States, if ten million addresses share a place, half of them are
+// more than 900 km off. If ten thousand share it, half are more than 10 km off. The kind of network comes second. At
+// places with a million addresses, two of three servers are within 10 km, and two of three subscribers are within
+// 250 km.
 // src  data/accuracy-radius.csv, created by scripts/accuracy-radius.ts; method and figures: docs/accuracy-radius.md
 // cost one string and one map lookup per place
 

@@ -1,4 +1,4 @@
-// distance.ts: the distance between two places.
+// distance.ts: computes the distance between two places.
 //
 // in   WGS 84 degrees
 // out  kilometres along the great circle, on a sphere with the Earth's mean radius. The error is at most 0.5 % of the

@@ -1,4 +1,4 @@
-// time-zone.ts: the IANA time zone of a place.
+// time-zone.ts: finds the IANA time zone of a place.
 //
 // in   a country (may be unknown), and coordinates, if they stand for a place inside the country
 // out  an IANA name such as Europe/Vienna, or undefined if the zone is unknown

@@ -5,9 +5,9 @@
 // out  doubts with their weights. They vote together with the lists of free mail (email.ts). A doubt never decides by
 //      itself
 //
-// Lists that copy other lists also contain domains that people mistyped or made up at a sign-up form: gmai.com,
+// Lists that copy other lists also contain domains that people mistyped or made up on a sign-up form: gmai.com,
 // army.gov. Only institutions can get names under a reserved ending. But if lists that do not copy contain several
-// domains under one ending, such as edu.pl, then anybody can buy names there, and the ending does not count.
+// domains under one ending, such as edu.pl, anybody can buy names there. Such an ending does not count.
 
 import { suggestDomain } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";

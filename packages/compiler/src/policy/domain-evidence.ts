@@ -5,7 +5,7 @@
 // out  the evidence entries of each domain that is on a disposable list or an allow-list
 // cost 0.2 s for 150,000 domains; domains with the same evidence share one array
 //
-// A domain is disposable if and only if an entry sets it and no entry removes it.
+// A domain is disposable if and only if an entry sets the flag and no entry removes it.
 
 import { cutSuffix, SPAN_NONE, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
@@ -89,7 +89,7 @@ interface Facts {
   /** Whether the domain's name took part in a vote. */
   readonly nameVoted: boolean;
   readonly isBelow: boolean;
-  /** The feed that says that the names below the domain belong to different owners. */
+  /** The feed according to which the names below the domain belong to different owners. */
   readonly sharedBy: string | undefined;
   readonly doubts: readonly Doubt[];
 }

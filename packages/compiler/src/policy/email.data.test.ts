@@ -62,7 +62,10 @@ const NAMED: Record<string, boolean> = {
   "eintagsmail.de": true,
 };
 
-/** Domains on disposable lists that are not disposable: institutions', well-known, mistyped, or shared by strangers. */
+/**
+ * Domains on disposable lists that are not disposable: domains of institutions, well-known domains, mistyped domains,
+ * and domains that strangers share.
+ */
 const ORDINARY = [
   ...[
     "dallas.gov",
@@ -94,7 +97,10 @@ for (const from of ["mirror", "seeds"] as const)
     const claims = realClaims(from);
     const verdicts = judgeDomains(claims);
     const lists = claims.filter((c) => c.subject === "disposable");
-    /** Returns the hosts that a list names directly or through a parent. A service without a policy would flag them. */
+    /**
+     * Returns the hosts that a list names directly or through a parent. A service without a policy would flag these
+     * hosts.
+     */
     const rawlyFlagged = (hosts: readonly string[]) =>
       hosts.filter((host) => {
         const parents = host.split(".").map((_, i, labels) => labels.slice(i).join("."));

@@ -1,6 +1,7 @@
 // evidence.ts: the evidence for an address's flags: entries from lists, guards and labels.
 //
-// out  ranges like those of the flags; a value is the number of a list of entries, or 0 for none
+// out  ranges like the ranges of flags; a value of 0 means no evidence, and a value n refers to lists[n - 1], a list of
+//      entries
 // An address has exactly the flags that its entries set and no entry removes.
 
 import type { Effect, Prefix, RangeColumns } from "@inkling/engine";
@@ -38,7 +39,7 @@ export interface EvidenceText {
   readonly span: number;
 }
 
-/** Covers each address space. Value 0 means no evidence; value n means `lists[n - 1]`. */
+/** Covers each address space. A value of 0 means no evidence; a value n refers to `lists[n - 1]`. */
 export interface EvidenceRanges {
   readonly v4: RangeColumns;
   readonly v6: RangeColumns;

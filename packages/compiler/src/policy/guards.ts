@@ -1,4 +1,4 @@
-// guards.ts: the flags that guarded networks never have, by kind of guard.
+// guards.ts: defines how each kind of guard affects the flags of a network.
 //
 // catalog/guard-feeds.ts lists the networks, and docs/guards.md gives the reasons.
 
@@ -15,14 +15,15 @@ interface GuardRule {
   readonly outweighs?: number;
   /** Bits of the flags that a single list cannot set. */
   readonly doubts?: number;
-  /** The addresses answer in many places at once, so they have no city. */
+  /** The addresses are in many places at once, so they have no city. */
   readonly anycast?: true;
 }
 
 export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
   "public-resolver": { takes: ALL_FLAGS, anycast: true },
-  // Anyone can run a resolver and have it listed. This guard is overridden by two lists, if one of them contains the
-  // exact address, or by a list of botnet command servers.
+  // Anyone can run a resolver and have it listed, so some lists override this guard. Two lists still set is_proxy if
+  // one of them contains the exact address. A list that is not about traffic, such as a list of botnet command servers,
+  // still sets is_abuser for the exact address.
   "listed-resolver": { outweighs: IS_ABUSER | IS_PROXY, doubts: IS_PROXY },
   crawler: { takes: ALL_FLAGS },
   // The guard does not remove is_proxy, because users of Cloudflare WARP come from 104.28.0.0/16.

@@ -59,7 +59,7 @@ describe("independentWeight", () => {
   });
 });
 
-/** Finds the best weight by trying all 2^n sets, and all pairs in each set. */
+/** Finds the best weight by trying all 2^n sets. A set counts only if no two of its lists share an origin. */
 function bySets(lists: readonly WeightedList[]): number {
   let best = 0;
   for (let set = 0; set < 2 ** lists.length; set++) {

@@ -27,7 +27,7 @@ import {
 } from "./oracle.testing.ts";
 import { type Judgement, judgeNetworks } from "./reputation.ts";
 
-/** Addresses on Tor's lists that lie in 172.224.0.0/12, which Akamai's warning list has. */
+/** Addresses on Tor's lists that lie in 172.224.0.0/12, which is in Akamai's warning list. */
 const EXITS_IN_WIDE = ["172.232.209.254", "172.232.219.78", "172.234.228.174", "172.234.92.148"];
 
 // Reads the mirror's lists in the simplest way. The compiler's own parsers have their own tests.
@@ -88,7 +88,8 @@ describe("judgeNetworks on the lists of the mirror", () => {
     expect(ranges.v6.length).toBeGreaterThan(1_000);
   });
 
-  // By default, a test run takes every fourth network of a long list. They need 4 of the file's 8 s of CPU.
+  // By default, this test checks only every fourth network of a long list. Even so, it takes 4 of the file's 8 s of CPU
+  // time.
   const every = share(1, 4);
   test("flags and evidence are exact before, at and after the ends of every network of every list", () => {
     const flags = oracle(all);

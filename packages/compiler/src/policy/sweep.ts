@@ -3,7 +3,7 @@
 // in   intervals in any order, each from one source. Intervals may overlap, even within a source
 // out  the pieces between any two neighbouring boundaries, in order, from `zero` to `limit`
 // cost O(n log n) in the number of intervals. The same code serves number keys (IPv4: 2^32 is exact) and bigint keys
-// (IPv6)
+//      (IPv6)
 
 /** An interval from `start` (inclusive) to `end` (exclusive); `start < end`. */
 export interface Interval<Key extends number | bigint> {
@@ -48,7 +48,9 @@ function compare<Key extends number | bigint>(a: Key, b: Key): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Networks are nested or disjoint, so the interval to close is nearly always the last one. */
+/**
+ * Removes an interval from its source. Networks are nested or disjoint, so this interval is nearly always the last one.
+ */
 function close<Key extends number | bigint, Of extends Interval<Key>>(covers: Of[][], interval: Of): void {
   const open = covers[interval.source]!;
   open.splice(open.lastIndexOf(interval), 1);

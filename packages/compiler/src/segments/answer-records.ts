@@ -43,7 +43,7 @@ export class AnswerRecords {
   }
 
   /**
-   * Returns the number that stands for this answer in a range table.
+   * Returns the record number of this answer, which is its value in a range table.
    * @param note below 2^32
    * @throws RangeError for an answer of more than 1.39 million characters
    */

@@ -260,7 +260,7 @@ test("evidence of a public suffix is refused", () => {
   expect(() => emailSections(new Map(), new Map([["co.uk", [LISTED]]]))).toThrow("is a public suffix");
 });
 
-/** Returns names without a pattern. The sums in the hash would otherwise share the pattern. */
+/** Returns a name without a pattern. The hash is a sum, so a pattern in the names would carry over to the hash. */
 const spread = (i: number) => `${crc32(Uint8Array.of(i, i >> 8, i >> 16)).toString(36)}${i.toString(36)}`;
 
 test("names with the same hash are distinguished", () => {
@@ -445,7 +445,7 @@ describe("damage", () => {
   });
 
   /**
-   * Changes the length of the last name, xn--…: its 23 characters and the five bytes before them fill a multiple of
+   * Changes the length of the last name, xn--…: its 23 characters and the nine bytes before them fill a multiple of
    * four.
    */
   function pokeLengthOfLastName(bytes: Uint8Array): void {

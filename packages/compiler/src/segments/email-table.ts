@@ -3,7 +3,7 @@
 // in   maps from domain to providers and from domain to evidence, as decided by the policy, in any order
 // out  answers, evidence, evidenceFeeds, domainSlots, domainNames
 // err  Error for an entry that the policy must not let through: a name that is not an A-label, is a public suffix, or
-//      has no provider or a repeated provider
+//      has no provider, a repeated provider or an invalid provider. Error if the names do not fit into a table
 // src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts
 // note someone could choose names for public lists that all fall into the same slots, and a reader stops after
 //      MAX_DOMAIN_PROBES. So the hash keys of a table follow from a digest of all its names: whoever chooses names
@@ -29,8 +29,8 @@ import { EvidenceWriter } from "./evidence-records.ts";
 import type { SectionData } from "./segment-writer.ts";
 
 /**
- * Maximum number of keys drawn for one table. The first keys nearly always fit. Each of the last four attempts also
- * doubles the table.
+ * Maximum number of sets of keys drawn for one table. The first set nearly always fits. Each of the last four attempts
+ * also doubles the table.
  */
 const MAX_DRAWS = 12;
 const DRAWS_BEFORE_GROWTH = 8;
@@ -119,8 +119,8 @@ function nameSection(names: readonly string[], values: readonly Values[]) {
 }
 
 /**
- * Returns words that follow from all names together, so they are as good as random to somebody who chooses some of the
- * names.
+ * Returns a function that returns one 32-bit word per call. The words follow from all names together, so they are as
+ * good as random to somebody who chooses some of the names.
  */
 function wordsOf(names: readonly string[]): () => number {
   const digest = createHash("sha256").update(names.join("\n")).digest();

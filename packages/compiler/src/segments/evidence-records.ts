@@ -1,9 +1,9 @@
 // evidence-records.ts: writes the `evidence…` sections from evidence entries.
 //
-// in   lists of entries. An entry stores only the span of its network or domain, because the network or domain contains
-//      the subject of the lookup
-// out  a number for each list; equal lists share one record
-// err  RangeError beyond the format's limits: too many feeds, or an entry that is too long
+// in   lists of entries. An entry stores only the span of its network or domain, because the reader derives both from
+//      the address or host that is looked up
+// out  the record number of each list; equal lists share one record
+// err  RangeError beyond the format's limits: too many feeds, or an entry that is too long or not ASCII
 // src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/evidence.ts
 // note the same lists in the same order give the same bytes, because the bytes contain no timestamps
 
@@ -25,7 +25,7 @@ export class EvidenceWriter {
   private readonly records = new AnswerRecords("");
   private readonly feeds = new Map<string, number>();
 
-  /** Returns the number of a list, or 0 for an empty list. */
+  /** Returns the number of the list's record, or 0 for an empty list. */
   add(entries: readonly EvidenceText[]): number {
     if (entries.length === 0) return 0;
     const kept = topEvidence(entries);

@@ -1,5 +1,5 @@
-// geo-answers.ts: maps a place number, a country and a kind of network to the number of an answer record. It creates
-// the record on first use.
+// geo-answers.ts: maps a place, a country and a kind of network to the number of an answer record. It creates the
+// record on first use.
 
 import { filledMask, type GeoFeeds, geoEntries, type PlaceOrigin } from "../geo/evidence.ts";
 import { COUNTRIES, GROUNDS, groundOf } from "../geo/layers.ts";
@@ -62,7 +62,7 @@ export class GeoAnswers {
     this.firstValue = new Uint32Array(operators.length + 1);
   }
 
-  /** All numbers count from 1; 0 means none. */
+  /** Returns the record number of an answer. The arguments are numbers that count from 1; 0 means none. */
   valueFor(place: number, country: number, networkKind: number): number {
     const kind = this.operators.firstKindWithRadius(place, networkKind);
     const ground = groundOf(kind, country);

@@ -9,7 +9,7 @@ import { completePlace } from "../place/complete-place.ts";
 import { geoTable } from "./geo-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
-/** Builds a segment of places that return their own names, in address order, for IPv4 only. */
+/** Builds an IPv4 segment in which the answer for each place is the place's name. The places are in address order. */
 function segmentOf(rows: readonly (readonly [network: string, city: string])[]): IpSegment {
   const networks = rows.map(([network]): Prefix => parsePrefix(network)!);
   const { sections } = geoTable(

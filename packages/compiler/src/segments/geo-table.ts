@@ -32,7 +32,7 @@ interface GeoSteps extends AnswerSteps {
 /**
  * @param registered absent if no registry feed is loaded
  * @param stated places that operators state, the preferred feed first
- * @param kinds networks by kind, as a number in NETWORK_KINDS; the kind affects the accuracy radius
+ * @param kinds networks, each with its kind as an index into NETWORK_KINDS; the kind affects the accuracy radius
  */
 export function geoTable(
   source: PlaceSource,
@@ -118,7 +118,7 @@ const ADDRESSES_OF_A_V6_RANGE = 1024;
 const WHOLE_SHARE = 1 / 6;
 
 /**
- * Returns record 0, followed by the records that most addresses have. Lookups are faster if these records are next to
+ * Returns record 0, followed by the records with the most addresses. Lookups are faster if these records are next to
  * each other.
  */
 function mostAsked(v4: RangeColumns, v6: RangeColumns, count: number, wanted: number): Uint32Array {
@@ -140,7 +140,7 @@ function mostAsked(v4: RangeColumns, v6: RangeColumns, count: number, wanted: nu
 
 const NO_NETWORKS: NetworkWalk = { walk: () => {} };
 
-/** Numbers the records from 1, because 0 means that nothing is known. */
+/** Returns the networks with their ids plus 1, because 0 means that nothing is known. */
 function numbered(source: NetworkWalk, family: 4 | 6): Networks {
   return (add) => source.walk(family, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1));
 }

@@ -1,6 +1,6 @@
 // network-table.ts: builds the sections of the network segment from autonomous systems and from what operators publish.
 //
-// in   networks with their autonomous systems; claims about relays, guards and hosting
+// in   networks with their autonomous systems; claims about relays, guards, hosting and kinds
 // out  sections: a record for each set of facts,
 //      {"asn":…,"organization":…,"kind":…,"shared":…,"services":[…],"operator":…}, with a note that names its evidence,
 //      and the ranges that point at the records
@@ -72,8 +72,7 @@ function operatorOf(published: readonly Published[]): string | undefined {
 const NOTHING_KNOWN = { kind: "unknown", shared: false, services: [] };
 
 /**
- * Maps a system number and the number of a list of published networks to a record of facts. The record is created on
- * first use.
+ * Maps an autonomous system and a list of published networks to a record of facts. The record is created on first use.
  */
 class Facts {
   private readonly feed: string;
@@ -105,7 +104,7 @@ class Facts {
     return [...this.records.sections(), this.records.noteSection(), ...this.evidence.sections()];
   }
 
-  /** Both numbers count from 1; 0 means none. */
+  /** Returns a record number. Both arguments are an index plus 1; 0 means none. */
   valueFor(system: number, list: number): number {
     if (system === 0 && list === 0) return 0;
     const key = list * (this.systems.length + 1) + system;
@@ -175,7 +174,10 @@ class Facts {
   }
 }
 
-/** Sources that state the chosen kind count as having filled it in. Sources that state another kind become labels. */
+/**
+ * Returns an entry for each source that states a kind. A source that states the chosen kind fills it in. A source that
+ * states a different kind becomes a label.
+ */
 function kindEntries({ kind, rule, stated }: KindVerdict): EvidenceText[] {
   const effectOf = (of: NetworkKind) =>
     of === kind || (of === "isp" && kind === "mobile")

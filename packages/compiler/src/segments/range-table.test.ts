@@ -57,7 +57,7 @@ const blockValues = new Uint32Array(BLOCK_ADDRESSES);
 function find(table: RangeTable, address: IpAddress): number {
   const value = address.family === 4 ? table.find4(address.words[0]!) : table.find6(address.words);
   if (block.length === BLOCK_ADDRESSES) block.length = 0;
-  block.add(address as UnwrappedAddress); // the table takes addresses without unwrapping them
+  block.add(address as UnwrappedAddress); // the table does not require unwrapped addresses
   table.findBlock(block, blockValues);
   expect(blockValues[block.length - 1]).toBe(value);
   return value;
@@ -88,7 +88,9 @@ function edges({ address, bits }: Prefix): IpAddress[] {
   );
 }
 
-/** Networks that do not overlap, in order. Their few distinct bits produce neighbours and nests at every depth. */
+/**
+ * Creates networks that do not overlap, in order. Their few distinct bits produce neighbours and nests at every depth.
+ */
 function rowsOf(family: 4 | 6): fc.Arbitrary<Row[]> {
   const width = family === 4 ? 32 : 128;
   const word = fc.constantFrom(0, 1, 0x80000000, 0xffffffff, 0x20010db8, 0x00010000, 0x0000ffff, 0x7fff8000);

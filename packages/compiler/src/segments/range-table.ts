@@ -80,8 +80,8 @@ class TrieWriter {
   }
 
   /**
-   * Writes the cell for the networks in which the ranges `from` to `to` start. If the cell needs a node, the node is
-   * written later.
+   * Writes the cell of the network in which the ranges from `from` up to, but not including, `to` start. If the cell
+   * needs a node, the node is written later.
    */
   private writeCell(cell: number, from: number, to: number, byte: number): void {
     const { values } = this.columns;
@@ -101,7 +101,10 @@ class TrieWriter {
     for (let i = 0; i < count; i++) this.writeCell(cells + i, this.runFrom[i]!, this.runTo[i]!, byte + 1);
   }
 
-  /** Finds the runs of keys that share a cell, for the ranges `from` to `to`. @returns the number of runs */
+  /**
+   * Finds the runs of keys that share a cell, for the ranges from `from` up to, but not including, `to`. @returns the
+   * number of runs
+   */
   private findRuns(from: number, to: number, byte: number): number {
     let count = 0;
     let covered = 0; // the first key without a run
@@ -169,7 +172,7 @@ class TrieWriter {
   }
 }
 
-/** Cells, each with the ranges that start in its networks. */
+/** Cells that need a node, each with the ranges that start in its network. */
 class Slots {
   cell = new Uint32Array(1024);
   from = new Uint32Array(1024);

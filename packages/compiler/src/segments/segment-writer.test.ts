@@ -31,7 +31,7 @@ const ADDRESSES = [
 
 const berlin = encodePlace({ cityName: "Berlin", countryCode: "DE", subdivisions: [] });
 
-/** Three of its five records are whole. */
+/** Returns a segment with six records, three of which are whole. */
 function smallSegment(wrongNote?: number): Uint8Array {
   const records = new AnswerRecords("");
   const templates = new AnswerTemplates();

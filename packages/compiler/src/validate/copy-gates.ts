@@ -62,7 +62,10 @@ function ageOfCopy(feed: Feed, { fetchedAt, publishedAt }: FeedCopy, now: Date):
   return ageOf(feed, { confirmedAt: fetchedAt, publishedAt }, now);
 }
 
-/** Tells the operator what is wrong with the dates. `rsync -a` and `cp -p` preserve a file's original time. */
+/**
+ * Returns a message that tells the operator what is wrong with the dates. `rsync -a` and `cp -p` preserve a file's
+ * original time.
+ */
 function whyExpired(feed: Feed, { source, fetchedAt, publishedAt }: FeedCopy): string {
   const days = Math.round(feed.age.dropHours / 24);
   const dates = [
@@ -124,7 +127,7 @@ const CARRIAGE_RETURN = 13;
 
 /**
  * Detects a list that was cut off inside a line. Such a list is shorter than the last good copy, and its last line is
- * only the beginning of a line in that copy. The beginning may itself be a valid address. A missing line end alone
+ * only the beginning of a line in that copy. The beginning may itself be a valid address. A missing line end by itself
  * proves nothing.
  * @throws HeldBack
  */

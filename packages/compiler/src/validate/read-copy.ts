@@ -194,7 +194,10 @@ function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
   return { content: { domains: claims }, entries: domains.size, publishedAt, skipped };
 }
 
-/** Reads a database's networks by label. The subject of the claims is the flag that their label sets. */
+/**
+ * Reads a database's networks by label. The subject of the claims is the flag that their label sets, or "hosting" if it
+ * sets none.
+ */
 function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
   const { byLabel, entries, publishedAt } = readAnonymous(files);
   const claims = [...byLabel].map(([label, networks]): NetworkClaims => {

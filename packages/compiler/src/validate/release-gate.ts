@@ -33,7 +33,7 @@ function largest(flag: Flag, family: keyof Space): number {
   const { v4, v6 } = FLAG_BOUNDS[flag].largest;
   return family === "v4" ? v4 * PUBLIC_4 : v6;
 }
-/** Maximum growth from one release to the next. Copies of individual feeds may grow by 30 to 50 %. */
+/** Maximum growth from one release to the next. Copies of most default feeds may change by 30 to 50 %. */
 const MAX_GROWTH = 1.5;
 /** Growth that needs no explanation: 0.05 % of public IPv4, or 256 IPv6 networks of /32. */
 const FREE_GROWTH: Space = { v4: 1_850_000, v6: 2 ** 40 };

@@ -1,10 +1,11 @@
-// ip.ts: parses and prints IP addresses. An address is stored as words, and every table is sorted by these words.
+// ip.ts: parses and formats IP addresses. An address is stored as words, and every table is sorted by these words.
 //
 // in   "203.0.113.9", "2001:db8::1", "::ffff:203.0.113.9", as a string or as ASCII bytes
 // out  IpAddress: a family, and its bits as big-endian uint32 words
 // err  none thrown: undefined or false means "not an IP address"
-// src  RFC 4291 2.2 (text forms), RFC 6943 3.1.1 (no octal, no short forms), RFC 5952 (printing)
-// cost parsing into an existing IpAddress allocates nothing; about 30 ns for IPv4, 60 ns for IPv6 (bench/README.md)
+// src  RFC 4291 2.2 (text forms), RFC 6943 3.1.1 (no octal, no short forms), RFC 5952 (formatting)
+// cost parsing into an existing IpAddress takes about 30 ns for IPv4 and 60 ns for IPv6 (bench/README.md). It allocates
+//      nothing, except for a text such as ::ffff:203.0.113.9
 // note Array reads use `!`, because indexes are masked, or bounded by the loop around them.
 
 /** Maximum length of an address as text: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`. */
@@ -22,7 +23,7 @@ export class IpAddress {
 declare const unwrapped: unique symbol;
 /**
  * An address that {@link unwrapIpv4} has processed, so it is never an IPv4 address inside IPv6. Lookups of visitors
- * accept only this type. After another address has been parsed into the object, the object is a plain {@link IpAddress}
+ * accept only this type. After a new address has been parsed into the object, the object is a plain {@link IpAddress}
  * again.
  */
 export type UnwrappedAddress = IpAddress & { readonly [unwrapped]: true };
@@ -97,7 +98,7 @@ function parseIpv4(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /**
- * The same as {@link parseIpv4}, but for a string. Copying the string to bytes first would take 50 % longer
+ * Does the same as {@link parseIpv4}, but for a string. Copying the string to bytes first would take 50 % longer
  * (bench/README.md).
  */
 function parseIpv4Text(text: string): number {
@@ -182,7 +183,7 @@ function parseIpv6(bytes: Uint8Array, start: number, end: number, into: IpAddres
   return storeGroups(count, gap, into);
 }
 
-/** The same as {@link parseIpv6}, but for a string. Copying the string to bytes first would take 50 % longer. */
+/** Does the same as {@link parseIpv6}, but for a string. Copying the string to bytes first would take 50 % longer. */
 function parseIpv6Text(text: string, into: IpAddress): boolean {
   const { length } = text;
   if (length < 2 || length > MAX_IP_TEXT) return false;
@@ -276,7 +277,7 @@ export function parseUnwrapped(text: string): UnwrappedAddress | undefined {
   return address;
 }
 
-/** Prints IPv4 as a dotted quad, and IPv6 by RFC 5952 (lower case, longest run of zeros as "::"). */
+/** Formats IPv4 as a dotted quad, and IPv6 by RFC 5952 (lower case, longest run of zeros as "::"). */
 export function formatIp(address: IpAddress): string {
   const w = address.words;
   if (address.family === 4) {
@@ -306,7 +307,7 @@ export function formatIp(address: IpAddress): string {
   return `${hex.slice(0, bestStart).join(":")}::${hex.slice(bestStart + bestLength).join(":")}`;
 }
 
-/** A host as written in a URL, with brackets if it is an IPv6 address. */
+/** Returns a host as it is written in a URL, with brackets if it is an IPv6 address. */
 export const urlHost = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
 /** A network: an address whose bits after `bits` are zero. `bits` is 0-32 for IPv4 and 0-128 for IPv6. */
@@ -336,7 +337,10 @@ export function parsePrefix(text: string): Prefix | undefined {
   return withoutMapping(address, bits);
 }
 
-/** The network with this prefix length around an address. It contains `address` itself, whose host bits are cleared. */
+/**
+ * Returns the network with this prefix length around an address. It uses the object `address` itself, and clears its
+ * host bits.
+ */
 export function networkAround(address: IpAddress, bits: number): Prefix {
   clearHostBits(address, bits);
   return withoutMapping(address, bits);
@@ -360,8 +364,8 @@ export function clearHostBits({ family, words }: IpAddress, bits: number): void 
 }
 
 /**
- * The network without its host bits: "10.0.0.0/8" for "10.0.0.1/8". Undefined if the text is not a network or has no
- * host bits set.
+ * Returns the network without its host bits: "10.0.0.0/8" for "10.0.0.1/8". Undefined if the text is not a network or
+ * has no host bits set.
  */
 export function withoutHostBits(text: string): string | undefined {
   const [host = "", digits = "", ...others] = text.split("/");
@@ -372,7 +376,7 @@ export function withoutHostBits(text: string): string | undefined {
   return formatPrefix(networkAround(address, bits));
 }
 
-/** Are any bits set after the first `bits`? */
+/** Returns whether any bits are set after the first `bits`. */
 export function hasHostBits(address: IpAddress, bits: number): boolean {
   const words = address.family === 4 ? 1 : 4;
   for (let k = 0; k < words; k++) {
@@ -383,12 +387,12 @@ export function hasHostBits(address: IpAddress, bits: number): boolean {
   return false;
 }
 
-/** Prints a network as "203.0.113.0/24"; a single address keeps its "/32" or "/128". */
+/** Formats a network as "203.0.113.0/24"; a single address keeps its "/32" or "/128". */
 export function formatPrefix(prefix: Prefix): string {
   return `${formatIp(prefix.address)}/${prefix.bits}`;
 }
 
-/** Is `address` inside `prefix`? Families never match each other. */
+/** Returns whether `address` is inside `prefix`. Addresses of different families never match. */
 export function prefixContains(prefix: Prefix, address: IpAddress): boolean {
   if (prefix.address.family !== address.family) return false;
   const words = address.family === 4 ? 1 : 4;

@@ -69,8 +69,8 @@ function byFirstOctet(family: 4 | 6): readonly (readonly SpecialUse[])[] {
 }
 
 /**
- * What `address` is reserved for; undefined if it is public. The function ignores an IPv4 address inside an IPv6
- * address, so a visitor's address must be unwrapped first.
+ * Returns the special-use network that contains `address`; undefined if the address is public. The function ignores an
+ * IPv4 address inside an IPv6 address, so a visitor's address must be unwrapped first.
  */
 export function specialUse(address: IpAddress): SpecialUse | undefined {
   const octet = address.words[0]! >>> 24;

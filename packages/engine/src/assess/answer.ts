@@ -1,5 +1,5 @@
-// answer.ts: puts a decision about a visitor into the shape that programs receive, and computes what would have changed
-// it.
+// answer.ts: converts a decision about a visitor to the answer that programs receive. It also computes the decision
+// without each of its reasons, and without its rule.
 
 import type { Action, AssessmentAnswer, DegradedData, ReasonCode } from "@inkling/contract";
 import { type Assessment, assess } from "./assess.ts";

@@ -1,4 +1,4 @@
-// assess.ts: decides the action from facts and a ruleset, and gives the reasons for it.
+// assess.ts: decides the action from facts and a ruleset, and lists the reasons for it.
 //
 // The first live rule that matches decides. If none matches, the score and two thresholds decide. They also decide if
 // the rule only sets the mildest action ("at least") and the score's action is stricter. The score is 1 - the product

@@ -5,7 +5,7 @@
 // err  ConditionError, which contains the position of the mistake
 // src  the specification of the Common Expression Language (cel.dev); @marcbachmann/cel-js is the parser
 // cost evaluation time grows linearly with the length of the condition and of the facts' texts; a Condition's `cost` is
-//      its upper bound
+//      an upper bound of this time
 //
 // Conditions support facts, literals, lists of literals, ! - && || ?: == != < <= > >= + - * / %, `in`, and the
 // functions has, size, count, startsWith, endsWith and contains. All numbers are doubles: 1 is 1.0, and 1 / 0 is
@@ -75,7 +75,9 @@ const FOREIGN: Readonly<Record<string, string>> = { "=": "==", and: "&&", or: "|
 /** Also matches whole string literals, so that nothing inside them counts as an operator. */
 const FOREIGN_OR_LITERAL = /"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|==|[<>!]=|<>|=|(?<![\w.])(?:and|or|not)\b/g;
 
-/** An error for the first {@link FOREIGN} operator in a text that cannot be parsed; undefined if there is none. */
+/**
+ * Returns an error for the first {@link FOREIGN} operator in a text that cannot be parsed; undefined if there is none.
+ */
 function foreignOperator(text: string): ConditionError | undefined {
   for (const { 0: found, index } of text.matchAll(FOREIGN_OR_LITERAL)) {
     const own = Object.hasOwn(FOREIGN, found) ? FOREIGN[found] : undefined;
@@ -316,7 +318,7 @@ class Compiler {
     throw new ConditionError(`\`${name}\` takes ${count} arguments, but has ${args.length}`, node.start);
   }
 
-  /** Compiles `size`: the characters of a text, or the items of a list. */
+  /** Compiles `size`, which counts the characters of a text or the items of a list. */
   private size(node: ASTNode): Part {
     const part = this.part(node);
     if (part.type === "list") return { type: "number", run: (facts) => part.run(facts).length };
@@ -371,7 +373,7 @@ function literal({ args, start }: Extract<ASTNode, { op: "value" }>): Part {
   throw new ConditionError("only text, numbers, true and false can be literals", start);
 }
 
-/** The dotted name that a node stands for, such as `ip.kind`; undefined if the node is not a name. */
+/** Returns the dotted name that a node stands for, such as `ip.kind`; undefined if the node is not a name. */
 function nameOf(node: ASTNode): string | undefined {
   if (node.op === "id") return node.args;
   if (node.op !== ".") return undefined;

@@ -22,7 +22,7 @@ export class DomainsToday {
   private readonly look: (domain: string) => Today;
   private readonly kept = new Map<string, Today>();
 
-  /** @param parse reads UTF-8 JSON */
+  /** @param parse parses UTF-8 JSON */
   constructor(answerer: Answerer, source: AnswerSource, parse: (body: Uint8Array) => unknown) {
     const lacks: readonly DegradedData[] = source.release?.states.email.missing.includes("disposable")
       ? ["disposable"]

@@ -93,7 +93,7 @@ export function whyImpossible({ name, values, isUpperCase }: FactField, text: st
   return `"${name}" is never ${JSON.stringify(text.slice(0, 40))}: ${hint}`;
 }
 
-/** Does the value have this type? Numbers must be finite. */
+/** Returns whether the value has this type. Numbers must be finite. */
 export function isOfType(value: unknown, type: FactType): value is FactValue {
   if (type === "text") return typeof value === "string";
   if (type === "number") return typeof value === "number" && Number.isFinite(value);

@@ -104,7 +104,7 @@ describe("a replay", () => {
       report.rules.map((one) => [one.rule, one.matches, one.decides, one.changes, ...shares(one)]),
       [
         ["no-tor", 3, 3, 2, "2/3", "2/4"],
-        ["let-staff-in", 1, 1, 1, "1/1", "1/2"], // allows: legitimate visitors are right
+        ["let-staff-in", 1, 1, 1, "1/1", "1/2"], // allows visitors, so legitimate visitors are right
         ["hosting", 3, 0, 2, "1/2", "1/4"], // in shadow: a live rule above it decides the third match
       ],
     );

@@ -3,7 +3,7 @@
 //
 // in   past decisions with their stored facts, in any order; a ruleset
 // out  a ReplayReport: plain JSON
-// err  none: a fact that the ruleset does not declare, or declares with another type, is unknown
+// err  none; a fact that the ruleset does not declare, or declares with a different type, counts as unknown
 // src  E. B. Wilson, Probable Inference, JASA 22 (1927): the confidence interval of a share
 // cost about 10 µs for each decision with 20 rules; memory does not grow with the number of decisions
 
@@ -113,7 +113,7 @@ const MAX_EXAMPLES = 10;
 /** 95 % of the standard normal distribution lies within ±Z. */
 const Z = 1.959_964;
 
-/** The share `count / of` with its Wilson interval; null if `of` is 0. */
+/** Returns the share `count / of` with its Wilson interval; null if `of` is 0. */
 export function shareOf(count: number, of: number): Share | null {
   if (of === 0) return null;
   const share = count / of;
@@ -131,7 +131,9 @@ const STORED_IF_READ: ReadonlySet<FactIndex> = new Set([
   ),
 ]);
 
-/** The outcome that a rule expects, which follows from its action: a rule that allows expects legitimate visitors. */
+/**
+ * Returns the outcome that a rule with this action expects. A rule that allows visitors expects legitimate visitors.
+ */
 const expectedBy = (action: Action): Outcome => (action === "allow" ? "legitimate" : "abuse");
 
 class Tally {
@@ -227,7 +229,7 @@ export class Replay {
     }
   }
 
-  /** Position of a rule in the file; the score, `null`, comes after every rule. */
+  /** Returns the position of a rule in the file; the score, `null`, comes after every rule. */
   private positionOf(rule: string | null): number {
     return (rule === null ? undefined : this.positions.get(rule)) ?? Number.POSITIVE_INFINITY;
   }

@@ -3,7 +3,8 @@
 // in   TOML, as docs/rulesets.md describes it
 // out  a Ruleset
 // err  RulesetError with all mistakes
-// note A mistake in a table is reported at the table's header, a mistake in a condition at its exact character.
+// note A mistake in a condition is reported at its character; the position is exact only if the condition is in single
+//      quotes. Every other mistake is reported at its key, or at the header of its table
 
 import {
   ACTIONS,
@@ -41,7 +42,7 @@ export interface Rule {
   readonly position: number;
   readonly condition: Condition;
   readonly then: Action;
-  /** Does the score's action apply if it is stricter than `then`? */
+  /** Whether the score's action applies if it is stricter than `then`. */
   readonly atLeast: boolean;
   readonly review: boolean;
 }
@@ -68,7 +69,7 @@ export interface Example {
 }
 
 export interface Ruleset {
-  /** 0 if no ruleset was published; in that case, only the reasons decide. */
+  /** 0 for a ruleset that was not published, such as DEFAULT_RULESET. */
   readonly number: number;
   readonly schema: FactSchema;
   readonly live: readonly LiveRule[];

@@ -149,7 +149,7 @@ export interface VisitorAnswers {
   /** Set only if the ruleset's conditions read counts. */
   readonly counts?: Readonly<Partial<Record<CountFact, number>>> | undefined;
   readonly degraded: readonly DegradedData[];
-  /** Does the release contain the ranges of this feed? */
+  /** Returns whether the release contains the ranges of this feed. */
   readonly hasFeed: (id: string) => boolean;
 }
 
@@ -162,8 +162,8 @@ export interface VisitorSubject {
 }
 
 /**
- * Looks up a visitor. If the release lacks data, `degraded` lists the data. If it lacks a whole segment, the answer
- * from that segment is omitted.
+ * Looks up a visitor. If the release lacks data, `degraded` lists the data. If the release lacks a whole segment, the
+ * answer from that segment is omitted.
  * @param withEvidence whether each answer includes its evidence
  * @param parse parses UTF-8 JSON; the caller provides it because a runtime's own decoder is faster
  * @returns the answers; a failure for a special-use address, or if there is no release
@@ -305,7 +305,7 @@ interface Point {
   readonly longitude: number;
 }
 
-/** The great-circle distance in kilometres, by the haversine formula. */
+/** Returns the great-circle distance in kilometres, by the haversine formula. */
 function distanceKm(a: Point, b: Point): number {
   const radians = (value: number) => (value * Math.PI) / 180;
   const half = (from: number, to: number) => Math.sin(radians(to - from) / 2) ** 2;

@@ -8,10 +8,12 @@
 //      that collide, and they collide with every seed. With random keys, any two names agree in 26 of the 32 bits with
 //      a probability of only 2^-26, however they were chosen.
 
-/** ORing a host's character with this value gives the lower-case character. Digits, hyphens and dots do not change. */
+/**
+ * ORing a host's character with this value results in the lower-case character. Digits, hyphens and dots do not change.
+ */
 export const LOWER_CASE = 0x20;
 
-/** The hash of the empty name: FNV-1a's offset basis with the seed. */
+/** Returns the hash of the empty name: FNV-1a's offset basis with the seed. */
 function basis(seed: number): number {
   return 0x811c9dc5 ^ seed;
 }
@@ -29,7 +31,7 @@ export function finish(hash: number): number {
   return h >>> 0;
 }
 
-/** The plain hash of a name, as a uint32. */
+/** Returns the plain hash of a name, as a uint32. */
 export function hashDomain(name: string, seed: number): number {
   let hash = basis(seed);
   for (let i = name.length - 1; i >= 0; i--) hash = step(hash, name.charCodeAt(i));
@@ -50,14 +52,14 @@ export function domainKeys(low: number, high: number): DomainKeys {
   return Int32Array.from({ length: MAX_HOST }, (_, i) => mix(low ^ mix(high ^ mix(i + 1))));
 }
 
-/** The finalizer of MurmurHash3. */
+/** Applies the finalizer of MurmurHash3. */
 function mix(value: number): number {
   let h = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
   return h ^ (h >>> 16);
 }
 
-/** The keyed hash of a name, as a uint32. */
+/** Returns the keyed hash of a name, as a uint32. */
 export function hashWithKeys(name: string, keys: DomainKeys): number {
   let sum = 0;
   for (let i = name.length - 1, at = 0; i >= 0; i--, at++)

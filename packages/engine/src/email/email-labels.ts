@@ -40,13 +40,13 @@ const LIST_REQUEST = "-request";
 const SEPARATOR = /[._-]/;
 const SEPARATORS = /[._-]/g;
 
-/** The local part without surrounding quotes. */
+/** Returns the local part without surrounding quotes. */
 function bare(local: string): string {
   return local.length > 2 && local.startsWith('"') && local.endsWith('"') ? local.slice(1, -1) : local;
 }
 
 /**
- * Does this address belong to a role rather than a person? Examples: "postmaster", "No-Reply", "sales+eu",
+ * Returns whether this address belongs to a role rather than a person. Examples: "postmaster", "No-Reply", "sales+eu",
  * "list-request".
  * @param local the text before the last "@"
  */
@@ -60,7 +60,8 @@ export function isRoleAccount(local: string): boolean {
 }
 
 /**
- * Does the local part have a tag, as in "jane+shop"? A mailbox can have many addresses that differ only in their tag.
+ * Returns whether the local part has a tag, as in "jane+shop". A mailbox can have many addresses that differ only in
+ * their tag.
  * @param local the text before the last "@"
  */
 export function hasTag(local: string): boolean {
@@ -106,7 +107,7 @@ const NEVER_MEANT: Readonly<Record<string, string>> = {
   "hotmail.co": "hotmail.com",
 };
 
-/** The popular domain that people mean, if `host` is a misspelling that free-mail lists contain by mistake. */
+/** Returns the popular domain that people mean, if `host` is a misspelling that free-mail lists contain by mistake. */
 export const meantInstead = (host: string): string | undefined =>
   Object.hasOwn(NEVER_MEANT, host) ? NEVER_MEANT[host] : undefined;
 
@@ -170,7 +171,7 @@ export function suggestDomain(host: string): string | undefined {
   return best;
 }
 
-/** Number of typos between two names; Infinity if there are too many. */
+/** Returns the number of typos between two names; Infinity if there are too many. */
 function errorsOfName(name: string, meant: string): number {
   if (name === meant) return 0;
   if (!GUESSED.has(meant) || !beginsAlike(name, meant)) return Infinity;
@@ -196,20 +197,22 @@ function errorsOfEnding(
   return name === meant && GUESSED.has(meant) ? MAX_ERRORS : Infinity;
 }
 
-/** The number of edits from one name to the other; Infinity, without counting, if the lengths differ too much. */
+/**
+ * Returns the number of edits from one name to the other; Infinity, without counting, if the lengths differ too much.
+ */
 function distance(a: string, b: string): number {
   return Math.abs(a.length - b.length) > MAX_ERRORS ? Infinity : editDistance(a, b);
 }
 
-/** Maximum number of edits that still count as a typo, which depends on the length of the word. */
+/** Returns the maximum number of edits that still count as typos. It depends on the length of the word. */
 const allowedEdits = (word: string) => (word.length < 5 ? 1 : word.length < 10 ? 2 : 3);
 
-/** The candidate closest to `word`, or undefined if none is near. */
+/** Returns the candidate closest to `word`, or undefined if none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestEdits = allowedEdits(word) + 1;
   for (const candidate of candidates) {
-    if (Math.abs(candidate.length - word.length) >= bestEdits) continue; // the length difference alone takes too many edits
+    if (Math.abs(candidate.length - word.length) >= bestEdits) continue; // the lengths differ by too many edits
     const edits = editDistance(word, candidate);
     if (edits < bestEdits) {
       best = candidate;
@@ -219,7 +222,9 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best;
 }
 
-/** The minimum number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/**
+ * Returns the minimum number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+ */
 export function editDistance(a: string, b: string): number {
   let older: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { parseEmail } from "./email.ts";
 
 const local64 = "a".repeat(64);
-/** A domain of exactly this many characters, at least 200. */
+/** Returns a domain of exactly this many characters, at least 200. */
 function domainOf(length: number): string {
   const label = "d".repeat(63);
   return `${label}.${label}.${label}.${"d".repeat(length - 196)}.com`;

@@ -10,7 +10,7 @@ const box = new PlainMailbox();
 const KEYS = domainKeys(1, 2);
 const label63 = "d".repeat(63);
 const local64 = "a".repeat(64);
-/** A host of exactly this many characters, at least 200. */
+/** Returns a host of exactly this many characters, at least 200. */
 const hostOf = (length: number) => `${label63}.${label63}.${label63}.${"d".repeat(length - 196)}.com`;
 
 describe("plain", () => {

@@ -1,11 +1,11 @@
-// address-block.ts: answers many addresses at once. It first parses them all, then looks them all up (bench/README.md,
-// Blocks).
+// address-block.ts: looks up addresses in blocks of up to 64. It parses all addresses of a block before it looks them
+// up, which is faster (bench/README.md, Blocks).
 //
-// in   an AnswerSource, then up to 64 addresses
-// out  for each address, the number of its answer in `segment`; NOT_IN_BLOCK if Answerer has to answer the address
-//      separately
+// in   an AnswerSource; then addresses one by one (add), or any number of texts (answerAll)
+// out  find: for each address, the record number of its answer in `segment`; NOT_IN_BLOCK if Answerer has to look up
+//      the address separately. answerAll: an Outcome for each text
 // err  none thrown
-// cost no allocation
+// cost adding and finding addresses allocates nothing
 
 import type { UnwrappedAddress } from "../address/ip.ts";
 import { BLOCK_ADDRESSES, PackedAddresses } from "../address/packed.ts";
@@ -17,13 +17,13 @@ import { type Answerer, type AnswerSource, findFailure, type Outcome } from "./a
 import type { IpLookup } from "./data-state.ts";
 import { NOT_FOUND } from "./failure.ts";
 
-/** The number of an address whose answer cannot be taken directly from the segment. */
+/** Stands for an address whose answer cannot be taken directly from the segment. */
 const NOT_IN_BLOCK = -1;
 
 export class AddressBlock {
-  /** The segment that contains the answers; undefined if each address has to be answered separately. */
+  /** The segment that contains the answers; undefined if each address has to be looked up separately. */
   segment: IpSegment | undefined;
-  /** Answer numbers, indexed by the address's place in the block. */
+  /** Record numbers of the answers, indexed by the address's position in the block. */
   readonly numbers = new Int32Array(BLOCK_ADDRESSES).fill(NOT_IN_BLOCK);
   private overrides: CompiledOverrides | undefined;
   private readonly addresses = new PackedAddresses();
@@ -51,7 +51,7 @@ export class AddressBlock {
     this.numbers.fill(NOT_IN_BLOCK);
   }
 
-  /** @returns false if the address has to be answered separately */
+  /** @returns false if the address has to be looked up separately */
   add(index: number, address: UnwrappedAddress): boolean {
     if (this.segment === undefined || specialUse(address) !== undefined) return false;
     if (this.overrides?.covers(address) === true) return false;
@@ -60,7 +60,7 @@ export class AddressBlock {
     return true;
   }
 
-  /** Looks up the added addresses and writes their answer numbers to `numbers`. */
+  /** Looks up the added addresses and writes the record numbers of their answers to `numbers`. */
   find(): void {
     const { addresses, records, segment } = this;
     const { length } = addresses;
@@ -71,7 +71,7 @@ export class AddressBlock {
     addresses.length = 0;
   }
 
-  /** @returns the outcome for every text, in order, as Answerer would return it for each text separately */
+  /** @returns the same outcomes, in the same order, as if Answerer looked up each text separately */
   answerAll(answerer: Answerer, lookup: IpLookup, texts: readonly string[], source: AnswerSource): Outcome[] {
     const outcomes: Outcome[] = [];
     this.use(lookup, source);

@@ -23,7 +23,7 @@ import { dataStates, LOOKUPS } from "./data-state.ts";
 
 type Entry = Record<string, unknown> & { feed: string; span?: number };
 
-/** A record with these entries, in the format of segments (packages/engine/segment-format.md). */
+/** Returns a record with these entries, in the format of segments (packages/engine/segment-format.md). */
 function record(entries: readonly Entry[], truncated = 0): Uint8Array | undefined {
   if (entries.length === 0) return undefined;
   const bytes = entries.flatMap(({ span = 24, ...entry }) => {
@@ -33,7 +33,7 @@ function record(entries: readonly Entry[], truncated = 0): Uint8Array | undefine
   return Uint8Array.from([entries.length, 0, truncated, 0, ...bytes]);
 }
 
-/** A release with the answer that the policy derives from these entries. */
+/** Returns a release with the answer that the policy derives from these entries. */
 function ofAddress(entries: readonly Entry[], truncated = 0): LoadedRelease {
   const flags = (effect: string) =>
     bitsOf(entries.filter((entry) => entry.effect === effect).flatMap((entry) => entry.flags as never[]));
@@ -65,7 +65,7 @@ function loaded(segments: Partial<LoadedRelease>, missing: readonly string[] = [
   } as unknown as LoadedRelease;
 }
 
-/** Instead of hashing, the local part serves as the hash. */
+/** Creates overrides that use the local part instead of a hash. */
 const overridesOf = (all: readonly Override[]) => new Overrides(all, (mailbox) => mailbox.split("@")[0]!);
 
 function sourceOf(

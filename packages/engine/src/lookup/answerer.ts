@@ -1,10 +1,11 @@
-// answerer.ts: answers one value: takes the release's answer, applies overrides, then adds what the caller opted in to.
+// answerer.ts: looks up one IP address or email address. It finds the release's answer, applies overrides, and then
+// adds what the caller opted in to.
 //
 // in   an IP address or the text of an email address, and an AnswerSource
-// out  the answer's JSON bytes, which may be shared and must not be written to; a ComposedAnswer if more than the
-//      release contributed to it; or a LookupFailure
+// out  the answer's JSON bytes, which may be shared and must not be written to; a ComposedAnswer if overrides, a check
+//      or included members may have changed the answer; or a LookupFailure
 // err  none thrown
-// cost no allocation for an address without overrides if nothing is included
+// cost no allocation for an address without overrides and included members, except the view of a rare answer
 //
 // A thread needs only one Answerer, because calls are synchronous.
 
@@ -31,7 +32,7 @@ import { type Overridden, overrideEmail, overrideEntries, overrideReputation } f
  */
 export type Mode = "up" | "serve";
 
-/** Everything from which answers are made. */
+/** Everything that a lookup reads. */
 export interface AnswerSource {
   readonly release: LoadedRelease | undefined;
   readonly overrides: Overrides;
@@ -43,7 +44,7 @@ export interface AnswerSource {
 /** An answer that overrides, a check or included members may have changed. */
 export class ComposedAnswer {
   readonly body: Uint8Array;
-  /** The answer before checks and included members. */
+  /** The answer after overrides, but before checks and included members. */
   readonly plain: Uint8Array;
   /** Undefined if no override applies. */
   readonly overridden: Overridden | undefined;
@@ -95,7 +96,7 @@ export class Answerer {
     return true;
   }
 
-  /** Answers a text. @param include bits of {@link INCLUDE} */
+  /** Looks up a text. @param include bits of {@link INCLUDE} */
   answer(lookup: Lookup, text: string, source: AnswerSource, include = 0): Outcome {
     if (lookup === "email") return this.answerEmail(text, source, (include & INCLUDE.evidence) !== 0);
     return this.readAddress(text) ?? this.answerAddress(lookup, this.address, source, include);
@@ -141,7 +142,7 @@ export class Answerer {
   }
 
   /**
-   * Answers an email address. An address with invalid syntax gets an answer, not a failure.
+   * Looks up an email address. An address with invalid syntax has an answer, not a failure.
    * @param check may change the answer after overrides
    */
   answerEmail(text: string, source: AnswerSource, withEvidence = false, check?: EmailCheck): Outcome {
@@ -169,7 +170,7 @@ export class Answerer {
   }
 }
 
-/** @returns why this lookup can answer no value at all; undefined if it can answer */
+/** @returns the reason why this lookup fails for every input; undefined if the lookup is possible */
 export function findFailure(lookup: Lookup, { release, mode }: AnswerSource): LookupFailure | undefined {
   if (release === undefined) return NO_RELEASE;
   const segment = lookup === "geolocate" ? release.geo : release[lookup];

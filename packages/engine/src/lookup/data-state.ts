@@ -43,7 +43,10 @@ export function dataStates(release: Pick<Release, "missing">): Readonly<Record<L
   });
 }
 
-/** `partial; missing="is_abuser"; incomplete="is_proxy"; age="is_proxy:3h is_tor_exit:93d"`, or `complete; age="…"`. */
+/**
+ * A header such as `partial; missing="is_abuser"; incomplete="is_proxy"; age="is_proxy:3h is_tor_exit:93d"`, or
+ * `complete; age="…"`.
+ */
 export interface StateHeader {
   /** Undefined if no data is missing and no age is known. */
   readonly plain: string | undefined;
@@ -128,7 +131,7 @@ function parameter(name: string, values: readonly string[]): string {
  */
 export type EvidenceTails = Readonly<Record<Lookup | "network", readonly Uint8Array[]>>;
 
-/** One immutable release. A request takes it once and answers only from it. */
+/** One immutable release. A request takes the release once, and reads all its answers from it. */
 export interface LoadedRelease {
   readonly name: string;
   readonly manifest: Release;

@@ -4,7 +4,7 @@ import { ascii } from "../email/ascii.ts";
 import { SPAN_NONE } from "../segment/evidence.ts";
 import { labelEntries } from "./opt-ins.ts";
 
-/** A record with this one entry (packages/engine/segment-format.md). */
+/** Returns a record with this single entry (packages/engine/segment-format.md). */
 const recordOf = (text: string) =>
   Uint8Array.from([1, 0, 0, 0, 0, 0, text.length, 0, SPAN_NONE, ...ascii(text)]);
 const labels = (text: string, record?: string) =>

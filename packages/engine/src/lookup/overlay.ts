@@ -17,7 +17,7 @@ export interface Overridden {
   readonly body: Uint8Array;
   readonly isChanged: boolean;
   readonly verdict: OverrideVerdict;
-  /** Part of the ETag: distinguishes the different answers that one release can give to the same question. */
+  /** Part of the ETag: distinguishes the different answers that one release can have for the same request. */
   readonly mark: string;
 }
 
@@ -39,13 +39,18 @@ export function overrideEmail(answer: Uint8Array, valid: boolean, verdict: Overr
   return { body: isChanged ? forced() : answer, isChanged, verdict, mark: disposable ? "o1" : "o0" };
 }
 
-/** The domain of the closest override. An override of a single email address has no domain, so the list is empty. */
+/**
+ * Returns the domain of the closest override. An override of a single email address has no domain, so the list is
+ * empty.
+ */
 function forcedProviders({ applied: [override] }: OverrideVerdict): readonly string[] {
   const domain = override && placeOf(override, undefined).domain;
   return domain === undefined ? [] : [domain];
 }
 
-/** The overrides that have an effect, as evidence entries. An entry contains the override's id, never its note. */
+/**
+ * Returns the overrides that have an effect, as evidence entries. An entry contains the override's id, never its note.
+ */
 export function overrideEntries(
   { applied }: Pick<OverrideVerdict, "applied"> = { applied: [] },
 ): Uint8Array[] {

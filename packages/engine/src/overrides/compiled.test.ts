@@ -16,7 +16,7 @@ import { ADDRESS_FLAGS, OVERRIDE_KINDS, type Override, type OverrideKind } from 
 import { bitsOf, bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "./reputation-flags.ts";
 
 const NOW = 1_000;
-/** Instead of hashing, the local part serves as the hash. */
+/** Creates overrides that use the local part instead of a hash. */
 const overridesWith = (all: readonly Override[]) =>
   new Overrides(all, (mailbox) => mailbox.split("@")[0]!).compiledWith(undefined);
 let count = 0;
@@ -40,7 +40,7 @@ function override(kind: OverrideKind, value: string, forced: Forced, expiresAt?:
 }
 const flag = (name: Override["flag"], verdict: boolean): Forced => ({ flag: name, verdict });
 
-/** The flags of a verdict as a plain object, for comparisons. */
+/** Returns the flags of a verdict as a plain object, for comparisons. */
 const plain = (verdict: OverrideVerdict | undefined) => verdict && Object.fromEntries(verdict.flags);
 const address = (text: string) => parseUnwrapped(text)!;
 

@@ -2,8 +2,8 @@
 //
 // in   all active overrides and a release; then one address, or one email address and its host, and the time
 // out  a verdict: the forced flags and the overrides behind them; undefined if no override applies
-// cost one compilation each time the overrides or the release change (docs/overrides.md gives durations);
-//      an address costs one directory read, and rarely a binary search; a host costs one Map lookup per label
+// cost one compilation each time the overrides or the release change (docs/overrides.md lists durations). Looking up an
+//      address takes one directory read, and rarely a binary search. Looking up a host takes one Map lookup per label
 //
 // For each flag the closest override wins: the longest prefix, the email address before the domain, and the domain
 // before its parent. Expired overrides are skipped, so the next closest one applies.
@@ -68,7 +68,7 @@ class Region {
 }
 
 export class CompiledOverrides {
-  /** Is any override about a domain or an email address? */
+  /** Whether any override is about a domain or an email address. */
   readonly hasEmail: boolean;
   private readonly sha256: (text: string) => string;
   private readonly networks: PrefixTable<Override, Region>;
@@ -97,17 +97,17 @@ export class CompiledOverrides {
     return this.networks.find(address)?.at(now);
   }
 
-  /** Is there an override about this address, expired or not? */
+  /** Returns whether there is an override about this address, even if it has expired. */
   covers(address: UnwrappedAddress): boolean {
     return this.networks.find(address) !== undefined;
   }
 
-  /** The prefix length of the largest network around an address in which the same overrides apply. */
+  /** Returns the prefix length of the largest network around an address in which the same overrides apply. */
   networkBits(address: IpAddress): number {
     return this.networks.networkBits(address);
   }
 
-  /** The overrides about this network, about a part of it, or about a network that contains it. */
+  /** Returns the overrides about this network, about a part of it, or about a network that contains it. */
   around(network: Prefix): ReadonlySet<Override> {
     return new Set(Array.from(this.networks.findWithin(network), ({ all }) => all).flat());
   }

@@ -1,4 +1,5 @@
-// model.ts: an override: an operator's own verdict on an address, network, domain or email address.
+// model.ts: defines overrides. An override is an operator's own verdict on an address, network, domain or email
+// address.
 //
 // src  docs/overrides.md
 // note Only the SHA-256 of an email address's normal form is stored, never the address.
@@ -57,14 +58,12 @@ export interface OverrideRelease {
   readonly network?: IpSegment | undefined;
 }
 
-/**
- * Where an override applies. The rest of the program reads an override's kind and value only through this interface.
- */
+/** Where an override applies. Lookups read only this interface, and never an override's kind or value. */
 interface OverridePlace {
   readonly prefixes?: readonly Prefix[];
   /** The domain and all names below it. */
   readonly domain?: string;
-  /** The SHA-256 of a {@link normalMailbox}. */
+  /** The SHA-256 of a result of {@link normalMailbox}. */
   readonly mailbox?: string;
 }
 
@@ -77,7 +76,7 @@ export function placeOf(
     case "address":
     case "network": {
       const prefix = parsePrefix(value);
-      return { prefixes: prefix === undefined ? [] : [prefix] }; // a row edited by hand may not parse: it matches nothing
+      return { prefixes: prefix === undefined ? [] : [prefix] }; // an invalid row (edited by hand) matches nothing
     }
     case "domain":
       return { domain: value };
@@ -88,7 +87,7 @@ export function placeOf(
   }
 }
 
-/** Is the override active at `now` (epoch ms)? */
+/** Returns whether the override is active at `now` (epoch ms). */
 export function isInForce({ removedAt, expiresAt }: Override, now: number): boolean {
   return removedAt === undefined && (expiresAt === undefined || expiresAt > now);
 }

@@ -4,7 +4,10 @@ import { ascii, asciiText } from "../email/ascii.ts";
 import type { OverrideVerdict } from "./compiled.ts";
 import { ADDRESS_FLAGS, type OverrideFlag } from "./model.ts";
 
-/** The reputation answers, indexed by the bits of the flags: the first flag is 1, the next 2, then 4. */
+/**
+ * The reputation answers, indexed by the bits of the flags. The first flag has the bit 1, the second has the bit 2, and
+ * the third has the bit 4.
+ */
 export const REPUTATION_ANSWERS: readonly Uint8Array[] = Array.from(
   { length: 2 ** ADDRESS_FLAGS.length },
   (_, bits) =>
@@ -15,7 +18,7 @@ export const REPUTATION_ANSWERS: readonly Uint8Array[] = Array.from(
 
 const FLAG_BITS = new Map<OverrideFlag, number>(ADDRESS_FLAGS.map((flag, i) => [flag, 1 << i]));
 
-/** The bits of these flags, as an index into {@link REPUTATION_ANSWERS}. */
+/** Returns the bits of these flags, as an index into {@link REPUTATION_ANSWERS}. */
 export function bitsOf(flags: Iterable<OverrideFlag>): number {
   let bits = 0;
   for (const flag of flags) bits |= FLAG_BITS.get(flag) ?? 0;
@@ -25,8 +28,8 @@ export function bitsOf(flags: Iterable<OverrideFlag>): number {
 const BITS_OF_ANSWER = new WeakMap(REPUTATION_ANSWERS.map((answer, bits) => [answer, bits]));
 
 /**
- * The flag bits of an answer. A segment keeps one byte array for each of its few answers, so each answer is parsed only
- * once.
+ * Returns the flag bits of an answer. A segment keeps one byte array for each of its few answers, so each answer is
+ * parsed only once.
  */
 export function bitsOfAnswer(answer: Uint8Array): number {
   let bits = BITS_OF_ANSWER.get(answer);
@@ -38,7 +41,7 @@ export function bitsOfAnswer(answer: Uint8Array): number {
   return bits;
 }
 
-/** The flag bits after the verdict's forced flags have replaced them. */
+/** Returns the flag bits after the verdict's forced flags have been applied. */
 export function forcedBits(bits: number, verdict: OverrideVerdict): number {
   let result = bits;
   for (const [flag, value] of verdict.flags) {

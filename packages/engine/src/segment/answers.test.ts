@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Answers } from "./answers.ts";
 import { SECTION, SegmentFile } from "./segment.ts";
 
-/** Answers with these texts as records, in the order of their numbers. */
+/** Returns answers with these texts as records, in the order of their numbers. */
 function answersOf(texts: readonly string[]): Answers {
   const bytes = new TextEncoder().encode(texts.join(""));
   const starts = new Uint32Array(texts.length + 1);

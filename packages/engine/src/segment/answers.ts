@@ -1,4 +1,4 @@
-// answers.ts: the records of a segment: evidence, and answers as the bytes to send.
+// answers.ts: reads the records of a segment, which are evidence, or answers as the bytes to send.
 //
 // in   a record's number, which is a value of a range table; the most frequent records have the lowest numbers
 // out  the record's bytes, as a view or copied part by part
@@ -42,12 +42,13 @@ export interface PartSink {
 const NO_BYTES = new Uint8Array(0);
 
 export class Answers {
-  /** The number of records. The first record has number 0. */
+  /** The number of records, which are numbered from 0. */
   readonly count: number;
   /** All records, one after the other. */
   private readonly bytes: Uint8Array;
   /**
-   * The start of each record, and the end of the last. A record is empty or missing unless its end is above its start.
+   * The start of each record, and the end of the last record. A record is empty or missing unless its end is above its
+   * start.
    */
   private readonly starts: Uint32Array;
   private readonly templates: Uint8Array;
@@ -78,7 +79,9 @@ export class Answers {
     this.kept = new Array<Uint8Array>(Math.min(this.count, KEPT_RECORDS)).fill(NO_BYTES);
   }
 
-  /** The bytes of a record, which callers must not write to; undefined if the record is empty or does not exist. */
+  /**
+   * Returns the bytes of a record, which callers must not write to; undefined if the record is empty or does not exist.
+   */
   at(number: number): Uint8Array | undefined {
     const { kept } = this;
     if (number < kept.length) {

@@ -1,10 +1,11 @@
 // domain-table.ts: a hash table of domain names, which finds the answer and the evidence for a host.
 //
 // in   two sections of a segment: slots and names (packages/engine/segment-format.md)
-// out  the value of the closest name that has one: the host itself, then each parent, never a public suffix
+// out  the value of the closest name that has one: the host itself, then each parent. Only closestName may find a
+//      public suffix
 // err  open and verify: SegmentError; a lookup never throws and always ends, even in a damaged segment
-// cost one pass over the host from its end, which yields the hash of every parent on the way.
-//      A host that is not listed costs one cache line for each level that may be registered.
+// cost one pass over the host from its end, which yields the hash of every parent on the way. Looking up a host that is
+//      not listed reads one cache line for each level that may be registered
 
 import { asciiText } from "../email/ascii.ts";
 import { toAsciiDomain } from "../email/domain.ts";
@@ -22,7 +23,8 @@ import { FIRST_WITH_KEYS, SegmentError, type SegmentFile } from "./segment.ts";
 /** Number of words before the first slot: the seed from which the hash keys are derived. */
 export const DOMAIN_SLOTS_HEADER = 2;
 /**
- * A name is fewer than this many slots away from its home slot. This bounds every lookup, even in a damaged segment.
+ * A name is fewer than this many slots away from its home slot. This limit bounds every lookup, even in a damaged
+ * segment.
  */
 export const MAX_DOMAIN_PROBES = 64;
 /** Names start at multiples of this many bytes. Pointers count in this unit. */
@@ -38,9 +40,9 @@ type ValueOf = (typeof VALUE_OF)[keyof typeof VALUE_OF];
 
 /** Checks values of one kind. */
 interface ValueCheck {
-  /** Does this value name a record? */
+  /** Returns whether this value names a record. */
   readonly isRecord: (value: number) => boolean;
-  /** Called once for each distinct value. */
+  /** Called once for each distinct value except 0. */
   readonly check: (value: number, place: string) => void;
 }
 
@@ -76,7 +78,7 @@ export class DomainTable {
   }
 
   /**
-   * The value of the closest name that has one, or 0.
+   * Returns the value of the closest name that has one, or 0.
    * @param host a result of `toAsciiDomain`
    * @param registrableStart index where the registrable domain begins; -1 if there is none
    */
@@ -87,7 +89,7 @@ export class DomainTable {
   }
 
   /**
-   * The closest name that has an answer, even if it is a public suffix.
+   * Finds the closest name that has an answer, even if it is a public suffix.
    * @param mailbox a mailbox that was read with {@link keys}; its host may have capitals
    * @returns a pointer to the name; 0 if there is none
    */
@@ -99,12 +101,12 @@ export class DomainTable {
     return 0;
   }
 
-  /** The answer of a name, or 0. */
+  /** Returns the value of a name's answer, or 0. */
   answerOf(pointer: number): number {
     return this.nameWords[pointer + VALUE_OF.answer]!;
   }
 
-  /** The number of characters in a name. */
+  /** Returns the number of characters in a name. */
   lengthOf(pointer: number): number {
     return this.names[pointer * DOMAIN_NAME_ALIGN + LENGTH_AT]!;
   }
@@ -139,7 +141,7 @@ export class DomainTable {
     return this.keys === undefined ? hashDomain(name, this.slots[0]!) : hashWithKeys(name, this.keys);
   }
 
-  /** The value of the name `host.slice(start)`, or 0. */
+  /** Returns the value of the name `host.slice(start)`, or 0. */
   private find(hash: number, host: string, start: number, what: ValueOf): number {
     const pointer = this.pointerTo(hash, host, start);
     return pointer === 0 ? 0 : this.nameWords[pointer + what]!;
@@ -180,7 +182,7 @@ export class DomainTable {
     }
   }
 
-  /** All names of the section, one after the other. The last may be truncated. */
+  /** Yields all names of the section in order. The last name may be truncated. */
   private *entries(): Generator<{ readonly name: string; readonly pointer: number; readonly end: number }> {
     for (let at = DOMAIN_NAME_ALIGN; at < this.names.length; ) {
       const start = at + DOMAIN_NAME_HEADER;

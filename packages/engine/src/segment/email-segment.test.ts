@@ -14,7 +14,7 @@ import { SegmentError } from "./segment.ts";
 // result.
 const file = readFileSync(new URL("../../fixtures/email.seg", import.meta.url));
 
-/** A writable copy, aligned as a segment must be. */
+/** Returns a writable copy, aligned as a segment must be. */
 function copy(): Uint8Array {
   return Uint8Array.from(file);
 }
@@ -161,7 +161,7 @@ describe("a lookup never matches a public suffix, even when it is listed", () =>
   }
 });
 
-/** The answer without the fast path and without the cache. */
+/** Returns the answer without using the fast path or the cache. */
 function longAnswer(text: string): string {
   const { valid, host, registrableStart } = parseEmailInFull(text);
   const providers = host === undefined ? undefined : segment.providersFrom(host, registrableStart);
@@ -294,7 +294,7 @@ test("the hash of a name is part of the format", () => {
   assert.equal(hashWithKeys("mailinator.com", domainKeys(1, 2)), 569361041);
 });
 
-/** Names without a pattern. The hash is a sum, so a pattern in the names would carry over to it. */
+/** Returns a name without a pattern. The hash is a sum, so a pattern in the names would carry over to the hash. */
 const spread = (i: number) => `${(Math.imul(i, 0x9e3779b1) >>> 0).toString(36)}${i.toString(36)}`;
 
 // With FNV-1a, names that collide under one seed collide under every seed, so an attacker could reuse them anywhere.

@@ -1,4 +1,4 @@
-// email-segment.ts: the segment of disposable domains, and the answer about one email address.
+// email-segment.ts: reads the segment of disposable domains, and builds the answer about one email address.
 //
 // in   the bytes of a segment, then one host or email address at a time
 // out  the answer as JSON bytes
@@ -35,8 +35,8 @@ const CLOSING_BRACE = 0x7d;
 const KEPT_ANSWERS = 65_536;
 
 /**
- * Shared by all lookups, because they are synchronous. Creating a new one takes 150 ns, while a lookup takes only 110
- * ns.
+ * Shared by all lookups, because they are synchronous. Creating a new object takes 150 ns, while a lookup takes only
+ * 110 ns.
  */
 const plain = new PlainMailbox();
 
@@ -75,7 +75,7 @@ export class EmailSegment {
   }
 
   /**
-   * The disposable providers that a host belongs to, as the bytes of a JSON array: the entry that matched, then
+   * Returns the disposable providers that a host belongs to, as the bytes of a JSON array: the entry that matched, then
    * the service that runs it. The closest entry decides: the host itself, then each parent, never a public suffix.
    * @param host a result of `toAsciiDomain`
    * @returns a view of the segment, which callers must not write to; `undefined` if the host is not disposable
@@ -98,7 +98,7 @@ export class EmailSegment {
   }
 
   /**
-   * The whole answer about a mailbox that `readPlain` read with {@link keys}. Callers must not write to it.
+   * Returns the whole answer about a mailbox that `readPlain` read with {@link keys}. Callers must not write to it.
    * @returns undefined if the mailbox is not valid, or if its host is a public suffix; parseEmailInFull then decides
    */
   answerPlain(text: string, mailbox: PlainMailbox): Uint8Array | undefined {
@@ -129,7 +129,7 @@ export class EmailSegment {
     return answer;
   }
 
-  /** Every listed name with its providers, in the form of {@link providers}. */
+  /** Yields every listed name with its providers, in the form of {@link providers}. */
   *domains(): Generator<{ readonly name: string; readonly providers: Uint8Array }> {
     for (const { name, value } of this.table.answers()) {
       const providers = this.answers.at(value);
@@ -142,7 +142,9 @@ export class EmailSegment {
     return this.records.feeds;
   }
 
-  /** The evidence for a host, as a record whose spans count labels. It is a view that callers must not write to. */
+  /**
+   * Returns the evidence for a host, as a record whose spans count labels. It is a view that callers must not write to.
+   */
   evidenceFrom(host: string, registrableStart: number): Uint8Array | undefined {
     const value = this.table.closest(host, registrableStart, VALUE_OF.evidence);
     return value === 0 ? undefined : this.records.at(value);
@@ -174,8 +176,8 @@ export class EmailSegment {
 }
 
 /**
- * Are these bytes a JSON array of at least one distinct domain name, without white space? Domain names never need
- * escapes.
+ * Returns whether these bytes are a JSON array of at least one domain name, without duplicates and white space. Domain
+ * names never need escapes.
  */
 function isProviderList(bytes: Uint8Array | undefined): boolean {
   if (bytes === undefined) return false;
@@ -186,7 +188,7 @@ function isProviderList(bytes: Uint8Array | undefined): boolean {
 }
 
 /**
- * Answers for one email address. An address without a readable domain is neither valid nor disposable.
+ * Returns the answer for one email address. An address without a readable domain is neither valid nor disposable.
  * @param text any text
  * @returns the whole answer as JSON bytes, which other answers may share: callers must not write to them
  */
@@ -201,7 +203,7 @@ export function answerEmail(text: string, segment: EmailSegment): Uint8Array {
   return joined(valid ? HEAD_VALID : HEAD_INVALID, providers);
 }
 
-/** The answer for a mailbox that is not disposable. Every such answer is one of these two byte arrays. */
+/** Returns the answer for a mailbox that is not disposable. Every such answer is one of two byte arrays. */
 export const cleanAnswer = (valid: boolean): Uint8Array => (valid ? CLEAN_VALID : CLEAN_INVALID);
 
 /** @param answer a result of {@link answerEmail}, possibly changed by overrides */

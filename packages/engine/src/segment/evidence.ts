@@ -2,9 +2,10 @@
 //
 // in   a record of the section `evidence`, the tail of each feed, and the members for the record's spans
 // out  {…the plain answer…,"evidence":[…]}, and "evidence_truncated":true if entries did not fit
-// err  EvidenceRecords.verify: SegmentError; nothing else throws, whatever the bytes
+// err  opening and verifying: SegmentError. labelsIn: SyntaxError if the record is damaged. Nothing else throws,
+//      whatever the bytes
 // src  packages/engine/segment-format.md (records), docs/evidence.md (responses)
-// cost two copies for an entry that names a network or domain (its text and its tail), otherwise one copy
+// cost an entry that names a network or domain takes two copies (its text and its tail); other entries take one copy
 //
 // A record contains the text of its entries, except for two parts. The first part is the network or domain. It contains
 // the address or host that was looked up, so the record stores only its length, the span. This is why a handful of
@@ -47,7 +48,7 @@ export class EvidenceRecords {
     this.feeds = readFeeds(segment.u8("evidenceFeeds"));
   }
 
-  /** A view of a record, which callers must not write to; undefined if there is none. */
+  /** Returns a view of a record, which callers must not write to; undefined if there is no such record. */
   at(value: number): Uint8Array | undefined {
     return this.records.at(value);
   }
@@ -113,7 +114,7 @@ function isEntry(entry: unknown, feed: string | undefined): boolean {
 /** Labels by record, for as long as the record's view is kept. */
 const knownLabels = new WeakMap<Uint8Array, readonly string[]>();
 
-/** The labels of a record's entries. */
+/** Returns the labels of a record's entries. */
 export function labelsIn(record: Uint8Array): readonly string[] {
   let labels = knownLabels.get(record);
   if (labels === undefined) {
@@ -135,7 +136,7 @@ function readLabels(record: Uint8Array): string[] {
   return labels;
 }
 
-/** In a truncated record, missing bytes read as 0. */
+/** Reads the header of a record. In a truncated record, missing bytes read as 0. */
 function headOf(record: Uint8Array) {
   return { count: word16(record, 0), truncated: word16(record, 2) };
 }
@@ -192,8 +193,8 @@ function entriesOf(record: Uint8Array, tails: readonly Uint8Array[]): Entries {
 }
 
 /**
- * Collects the evidence entries of one answer at a time, within the limits.
- * A thread needs only one: building an answer is synchronous, and results share no memory with it.
+ * Collects the evidence entries of one answer at a time, within the limits. A thread needs only one body, because
+ * building an answer is synchronous, and results share no memory with the body.
  */
 export class EvidenceBody {
   private readonly bytes = new Uint8Array(MAX_EVIDENCE_BYTES - 2); // without "[" and "]"
@@ -258,7 +259,10 @@ export class EvidenceBody {
     return whole;
   }
 
-  /** Counts one more entry and writes its comma. If the entry does not fit, marks the evidence truncated. */
+  /**
+   * Returns whether an entry of this length fits. If so, counts it and writes its comma; otherwise, marks the evidence
+   * as truncated.
+   */
   private hasRoom(length: number): boolean {
     const comma = this.count > 0 ? 1 : 0;
     if (this.count === MAX_EVIDENCE_ENTRIES || this.end + comma + length > this.bytes.length) {

@@ -1,8 +1,8 @@
-// ip-segment.ts: the segments that answer for IP addresses: geo, reputation and network.
+// ip-segment.ts: reads the segments with answers about IP addresses: geo, reputation and network.
 //
-// in   the bytes of a segment, then one address at a time
+// in   the bytes of a segment, then one address or a block of addresses at a time
 // out  the answer as the JSON bytes that the compiler wrote; in a separate call, its evidence
-// err  open and verify: SegmentError; a lookup never throws
+// err  open and verify: SegmentError. A lookup never throws, except countryOf: SyntaxError if the answer is damaged
 
 import type { IpAddress, UnwrappedAddress } from "../address/ip.ts";
 import type { PackedAddresses } from "../address/packed.ts";
@@ -18,7 +18,7 @@ export class IpSegment {
   readonly kind: IpSegmentKind;
   private readonly file: SegmentFile;
   private readonly table: RangeTable;
-  /** Answers by their number, as {@link record} returns it. */
+  /** Answers by record number ({@link record}). */
   readonly answers: Answers;
   private readonly records: EvidenceRecords;
   /**
@@ -53,29 +53,29 @@ export class IpSegment {
   }
 
   /**
-   * The answer for a public address, as JSON bytes; undefined if nothing is known about it.
-   * Call `specialUse` first.
+   * Returns the answer for a public address, as JSON bytes; undefined if nothing is known about it. Call `specialUse`
+   * first.
    */
   lookup(address: UnwrappedAddress): Uint8Array | undefined {
     return this.answers.at(this.table.find(address));
   }
 
   /**
-   * The number of an address's answer in this segment; 0 if nothing is known about the address. The address need not be
-   * unwrapped, so code that iterates over the address space can use this.
+   * Returns the record number of an address's answer; 0 if nothing is known about the address. The address need not be
+   * unwrapped, so code that iterates over the address space can call this method.
    */
   record(address: IpAddress): number {
     return this.table.find(address);
   }
 
-  /** The answer with a number from {@link record}. */
+  /** Returns the answer with a record number from {@link record}. */
   answer(record: number): Uint8Array | undefined {
     return this.answers.at(record);
   }
 
   /**
-   * The ISO 3166-1 code of the country in this answer; undefined if the answer has none. Fast enough for frequent
-   * calls.
+   * Returns the ISO 3166-1 code of the country in this answer; undefined if the answer has none. It is fast enough for
+   * frequent calls.
    */
   countryOf(record: number): string | undefined {
     this.countries ??= new RecordCountries(this.answers);
@@ -93,15 +93,15 @@ export class IpSegment {
   }
 
   /**
-   * The evidence for the answer about a public address, as a record whose spans are prefix lengths; undefined if there
-   * is none. The record is a view of the segment, which callers must not write to.
+   * Returns the evidence for the answer about a public address, as a record whose spans are prefix lengths; undefined
+   * if there is no evidence. The record is a view of the segment, which callers must not write to.
    */
   evidence(address: UnwrappedAddress): Uint8Array | undefined {
     const value = (this.evidenceTable ?? this.table).find(address);
     return this.records.at(this.notes === undefined ? value : (this.notes[value] ?? 0));
   }
 
-  /** The prefix length of the largest network around an address in which every address has the same answer. */
+  /** Returns the prefix length of the largest network around an address in which every address has the same answer. */
   networkBits(address: IpAddress): number {
     return this.table.networkBits(address);
   }
@@ -129,7 +129,7 @@ export class IpSegment {
   }
 }
 
-/** The country in each answer, by the answer's number. Each answer's JSON is parsed only once. */
+/** The country in each answer, by record number. Each answer's JSON is parsed only once. */
 class RecordCountries {
   private readonly answers: Answers;
   /** Indexes into `codes`; 0 if the answer has not been read yet. */

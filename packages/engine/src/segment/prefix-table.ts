@@ -1,8 +1,9 @@
 // prefix-table.ts: finds the networks that contain an address. Networks may be nested.
 //
 // in   networks, each with a value
-// out  for an address, the region built from the values of all networks around it; how far the same region extends
-// cost about 1 µs per network to build; a lookup reads a directory, and rarely searches a few ranges
+// out  for an address, the region built from the values of all networks around it, and the largest network with the
+//      same region
+// cost building takes about 1 µs per network; a lookup reads a directory, and rarely searches a few ranges
 
 import { type IpAddress, type Prefix, prefixContains } from "../address/ip.ts";
 import { addSize, RangeColumns } from "./range-columns.ts";
@@ -23,18 +24,18 @@ export class PrefixTable<Value, Region> {
     this.v6 = new FamilyRanges(6, entries, make);
   }
 
-  /** The region of an address; undefined if no network contains it. */
+  /** Returns the region of an address; undefined if no network contains the address. */
   find(address: IpAddress): Region | undefined {
     return this.ranges(address).find(address);
   }
 
-  /** The regions of all addresses in a network. */
+  /** Returns the regions of all addresses in a network. */
   findWithin(network: Prefix): Iterable<Region> {
     return this.ranges(network.address).findWithin(network);
   }
 
   /**
-   * The prefix length of the largest network around an address in which {@link find} returns the same region
+   * Returns the prefix length of the largest network around an address in which {@link find} returns the same region
    * everywhere.
    */
   networkBits(address: IpAddress): number {
@@ -147,7 +148,7 @@ class FamilyRanges<Value, Region> {
     return low;
   }
 
-  /** Negative, 0 or positive if a range starts before, at or after an address. */
+  /** Returns a negative number, 0 or a positive number if a range starts before, at or after an address. */
   private compareStart(range: number, words: Uint32Array): number {
     const { starts, width } = this.columns;
     const at = range * width;
@@ -188,8 +189,8 @@ interface NestedNetwork<Value> {
 }
 
 /**
- * The networks of one family, sorted by address. Each network comes before the networks inside it. Equal networks are
- * in reverse order.
+ * Returns the networks of one family, sorted by address. Each network comes before the networks inside it. Equal
+ * networks are in reverse order.
  */
 function nestedNetworks<Value>(family: 4 | 6, entries: readonly Entry<Value>[]): NestedNetwork<Value>[] {
   const networks: NestedNetwork<Value>[] = [];
@@ -209,7 +210,7 @@ function byAddress(a: Prefix, b: Prefix): number {
   return x[1]! - y[1]! || x[2]! - y[2]! || x[3]! - y[3]! || byBits(a, b);
 }
 
-/** The number of leading bits that two addresses share. For IPv4, `other` has one word. */
+/** Returns the number of leading bits that two addresses share. For IPv4, `other` has one word. */
 function sharedBits(address: Uint32Array, other: Uint32Array): number {
   const word = other.findIndex((bits, k) => bits !== address[k]);
   return word < 0 ? 32 * other.length : 32 * word + Math.clz32(address[word]! ^ other[word]!);

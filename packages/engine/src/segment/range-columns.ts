@@ -81,7 +81,10 @@ export function* networksOf(ranges: RangeColumns): Generator<ValuedNetwork> {
   }
 }
 
-/** Binary logarithm of the largest size that fits between `words` and the address at `starts[at]`; -1 if none fits. */
+/**
+ * Returns the binary logarithm of the largest size that fits between `words` and the address at `starts[at]`; -1 if
+ * none fits.
+ */
 function sizeUntil(words: Uint32Array, starts: Uint32Array, at: number, width: number): number {
   let borrow = 0;
   let log = -1;
@@ -108,13 +111,15 @@ function trailingZeros(words: Uint32Array, width: number): number {
   return 32 * width;
 }
 
-/** The prefix length of the largest network that can begin at an address. */
+/** Returns the prefix length of the largest network that can begin at an address. */
 export function alignedBits({ family, words }: IpAddress): number {
   const width = family === 4 ? 1 : 4;
   return 32 * width - trailingZeros(words, width);
 }
 
-/** Advances a network's first address to the address after the network; false at the end of the address space. */
+/**
+ * Advances a network's first address to the address after the network. Returns false at the end of the address space.
+ */
 export function addSize(words: Uint32Array, bits: number): boolean {
   if (bits === 0) return false;
   let step = 2 ** (31 - ((bits - 1) & 31));
@@ -213,7 +218,10 @@ class Overlay {
     this.isOpen = !toEnd;
   }
 
-  /** Negative, 0 or positive if the next range of `under` starts before, at or after an address. */
+  /**
+   * Returns a negative number, 0 or a positive number if the next range of `under` starts before, at or after an
+   * address.
+   */
   private compareNext(words: Uint32Array): number {
     const { starts, width } = this.under;
     const at = (this.row + 1) * width;

@@ -1,11 +1,11 @@
-// range-nodes.ts: a node of a range table, which maps the next 8 bits of an address (a key) to a cell.
+// range-nodes.ts: reads a node of a range table, which maps the next 8 bits of an address (a key) to a cell.
 //
 // in   the section of nodes, as words and as bytes; the cell that names the node; a key
 // out  a cell: either a value, or a negative number that names the node for the next 8 bits
 // src  packages/engine/segment-format.md. A node divides the keys into runs, each with one cell. It stores where the
 //      runs start: as a list of up to MAX_LIST_RUNS starts, or as a bitmap with counts (bart's sparse array).
-// note Array reads use `!`. In a damaged file, a read past the end gives undefined, and every comparison with undefined
-//      is false.
+// note Array reads use `!`. In a damaged file, a read past the end returns undefined, and every comparison with
+//      undefined is false.
 
 import { SegmentError } from "./segment.ts";
 
@@ -23,10 +23,10 @@ const COUNTS = 8;
 export const NODE_BITS = 8;
 
 const isList = (cell: number) => (cell & LIST_FLAG) !== 0;
-/** Offset of a cell's node, in words. */
+/** Returns the offset of a cell's node, in words. */
 export const nodeOffset = (cell: number) => cell & (LIST_FLAG - 1);
 
-/** The cell of a key. */
+/** Returns the cell of a key in the node that `cell` names. */
 export function cellOf(nodes: Int32Array, bytes: Uint8Array, cell: number, key: number): number {
   const at = nodeOffset(cell);
   if (!isList(cell)) return nodes[at + BITMAP_WORDS - 1 + rank(nodes, bytes, at, key)]!;
@@ -37,7 +37,7 @@ export function cellOf(nodes: Int32Array, bytes: Uint8Array, cell: number, key: 
   return nodes[at + (last >>> 2) + run]!;
 }
 
-/** The number of a bitmap's runs that start at or before a key. */
+/** Counts the runs of a bitmap that start at or before a key. */
 function rank(nodes: Int32Array, bytes: Uint8Array, at: number, key: number): number {
   const group = key >>> 5;
   return bytes[((at + COUNTS) << 2) + group]! + popcount(nodes[at + group]! << (31 - (key & 31)));
@@ -50,7 +50,7 @@ function popcount(word: number): number {
   return Math.imul((sum + (sum >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** The child nodes of a node: for each, its first key and its cell, alternately. */
+/** Lists the children of a node: the first key and the cell of each child, alternately. */
 export function childNodes(nodes: Int32Array, bytes: Uint8Array, cell: number): number[] {
   const children: number[] = [];
   const at = nodeOffset(cell);
@@ -71,7 +71,10 @@ export function childNodes(nodes: Int32Array, bytes: Uint8Array, cell: number): 
   return children;
 }
 
-/** The number of key bits that fix the largest aligned block around a key in which all keys have the same cell. */
+/**
+ * Finds the largest aligned block around a key in which all keys have the same cell. Returns how many leading bits
+ * (0 to 8) the keys of this block share.
+ */
 export function blockBits(nodes: Int32Array, bytes: Uint8Array, cell: number, key: number): number {
   const value = cellOf(nodes, bytes, cell, key);
   let bits = NODE_BITS;
@@ -85,7 +88,7 @@ export function blockBits(nodes: Int32Array, bytes: Uint8Array, cell: number, ke
 
 /**
  * Checks the starts of a node's runs.
- * @returns the offset and the number of the node's cells
+ * @returns the offset of the node's cells, and their count
  * @throws SegmentError if the runs are out of order or their counts are wrong
  */
 export function verifyRuns(nodes: Int32Array, bytes: Uint8Array, cell: number, place: string) {

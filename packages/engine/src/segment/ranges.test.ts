@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { PrefixIndex } from "./ranges.ts";
 
-/** A cell for node `i`: node cells are negative. */
+/** Returns a cell that names node `i`. Such cells are negative. */
 const cellOf = (i: number) => -1 - i;
 
 const SETS: readonly (readonly [name: string, firsts: readonly number[]])[] = [

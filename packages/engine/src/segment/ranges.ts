@@ -1,13 +1,14 @@
 // ranges.ts: finds the value of an address in a table of ranges that cover the whole address space.
 //
 // in   sections v4* and v6* of a segment, or the same sections of its evidence (packages/engine/segment-format.md)
-// out  a number below 2^30, where 0 means "nothing known"; the largest network around an address with only one value
+// out  a number below 2^30; 0 means that nothing is known. The prefix length of the largest network around an address
+//      in which all addresses have the same value
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
 // cost one read for the top 16 bits, then one node for each further 8 bits. With DB-IP's networks, 31 % of random IPv4
-//      addresses need no node and 66 % need one. IPv6 starts after 32 bits (PrefixIndex): 8 % need one node, 71 % need
-//      two, and 18 % need more (bench/README.md, Layouts)
-// note Array reads use `!`. In a damaged file, a read past the end gives undefined, and every comparison with undefined
-//      is false.
+//      addresses need no node and 66 % need one. IPv6 lookups start after 32 bits (PrefixIndex): 8 % need one node,
+//      71 % need two, and 18 % need more (bench/README.md, Layouts)
+// note Array reads use `!`. In a damaged file, a read past the end returns undefined, and every comparison with
+//      undefined is false.
 
 import type { IpAddress } from "../address/ip.ts";
 import { ADDRESS_WORDS, BLOCK_ADDRESSES, type PackedAddresses } from "../address/packed.ts";
@@ -46,7 +47,10 @@ export type RangeSections = (typeof RANGE_SECTIONS)[keyof typeof RANGE_SECTIONS]
 const WIDEST_V4 = 8;
 const WIDEST_V6 = 16;
 
-/** Is this cell a value? In a damaged file it may be a node below the last bits, or undefined: both give false. */
+/**
+ * Returns whether this cell is a value. In a damaged file, it may name a node below the last bits, or be undefined. The
+ * result is then false.
+ */
 const isValue = (cell: number) => cell >= 0;
 
 /** Directory cells for the current block, shared by all tables because lookups are synchronous. */
@@ -71,13 +75,13 @@ export class RangeTable {
     return address.family === 4 ? this.find4(address.words[0]!) : this.find6(address.words);
   }
 
-  /** The value of an IPv4 address, given as a uint32. */
+  /** Returns the value of an IPv4 address, given as a uint32. */
   find4(address: number): number {
     const { directory, nodes, bytes } = this.v4;
     return valueBelow(nodes, bytes, directory[address >>> 16]!, address);
   }
 
-  /** The value of an IPv6 address, given as four uint32 words from index `at`, most significant first. */
+  /** Returns the value of an IPv6 address, given as four uint32 words from index `at`, most significant first. */
   find6(words: Uint32Array, at = 0): number {
     const { directory, nodes, bytes } = this.v6;
     this.v6Prefixes ??= new PrefixIndex(this.v6.nodesBelow32());
@@ -109,8 +113,8 @@ export class RangeTable {
   }
 
   /**
-   * The prefix length of the largest network around an address in which every address has the same value. It is at
-   * least 8 for IPv4 and 16 for IPv6.
+   * Returns the prefix length of the largest network around an address in which every address has the same value. It is
+   * at least 8 for IPv4 and 16 for IPv6.
    */
   networkBits(address: IpAddress): number {
     return address.family === 4
@@ -129,7 +133,7 @@ export class RangeTable {
   }
 }
 
-/** The value of an IPv4 address, starting from its directory cell. */
+/** Returns the value of an IPv4 address, starting from its directory cell. */
 function valueBelow(nodes: Int32Array, bytes: Uint8Array, top: number, address: number): number {
   let cell = top;
   if (cell < 0) {
@@ -242,7 +246,7 @@ function verifyCell(
     throw new SegmentError(`${section}[${index}]`, `does not point at a record: ${cell}`);
 }
 
-/** The prefix length of the largest block of equal cells around a directory cell; at least `widest`. */
+/** Returns the prefix length of the largest block of equal cells around a directory cell; at least `widest`. */
 function widestBlock(directory: Int32Array, top: number, widest: number): number {
   let bits = 16;
   for (; bits > widest; bits--) {
@@ -253,7 +257,10 @@ function widestBlock(directory: Int32Array, top: number, widest: number): number
   return bits;
 }
 
-/** Reads cells as signed words, so that node names are negative: testing the sign is faster than testing a bit. */
+/**
+ * Reads cells as signed words, so that cells that name nodes are negative. Testing the sign is faster than testing a
+ * bit.
+ */
 function signed(words: Uint32Array): Int32Array {
   return new Int32Array(words.buffer, words.byteOffset, words.length);
 }

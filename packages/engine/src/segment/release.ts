@@ -1,5 +1,5 @@
-// release.ts: the release manifest, the interface between compiler and server: the segments, the feeds that they were
-// built from, and their age.
+// release.ts: defines the release manifest, which is the interface between compiler and server. It lists the segments,
+// and the feeds that they were built from, with their ages.
 //
 // in   the JSON in releases/<time>-<id>.json
 // out  a Release
@@ -33,7 +33,7 @@ export const FEED_SETS: Readonly<
   network: { deciding: ["network"], other: ["hosting", "relay", "guard", "kind"] },
 };
 
-/** The answers that a segment contains. */
+/** Returns the answers that a segment contains. */
 export function answersIn(kind: SegmentKind): Answer[] {
   return ANSWERS.filter((answer) => FEED_SETS[kind].deciding.includes(answer));
 }
@@ -132,7 +132,7 @@ export type Release = z.infer<typeof release>;
 export const heldRelease = z.object({ id: release.shape.id, at: time, why: z.string() });
 export type HeldRelease = Readonly<z.infer<typeof heldRelease>>;
 
-/** A build that failed as a whole and published nothing. */
+/** A build that failed as a whole. */
 export const failedBuild = z.object({ at: time, why: z.string() });
 export type FailedBuild = Readonly<z.infer<typeof failedBuild>>;
 
@@ -148,12 +148,12 @@ export const feedsReport = z.object({
   feeds: z.array(feedReport),
   /** The release that waits for the operator. */
   held: heldRelease.optional(),
-  /** The latest build, if it failed. All other members then describe the build before it. */
+  /** The latest build, if it failed. All other members then describe the state before the failure. */
   failed: failedBuild.optional(),
 });
 export type FeedsReport = z.infer<typeof feedsReport>;
 
-/** The feeds that a release was built from, each updated from a later report, if there is one. */
+/** Returns the feeds that a release was built from, each updated from a later report, if there is one. */
 export function feedsNow(manifest: Release, report: FeedsReport | undefined): readonly FeedReport[] {
   if (report === undefined || report.at < manifest.created_at) return manifest.feeds;
   const latest = new Map(report.feeds.map((feed) => [feed.id, feed]));
@@ -167,11 +167,11 @@ export function feedsNow(manifest: Release, report: FeedsReport | undefined): re
 }
 
 /**
- * The text that a release's id is derived from: the id is the first {@link RELEASE_ID_DIGITS} hex digits of its
- * SHA-256. The text contains everything that determines answers, but no times and no sources of copies. So a publisher
- * that is unreachable for an hour does not cause a new release. The text covers the network segment only indirectly,
- * through the code and the feeds. Versions without network segments drop that member from a manifest, and still compute
- * the same id.
+ * Returns the text that a release's id is derived from. The id is the first {@link RELEASE_ID_DIGITS} hex digits of the
+ * text's SHA-256. The text contains everything that determines answers, but no times and no sources of copies. So a
+ * publisher that is unreachable for an hour does not cause a new release. The text covers the network segment only
+ * indirectly, through the code and the feeds. Versions without network segments drop that member from a manifest, and
+ * still compute the same id.
  */
 export function releaseContent({
   format,
@@ -197,21 +197,22 @@ export function releaseContent({
 export const RELEASE_ID_DIGITS = 12;
 
 /**
- * Answers that have no segment in the manifest and are not marked as missing. A manifest with such answers is damaged.
+ * Returns the answers that have no segment in the manifest and are not marked as missing. A manifest with such answers
+ * is damaged.
  */
 export function unfoundedAnswers({ segments, missing }: Pick<Release, "segments" | "missing">): Answer[] {
   const kinds = keysOf(FEED_SETS).filter((kind) => segments[kind] === undefined);
   return kinds.flatMap(answersIn).filter((answer) => !missing.includes(answer));
 }
 
-/** The name of a release, as used in `releases/<name>.json` and in the file `current`. */
+/** Returns the name of a release, as used in `releases/<name>.json` and in the file `current`. */
 export function releaseName(manifest: Release): string {
   return `${manifest.created_at.replace(/[-:.]/g, "")}-${manifest.id}`;
 }
 
 /**
- * Seconds since a copy was published, or since it was fetched if the publisher gives no date; undefined if neither time
- * is known.
+ * Returns the seconds since a copy was published, or since it was fetched if its publication date is unknown; undefined
+ * if neither time is known.
  * @param now epoch ms
  */
 export function feedAgeSeconds(
@@ -236,8 +237,8 @@ export interface DataAge {
 }
 
 /**
- * For each answer that has data, the age of the oldest feed with a relevant share of its entries. Answers without a
- * known age are omitted.
+ * Returns, for each answer that has data, the age of the oldest feed with a relevant share of the answer's entries.
+ * Answers without a known age are omitted.
  * @param now epoch ms
  */
 export function dataAges(
@@ -257,7 +258,7 @@ export function dataAges(
   });
 }
 
-/** The age of the oldest data; undefined if no age is known. */
+/** Returns the age of the oldest data; undefined if no age is known. */
 export function oldestAge(ages: readonly DataAge[]): DataAge | undefined {
   return ages.toSorted((a, b) => b.seconds - a.seconds)[0];
 }

@@ -1,4 +1,4 @@
-// segment.ts: the container format of all segments: header, section table and checksum (CRC-32).
+// segment.ts: reads the container format of all segments: header, section table and checksums (CRC-32).
 //
 // in   any bytes (the caller maps or reads the file)
 // out  typed views of the sections, checked against the file's bounds
@@ -30,11 +30,11 @@ const VERSION_AT = 8;
 /** Header bytes from this offset on are zeros. */
 const RESERVED_FROM = 36;
 
-/** The number of each segment kind in the header. */
+/** The number that stands for each segment kind in the header. */
 export const SEGMENT_KINDS = { geo: 1, reputation: 2, email: 3, network: 4 } as const;
 export type SegmentKind = keyof typeof SEGMENT_KINDS;
 
-/** Section numbers. Each kind of segment has exactly the sections that its opener reads. */
+/** Section numbers. segment-format.md lists the sections of each kind of segment. */
 export const SECTION = {
   meta: 1, // JSON: what the segment was built from
   answers: 2, // answer records, see answers.ts
@@ -231,12 +231,12 @@ export function verifyChecksum(segment: SegmentFile): void {
   if (got !== want) throw new SegmentError("body checksum", `got ${hex(got)}, want ${hex(want)}`);
 }
 
-/** CRC-32 of the header up to the checksum field, then of the section table. */
+/** Returns the CRC-32 of the header up to the field for this checksum, and of the section table. */
 export function headerChecksum(bytes: Uint8Array, tableEnd: number): number {
   return crc32(bytes.subarray(HEADER_BYTES, tableEnd), crc32(bytes.subarray(0, 32)));
 }
 
-/** Offset of the checksummed body, right after the section table. */
+/** Returns the offset of the checksummed body, right after the section table. */
 export function bodyStart(header: DataView): number {
   return HEADER_BYTES + header.getUint32(24, true) * SECTION_ENTRY_BYTES;
 }
@@ -275,7 +275,7 @@ const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
 ];
 
 /**
- * CRC-32 of `bytes`, as an unsigned 32-bit number.
+ * Returns the CRC-32 of `bytes`, as an unsigned 32-bit number.
  * @param seed the CRC of the preceding bytes, to continue from
  */
 export function crc32(bytes: Uint8Array, seed = 0): number {

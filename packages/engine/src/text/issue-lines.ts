@@ -5,8 +5,8 @@ import type { z } from "zod";
 /**
  * Returns one line for each problem, without duplicates.
  * @param root name of the whole input, for problems that do not concern a particular member
- * @param input the parsed input, which shows whether a member is missing or wrong; undefined if the schema's messages
- *   already say so
+ * @param input the checked input, which shows whether a member is missing or invalid; undefined if the schema's
+ *   messages already tell
  * @param depth number of path members to show, for inputs where all elements of a list get the same message
  */
 export function issueLines(
@@ -26,7 +26,7 @@ export function issueLines(
   return [...new Set(lines)];
 }
 
-/** Is the last member of this path missing from its object? */
+/** Returns whether the last member of this path is missing from its object. */
 function isMissing(input: unknown, path: readonly PropertyKey[]): boolean {
   let inner = input;
   for (const key of path) {
