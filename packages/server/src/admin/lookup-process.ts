@@ -1,6 +1,6 @@
 // lookup-process.ts: looks up values or assesses a visitor for the operator, in a child process that maps the release.
 //
-// in   one message: LookUpQuestion or AssessQuestion, with one verified release, the overrides, and values or a visitor;
+// in   one message: LookUpQuestion or AssessQuestion, with a verified release, the overrides, and values or a visitor;
 //      or HistoryQuestion, with several releases and one value
 // out  one message: the answers, or the reason why a release cannot be opened
 // err  an unexpected error ends the process, and the parent's call then fails (releases/process.ts)
@@ -242,7 +242,7 @@ function ofNetwork(value: string, network: Prefix, source: AnswerSource, limits:
   const overrides = overridesWithin([network], source);
   const answer = { value, kind: "network", network: formatPrefix(network), overrides };
   if (use !== undefined)
-    return { ...answer, summary: documentOf(RESERVED.get(use)!, value, network.address) }; // RESERVED has an entry for every special use
+    return { ...answer, summary: documentOf(RESERVED.get(use)!, value, network.address) }; // RESERVED covers every use
   if (limits.isExplained) {
     const { networks: _, ...summary } = reportOfNetworks([network], source, MAX_EXPLAINED, limits.parts);
     return { ...answer, summary };

@@ -3,8 +3,8 @@
 //
 // in   up to a hundred values: addresses, networks (with "/"), AS numbers, domains and email addresses (with "@");
 //      or one value to look up in every kept release
-// out  for each value, its answers or the problems that replace them, and the overrides that apply; for the history, one
-//      answer per release, to which no overrides apply
+// out  for each value, its answers or the problems that replace them, and the overrides that apply; for the history, an
+//      answer from each release, without overrides
 // err  AdminProblem; ProcessFailed if the child process exits without an answer
 // note Values appear neither in the log nor in the audit trail. There are no sandbox answers.
 

@@ -41,7 +41,7 @@ export function readQuery(search: string, query: z.ZodRawShape): Record<string, 
 const author = oneLine(MAX_AUTHOR);
 
 /**
- * Returns the author of a request: the token's name; otherwise the name in `Inkling-Author`, or the name given at login,
+ * Returns the author of a request: the token's name; otherwise the name in `Inkling-Author`, the name given at login,
  * or DEFAULT_ACTOR.
  */
 export function readActor(
