@@ -1,6 +1,6 @@
 // Tests the API as a function of a request. The recorded contract (test/contract.test.ts) covers status, headers and
-// body of thousands of requests. This file covers the rest: data that is missing in odd ways, DNS, crashes, counts,
-// order of limits.
+// body of thousands of requests. This file covers the rest: data that is missing in unusual ways, DNS, crashes, counts,
+// and the order of limits.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
@@ -94,7 +94,7 @@ interface Setting {
   readonly mx?: MxFinding | Promise<MxFinding>;
 }
 
-/** Returns a response that `handle` returned synchronously, as it does for every lookup without `?checks=mx`. */
+/** Requires that `handle` returned the response synchronously, as it does for every lookup without `?checks=mx`. */
 function immediate(response: Response | Promise<Response>): Response {
   if (response instanceof Promise) throw new Error("the answer has to be waited for");
   return response;
@@ -344,7 +344,7 @@ describe("headers", () => {
     expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
     expect(stateOf(`${REP}8.8.8.8?include=network`)).toBe('partial; missing="network"; age="is_proxy:12d"');
     expect(stateOf(`${GEO}81.2.69.142`)).toBeNull();
-    // The feed has been confirmed since. The header follows within a minute, and costs nothing until then.
+    // The feed was confirmed again. The header is computed once a minute, so it changes within a minute.
     Object.assign(options.releases, { feeds: [{ ...feed, fetched_at: at(1) }] });
     expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
     now += 60_000;
@@ -592,7 +592,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   file: "docs.css",
 };
 
-/** Bodies of the operations that do not take a batch. */
+/** Bodies of the POST operations that do not take a batch. */
 const BODIES: Readonly<Partial<Record<OperationId, string>>> = {
   assess: '{"event":"login","ip":"81.2.69.142"}',
   assess_outcome: '{"outcome":"abuse"}',

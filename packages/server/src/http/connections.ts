@@ -1,7 +1,7 @@
 // connections.ts: limits open connections, which Bun.serve cannot do.
 //
-// in   the listener's port; the maximum number of connections; how many connections other workers have on the same port;
-//      the proxies that the operator trusts
+// in   the listener's port; the maximum number of connections; how many connections other workers have on the same
+//      port; the proxies that the operator trusts
 // out  the number of open connections; excess connections are shut down four times a second (connection-eviction.ts)
 // err  If the system does not list open files, nothing is limited and `open` is undefined. This is the case on systems
 //      other than Linux, and while the machine has no free file descriptor.

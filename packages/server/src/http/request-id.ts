@@ -16,7 +16,7 @@ export function requestIds(fill: (bytes: Uint8Array<ArrayBuffer>) => void): () =
   return () => {
     if (end === text.length) {
       fill(characters);
-      for (let i = 0; i < characters.length; i++) characters[i] = DIGITS[characters[i]! & 31]!; // DIGITS has 32
+      for (let i = 0; i < characters.length; i++) characters[i] = DIGITS[characters[i]! & 31]!; // 32 digits
       text = characters.toString("latin1");
       end = 0;
     }
