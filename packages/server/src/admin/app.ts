@@ -2,8 +2,8 @@
 //
 // in   a Request below /admin/v1/
 // out  a Response; a problem document for every invalid request
-// err  none: an unexpected error becomes a 500 without details, and the log gets its stack. If the database cannot be
-//      used, the response is a problem document, and the log gets the reason.
+// err  none: an unexpected error becomes a 500 without details, and the log gets its stack. If the database is
+//      unreachable or refuses this server, the response is a 503, and the log gets the reason.
 // src  docs/admin-api.md, docs/overrides.md
 //
 // The app checks the token or session first, then path, method, scope, parameters, author and body.

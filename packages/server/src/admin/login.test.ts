@@ -18,8 +18,8 @@ const FETCH = { "Sec-Fetch-Site": "same-origin" };
 
 /**
  * Logs in.
- * @returns `page`, the headers that the page sends, and `thief`, the headers that a page on a different port sends. That
- *   page has only the cookie.
+ * @returns `page`, the headers that the page sends, and `thief`, the headers that a page on a different port sends,
+ *   which has only the cookie
  */
 async function logIn(body: object = { token: it.token, author: "ada" }) {
   const response = await it.ask("POST", "session", body, { Authorization: "" });

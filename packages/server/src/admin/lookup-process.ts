@@ -204,7 +204,7 @@ function answersOf(value: string, answerer: Answerer, source: AnswerSource, limi
   return { value, kind: "unknown", geolocation: refusal, reputation: refusal, overrides: [] };
 }
 
-/** Answers for an email address or a domain. @param mailbox the email address to look up */
+/** Returns the answer for an email address or a domain. @param mailbox the email address to look up */
 function ofMailbox(
   value: string,
   mailbox: string,

@@ -17,11 +17,11 @@ import { KEY_MODES, type KeyMode } from "./token.ts";
 
 export { SCOPES, type Scope };
 
-/** The reasons by which usage counts the refusals of a known key: not allowed, rate or quota. */
+/** Reasons for refusing a known key, as usage counts them: not allowed, rate or quota. */
 export const REFUSALS = ["not_allowed", "rate_limited", "quota_exceeded"] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** Name of the count of a scope's lookups in batches. Such a lookup also adds one to the scope's own count. */
+/** Name of the counter for a scope's lookups in batches. These lookups also count as lookups of the scope. */
 type Batched = `${Scope}_batch`;
 export const batchedOf = (scope: Scope): Batched => `${scope}_batch`;
 

@@ -32,7 +32,7 @@ export interface LiveKeysOptions {
    * Milliseconds for which the store may be unreachable before every key is refused; by default, there is no limit.
    */
   readonly maxStaleMs?: number | undefined;
-  /** Called when the keyring begins or stops to refuse every key. */
+  /** Called when the keyring starts or stops refusing every key. */
   readonly onStale?: (isStale: boolean) => void;
   /** The copy in the data folder. */
   readonly copy?: SnapshotFile<KeySnapshot | undefined>;
