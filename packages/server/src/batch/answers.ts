@@ -171,14 +171,17 @@ export class BatchAnswers implements LineAnswers {
     return true;
   }
 
-  /** Writes the answer for an address on no list, which is the usual case. @returns false if there is no such answer */
+  /** Writes the reputation of an address that is on no list, which is the usual case. @returns false for a location */
   private copyUnlisted(): boolean {
     if (this.options.lookup !== "reputation") return false;
     this.write(REPUTATION_ANSWERS[0]!);
     return true;
   }
 
-  /** Writes the answer or problem for a line with escapes, non-ASCII characters, white space or a different syntax. */
+  /**
+   * Writes the answer for a line with escapes, non-ASCII characters or white space, or a problem for a line that is not
+   * a JSON string.
+   */
   private oddLine(line: Uint8Array): void {
     let value: unknown;
     try {

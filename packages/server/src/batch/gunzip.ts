@@ -6,8 +6,8 @@
 //      many small members
 // src  RFC 1952
 // note If other bytes follow a member, DecompressionStream and createGunzip hold back what they decoded. So this module
-//      inflates each member separately. Setting up a member takes 30 µs, and an empty member has only 20 bytes, so the
-//      number of members is limited.
+//      inflates each member separately. Even an empty member of 20 bytes takes 30 µs to inflate, so the number of
+//      members is limited.
 // cost inflating 1 MB of lines takes 1.5 ms of CPU time, compared with 1.3 ms for DecompressionStream. Memory: one
 //      piece.
 

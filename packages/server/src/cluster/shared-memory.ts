@@ -1,5 +1,5 @@
-// shared-memory.ts: creates the memory that the primary and its workers share: limits, counts, open connections, and
-// the primary's beats.
+// shared-memory.ts: creates the memory that the primary and its workers share: limits, counts, visitor counts, open
+// connections, and the primary's beats.
 //
 // in   in the primary, the number of workers; in a worker, the inherited descriptor
 // out  views of the same pages in every process

@@ -1,5 +1,4 @@
-// worker-main.ts: runs a worker process. The primary (worker-pool.ts) starts the process and exchanges messages with
-// it.
+// worker-main.ts: runs a worker process. The primary (worker-pool.ts) starts the process and sends it messages.
 //
 // SIGTERM starts a graceful stop, and the primary replaces the worker. A terminal sends SIGINT and SIGHUP to all
 // processes of a job, so workers ignore them and leave the response to the primary.

@@ -58,8 +58,8 @@ export interface ConnectionLimitOptions {
   /** Number of workers that share the port. The limit of open files applies to each worker separately. */
   readonly workers?: number;
   /**
-   * Number of connections that the process's second listener may have. They also count as open files, and checking each
-   * takes time. Checks therefore begin only if there are more open files than both listeners may have connections.
+   * Number of connections that another listener of this process may have. They also count as open files. To save time,
+   * connections are listed only if there are more open files than both listeners may have connections.
    */
   readonly mostBeside?: number;
   readonly trustedProxies: readonly Prefix[];

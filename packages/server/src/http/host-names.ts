@@ -23,7 +23,10 @@ export class HostNames {
     this.names = new Set([...this.hosts].map((host) => host.replace(/:\d+$/, "")));
   }
 
-  /** True if the listener accepts this host. @param host the Host header; null from HTTP/1.0 programs, not browsers */
+  /**
+   * True if the listener accepts this host.
+   * @param host the Host header; null from HTTP/1.0 programs, which are not browsers
+   */
   isOwnHost(host: string | null): boolean {
     if (host === null) return true;
     const [, v6, text = ""] = HOST.exec(host.toLowerCase()) ?? [];

@@ -1,4 +1,4 @@
-// bearer-token.ts: reads the token of a key or of an admin from an Authorization header.
+// bearer-token.ts: reads an API key or an admin token from an Authorization header.
 //
 // src  RFC 6750 2.1, RFC 7617 2 (Basic), RFC 9110 11.1 (the scheme's name is case-insensitive)
 

@@ -7,7 +7,7 @@
 //      checksum and a SHA-256
 //
 // Response times reveal nothing about stored tokens, because a token is found by its SHA-256. The map of seen headers
-// compares text, but it holds only headers that were valid before. To learn from it, an attacker would first have to
+// compares text, but it holds only headers with the token of a key. To learn from it, an attacker would first have to
 // match the 32-bit string hash of such a header, and then measure one memory comparison over the network.
 
 import { bearerToken, isShortest } from "./bearer-token.ts";
