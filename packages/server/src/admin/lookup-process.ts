@@ -286,6 +286,7 @@ function documentOf(outcome: Outcome | LookupFailure, value?: string, address?: 
 }
 
 /**
+ * Returns the problem for a failed lookup.
  * @param value an address or a network, if the lookup is about either
  * @param address the address, or the first address of the network
  */

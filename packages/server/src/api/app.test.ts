@@ -63,7 +63,7 @@ function release(over: Partial<Release> = {}): LoadedRelease {
 
 const FACTS = '{"asn":64500,"organization":"Café","kind":"isp","shared":false,"services":[]}';
 
-/** A release with a network segment that returns the same facts for every address. */
+/** Creates a release with a network segment that returns the same facts for every address. */
 function withNetwork(): LoadedRelease {
   const loaded = release({
     segments: { network: { sha256: "0".repeat(64), bytes: 1, inputs: "0".repeat(64) } },
@@ -73,7 +73,7 @@ function withNetwork(): LoadedRelease {
   return { ...loaded, network: network as unknown as IpSegment, evidence };
 }
 
-/** Evidence with one entry, in the format of a segment (packages/engine/segment-format.md). */
+/** Creates evidence with one entry, in the format of a segment (packages/engine/segment-format.md). */
 function record(span: number): Uint8Array {
   const text = encode(JSON.stringify(ENTRY).slice(0, -1));
   return Uint8Array.from([1, 0, 0, 0, 0, 0, text.length, 0, span, ...text]);

@@ -97,7 +97,7 @@ export async function readValues(
   return batch.data.values.length > MAX_JSON_VALUES ? TOO_MANY : batch.data.values;
 }
 
-/** @returns undefined if the bytes are not JSON in UTF-8 */
+/** Parses JSON. @returns undefined if the bytes are not JSON in UTF-8 */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));

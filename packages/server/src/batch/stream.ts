@@ -32,7 +32,7 @@ interface BatchStreamOptions {
   readonly out: Output;
   readonly gzip: GzipPieces | undefined;
   readonly meter: KeyMeter;
-  /** Called before each piece. A problem ends the stream. */
+  /** Returns the data for the next piece, or a problem, which ends the stream. Called before each piece. */
   readonly question: () => Question | Problem;
   /** Called while the connection is in use, even if nothing is sent or received for a while. */
   readonly onActivity: () => void;

@@ -105,7 +105,7 @@ export class Worker {
     this.timer = setInterval(() => this.tick(), REPORT_MS);
   }
 
-  /** @throws StartError if the port is unavailable */
+  /** Processes a message from the primary. @throws StartError if the port is unavailable */
   take(message: ToWorker): void | Promise<void> {
     switch (message.type) {
       case "release":

@@ -14,7 +14,7 @@ export interface Connection {
   readonly isTrusted: boolean;
 }
 
-/** @param idleMs returns the milliseconds since data was last sent or received */
+/** Chooses the connections to close. @param idleMs returns the milliseconds since data was last sent or received */
 export function excessConnections(
   connections: readonly Connection[],
   excess: number,

@@ -140,7 +140,7 @@ export function mostConnections(asked: number, workers = 1): number {
 
 const mostOfProcess = () => Math.max(1, openFilesLimit() - RESERVED_FILES);
 
-/** Number of files that this process may open; infinite if unknown. */
+/** Returns the number of files that this process may open; infinity if it is unknown. */
 function openFilesLimit(): number {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
@@ -166,7 +166,10 @@ function listOpenFiles(most: number): number[] | undefined {
   }
 }
 
-/** @param most maximum number of files that this process may open */
+/**
+ * Returns functions that list, examine and shut down sockets; undefined on systems that do not support them.
+ * @param most maximum number of files that this process may open
+ */
 function openSockets(trustedProxies: readonly Prefix[], most: number): Sockets | undefined {
   const libc = openLibc({
     getsockname: { args: ["int", "ptr", "ptr"], returns: "int" },
