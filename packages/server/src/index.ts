@@ -1,4 +1,4 @@
-// @inkling/server: the HTTP API, keys, limits and usage.
+// @inkling/server: the server with its HTTP API and admin API, and the store that servers and commands use.
 
 export type { Geolocation } from "@inkling/contract";
 export type { DataActions, FeedFacts, UpdateState } from "./admin/handler.ts";

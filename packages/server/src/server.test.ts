@@ -1,4 +1,4 @@
-// Tests the running server over real sockets: what it refuses below HTTP, and how it starts and stops.
+// Tests the running server over real sockets: which connections and requests it refuses, and how it starts and stops.
 
 import { afterAll, afterEach, beforeAll, describe, expect, mock, spyOn, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -79,7 +79,7 @@ class Client {
     return this;
   }
 
-  /** Waits for `count` answers, or until the server closes the connection. */
+  /** Waits for `count` responses, or until the server closes the connection. */
   answers(count = 1): Promise<this> {
     return this.until(({ received, isClosed }) => isClosed || received.split("HTTP/1.1 ").length > count);
   }
@@ -166,7 +166,7 @@ describe("requests", () => {
       "a second request byte by byte": [`${REQUEST}\r\nGET / HTTP/1.1\r\nX: `, "x"],
       "a path byte by byte": ["GET /", "x"],
     } as const;
-    // All at once, because Bun takes 12 s for each.
+    // All connections are tested at once, because Bun closes each of them only after 12 s.
     await Promise.all(
       Object.values(slow).map(async ([start, drip]) => {
         const client = new Client().send(start);

@@ -1,16 +1,18 @@
-// server.ts: a running server: the API on one port, the admin listener on another.
+// server.ts: starts a server, with the API on one port and the admin listener on a second port.
 //
 // in   ServerOptions, which the command line builds from the settings
 // out  RunningServer
-// err  StartError with a one-line hint: a port is in use, a folder is not writable, or a key cannot be adopted;
-//      StoreError
+// err  StartError with a one-line hint if a port is in use, the data folder is not writable, INKLING_API_KEY is not a
+//      valid key, or the workers cannot start; StoreError
 //
-// Limits, and what enforces them:
+// The server enforces these limits:
 // - Request line and headers: 8 KiB. Bun's parser returns 431.
-// - Time to send them: 10 s, even if they arrive byte by byte. Bun allows 10 s for a connection's first request, and
-//   idleTimeout for later ones. It checks every 4 s, so tests measured 12 s.
-// - Connections: connections.ts.
-// - Bodies have no limit here. A batch stream may have any length (batch.ts), and Bun skips a body that is not read.
+// - Time to send the request line and headers: 10 s, even if they arrive byte by byte. Bun allows 10 s for a
+//   connection's first request, and idleTimeout for later requests. It checks every 4 s, so tests measured 12 s.
+// - Number of open connections: connections.ts.
+//
+// The API's listener sets no limit for bodies, because a batch stream may have any length (batch.ts). Bun skips a body
+// that is not read.
 //
 // server.test.ts tests these limits over real sockets.
 

@@ -1,5 +1,5 @@
-// settings.ts: checks settings. This is a separate module, because the command line checks settings before it loads the
-// server.
+// settings.ts: exports the functions that check settings. They have their own module, because the command line checks
+// settings before it loads the server.
 
 export { isWellFormedToken } from "./keys/token.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";

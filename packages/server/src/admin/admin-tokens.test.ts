@@ -1,5 +1,5 @@
-// Tests named admin tokens: what each scope allows, which name the audit trail gets, and when a token and its sessions
-// end.
+// Tests named admin tokens: what each scope allows, which name the audit trail contains, and when a token and its
+// sessions become invalid.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import {

@@ -22,7 +22,7 @@ export type {
   Reputation,
   ReputationFlag as Flag,
 } from "@inkling/contract";
-/** Replaces an answer if the lookup failed. */
+/** The problem that replaces an answer if the lookup failed. */
 export type ValueProblem = z.output<typeof schemas.valueProblem>;
 export type Lookup = z.output<typeof lookupAnswer>;
 export type Answer = Lookup["answers"][number];
@@ -44,7 +44,7 @@ export type ReleaseChanges = NonNullable<z.output<typeof changesAnswer>["changes
 export type Key = z.output<typeof keyAnswer>;
 export type UsedKey = z.output<typeof usedKeyAnswer>;
 export type ListedKey = z.output<typeof keysAnswer>["keys"][number];
-/** Settings that a caller can send; null means "not set". */
+/** Settings of a key that a caller can send; null means "not set". */
 export type KeySettings = z.input<typeof newKeyBody>;
 export type Usage = z.output<typeof usageAnswer>;
 export type UsagePoint = Usage["usage"][number];

@@ -425,7 +425,7 @@ describe("a switch, while the database cannot take its entry", () => {
     expect(await entries()).toMatchObject([expected]);
     expect(Date.parse((await entries())[0].at)).toBeGreaterThanOrEqual(since);
     expect(readdirSync(folder)).toEqual([]);
-    writeFileSync(join(folder, file!), text); // as if the process was killed before it removed the file
+    writeFileSync(join(folder, file!), text); // as if the process had been killed before it removed the file
     expect(await entries()).toHaveLength(1);
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -452,7 +452,7 @@ describe("a switch, while the database cannot take its entry", () => {
   test("that fails leaves a second entry with the reason", async () => {
     const { store, ask, dataDir, current, rollBack, stored } = await twoReleases();
     store.overrides.record = stored;
-    mkdirSync(temporaryPath(join(dataDir, "pinned"))); // the folder makes it impossible to write the file
+    mkdirSync(temporaryPath(join(dataDir, "pinned"))); // a folder with this name makes it impossible to write the file
     expect(await rollBack()).toMatchObject({ status: 409, code: "ACTION_REFUSED" });
     expect(currentName(dataDir)).toBe(current);
     const { entries } = (await ask("GET", "audit?way=api")).document;

@@ -2,8 +2,8 @@
 //
 // in   a Request below /admin/v1/
 // out  a Response; a problem document for every invalid request
-// err  none: an unexpected error becomes a 500 without details. The log gets its stack, or the reason if the database
-//      failed.
+// err  none: an unexpected error becomes a 500 without details, and the log gets its stack. If the database is
+//      unreachable or refuses this server, the response is a 503, and the log gets the reason.
 // src  docs/admin-api.md, docs/overrides.md
 //
 // The app checks the token or session first, then path, method, scope, parameters, author and body.
@@ -44,7 +44,7 @@ interface Route {
   readonly operations: ReadonlyMap<string, Operation>;
 }
 
-/** Patterns that `{id}` must match, by path. A request with any other id returns PATH_NOT_FOUND. */
+/** Patterns that `{id}` must match, by the kind of object. A request with any other id returns PATH_NOT_FOUND. */
 const ID_PATTERNS: Readonly<Record<NonNullable<AdminOperationRow["names"]>, string>> = {
   key: "key_[0-9A-Za-z]{16}",
   "admin token": ADMIN_TOKEN_NAME,
@@ -165,7 +165,7 @@ function send(
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  // HEAD returns the headers of GET without its body, so the length has to be set here
+  // HEAD returns the headers of GET but no body, so Content-Length must be set here
   const isHead = method === "HEAD";
   const length = isHead ? { "Content-Length": String(Buffer.byteLength(body)) } : {};
   return new Response(isHead ? null : body, {
@@ -174,7 +174,7 @@ function send(
   });
 }
 
-/** Digest of everything that must be equal for two requests to count as the same request. */
+/** Returns the digest of everything that must be equal for two requests to count as the same request. */
 function digestOf(method: string, target: string, body: Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(`${method} ${target}\n`).update(body).digest("hex");
 }

@@ -1,7 +1,7 @@
-// data-actions.ts: updates, rolls back and pins the data over the admin API.
+// data-actions.ts: updates, rolls back, pins and unpins the data over the admin API, and turns feeds on and off.
 //
-// in   the data folder; functions that the host program provides to run the compiler
-// err  AdminProblem: a refused action states the reason and what to do
+// in   the data folder; functions of the host program that choose feeds and build releases
+// err  AdminProblem, which states why an action was refused and what to do next; StoreError
 // src  docs/admin-api.md
 
 import type { AuditAction } from "@inkling/contract";
@@ -53,7 +53,7 @@ export const updateState = z
   .meta({ id: "Update" });
 const switchAnswer = z.strictObject({ from: text, to: text, pinned: text.nullable() });
 
-/** Protects against stale forms: a form filled in before a release was replaced must not act on the new release. */
+/** Protects against stale forms: a form that shows a replaced release must not act on the new release. */
 const seen = {
   current: z.string().max(80).meta({ description: "Id or name of the release in use, as last read" }),
 };
@@ -191,7 +191,7 @@ function requireCurrent({ releases }: AdminContext, current: string): void {
   );
 }
 
-/** @returns the name of the kept release with this id or name */
+/** Finds a kept release by its id or name. @returns its name. @throws AdminProblem if it does not exist */
 export function requireKept(dataDir: string, text: string): string {
   const name = keptName(dataDir, text);
   if (name !== undefined) return name;
@@ -201,7 +201,8 @@ export function requireKept(dataDir: string, text: string): string {
 }
 
 /**
- * Records `entry`, then makes the change that it describes. If the entry has to wait for the database, the log says so.
+ * Records `entry`, and then makes the change that it describes. If the entry has to wait for the database, this is
+ * logged.
  */
 function record(
   { overrides, dataDir, log }: AdminContext,

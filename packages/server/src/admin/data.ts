@@ -1,6 +1,6 @@
-// data.ts: shows feeds and releases over the admin API.
+// data.ts: shows the state of the data, feeds, releases, and the changes of a release over the admin API.
 //
-// in   the data folder, which the compiler writes
+// in   the release in use; the data folder, which the compiler writes; the host program's facts about feeds
 // err  AdminProblem
 // src  docs/admin-api.md
 
@@ -129,7 +129,7 @@ export const DATA_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-/** Manifests of the kept releases, newest first. Unreadable manifests are omitted. */
+/** Returns the manifests of the kept releases, newest first. It omits unreadable manifests. */
 export function keptManifests(dataDir: string): { readonly name: string; readonly manifest: Release }[] {
   return releaseNames(dataDir).flatMap((name) => {
     const manifest = findManifest(dataDir, name);
@@ -190,7 +190,10 @@ function releaseRows({ dataDir, releases }: AdminContext) {
   }));
 }
 
-/** Feeds whose data differs from that in the previous release, including removed feeds; null for the oldest release. */
+/**
+ * Lists the feeds whose data has changed since the previous release, including removed feeds.
+ * @returns null for the oldest release
+ */
 function changedFeeds(before: Release | undefined, after: Release) {
   if (before === undefined) return null;
   const rows = ({ feeds }: Release) => new Map(feeds.map((feed) => [feed.id, feed]));

@@ -1,5 +1,5 @@
-// database.ts: shows over the admin API whether the database was lost or went back to an earlier state. An operator can
-// accept the database as it is, or refill it from the host's copies.
+// database.ts: shows over the admin API whether the database was lost or went back to an earlier state, and which
+// revocations it lacks. An operator can accept the database as it is, or refill it from the host's copies.
 //
 // src  docs/admin-api.md, docs/troubleshooting.md
 

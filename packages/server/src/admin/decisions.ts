@@ -247,7 +247,7 @@ function deletionOf(query: {
 }
 
 /**
- * Replays the newest decisions first. It yields after each page, because this process may also be answering lookups.
+ * Replays stored decisions, newest first. It yields after each page, because this process may also answer lookups.
  */
 async function replay(
   { store, now, elapsed }: AdminContext,

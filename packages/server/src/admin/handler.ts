@@ -1,4 +1,5 @@
-// handler.ts: what the handler of an admin operation receives and returns, and schemas that several handlers share.
+// handler.ts: defines what the handler of an admin operation receives and returns, and schemas that several handlers
+// share.
 
 import type { AdminOperationId } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
@@ -24,7 +25,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { Traffic } from "../telemetry/traffic.ts";
 import type { AdminSessions, Session } from "./sessions.ts";
 
-/** What the host program can say about a feed, beyond the feed's state. */
+/** Facts about a feed that the host program provides, in addition to the feed's state. */
 export interface FeedFacts {
   readonly id: string;
   readonly title: string;
@@ -33,7 +34,7 @@ export interface FeedFacts {
   readonly cadence_hours: number;
   /** The age in hours above which a copy is stale. */
   readonly stale_hours: number;
-  /** How much the feed's claims weigh if several lists must agree; undefined if the feed has no weight. */
+  /** Weight of the feed's claims if several lists must agree; undefined if the feed has no weight. */
   readonly weight: number | undefined;
   readonly sets: string;
   readonly licence: string;
@@ -44,12 +45,12 @@ export interface FeedFacts {
   readonly needs_agreement: boolean;
 }
 
-/** What the server is building, and how the last build ended. */
+/** The state of the current build, and the result of the last build. */
 export interface UpdateState {
   readonly running: boolean;
   /** True if a build was requested but has not started yet. */
   readonly asked: boolean;
-  /** The last build that ended. */
+  /** The result of the last build; null if no build has ended since startup. */
   readonly last:
     | {
         readonly at: string;
@@ -74,7 +75,7 @@ export interface DataActions {
   readonly update: () => UpdateState;
   /** @returns true if all feeds are being fetched, or will be soon */
   readonly isRequested: () => boolean;
-  /** Fetches all feeds soon, after any build that is already running. @returns false if this was already requested */
+  /** Fetches all feeds soon, after any build that is already running. @returns false if this was requested before */
   readonly updateNow: () => boolean;
 }
 
@@ -90,7 +91,7 @@ export interface AdminAppOptions {
   readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
   readonly rulesetCache: Pick<LiveRulesets, "refresh" | "current">;
   readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
-  /** The setting as of the last reload. */
+  /** Returns whether this server stores decisions, according to the last reload of its settings. */
   readonly storesDecisions: () => boolean;
   readonly keyLoader: Pick<LiveKeys, "refresh">;
   readonly keyring: Pick<Keyring, "find">;
@@ -98,7 +99,7 @@ export interface AdminAppOptions {
   readonly guard: DatabaseGuardView;
   readonly releases: Pick<Releases, "current" | "check" | "verify">;
   readonly status: StatusSource;
-  /** What this server reports about itself. */
+  /** Returns this server's report about itself. */
   readonly report: () => HostReport;
   readonly dataDir: string;
   readonly workerEnvironment: ProcessEnvironment;
@@ -106,10 +107,10 @@ export interface AdminAppOptions {
   readonly hostNames: HostNames;
   /** Called with the code of each problem. */
   readonly onProblem: (code: string) => void;
-  /** What the host program can do with the data; undefined if this server does not build releases. */
+  /** The host program's actions on the data; undefined if this server does not build releases. */
   readonly actions: DataActions | undefined;
   readonly traffic: Pick<Traffic, "minutes">;
-  /** Loads the generator of the OpenAPI document lazily, because the generator reads the rows of `admin/`. */
+  /** Loads the generator of the OpenAPI document. It is loaded lazily, because it imports the handlers of `admin/`. */
   readonly documents: () => Promise<{ readonly adminOpenApi: (version: string) => unknown }>;
   readonly log: Log;
   /** Epoch ms. */
@@ -135,15 +136,15 @@ export interface Call<Query, Body> {
   readonly id: string;
   /** The author of the change and how it was requested, for the audit trail. */
   readonly by: Actor;
-  /** The token that the request or its session used; undefined for an open operation. */
+  /** The token of the request or of its session; undefined for an open operation. */
   readonly token: ValidAdminToken | undefined;
-  /** Undefined if the request carries the token itself. */
+  /** The request's session; undefined if the request carries the token itself, and for an open operation. */
   readonly session: Session | undefined;
 }
 
 export interface Reply {
   readonly document: unknown;
-  /** Set only if it differs from the operation's own status. */
+  /** The status of the response, if it differs from the operation's usual status. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -151,7 +152,8 @@ export interface Reply {
 type Query = Readonly<Record<string, z.ZodType>>;
 
 /**
- * What the contract's row for an operation does not define: types of the query, body and answer, and the code to run.
+ * The parts of an operation that the contract's row does not define: the types of its query, body and answer, and the
+ * code to run.
  */
 export interface Handler<Q extends Query, B> {
   readonly query?: Q;
@@ -165,8 +167,8 @@ export interface Handler<Q extends Query, B> {
 export interface BodyFormat<T> {
   readonly schema: z.ZodType<T>;
   /**
-   * Passes the JSON on unchecked. `run` then calls a function of `keys/` or `overrides/` that checks it and reports
-   * errors.
+   * True if the parsed JSON is passed on unchecked. `run` then calls a function of `keys/` or `overrides/` that checks
+   * the JSON and reports errors.
    */
   readonly isRaw?: boolean;
 }
@@ -184,7 +186,7 @@ export function handler<Q extends Query = Record<never, never>, B = undefined>(
   return of;
 }
 
-/** A body whose schema only documents it; a function that `run` calls checks the body. */
+/** Declares a body whose schema is only documentation. A function that `run` calls checks the body. */
 export const rawBody = (schema: z.ZodType): BodyFormat<unknown> => ({ schema, isRaw: true });
 
 export const text = z.string().min(1);
@@ -198,7 +200,7 @@ export const nextCursor = {
 const DEFAULT_PAGE = 100;
 const LIMIT = `must be a whole number from 1 to ${MAX_PAGE}`;
 
-/** Query parameters of a paged list. */
+/** Returns the query parameters of a paged list. */
 export function pageQuery(isCursor: (text: string) => boolean) {
   return {
     limit: z

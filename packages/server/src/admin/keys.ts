@@ -30,7 +30,7 @@ import {
 
 const DEFAULT_DAYS = 30;
 
-/** Usage has one row per day, or one row per hour for at most 31 days. */
+/** The possible periods of a usage row. A list by hour covers at most 31 days. */
 const STEPS = {
   day: {
     textOf: dayOf,
@@ -139,7 +139,7 @@ export const rotationBody = z
 
 /**
  * Maximum milliseconds to wait for the database. A leaked key must not remain valid longer, so this host then revokes
- * it without the database.
+ * the key without the database.
  */
 const REVOKE_WAIT_MS = 5_000;
 
@@ -244,7 +244,7 @@ const withinWait = <T>(work: Promise<T>): Promise<T> =>
 
 /**
  * Revokes a key on this host while the database cannot be written to.
- * @throws `cause` unless the database is only unreachable or full
+ * @throws `cause` unless the database is only unreachable, busy or full; also if the key is not active on this host
  */
 async function revokeHere(
   { guard, keyring }: AdminContext,
@@ -294,10 +294,10 @@ async function keyUsage(
   return { by, from, to, usage: inColumns(rows), countries };
 }
 
-/** The day that contains this day or hour. */
+/** Returns the day that contains this day or hour. */
 const dayIn = (at: string) => at.slice(0, dayOf(0).length);
 
-/** Groups counts into one row per day or hour, with a count for each kind of lookup and each reason for a refusal. */
+/** Groups counts into one row per day or hour, with a count for each kind of lookup, reason for a refusal, and flag. */
 function inColumns(rows: readonly { at: string; lookup: Counted; count: number }[]) {
   const byTime = new Map<string, Use>();
   for (const { at, lookup, count } of rows) byTime.set(at, { ...byTime.get(at), [lookup]: count });

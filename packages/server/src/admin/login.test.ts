@@ -1,4 +1,4 @@
-// Tests logins to the admin API: what a cookie allows, when it ends, and that no other site can use it.
+// Tests logins to the admin API: what a session allows, when it ends, and that no other site can use it.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
@@ -18,8 +18,8 @@ const FETCH = { "Sec-Fetch-Site": "same-origin" };
 
 /**
  * Logs in.
- * @returns `page`, the headers that the page sends, and `thief`, the headers of another port, which gets the cookie
- * only
+ * @returns `page`, the headers that the page sends, and `thief`, the headers that a page on a different port sends,
+ *   which has only the cookie
  */
 async function logIn(body: object = { token: it.token, author: "ada" }) {
   const response = await it.ask("POST", "session", body, { Authorization: "" });
@@ -148,7 +148,8 @@ describe("refused", () => {
   });
 
   /**
-   * Each request carries the session's cookie. SECRET stands for its secret, OTHER for the secret of another session.
+   * Each request carries the session's cookie. SECRET stands for the session's secret, and OTHER for the secret of a
+   * different session.
    */
   const requests: [name: string, code: AdminProblemCode, headers: Record<string, string>][] = [
     ["the cookie alone", "CSRF_REJECTED", {}],

@@ -1,7 +1,8 @@
-// login.ts: decides who may use the admin API: holders of an admin token, and pages that have logged in with one.
+// login.ts: decides who may use the admin API: programs that send an admin token, and pages that have logged in with an
+// admin token.
 //
 // in   the token; or the cookie and the secret (sessions.ts) that a login with the token returns
-// err  AdminProblem
+// err  AdminProblem; StoreError
 // src  docs/admin-api.md
 
 import { ADMIN_SCOPES } from "@inkling/contract";
@@ -80,14 +81,14 @@ function sessionJson({ scope, name }: ValidAdminToken, author: string, session: 
   return { author, scope, token_name: name ?? null, expires_at };
 }
 
-/** The sender of a checked request. */
+/** The token and the session of an authorized request. */
 interface Admitted {
   readonly token: ValidAdminToken;
   /** Undefined if the request carries the token itself. */
   readonly session: Session | undefined;
 }
 
-/** @throws AdminProblem unless the request has a valid token, or a valid session */
+/** Checks the request's token or session. @throws AdminProblem if neither is valid */
 export async function admit(request: Request, context: AdminContext): Promise<Admitted> {
   const text = bearerToken(request.headers.get("authorization"));
   if (text !== undefined) return { token: await requireToken(text, context), session: undefined };
@@ -104,8 +105,8 @@ export async function admit(request: Request, context: AdminContext): Promise<Ad
 }
 
 /**
- * Refuses requests from pages of other origins. This listener's own pages may pass, and so may programs other than
- * browsers.
+ * Refuses requests from pages of other origins. Requests from this listener's own pages may pass, as may requests from
+ * programs other than browsers.
  */
 function requireOwnPage({ headers }: Request, { hostNames }: AdminContext): void {
   const site = headers.get("sec-fetch-site");
@@ -117,7 +118,7 @@ function requireOwnPage({ headers }: Request, { hostNames }: AdminContext): void
   );
 }
 
-/** Finds the token by its hash, so that the response time reveals nothing about stored tokens. */
+/** Finds the token by its hash, so that the response time reveals nothing about stored tokens. Records its use. */
 async function requireToken(text: string, context: AdminContext): Promise<ValidAdminToken> {
   if (isWellFormedToken(text)) throw new AdminProblem("TOKEN_REQUIRED");
   if (!isAdminToken(text)) throw new AdminProblem("TOKEN_INVALID");
@@ -128,7 +129,8 @@ async function requireToken(text: string, context: AdminContext): Promise<ValidA
 }
 
 /**
- * Lets the request through if the database cannot be written to: operators must be able to revoke keys on a full disk.
+ * Records that a token was used. If the database cannot be written to, the request passes anyway, because operators
+ * must be able to revoke keys while the disk is full.
  */
 async function recordUse(token: ValidAdminToken, { adminToken, log }: AdminContext): Promise<void> {
   try {

@@ -1,7 +1,9 @@
 // lookup-process.ts: looks up values or assesses a visitor for the operator, in a child process that maps the release.
 //
-// in   one message: the release and the stamps of its verified files, the overrides, and either values or a visitor
-// out  one message: the answers, or the reason why the release cannot be opened
+// in   one message: LookUpQuestion or AssessQuestion, with a verified release, the overrides, and values or a visitor;
+//      or HistoryQuestion, with several releases and one value
+// out  one message: the answers, or the reason why a release cannot be opened
+// err  an unexpected error ends the process, and the parent's call then fails (releases/process.ts)
 
 import type { AssessmentAnswer } from "@inkling/contract";
 import {
@@ -102,16 +104,16 @@ interface DataQuestion {
   readonly now: number;
 }
 
-/** Maximum number of prefixes to examine for all networks of a request: about three seconds of work. */
+/** Maximum number of prefixes to examine for all networks of a request. Examining them takes about three seconds. */
 const MAX_PREFIXES = 1 << 22;
 /**
- * Maximum number of prefixes to examine for one network or AS, including its feeds and owners: about one second of
- * work.
+ * Maximum number of prefixes to examine for one network or AS, if feeds and owners are reported. Examining them takes
+ * about one second.
  */
 const MAX_EXPLAINED = 1 << 18;
 /** Maximum number of overrides to list for a network. */
 const MAX_OVERRIDES = 100;
-/** Stands for any mailbox of a domain. No override names this mailbox. */
+/** The mailbox to look up for a domain. It stands for any mailbox, and no override names it. */
 const ANY_MAILBOX = "any-mailbox-of-this-domain";
 
 const decoder = new TextDecoder();
@@ -123,7 +125,7 @@ answerOnce((question: Question): LookUpAnswer | HistoryAnswer | AssessAnswer => 
   const { dataDir, name, stamps, overrides, now } = question;
   try {
     const release = openRelease(dataDir, name, stamps);
-    // Mode "up": the console shows all data that exists, and lists what is missing.
+    // In mode "up", the console shows all data that exists, and lists the missing data.
     const source: AnswerSource = { release, overrides: overridesOf(overrides), now, mode: "up" };
     const answerer = new Answerer();
     if (question.type === "assess") return assessed(question, answerer, source);
@@ -156,7 +158,7 @@ function assessed(
   const decision = assess(facts, ruleset, answers.degraded);
   const shown = { facts: { values: facts, ruleset }, evidence: answers };
   return {
-    // the lookup above has used this release
+    // not undefined, because the lookup above has used this release
     assessment: assessmentAnswer(NO_ID, decision, source.release!.manifest.id, shown),
     alternatives: alternatives(facts, ruleset, answers.degraded),
     thresholds: ruleset.thresholds,
@@ -202,7 +204,7 @@ function answersOf(value: string, answerer: Answerer, source: AnswerSource, limi
   return { value, kind: "unknown", geolocation: refusal, reputation: refusal, overrides: [] };
 }
 
-/** @param mailbox the mailbox to look up; for a domain, any of its mailboxes */
+/** Returns the answer for an email address or a domain. @param mailbox the email address to look up */
 function ofMailbox(
   value: string,
   mailbox: string,
@@ -240,7 +242,7 @@ function ofNetwork(value: string, network: Prefix, source: AnswerSource, limits:
   const overrides = overridesWithin([network], source);
   const answer = { value, kind: "network", network: formatPrefix(network), overrides };
   if (use !== undefined)
-    return { ...answer, summary: documentOf(RESERVED.get(use)!, value, network.address) }; // covers every special use
+    return { ...answer, summary: documentOf(RESERVED.get(use)!, value, network.address) }; // RESERVED covers every use
   if (limits.isExplained) {
     const { networks: _, ...summary } = reportOfNetworks([network], source, MAX_EXPLAINED, limits.parts);
     return { ...answer, summary };
@@ -269,7 +271,7 @@ function ofSystem(value: string, asn: number, source: AnswerSource, { parts, isE
   return { value, kind: "as", asn, system: system ?? null, overrides };
 }
 
-/** The active overrides of these networks, of their parts, and of the networks that contain them. */
+/** Finds the active overrides of these networks, of their parts, and of the networks that contain them. */
 function overridesWithin(networks: readonly Prefix[], { release, overrides, now }: AnswerSource) {
   if (overrides.all.length === 0) return [];
   const compiled = overrides.compiledWith(release);
@@ -284,6 +286,7 @@ function documentOf(outcome: Outcome | LookupFailure, value?: string, address?: 
 }
 
 /**
+ * Returns the problem for a failed lookup.
  * @param value an address or a network, if the lookup is about either
  * @param address the address, or the first address of the network
  */

@@ -1,10 +1,12 @@
-// lookup.ts: gives the operator the API's answers with evidence. These lookups need no key, and they are neither
+// lookup.ts: returns the API's answers with evidence to the operator. These lookups need no key, and they are neither
 // limited nor counted.
 //
 // in   up to a hundred values: addresses, networks (with "/"), AS numbers, domains and email addresses (with "@");
 //      or one value to look up in every kept release
-// out  for each value, its answers or the problems that replace them, and the overrides that apply
-// note Values appear neither in the log nor in the audit trail. Overrides apply; there are no sandbox answers.
+// out  for each value, its answers or the problems that replace them, and the overrides that apply; for the history, an
+//      answer from each release, without overrides
+// err  AdminProblem; ProcessFailed if the child process exits without an answer
+// note Values appear neither in the log nor in the audit trail. There are no sandbox answers.
 
 import { recordOf } from "@inkling/contract";
 import { ADDRESS_FLAGS, ANSWERS, dataAges } from "@inkling/engine";
@@ -146,7 +148,7 @@ export const LOOKUP_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-/** Runs in a child process, because reading a damaged release may kill the process that reads it. */
+/** Looks the values up in a child process, because reading a damaged release may kill the process that reads it. */
 async function lookUp(
   { dataDir, releases, status, overrideCache, now, workerEnvironment }: AdminContext,
   values: readonly string[],

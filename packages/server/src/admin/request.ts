@@ -17,7 +17,7 @@ import type { Session } from "./sessions.ts";
 /** The author of a change if the request names none. */
 export const DEFAULT_ACTOR = "admin API";
 
-/** @param search the query as sent, without "?" */
+/** Parses a query strictly. @param search the query as sent, without "?" */
 export function readQuery(search: string, query: z.ZodRawShape): Record<string, unknown> {
   const parameters = new URLSearchParams(search);
   const names = [...parameters.keys()];
@@ -40,7 +40,10 @@ export function readQuery(search: string, query: z.ZodRawShape): Record<string, 
 
 const author = oneLine(MAX_AUTHOR);
 
-/** @returns the token's name; otherwise the name in `Inkling-Author`; otherwise the name given at login */
+/**
+ * Returns the author of a request: the token's name; otherwise the name in `Inkling-Author`, the name given at login,
+ * or DEFAULT_ACTOR.
+ */
 export function readActor(
   { headers }: Request,
   token: ValidAdminToken | undefined,
@@ -55,7 +58,7 @@ export function readActor(
 /**
  * Returns the author of a change. A named token allows only its own name.
  * @param given the author that the request names, if any
- * @throws AdminProblem if the token has another name
+ * @throws AdminProblem if `given` differs from the token's name
  */
 export function authorOf(token: ValidAdminToken | undefined, given: string | undefined): string | undefined {
   if (token?.name === undefined) return given;
@@ -101,7 +104,7 @@ export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false }: BodyFo
   throw bodyProblem(issueLines(read.error, "body", json));
 }
 
-/** The problem for a body that is not valid for the path. */
+/** Returns the problem for a body that is not valid for the path. */
 function bodyProblem(problems: readonly string[]): AdminProblem {
   return new AdminProblem("BODY_INVALID", "The body is not valid for this path.", problems);
 }
@@ -124,7 +127,7 @@ export function problemOf(error: unknown): AdminProblem {
   return new AdminProblem("ADMIN_INTERNAL");
 }
 
-/** Omits the error's own message, which names hosts and paths: the caller may not have a token. */
+/** Describes a database error without its own message, which names hosts and paths. The caller may not have a token. */
 function databaseDetail({ code, isReadOnly }: StoreError): string | undefined {
   const rest = "nothing was changed. Search the log for the request_id to find the cause.";
   if (isReadOnly) return `The database cannot be written; ${rest}`;
@@ -176,7 +179,7 @@ export class Idempotency {
   private removeExpired(): void {
     const now = this.now();
     for (const [key, { at }] of this.kept) {
-      const isKept = at >= now - KEEP_MS && at <= now; // setting back the clock must not keep responses longer
+      const isKept = at >= now - KEEP_MS && at <= now; // a clock that is set back must not keep responses longer
       if (isKept && this.kept.size < MAX_KEPT) return; // later entries are newer
       this.kept.delete(key);
     }

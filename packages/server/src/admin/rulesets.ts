@@ -1,10 +1,10 @@
 // rulesets.ts: checks, publishes, lists, shows and restores rulesets over the admin API, and assesses visitors for the
 // operator.
 //
-// err  AdminProblem, StoreError
+// err  AdminProblem, StoreError; ProcessFailed if the child process exits without an assessment
 // src  docs/rulesets.md, docs/admin-api.md
 // note An operator's assessments are neither stored nor counted, and they appear neither in the log nor in the audit
-// trail.
+//      trail.
 
 import { ACTIONS, ADMIN_PATH, ASSESSMENT, FACT_TYPES } from "@inkling/contract";
 import { parseRuleset, type Ruleset, RulesetError, runExamples } from "@inkling/engine/assess";
@@ -28,7 +28,8 @@ import {
 import type { AssessAnswer, AssessQuestion } from "./lookup-process.ts";
 
 /**
- * Maximum length of a ruleset in a body. It is generous, so that the parser can explain what is wrong with a long text.
+ * Maximum length of a ruleset in a body, in characters. It is generous, so that the parser can explain what is wrong
+ * with a long text.
  */
 export const rulesetText = z.string().max(512 * 1024, "is longer than 512 KiB");
 const note = z.string().max(500, "is longer than 500 characters").default("");
@@ -159,7 +160,7 @@ export function parseDraft(text: string): Ruleset {
   }
 }
 
-/** @throws AdminProblem if the ruleset has mistakes, or if an example does not give the expected result */
+/** Runs the ruleset's examples. @throws AdminProblem if the ruleset has mistakes, or if an example fails */
 function requireSound(text: string): void {
   const failed = runExamples(parseDraft(text)).filter(({ passed }) => !passed);
   if (failed.length === 0) return;
@@ -184,7 +185,7 @@ function checked(text: string) {
   }
 }
 
-/** Runs in a child process, as lookups do: reading a damaged release may kill the process that reads it. */
+/** Assesses in a child process, because reading a damaged release may kill the process that reads it. */
 async function assessVisitor(
   { dataDir, releases, overrideCache, rulesetCache, now, workerEnvironment }: AdminContext,
   value: unknown,

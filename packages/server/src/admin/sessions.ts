@@ -1,14 +1,15 @@
-// sessions.ts: logins to the admin API. A page keeps a cookie and a secret instead of the token.
+// sessions.ts: keeps the sessions of pages that have logged in to the admin API. A page stores a cookie and a secret
+// instead of the token.
 //
-// in   an admin token, once
+// in   the author, and the hash of the admin token
 // out  a cookie and a secret, valid for at most twelve hours. They become invalid earlier at logout, when the token
-//      becomes invalid, or when this process exits.
-// err  none thrown
+//      becomes invalid, after MAX_SESSIONS newer logins, or when this process exits.
+// err  none
 //
 // A browser sends the cookie (HttpOnly, SameSite=Strict) to every port of the host, and every port can set cookies of
 // the same name. The cookie therefore grants no access by itself. Each request must also carry the secret in a header
-// that no other origin can send. The page keeps the secret in storage that belongs to its port. If a request carries
-// several cookies of this name, all of them are tried.
+// that no other origin can send. The page keeps the secret in storage that no other port can read. If a request carries
+// several cookies with this name, the server tries all of them.
 
 import { timingSafeEqual } from "node:crypto";
 import { hashToken, randomBase62 } from "../keys/token.ts";
@@ -21,7 +22,7 @@ export const SESSION_COOKIE = "inkling_admin";
 const SECURE_COOKIE = `__Host-${SESSION_COOKIE}`;
 export const CONSOLE_HEADER = "Inkling-Console";
 export const SESSION_MS = 12 * 3_600_000;
-/** Milliseconds by which a session may outlast SESSION_MS. They allow for small corrections of the clock. */
+/** Milliseconds by which a session may outlast SESSION_MS, because the clock may be corrected slightly. */
 const CLOCK_SLACK_MS = 60_000;
 /** Maximum number of open sessions. The next login closes the oldest session. */
 const MAX_SESSIONS = 1_000;
@@ -33,7 +34,7 @@ export interface Session {
   readonly author: string;
   /** Epoch ms. */
   readonly expiresAt: number;
-  /** Hash of the login's token. The session ends with the token. */
+  /** Hash of the token that was used to log in. When the token becomes invalid, the session ends. */
   readonly tokenHash: string;
   readonly secretHash: string;
 }
@@ -49,7 +50,7 @@ export class AdminSessions {
 
   open(author: string, tokenHash: string, now: number) {
     for (const [hash, { expiresAt }] of this.sessions) {
-      if (expiresAt > now && this.sessions.size < MAX_SESSIONS) break; // later entries are newer
+      if (expiresAt > now && this.sessions.size < MAX_SESSIONS) break; // later sessions are newer
       this.sessions.delete(hash);
     }
     const cookie = randomBase62(LENGTH, this.randomBytes);
@@ -84,8 +85,8 @@ export class AdminSessions {
 }
 
 /**
- * Values of all cookies with the session's name. There can be several, because other ports of this host may set the
- * same cookie.
+ * Returns the values of all cookies with the session's name. There can be several, because other ports of this host may
+ * set the same cookie.
  */
 export function sessionCookies(request: Request): string[] {
   return [...(request.headers.get("cookie") ?? "").matchAll(COOKIES)].map(([, cookie]) => cookie!);

@@ -154,8 +154,8 @@ const HOURS = z.enum(["1", "3", "6", "12", "24", "168", "720"], "must be 1, 3, 6
 const STEPS = z.enum(["1", "5", "10", "15", "30", "60", "1440"], "must be 1, 5, 10, 15, 30, 60 or 1440");
 
 /**
- * The default step in minutes: 1 for up to three hours, 15 for up to a day, 60 for up to a week, and one day for longer
- * ranges.
+ * Returns the default step in minutes: 1 for up to three hours, 15 for up to a day, 60 for up to a week, and 1,440 for
+ * longer ranges.
  */
 const stepOf = (hours: number) => (hours <= 3 ? 1 : hours <= 24 ? 15 : hours <= 168 ? 60 : 1_440);
 const HOUR_MINUTES = 60;
@@ -192,7 +192,7 @@ export const TRAFFIC_HANDLERS = {
 
 type Steps = Map<number, TrafficCounts[]>;
 
-/** The minutes that this host has counted since startup. */
+/** Groups the minutes that this host has counted since startup into steps. */
 function recentRows({ traffic, now }: AdminContext, hours: number, step: number) {
   const from = now() - hours * HOUR_MS;
   const rows = traffic.minutes.filter(({ at }) => at > from);
@@ -205,8 +205,8 @@ function recentRows({ traffic, now }: AdminContext, hours: number, step: number)
 }
 
 /**
- * Stored hours of all hosts, grouped into steps that start on the hour or on the day (UTC). The last step may still be
- * in progress.
+ * Groups the stored hours of all hosts into steps that start on the hour or at midnight (UTC). The last step may still
+ * be in progress.
  */
 async function storedRows({ store, now }: AdminContext, hours: number, step: number) {
   const stepMs = step * MINUTE_MS;

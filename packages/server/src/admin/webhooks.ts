@@ -1,5 +1,5 @@
-// webhooks.ts: adds, lists, rotates, enables, tests and removes webhooks over the admin API, and lists their
-// deliveries.
+// webhooks.ts: adds, lists, shows, enables, tests and removes webhooks over the admin API, rotates their secrets, and
+// lists their deliveries.
 //
 // err  AdminProblem, StoreError
 // src  docs/webhooks.md

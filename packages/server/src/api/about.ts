@@ -1,5 +1,5 @@
-// about.ts: what the server publishes about itself: status, liveness, readiness, /openapi.json and the pages under
-// /docs. For browsers, "/" redirects to the documentation.
+// about.ts: publishes information about the server itself: status, liveness, readiness, /openapi.json and the pages
+// under /docs. For browsers, "/" redirects to the documentation.
 
 import { problem } from "../http/problems.ts";
 import { publicStatus, readiness, warnings } from "../lookup/status.ts";
@@ -50,7 +50,7 @@ async function respond(
   return responses.sendConditional(exchange, document.body, headers);
 }
 
-/** Redirects browsers to the documentation. Programs get 404 at "/". */
+/** Redirects browsers from "/" to the documentation. For programs, "/" returns 404. */
 function leadToReference(exchange: Exchange, { responses }: ApiContext): Response {
   const { method, headers } = exchange.request;
   const isRead = method === "GET" || method === "HEAD";
@@ -61,7 +61,7 @@ function leadToReference(exchange: Exchange, { responses }: ApiContext): Respons
   return new Response(null, { status: 302, headers: { ...kept, Location: START_PAGE } });
 }
 
-/** A browser lists HTML explicitly. Other programs accept any type, ask for JSON, or send no Accept header. */
+/** True for browsers, which list HTML explicitly. Other programs accept any type, ask for JSON, or send no header. */
 function acceptsHtml(accept: string | null): boolean {
   return accept !== null && /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i.test(accept);
 }

@@ -1,9 +1,9 @@
 // admission.ts: decides whether a request may be answered. It checks the key, its allowed networks, scope, rate and
-// quota, in this order. It takes a rate token before it checks the scope, so requests out of scope also use up the
-// rate.
+// quota, in this order. It takes a rate token before it checks the scope, so requests outside the key's scopes also use
+// up the rate.
 //
 // in   the Authorization header, the caller's address, the route's scope
-// out  the exchange's key and rate; or a problem, which usage counts as a refusal
+// out  the exchange's key and rate; or a problem, which usage counts as a refusal if the key is known
 
 import type { IpAddress } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
@@ -13,7 +13,7 @@ import { secondsToMidnight } from "../limits/rate-headers.ts";
 import type { Decision, RateDefaults } from "../limits/token-bucket.ts";
 import type { AppOptions, Exchange } from "./request-context.ts";
 
-/** The usage category of each refusal code. All codes not listed here count as "not_allowed". */
+/** The refusal that usage counts for a problem's code. All other codes count as "not_allowed". */
 const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
   ["RATE_LIMITED", "rate_limited"],
   ["QUOTA_EXCEEDED", "quota_exceeded"],
@@ -27,7 +27,7 @@ export interface KeyRule {
   readonly acceptsBasic: boolean;
   /**
    * Whether proxies send these requests on behalf of visitors. The proxy then holds the key, so the key's networks must
-   * contain the proxy.
+   * contain the proxy's address.
    */
   readonly isForProxies: boolean;
 }
@@ -42,7 +42,7 @@ const CALLER_UNKNOWN = problem("CALLER_UNKNOWN");
 const KEY_MISSING = problem("KEY_MISSING");
 const KEY_ELSEWHERE = problem("KEY_MISSING", "Inkling reads the key from `Authorization: Bearer` only.");
 
-/** Tells a caller who sent the key in the wrong place where it belongs. */
+/** Returns the problem for a missing key. If the key was sent in the wrong place, the detail names the right place. */
 function missingKey(headers: Headers, { acceptsBasic }: KeyRule): Problem {
   const isElsewhere = headers.has("x-api-key") || (headers.has("authorization") && !acceptsBasic);
   return isElsewhere ? KEY_ELSEWHERE : KEY_MISSING;
@@ -89,7 +89,7 @@ export class Admission {
   }
 
   private checkSource(exchange: Exchange, key: Key, { isForProxies }: KeyRule): Problem | undefined {
-    if (key.networks.length === 0) return undefined; // only now, because finding the address takes time
+    if (key.networks.length === 0) return undefined; // checked first, because finding the address takes time
     return isForProxies
       ? sourceProblem(key, exchange.findProxy(), PROXY_NOT_ALLOWED)
       : sourceProblem(key, exchange.findCaller());
@@ -117,7 +117,7 @@ export class Admission {
     return wrongSource ?? (key.scopes.includes(scope) ? key : scopeProblem(scope));
   }
 
-  /** Takes one lookup from the key's quota. @returns a problem if the quota is used up */
+  /** Charges one lookup to the key's quota and counts it. @returns a problem if no quota is left on this host */
   chargeQuota({ now, admittedKey: key }: Exchange, scope: Scope): Problem | undefined {
     const { usage, counts } = this.options;
     if (usage.takeQuota(key, now, 1) === 0) {
@@ -140,7 +140,7 @@ export class Admission {
 const refusalOf = (result: { readonly code: ProblemCode; readonly detail?: string }) =>
   problem(result.code, result.detail);
 
-/** Returns a problem if the key may not be used from the caller's address. */
+/** Returns a problem if the key may not be used from this address. @param holder the caller or the proxy */
 function sourceProblem(
   key: Key,
   holder: IpAddress | undefined,
@@ -155,7 +155,7 @@ function quotaProblem(now: number): Problem {
   return problem("QUOTA_EXCEEDED", undefined, { "Retry-After": String(secondsToMidnight(now)) });
 }
 
-/** Adds the limits to the detail, unless this host has no room for the key's bucket. */
+/** Returns the problem for a key over its rate. The detail has the limits, if this host has room for a bucket. */
 function rateProblem({ limit, retryAfterSeconds }: Decision, { rate, burst }: RateDefaults): Problem {
   const detail =
     limit === 0

@@ -1,6 +1,6 @@
 // Tests the API as a function of a request. The recorded contract (test/contract.test.ts) covers status, headers and
-// body of thousands of requests. This file covers the rest: data that is missing in odd ways, DNS, crashes, counts,
-// order of limits.
+// body of thousands of requests. This file covers the rest: data that is missing in unusual ways, DNS, crashes, counts,
+// and the order of limits.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
@@ -63,7 +63,7 @@ function release(over: Partial<Release> = {}): LoadedRelease {
 
 const FACTS = '{"asn":64500,"organization":"Café","kind":"isp","shared":false,"services":[]}';
 
-/** A release with a network segment that returns the same facts for every address. */
+/** Creates a release with a network segment that returns the same facts for every address. */
 function withNetwork(): LoadedRelease {
   const loaded = release({
     segments: { network: { sha256: "0".repeat(64), bytes: 1, inputs: "0".repeat(64) } },
@@ -73,7 +73,7 @@ function withNetwork(): LoadedRelease {
   return { ...loaded, network: network as unknown as IpSegment, evidence };
 }
 
-/** Evidence with one entry, in the format of a segment (packages/engine/segment-format.md). */
+/** Creates evidence with one entry, in the format of a segment (packages/engine/segment-format.md). */
 function record(span: number): Uint8Array {
   const text = encode(JSON.stringify(ENTRY).slice(0, -1));
   return Uint8Array.from([1, 0, 0, 0, 0, 0, text.length, 0, span, ...text]);
@@ -94,7 +94,7 @@ interface Setting {
   readonly mx?: MxFinding | Promise<MxFinding>;
 }
 
-/** Returns a response that `handle` returned synchronously, as it does for every lookup without `?checks=mx`. */
+/** Requires that `handle` returned the response synchronously, as it does for every lookup without `?checks=mx`. */
 function immediate(response: Response | Promise<Response>): Response {
   if (response instanceof Promise) throw new Error("the answer has to be waited for");
   return response;
@@ -344,7 +344,7 @@ describe("headers", () => {
     expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
     expect(stateOf(`${REP}8.8.8.8?include=network`)).toBe('partial; missing="network"; age="is_proxy:12d"');
     expect(stateOf(`${GEO}81.2.69.142`)).toBeNull();
-    // The feed has been confirmed since. The header follows within a minute, and costs nothing until then.
+    // The feed was confirmed again. The header is computed once a minute, so it changes within a minute.
     Object.assign(options.releases, { feeds: [{ ...feed, fetched_at: at(1) }] });
     expect(stateOf(`${REP}8.8.8.8`)).toBe('complete; age="is_proxy:12d"');
     now += 60_000;
@@ -592,7 +592,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   file: "docs.css",
 };
 
-/** Bodies of the operations that do not take a batch. */
+/** Bodies of the POST operations that do not take a batch. */
 const BODIES: Readonly<Partial<Record<OperationId, string>>> = {
   assess: '{"event":"login","ip":"81.2.69.142"}',
   assess_outcome: '{"outcome":"abuse"}',

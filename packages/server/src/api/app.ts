@@ -1,7 +1,7 @@
 // app.ts: the HTTP API as a function from a request to a response. It opens no socket.
 //
 // in   a Request, and the address at the other end of its connection
-// out  a Response; a problem document for every invalid request
+// out  a Response; a problem document for every invalid request (on MaxMind's paths, a problem in MaxMind's format)
 // err  none: an unexpected error becomes a 500 without details, and the log gets its stack
 //
 // The app checks Host, path, method, key, the key's networks, scope, rate, quota and parameters, in this order. Then it
@@ -43,7 +43,7 @@ const ONLY_BATCHES = problem(
 export class App {
   private readonly api: ApiContext;
   private readonly trace: KeyTrace;
-  /** The last Host header that was valid. Nearly every request has the same one, so it is not checked again. */
+  /** The last valid Host header. Nearly every request has the same header, so it is not checked again. */
   private lastHost = "";
 
   constructor(options: AppOptions) {
@@ -66,7 +66,10 @@ export class App {
     this.trace = new KeyTrace(options.log);
   }
 
-  /** Returns a promise only for batches, assessments, documents, and lookups with `?checks=mx` that query DNS. */
+  /**
+   * Answers a request. Returns a promise only for batches, assessments, outcomes, hooks, documents, and lookups with
+   * `?checks=mx` that query DNS.
+   */
   handle(request: Request, peers: Peers): Response | Promise<Response> {
     const started = this.api.elapsed();
     const target = targetOf(request.url);
@@ -79,7 +82,7 @@ export class App {
     } catch (error) {
       response = this.reportCrash(exchange, route, error);
     }
-    // Recorded here, because the peer's address is no longer available after a stream has ended.
+    // The trace is recorded here, because the peer's address is no longer available after a stream has ended.
     if (exchange.key?.tracedUntil !== undefined)
       this.trace.record(exchange.key, exchange, route.isForProxies);
     return response instanceof Promise
@@ -162,7 +165,7 @@ export class App {
     const value = exchange.target.slice(path.suffix === undefined ? 0 : path.prefix.length);
     const context = { route: path.text, request_id: exchange.id };
     this.api.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], context);
-    exchange.setKey(undefined); // the error may come from the code that finds the key, which responses also use
+    exchange.setKey(undefined); // the error may come from the key's rate or quota, which the response would read again
     return this.refuse(exchange, route, INTERNAL);
   }
 }

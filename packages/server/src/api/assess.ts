@@ -1,4 +1,4 @@
-// assess.ts: decides whether to let a visitor in, and later records the outcome that the caller reports.
+// assess.ts: handles requests to assess visitors, and requests that report an outcome later.
 //
 // src  docs/decisions.md, docs/stored-decisions.md
 
@@ -22,7 +22,7 @@ async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
     return responses.sendJson(exchange, 200, answer);
   }
   exchange.values = answer.values;
-  exchange.rate = api.buckets.take(call.key, exchange.now, 0); // after the other visitors were charged
+  exchange.rate = api.buckets.take(call.key, exchange.now, 0); // what remains of the rate at this moment
   const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
   if (answer.isGzip) headers["Content-Encoding"] = "gzip";
   return new Response(answer.body, { headers });

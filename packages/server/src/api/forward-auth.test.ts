@@ -1,5 +1,5 @@
-// Tests /v1/forward-auth as a function of a request: who the visitor is, what passes, what is charged, what the headers
-// hold. test/scenarios/server/documented-config.test.ts runs it behind nginx, Caddy and HAProxy.
+// Tests /v1/forward-auth as a function of a request: who the visitor is, who passes, what is charged, and what the
+// headers contain. test/scenarios/server/documented-config.test.ts runs the server behind nginx, Caddy and HAProxy.
 
 import { describe, expect, test } from "bun:test";
 import { NO_FLAGS } from "@inkling/contract";
@@ -14,7 +14,7 @@ const PATH = "/v1/forward-auth";
 const FLAGS = NO_FLAGS;
 const PLACE = '{"city":{},"continent":{},"country":{"iso_code":"GB"},"location":{}}';
 
-/** Reputation by address. The data holds no other address. */
+/** Reputation by address. The data contains no other address. */
 const KNOWN: Readonly<Record<string, object>> = {
   "185.220.101.1": { ...FLAGS, is_tor_exit: true },
   "185.220.101.2": { ...NO_FLAGS, is_abuser: true, is_proxy: true, is_tor_exit: true },
@@ -118,7 +118,7 @@ describe("what passes", () => {
     ["10.1.2.3", "?deny=tor,abuser,proxy", 200, undefined, "reserved"],
     ["fd00::1", "?deny=tor", 200, undefined, "reserved"],
     ["127.0.0.1", "?deny=tor", 200, undefined, "reserved"],
-    // a refusal always has a code: the visitor or the value of `deny` is invalid
+    // the visitor or the value of `deny` is invalid
     ["unknown", "?deny=tor", 400, "IP_ADDRESS_INVALID", null],
     ["", "?deny=tor", 400, "IP_ADDRESS_INVALID", null],
     [CLEAN, "?deny=", 400, "PARAMETER_INVALID", null],
@@ -238,7 +238,7 @@ describe("what it costs", () => {
     for (const visitor of ["10.1.2.3", "unknown", undefined]) await judge(visitor, "?deny=tor");
     await judge(CLEAN, "?deny=x");
     expect(recorded).toHaveLength(2);
-    // tells the operator that the proxy sends proxy addresses
+    // this count shows the operator that the proxy sends addresses of proxies
     expect(new Map(counts.problemRows()).get("IP_ADDRESS_RESERVED")).toBe(1);
     expect([...counts.requestRows()].map(({ route }) => route)).toContain(PATH);
   });

@@ -1,11 +1,13 @@
 // forward-auth.ts: decides whether a visitor may pass, for proxies that ask before they let a request through.
 //
 // in   the visitor's address, which a trusted proxy sends in X-Forwarded-For; `deny`: the flags that block a visitor
-// out  200 or 403, with flags and country in headers, and without the address
+// out  200 or 403 with flags and country in headers, but without the address; a different problem if the visitor could
+//      not be looked up
 // src  docs/proxies.md
 //
 // A visitor with a special-use address passes without a lookup. Any other visitor passes only after a successful
-// lookup, which is charged as one reputation lookup. The country is free for keys with the scope `geolocate`.
+// lookup, which is charged as one reputation lookup. A key with the scope `geolocate` also gets the country, at no
+// extra charge.
 
 import { FLAG_ROWS } from "@inkling/contract";
 import { ADDRESS_FLAGS, bitsOf, bitsOfAnswer, bodyOf, dataMissing, unwrapIpv4 } from "@inkling/engine";
@@ -28,8 +30,8 @@ const FLAGS_TEXTS = Array.from({ length: 1 << ADDRESS_FLAGS.length }, (_, bits) 
   return names.length === 0 ? "none" : names.join(",");
 });
 
-// Every response has both Inkling-Flags and Inkling-Country. If one is missing, some proxies forward the visitor's own
-// header, or a placeholder.
+// Every response about a visitor who passes or is denied has both Inkling-Flags and Inkling-Country. If a header is
+// missing, some proxies forward the visitor's own header, or a placeholder.
 /** Value of `Inkling-Flags` for a special-use address, which is not looked up. */
 const RESERVED = "reserved";
 const UNKNOWN = "unknown";
@@ -71,7 +73,7 @@ function allow(exchange: Exchange, { responses }: ApiContext, found: Record<stri
   return new Response(null, { headers: { ...headers, ...found } });
 }
 
-/** Uses the mode `up`, so that missing data prevents an answer only if `deny` names a flag that needs it. */
+/** Returns the question for the lookup. In mode `up`, missing data does not prevent an answer (see `missingFlags`). */
 function questionOf({ release, overrides, now, isSandbox }: Exchange): Question {
   return { release, overrides, now, isSandbox, mode: "up", wants: PLAIN, findCaller: () => undefined };
 }

@@ -1,4 +1,4 @@
-// handler.ts: what an operation's handler receives, and functions that read the value in its path.
+// handler.ts: defines what an operation's handler receives, and functions that read the value in its path.
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
 import type { AssessServer, answerAssessment, answerOutcome, decide } from "../assess/answer.ts";
@@ -33,7 +33,7 @@ interface AssessmentAnswers {
 }
 
 export interface Handling {
-  /** Answers an admitted request. */
+  /** Answers a request that was admitted, or that needs no key. */
   readonly handle: (exchange: Exchange, api: ApiContext, route: Route) => Response | Promise<Response>;
   /** Formats problems for routes that do not send problem documents. */
   readonly sendProblem?: (exchange: Exchange, api: ApiContext, problem: Problem) => Response;
@@ -42,7 +42,7 @@ export interface Handling {
 /** The handlers of a group of operations. */
 export type Handlings = Readonly<Partial<Record<OperationId, Handling>>>;
 
-/** An operation and its handler, in the form that is used while requests are answered. */
+/** An operation of the contract and its handler, prepared for use in each request. */
 export interface Route extends KeyRule {
   readonly handle: Handling["handle"];
   readonly sendProblem: Handling["sendProblem"] | undefined;
@@ -58,8 +58,8 @@ export interface Route extends KeyRule {
 const PATH_INVALID = problem("PATH_INVALID");
 
 /**
- * Collects what the readers of a body need. Call it while the connection is open: the caller's address is lost
- * afterwards.
+ * Collects what the functions that read a body need. Call it while the connection is open, because the caller's address
+ * is lost afterwards.
  */
 export function callOf<S extends Scope>(
   exchange: Exchange,
@@ -83,7 +83,7 @@ export function callOf<S extends Scope>(
   };
 }
 
-/** Returns the decoded value in a path. */
+/** Returns the decoded value in a path, or a problem if it cannot be decoded. */
 export function readPathValue(exchange: Exchange, route: Route): string | Problem {
   return decodeSegment(pathValue(exchange, route)) ?? PATH_INVALID;
 }

@@ -1,4 +1,4 @@
-// lookups.ts: answers the three lookups, about one value or about many.
+// lookups.ts: answers requests for the three lookups, about one value or many values.
 //
 // src  docs/api.md; RFC 9110 8.8.3 (ETag): a URL's answer depends on the release, the caller and the overrides
 
@@ -27,12 +27,12 @@ import { IP_CACHE, JSON_TYPE, NO_STORE } from "./responses.ts";
 
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 
-/** Answers with the location or reputation of one IP address. */
+/** Returns the handler of a lookup about one IP address. */
 const address = (lookup: IpLookup): Handling => ({
   handle: (exchange, api, route) => answerAddress(exchange, api, lookup, route),
 });
 
-/** Answers about many values in one request; batch/batch.ts does the work. */
+/** Returns the handler of a lookup about many values. batch/batch.ts does the work. */
 const batch = (lookup: Lookup): Handling => ({
   handle: (exchange, api) => answerValues(exchange, api, lookup),
 });
@@ -69,7 +69,7 @@ function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, ro
   return responses.sendConditional(exchange, body, headers);
 }
 
-/** True if the request asks for the network and the release has no network data. The headers then say so. */
+/** True if the request asks for the network, but the release has no network data. A header then reports this. */
 const lacksNetwork = ({ wants, release }: Exchange) =>
   (wants & WANTS.network) !== 0 && release?.network === undefined;
 
@@ -97,7 +97,7 @@ function answerEmail(exchange: Exchange, api: ApiContext, route: Route): Respons
   const answer = api.pipeline.answerEmail(text, exchange);
   if (!(answer instanceof Promise)) return sendVerdict(exchange, api, answer);
   return answer.then((late) => {
-    exchange.rate = api.buckets.take(exchange.admittedKey, api.now(), 0); // the rate that remains at this moment
+    exchange.rate = api.buckets.take(exchange.admittedKey, api.now(), 0); // what remains of the rate at this moment
     return sendVerdict(exchange, api, late);
   });
 }
@@ -114,12 +114,12 @@ function sendVerdict(exchange: Exchange, { responses }: ApiContext, body: Answer
 async function answerValues(exchange: Exchange, api: ApiContext, lookup: Lookup): Promise<Response> {
   const { responses } = api;
   const call = callOf(exchange, api, lookup);
-  // the import takes 10 ms; it delays the first batch instead of the startup
+  // importing the module takes 10 ms, which delays the first batch instead of the startup
   const { answerBatch } = await import("../batch/batch.ts");
   const answer = await answerBatch(api, call);
   if ("code" in answer) return responses.sendProblem(exchange, answer);
   exchange.values = answer.values;
-  exchange.rate = api.buckets.take(call.key, exchange.now, 0); // after the other values were charged
+  exchange.rate = api.buckets.take(call.key, exchange.now, 0); // a JSON batch has charged its other values
   const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
   responses.setDataState(exchange, lookup, headers);
   if (answer.isGzip) headers["Content-Encoding"] = "gzip";

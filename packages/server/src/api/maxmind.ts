@@ -1,7 +1,7 @@
 // maxmind.ts: returns locations in the format of MaxMind's web service, for SDKs whose `host` is this server.
 //
-// in   Basic authentication with the key as the password; an address, or `me`
-// out  GeoIP2 Country or City; {"code", "error"} for every problem
+// in   Basic authentication with the key as the password, or a Bearer token; an address, or `me`
+// out  GeoIP2 Country or City; {"code", "error"} for every problem except those with the method (OF_METHODS)
 // src  https://dev.maxmind.com/geoip/docs/web-services/responses; docs/maxmind.md; engine/src/lookup/geoip2.ts
 
 import { bodyOf, type GeolocateAnswer, geoip2City, geoip2Country, geoip2Traits } from "@inkling/engine";
@@ -26,7 +26,7 @@ export const MAXMIND_HANDLINGS = {
   maxmind_city: locate("city"),
 } satisfies Handlings;
 
-/** For all other paths below /geoip/: MaxMind's SDKs can only read errors in MaxMind's format. */
+/** The problem for all other paths below /geoip/. MaxMind's SDKs can only read errors in MaxMind's format. */
 const NO_SERVICE = problem(
   "PATH_NOT_FOUND",
   "Inkling offers /geoip/v2.1/country/ and /geoip/v2.1/city/, each with one IP address.",
@@ -65,7 +65,7 @@ const CHALLENGE = 'Basic realm="inkling"';
 const NO_KEY =
   "Send your API key as the license key, which is the password of Basic authentication. Any account ID works.";
 
-/** MaxMind's codes, which its SDKs turn into their own errors. Problems without a row keep Inkling's code. */
+/** MaxMind's codes, for which its SDKs have their own errors. Problems without a row keep Inkling's code. */
 const THEIRS: Partial<Record<ProblemCode, readonly [code: string, status: number, error?: string]>> = {
   PATH_INVALID: ["IP_ADDRESS_INVALID", 400],
   KEY_MISSING: ["LICENSE_KEY_REQUIRED", 401, NO_KEY],
@@ -76,7 +76,7 @@ const THEIRS: Partial<Record<ProblemCode, readonly [code: string, status: number
   CALLER_UNKNOWN: ["PERMISSION_REQUIRED", 402],
   QUOTA_EXCEEDED: ["INSUFFICIENT_FUNDS", 402],
 };
-/** Problems with the method. They have the same format on all paths. */
+/** Problems with the method. They are problem documents on all paths. */
 const OF_METHODS: ReadonlySet<ProblemCode> = new Set(["METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE"]);
 
 function sendProblem(exchange: Exchange, { counts, responses }: ApiContext, problem: Problem): Response {

@@ -76,7 +76,7 @@ describe("Parameters", () => {
     ["include=evidence&include=evidence", "Query parameter `include` is given twice."],
     ["include=evidence,evidence", "Query parameter `include` has a value twice."],
     ["include", "A query parameter has no value, or is not UTF-8 in percent-encoding."],
-    // The refusal shows no value, and no name that may be a secret.
+    // The problem's detail contains no value, and no name that may be a secret.
     ["jane@example.com=1", "Unknown query parameter."],
     ["ink_live_3fK9mB2xQ7vR1tYz=1", "Unknown query parameter."],
   ])("a refusal names the parameter: %s", (query, fault) =>

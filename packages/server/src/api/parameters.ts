@@ -1,7 +1,7 @@
 // parameters.ts: reads an operation's query parameters strictly.
 //
 // in   the query of a request as sent, without "?"
-// out  bits of WANTS, or a problem that names the invalid parameter and lists the allowed ones
+// out  bits of WANTS and of `deny`, or a problem that lists the allowed parameters
 // src  RFC 3986 3.4 (percent-encoding; "+" is a plus sign, not a space)
 
 import { isReputationFlag, type ParameterRow } from "@inkling/contract";
@@ -13,7 +13,7 @@ import { PLAIN, WANTS } from "../lookup/pipeline.ts";
 /** The bits of `deny` start above the bits of WANTS. */
 const DENY_SHIFT = 8;
 
-/** Returns the flags that `deny` names, as bits of REPUTATION_ANSWERS. */
+/** Returns the flags that `deny` names, as bits (see `bitsOf`). */
 export const deniedBits = (wants: number): number => wants >> DENY_SHIFT;
 
 const bitOf = (wants: ParameterRow["wants"]): number =>
@@ -21,7 +21,7 @@ const bitOf = (wants: ParameterRow["wants"]): number =>
 
 export class Parameters {
   private readonly rows: readonly { readonly name: string; readonly value: string; readonly bit: number }[];
-  /** The allowed parameters, as the last sentence of a problem's detail. */
+  /** The last sentence of a problem's detail, which lists the allowed parameters. */
   private readonly allowed: string;
 
   /** @param rows one row per value; a query may combine several values of one name with commas */
@@ -42,7 +42,10 @@ export class Parameters {
     return problem("PARAMETER_INVALID", `${what} ${this.allowed}`);
   }
 
-  /** Names and values are case-sensitive, and each may occur once. Empty pieces are ignored: "a=b&&" is "a=b". */
+  /**
+   * Parses a query. Names and values are case-sensitive, and each may occur once. Empty pieces are ignored: "a=b&&" is
+   * the same as "a=b".
+   */
   read(query: string): number | Problem {
     let wants = PLAIN;
     const seen: string[] = [];

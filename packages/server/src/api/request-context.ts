@@ -1,5 +1,5 @@
-// request-context.ts: the state of one request from its arrival to its answer, and what the API needs from the server
-// that runs it.
+// request-context.ts: defines the state of one request from its arrival to its answer, and what the API needs from the
+// server that runs it.
 
 import type { ProblemCode } from "@inkling/contract";
 import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
@@ -19,7 +19,7 @@ import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Audience, Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** Returns the address at the other end of a connection; a Bun server implements this. */
+/** Returns the address at the other end of a connection, and sets its idle timeout. Bun's server implements this. */
 export interface Peers {
   requestIP(request: Request): { readonly address: string } | null;
   /** Sets the number of seconds after which an idle connection is closed. */
@@ -59,7 +59,7 @@ export interface AppOptions extends StatusSource {
   readonly hookSecrets: readonly string[];
   readonly counts: Counts;
   readonly log: Log;
-  /** Called when a document is first requested, so that startup does not wait for the documents. */
+  /** Returns the documents. The first call loads them, so that startup does not wait for them. */
   readonly documents: () => Promise<OpenDocuments>;
   /** Epoch ms. */
   readonly now: () => number;
@@ -82,7 +82,7 @@ export class Exchange implements Question {
   readonly peers: Peers;
   /** Path and query as sent. */
   readonly target: string;
-  /** Index of the query's "?" in the target, or its length. */
+  /** Index of the query's "?" in the target; the target's length if there is no query. */
   readonly pathEnd: number;
   readonly id: string;
   readonly now: number;
@@ -97,7 +97,7 @@ export class Exchange implements Question {
   /** Whether the request was answered as a single lookup, which is charged to the key's quota. */
   isLookup = false;
   wants: number = PLAIN;
-  /** The code of the problem document, if that is the answer. */
+  /** The problem's code, if the answer is a problem. */
   code: ProblemCode | undefined = undefined;
   /** Number of values in a batch. For a stream, a promise that resolves when the stream has ended. */
   values: number | Promise<number> | undefined;
@@ -124,7 +124,7 @@ export class Exchange implements Question {
     return this.key === undefined ? "none" : this.key.mode;
   }
 
-  /** @throws Error on routes that need no key */
+  /** The key of a request that was admitted. @throws Error on routes that need no key */
   get admittedKey(): Key {
     return admitted(this.key);
   }
@@ -139,14 +139,14 @@ export class Exchange implements Question {
     return callerAddress(this.peer, forwardedFor, trustedProxies);
   }
 
-  /** Returns the visitor that a proxy asks about; undefined if no trusted proxy names one. */
+  /** Returns the visitor that a proxy asks about; undefined if no trusted proxy names a visitor. */
   findVisitor(): IpAddress | undefined {
     return visitorAddress(this.peer, this.forwardedFor, this.options.trustedProxies);
   }
 
   /**
-   * Returns the proxy that asks about a visitor. Without a named proxy, this is the machine at the other end of the
-   * connection.
+   * Returns the proxy that asks about a visitor. If no trusted proxy names a visitor, this is the machine at the other
+   * end of the connection.
    */
   findProxy(): IpAddress | undefined {
     return proxyAddress(this.peer, this.forwardedFor, this.options.trustedProxies);

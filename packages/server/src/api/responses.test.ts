@@ -9,7 +9,7 @@ test("each answer has its own headers, whatever the one before had", () => {
     ["q=5", "r=3"],
     ["q=9", "r=3"],
     [undefined, ""],
-    ["q=9", "r=3"], // same as before the key without limits
+    ["q=9", "r=3"], // the same as before the response without limits
     [undefined, ""],
     [undefined, ""],
     ["q=5", "r=4"],

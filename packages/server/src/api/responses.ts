@@ -1,4 +1,4 @@
-// responses.ts: builds responses: headers, answers from a release, and problem documents.
+// responses.ts: builds responses, with their headers: answers from a release, other JSON, and problem documents.
 //
 // src  RFC 9457 (problems), RFC 9110 13.1.2 (If-None-Match); the RateLimit headers: limits/rate-headers.ts
 
@@ -37,7 +37,7 @@ export class AnswerHeaders {
   }
 
   /**
-   * @param policy undefined for a key without limits
+   * @param policy undefined if there is no key, or if the key has no limits
    * @returns the same object on each call: pass it to a Response before the next call
    */
   fill(requestId: string, policy: string | undefined, left: string): Headers {
@@ -190,7 +190,7 @@ export class Responses {
   }
 }
 
-/** @returns true if there is an unread body that is long or of unknown length; a body of GET or HEAD does not count */
+/** True if the request's body is long or of unknown length. The body of a GET or HEAD request does not count. */
 export function hasLongBody({ method, headers }: Request): boolean {
   if (method === "GET" || method === "HEAD") return false;
   return headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > MAX_UNREAD_BYTES;

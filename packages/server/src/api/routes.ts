@@ -1,8 +1,8 @@
 // routes.ts: maps every path of the API to an operation of the contract and its handler.
 //
 // in   the path of a request, as sent
-// out  the route for it
-// cost a lookup's path is compared with at most three templates, because lookups come first
+// out  the route for this path
+// cost finding a lookup's route takes at most three comparisons, because the lookups come first
 
 import { OPERATION_IDS, OPERATIONS, type OperationId, PROBLEMS } from "@inkling/contract";
 import { nearest } from "@inkling/engine";
@@ -56,7 +56,7 @@ const PATHS = new Map(
   ),
 );
 const ALL_PATHS = `The paths are ${[...PATHS.values()].join(", ")}. ${PROBLEMS.PATH_NOT_FOUND.detail}`;
-/** Maximum length of a path for which a correction is suggested. A longer path is not a typing mistake. */
+/** Number of characters of an unknown path that are compared with the known paths, to suggest a correction. */
 const MAX_MISTYPED = 80;
 
 function pathNotFound({ target, pathEnd }: Exchange): Problem {
@@ -83,7 +83,7 @@ const NO_ROUTE: Route = {
 };
 const NO_SERVICE: Route = { ...NO_ROUTE, ...NO_SERVICE_HANDLING };
 
-/** @param path the path without its query */
+/** Finds the route for a path. @param path the path without its query */
 export function findRoute(path: string): Route {
   return ROUTER.find(path) ?? (path.startsWith(MAXMIND_ROOT) ? NO_SERVICE : NO_ROUTE);
 }

@@ -1,4 +1,4 @@
-// Tests the hook as Supabase calls it: bodies from its documentation, signed as Standard Webhooks does.
+// Tests the hook as Supabase calls it, with bodies from its documentation and signatures of Standard Webhooks.
 
 import { describe, expect, test } from "bun:test";
 import { NO_FLAGS } from "@inkling/contract";

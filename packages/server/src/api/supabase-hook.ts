@@ -1,4 +1,4 @@
-// supabase-hook.ts: POST /v1/hooks/supabase decides whether Supabase may create a user.
+// supabase-hook.ts: decides whether Supabase may create a user (POST /v1/hooks/supabase).
 //
 // in   the hook "before user created" with `metadata.ip_address` and `user.email`, signed as in Standard Webhooks
 // out  200 with {} if Supabase may create the user, otherwise 200 with an `error`, whose message Supabase shows.
@@ -7,7 +7,7 @@
 // src  docs/auth-hooks.md, https://www.standardwebhooks.com
 //
 // The signature authorizes the request, so there is no key and no quota. An unsigned request costs at most one HMAC
-// over 64 KiB. The metrics count an assessment as one lookup with a live key.
+// over 64 KiB for each secret. The metrics count an assessment as one lookup with a live key.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
@@ -71,7 +71,7 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
   // email address can still be assessed.
   if (decided === undefined || ("code" in decided && isNoVisitor(decided))) {
     if (decided !== undefined) api.counts.countProblem(decided.code);
-    // without an address or an email address, there is nothing to assess
+    // without a usable address and without an email address, there is nothing to assess
     if (!user.email) return responses.sendJson(exchange, 200, {});
     decided = decide(server, visitor, question);
   }
@@ -91,7 +91,7 @@ function questionOf({ release, overrides, now, mode }: Exchange): Question {
   return { release, overrides, now, mode, isSandbox: false, wants: PLAIN, findCaller: () => undefined };
 }
 
-/** Reads the body, and returns it only if one of the secrets signed it. */
+/** Reads the body, and returns it only if it was signed with one of the secrets. */
 async function readSigned(
   { request, now }: Exchange,
   secrets: readonly string[],
@@ -118,7 +118,7 @@ async function readSigned(
   return isSigned ? body : UNSIGNED;
 }
 
-/** @param signature "v1,<base64>"; other versions never match */
+/** Compares a signature in constant time. @param signature "v1,<base64>"; other versions never match */
 function matches(signature: string, expected: Uint8Array): boolean {
   if (!signature.startsWith("v1,")) return false;
   const given = Buffer.from(signature.slice(3), "base64");

@@ -1,9 +1,9 @@
 // trace.ts: logs the networks from which a traced key is used, while an operator investigates a leak.
 //
 // in   a request with a key whose `tracedUntil` is in the future
-// out  one log line `key-traced` per key, network, minute and worker. The line appears at every log level, because the
-//      operator asked for it.
-// note No other code logs an address, and this module logs only the address's network (SECURITY.md).
+// out  at most one log line `key-traced` per key, network, minute and worker. The line appears at every log level,
+//      because the operator requested it.
+// note This module logs only the network of an address. No other module logs anything about addresses (SECURITY.md).
 
 import { formatPrefix, type IpAddress, networkAround } from "@inkling/engine";
 import type { Key } from "../keys/key.ts";
@@ -27,6 +27,7 @@ export class KeyTrace {
   }
 
   /**
+   * Logs the network of a traced key's caller.
    * @param isForProxies true if the key belongs to a proxy that sends the request; the proxy then counts as the caller
    */
   record({ id, tracedUntil = 0 }: Key, exchange: Exchange, isForProxies: boolean): void {

@@ -1,4 +1,4 @@
-// answer.ts: answers a request about one visitor (JSON) or about many visitors (NDJSON), and labels decisions.
+// answer.ts: answers a request about one visitor (JSON) or many visitors (NDJSON), and labels decisions.
 //
 // in   an admitted POST, after one rate token was taken for the first visitor
 // out  the decision about one visitor; a stream with one decision or problem per line; or the labelled decision
@@ -67,7 +67,7 @@ export interface AssessServer extends BatchServer {
   readonly storesDecisions: boolean;
 }
 
-/** Answers a request about one visitor, or returns the stream that answers about many. */
+/** Answers a request about one visitor, or returns a stream of answers about many visitors. */
 export async function answerAssessment(
   server: AssessServer,
   call: Call,
@@ -99,7 +99,7 @@ export async function answerAssessment(
   return decided.answer;
 }
 
-/** Decides about a visitor that a hook describes, and stores the decision. */
+/** Decides about a visitor that a hook describes. Stores the decision if the server stores decisions. */
 export function decide(server: AssessServer, visitor: unknown, question: Question): Decided | Problem {
   const decided = server.assessments.assess(visitor, question);
   if (!("code" in decided)) store(server, decided, question);
@@ -129,7 +129,7 @@ async function answerOnce(
 const hashOf = (value: string | Uint8Array) =>
   new Bun.CryptoHasher("sha256").update(value).digest("base64url");
 
-/** Labels a decision, or returns a problem that says why the decision cannot be labelled. */
+/** Labels a decision, or returns a problem that states why the decision cannot be labelled. */
 export async function answerOutcome(
   server: AssessServer,
   call: Call,
@@ -152,14 +152,14 @@ export async function answerOutcome(
   return server.storesDecisions ? NOT_FOUND : NOT_STORED;
 }
 
-/** @param value the request's body, parsed from JSON */
+/** Reads an outcome strictly. @param value the request's body, parsed from JSON */
 function outcomeOf(value: unknown): Outcome | undefined {
   if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return undefined;
   const { outcome } = value as { readonly outcome?: unknown };
   return OUTCOMES.find((known) => known === outcome);
 }
 
-/** Reads and decodes the body of a request about one visitor. */
+/** Reads and decodes the body of a request about one visitor or one outcome. */
 async function readVisitor(
   { memory }: AssessServer,
   { request, key }: Call,
@@ -175,7 +175,7 @@ async function readVisitor(
   return bytes.length > MAX_VISITOR_BYTES ? TOO_LARGE : bytes;
 }
 
-/** Answers the lines of a stream, one visitor per line. */
+/** Assesses the visitors of a stream, one per line. */
 class AssessmentLines implements LineAnswers {
   lookups = 0;
   private readonly server: AssessServer;

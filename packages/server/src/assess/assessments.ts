@@ -1,9 +1,10 @@
 // assessments.ts: decides about a visitor that a caller describes.
 //
 // in   parsed JSON of any shape; the current release, overrides and ruleset
-// out  an Assessment, as defined in the contract
-// err  problems as values; throws nothing
-// cost three lookups, parsing their answers, and evaluating the ruleset: about as much as three separate requests
+// out  Decided, which contains the answer, as defined in the contract
+// err  problems as values
+// cost an assessment costs three lookups, parsing their answers, and evaluating the ruleset: about as much as three
+//      separate requests
 
 import { type CountSubject, countFact, REPUTATION_FLAGS } from "@inkling/contract";
 import { Answerer, bitsOf, INCLUDE, normalMailbox, parseEmail, visitorNetwork } from "@inkling/engine";
@@ -71,7 +72,7 @@ export class Assessments {
     return this.parsed;
   }
 
-  /** @param value what a caller sent, parsed from JSON; undefined if it was not JSON */
+  /** Assesses a visitor. @param value what a caller sent, parsed from JSON; undefined if it was not JSON */
   assess(value: unknown, question: Question): Decided | Problem {
     if (value === undefined) return NOT_JSON;
     const { ruleset } = this;
@@ -92,7 +93,7 @@ export class Assessments {
     const decidedBy = question.isSandbox ? DEFAULT_RULESET : ruleset;
     const decision = assess(facts, decidedBy, answers.degraded);
     const id = question.isSandbox ? SANDBOX_ID : newId(question.now, this.options.randomBytes);
-    // the lookup above has used this release
+    // not undefined, because the lookup above has used this release
     const version = question.isSandbox ? SANDBOX_VERSION : question.release!.manifest.id;
     const answer = assessmentAnswer(id, decision, version, {
       facts: (question.wants & WANTS.facts) === 0 ? undefined : { values: facts, ruleset },
@@ -107,7 +108,7 @@ export class Assessments {
     return "code" in subject ? subject : { address: subject.address, email };
   }
 
-  /** Counts only the subjects that the ruleset uses. Other subjects cost nothing. */
+  /** Counts the visit for the subjects that the ruleset uses; others cost nothing. @returns the counts as facts */
   private countVisit(
     { counts }: Ruleset,
     { address }: VisitorAnswers,

@@ -1,4 +1,4 @@
-// decided.ts: the data that one assessment read, its decision, and the part that is stored.
+// decided.ts: defines what one assessment read and decided, and the part of it that is stored.
 
 import type { AssessmentAnswer } from "@inkling/contract";
 import {
@@ -19,6 +19,7 @@ export interface Decided {
 }
 
 /**
+ * Creates the row in which a decision is stored.
  * @param now epoch ms
  * @param name hashes that identify a request with an `Idempotency-Key`
  */
@@ -49,7 +50,7 @@ export function decisionRow(
   };
 }
 
-/** Drops the user agent unless a rule reads it. It can identify people, and a replay needs it only for such a rule. */
+/** Drops the user agent unless a rule reads it, because it can identify people. Replays need it only for such rules. */
 function storedFacts(facts: Facts, { live, shadow }: Ruleset): Facts {
   const index = FACT_INDEX.user_agent;
   const reads = ({ condition }: Rule) => condition.reads.has(index);

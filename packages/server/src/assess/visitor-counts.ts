@@ -1,12 +1,12 @@
 // visitor-counts.ts: counts how often a network, mailbox or domain was assessed recently, in memory that all workers
 // share.
 //
-// in   a subject as text, and the current time
+// in   a subject: its kind and its text; the current time
 // out  the number of its assessments in the last hour and in the last day, including the current one
-// err  none. Each host counts for itself. A count can be too low: the table holds only the newest ENTRIES subjects, a
-//      restart resets it, and two workers that count at the same moment may lose one count.
+// err  none. Each host counts for itself. A count can be too low: the table holds at most ENTRIES subjects, a restart
+//      resets it, and two workers that count at the same moment may lose one count.
 // cost two HMACs per subject, and 64 bytes of memory
-// src  "1h" is the current hour plus the previous hour, weighted by the share of the previous hour that is less than an
+// note "1h" is the current hour plus the previous hour, weighted by the share of the previous hour that is less than an
 //      hour old; "24h" is the current hour and the 23 before it
 //
 // The memory holds no address and no name. An entry stores 64 bits of an HMAC whose key changes every day (UTC) and
@@ -55,7 +55,7 @@ export class VisitorCounts {
     this.key = key;
   }
 
-  /** Counts one assessment. @returns the subject's counts */
+  /** Counts one assessment of a subject. @returns the subject's counts */
   add(subject: CountSubject, value: string, now: EpochMs): VisitCount {
     const hour = Math.floor(now / HOUR_MS);
     const day = Math.floor(hour / HOURS);
@@ -81,7 +81,7 @@ export class VisitorCounts {
       : 0;
   }
 
-  /** Resets the counts of the hours since the last count. */
+  /** Sets the counts of all hours after the last counted hour to zero. */
   private roll(entry: number, hour: number): void {
     const at = entry * WORDS + LAST_HOUR;
     const last = this.words[at]!;

@@ -1,12 +1,12 @@
-// answers.ts: answers the values of a batch in order, and writes answers and problems to one output.
+// answers.ts: looks up the values of a batch, and writes their answers and problems to one output, in order.
 //
-// in   values as text, or as lines of bytes that each hold one JSON string
+// in   values parsed from JSON, or lines of bytes that each hold one JSON string
 // out  in `out`, an answer or a problem document for each value, followed by a separator
-// err  none: an unexpected error becomes INTERNAL for that value, and its stack goes to the log
-// cost an address such as `"203.0.113.9"` is answered from the line's bytes, without creating a string or an object
+// err  none: if a value causes an unexpected error, its answer is INTERNAL, and the log gets the stack
+// cost looking up an address such as `"203.0.113.9"` in a line creates no string and no object
 //
-// The answers of up to 64 values are found together (`findLines`, `findValues`), so that memory reads overlap. Then the
-// values are answered in order. The optimization does not change which values are charged, refused or counted.
+// The answers for up to 64 values are found together (`findLines`, `findValues`), so that memory reads overlap. Then
+// they are written in order. This does not change which values are charged, refused or counted.
 
 import { AddressBlock, bodyOf, type IpLookup, type Lookup, REPUTATION_ANSWERS } from "@inkling/engine";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
@@ -22,7 +22,7 @@ import type { Counts } from "../telemetry/counts.ts";
 import type { LineAnswers, LineBlock } from "./line-block.ts";
 import type { Output } from "./output.ts";
 
-/** Evidence takes at most 8 KB (docs/evidence.md), and a location well below 1 KB. */
+/** Maximum length of an answer in bytes. Evidence has at most 8 KB (docs/evidence.md), and a location below 1 KB. */
 export const MAX_ANSWER_BYTES = 12 * 1024;
 
 interface BatchAnswersOptions {
@@ -70,7 +70,7 @@ export class BatchAnswers implements LineAnswers {
     this.found.use(plainLookup(this.options.lookup, question), question);
   }
 
-  /** Finds the answers of all lines of a block. */
+  /** Finds the answers for those lines of a block that are addresses. */
   findLines(block: LineBlock): void {
     const { found } = this;
     if (found.segment === undefined) return;
@@ -86,7 +86,7 @@ export class BatchAnswers implements LineAnswers {
     found.find();
   }
 
-  /** Finds the answers of the values that are addresses. @param values at most BLOCK_ADDRESSES */
+  /** Finds the answers for those values that are addresses. @param values at most BLOCK_ADDRESSES */
   findValues(values: readonly unknown[]): void {
     const { found } = this;
     if (found.segment === undefined) return;
@@ -99,14 +99,14 @@ export class BatchAnswers implements LineAnswers {
   }
 
   /**
-   * Answers one value of any type. Returns a promise only while DNS is queried.
+   * Writes the answer or problem for one value of any type. Returns a promise only while DNS is queried.
    * @param index the value's index in the current block
    */
   answerValue(value: unknown, index: number): void | Promise<void> {
     if (!this.copy(index)) return this.answerSlowly(value);
   }
 
-  /** Answers a line of a block. A valid line holds one JSON string, optionally surrounded by white space. */
+  /** Writes the answer or problem for one line. A valid line holds one JSON string, which white space may surround. */
   answerLine(block: LineBlock, index: number): void {
     if (this.copy(index)) return;
     const { pipeline, lookup } = this.options;
@@ -131,7 +131,7 @@ export class BatchAnswers implements LineAnswers {
     );
   }
 
-  /** Answers a line that was too long to keep. */
+  /** Writes a problem for a line that was too long to keep. */
   refuseLongLine(): void {
     this.refuse(TOO_LONG);
   }
@@ -155,8 +155,8 @@ export class BatchAnswers implements LineAnswers {
   }
 
   /**
-   * Copies the answer that was found together with those of the block, which works for nearly every value.
-   * @returns false if the value has to be answered the slow way; in that case, nothing was written
+   * Copies the answer that `findLines` or `findValues` has found, which works for nearly every value.
+   * @returns false if nothing was written, because the value must be looked up separately
    */
   private copy(index: number): boolean {
     const { segment, numbers } = this.found;
@@ -171,14 +171,17 @@ export class BatchAnswers implements LineAnswers {
     return true;
   }
 
-  /** Answers for an address that is not on any list, which is the usual case. */
+  /** Writes the reputation of an address that is on no list, which is the usual case. @returns false for a location */
   private copyUnlisted(): boolean {
     if (this.options.lookup !== "reputation") return false;
     this.write(REPUTATION_ANSWERS[0]!);
     return true;
   }
 
-  /** Answers lines with escapes, non-ASCII characters, white space, or other JSON. Refuses lines that are not JSON. */
+  /**
+   * Writes the answer for a line with escapes, non-ASCII characters or white space, or a problem for a line that is not
+   * a JSON string.
+   */
   private oddLine(line: Uint8Array): void {
     let value: unknown;
     try {

@@ -1,6 +1,6 @@
 // Tests batches as a function of a request: limits, one answer or problem per value, and what is counted. The recorded
 // contract (test/contract.test.ts) covers status, headers and body of every form and refusal.
-// test/scenarios/server/batch-streams.test.ts tests over real sockets: streams, back-pressure, clients that stop.
+// test/scenarios/server/batch-streams.test.ts tests streams, back-pressure and clients that stop over real sockets.
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -35,7 +35,7 @@ const KNOWN = "81.2.69.142";
 const KNOWN_WORD = parseUnwrapped(KNOWN)!.words[0]!;
 const CRASHING = "9.9.9.9";
 
-/** @param record the number of the segment's only answer */
+/** Creates a segment with one answer. @param record the index of that answer */
 function segment(answer: string, record = 1): IpSegment {
   const find = (address: IpAddress) => {
     if (formatIp(address) === CRASHING) throw new Error("damaged near jane@crash.org");
@@ -346,7 +346,7 @@ const REFUSALS: readonly Refusal[] = [
   ],
 ];
 
-/** A body without an end, and the number of 64-KiB pieces that were read from it. */
+/** Creates a body without an end, and counts the 64-KiB pieces that were read from it. */
 function endless() {
   let count = 0;
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -755,7 +755,7 @@ describe("limits", () => {
     const reader = (await set.stream(REP, stream)).body!.getReader();
     void reader.read();
     await Bun.sleep(100);
-    expect(read).toBe(5 * 4 + 1); // the free part, the part that four tokens pay for, and the piece that exceeded it
+    expect(read).toBe(5 * 4 + 1); // the free part, the part that four tokens cover, and the first piece beyond it
     set.at.ms += 2_000;
     while (read < 7 * 4 + 1) await Bun.sleep(20); // the stream checks once a second
     await reader.cancel();
@@ -790,7 +790,7 @@ describe("limits", () => {
   });
 });
 
-/** A body whose chunks the test supplies. */
+/** Creates a body whose chunks the test supplies. */
 function fed() {
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   const body = new ReadableStream<Uint8Array>({

@@ -1,15 +1,15 @@
-// batch.ts: answers many values in one request: up to 1,000 as JSON, and any number as NDJSON.
+// batch.ts: looks up many values in one request: up to 1,000 as JSON, and any number as NDJSON.
 //
 // in   an admitted POST, after one rate token was taken for the first value
 // out  the body and media type of a 200 response, or a problem with the whole request
-// src  docs/api.md, "Many at once"
+// src  docs/batches.md
 //
-// Each value counts as one lookup against rate and quota, and in usage. A JSON batch answers as many values as the
+// Each value counts as one lookup against rate and quota, and in usage. A JSON batch looks up as many values as the
 // bucket has tokens for, and refuses the rest with RATE_LIMITED. A stream waits for the bucket instead.
 //
-// A JSON batch uses one release throughout. A stream keeps its release for HOLD_MS, as long as an answer may be cached
-// (`max-age=300`). Then it changes to the current release between two lines, so that a stream that runs for hours does
-// not keep an old release's files open.
+// A JSON batch uses one release throughout. A stream keeps its release for HOLD_MS, the time for which an answer may be
+// cached (`max-age=300`). Then it changes to the current release between two lines, so that a stream that runs for
+// hours does not keep an old release's files open. It changes earlier if its release was found unsound.
 
 import { BLOCK_ADDRESSES, type LoadedRelease, type Lookup, type Overrides } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
@@ -28,7 +28,7 @@ import { type BatchMemory, GZIP_WEIGHT } from "./memory.ts";
 import { Output } from "./output.ts";
 import { BatchStream } from "./stream.ts";
 
-/** Milliseconds for which a stream keeps a release that is no longer current. */
+/** Milliseconds for which a stream keeps its release before it changes to the current release. */
 export const HOLD_MS = 300_000;
 /** Milliseconds between two checks that a stream's key is still valid. */
 const KEY_MS = 1_000;
@@ -61,12 +61,12 @@ export interface BatchServer extends MeterOptions {
   readonly streamIdleSeconds?: number;
 }
 
-/** One request. */
+/** One request for a batch, and what answering it needs. */
 export interface Call {
   readonly request: Request;
   readonly scope: Scope;
   readonly key: Key;
-  /** The key's bucket, after the token of the first value was taken. */
+  /** State of the key's bucket, after the token of the first value was taken. */
   readonly rate: Decision;
   readonly question: Question;
   /** Checks the key again. Returns its current state, or a problem if it may no longer be used. */
@@ -115,7 +115,7 @@ async function answerValues(
   stream: ByteStream,
   mayZip: boolean,
 ): Promise<BatchAnswer | Problem> {
-  const { now } = call.question; // the same times as in the headers
+  const { now } = call.question; // the same time as in the headers
   const values = await readValues(stream, server.memory.arriving, call.key.id);
   if (await isCutOff(call.request)) return CUT_SHORT;
   if ("code" in values) {
@@ -138,7 +138,7 @@ async function answerValues(
       meter.recordRefusals("quota_exceeded", 1, now);
     } else {
       const pending = answers.answerValue(value, index);
-      if (pending !== undefined) await pending; // awaiting each value would cost as much as answering it
+      if (pending !== undefined) await pending; // awaiting every value would take as long as the lookups
     }
   }
   meter.recordLookups(answers.lookups, now);
@@ -174,7 +174,7 @@ interface LineBody {
   readonly mayZip: boolean;
 }
 
-/** Answers a stream line by line. */
+/** Starts to answer a stream line by line. @returns a problem if the key has too many streams */
 export function answerLines(
   server: BatchServer,
   call: Call,

@@ -1,6 +1,6 @@
 // body.ts: reads the body of a batch request: its format, its encoding and, for JSON, its values.
 //
-// in   a request with an unread body
+// in   the request's headers, and its unread body
 // out  "json" or "ndjson"; the body as a stream of decoded bytes; the values of a JSON body
 // err  problems as values; a stream with damaged gzip fails while it is read
 // src  RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding), RFC 1952 (gzip, consecutive
@@ -97,7 +97,7 @@ export async function readValues(
   return batch.data.values.length > MAX_JSON_VALUES ? TOO_MANY : batch.data.values;
 }
 
-/** @returns undefined if the bytes are not JSON in UTF-8 */
+/** Parses JSON. @returns undefined if the bytes are not JSON in UTF-8 */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));

@@ -8,10 +8,10 @@
 import { constants, createGzip, gzipSync } from "node:zlib";
 
 const LEVEL = 3;
-/** A smaller body fits into one packet without compression. */
+/** Minimum size of a body to compress, in bytes. A smaller body fits into one packet without compression. */
 const MIN_BYTES = 1_400;
 
-/** Returns undefined for a short body. */
+/** Compresses a whole body. @returns undefined for a short body */
 export function gzipped(body: Uint8Array): Uint8Array | undefined {
   return body.length < MIN_BYTES ? undefined : gzipSync(body, { level: LEVEL });
 }

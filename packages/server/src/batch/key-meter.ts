@@ -11,10 +11,11 @@ export interface MeterOptions {
   readonly counts: Pick<Counts, "countLookup">;
 }
 
-/** Maximum milliseconds that a stream waits for its key's rate before it retries. */
+/** Maximum milliseconds for which a stream waits for its key's rate before it retries. */
 const MAX_WAIT_MS = 1_000;
 /**
- * A stream that waits for its key's rate waits at least until this many milliseconds' worth of tokens are available.
+ * A stream that waits for its key's rate waits for the tokens of this many milliseconds, so that it does not wake up
+ * for every token.
  */
 const WAIT_MS = 20;
 
@@ -67,7 +68,7 @@ export class KeyMeter {
     return more <= 0 ? values : this.tokens + this.options.buckets.takeUpTo(this.key, now, more);
   }
 
-  /** Takes up to `most` lookups from the quota. `recordLookups` gives back the unused lookups. */
+  /** Takes up to `most` lookups from the quota. `recordLookups` returns the unused lookups to the quota. */
   takeQuota(most: number, now: number): number {
     if (this.key.quota === undefined) return Number.POSITIVE_INFINITY;
     this.taken = this.options.usage.takeQuota(this.key, now, most);
@@ -93,8 +94,8 @@ export class KeyMeter {
 }
 
 /**
- * Returns the milliseconds until the bucket has the tokens of WAIT_MS. It counts at least one token, and at most the
- * bucket's size.
+ * Returns the milliseconds to wait for the key's rate: WAIT_MS, but long enough for one token, and not longer than an
+ * empty bucket takes to fill. The wait is at most MAX_WAIT_MS.
  */
 function waitMs(key: Key, { limit, windowSeconds }: Decision): number {
   if (limit === 0) return 0;

@@ -1,5 +1,5 @@
-// line-block.ts: the next lines of a stream to be answered, and the interface for answering them. A block takes the
-// lines that have arrived, up to its capacity.
+// line-block.ts: holds the next lines of a stream, and defines the interface that answers them. A block takes the lines
+// that have arrived, up to its capacity.
 
 import { BLOCK_ADDRESSES } from "@inkling/engine";
 import type { Problem } from "../http/problems.ts";
@@ -9,7 +9,7 @@ import type { Lines } from "./lines.ts";
 const TOO_LONG = 0xffffffff;
 
 export class LineBlock {
-  /** Index of the next line, and the number of lines. */
+  /** Index of the next line to answer. `length` is the number of lines. */
   at = 0;
   length = 0;
   /** Holds all lines of the block. Valid until the next call of `read`. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Lines, MAX_LINE_BYTES } from "./lines.ts";
 
-/** Returns all lines of the chunks, as a stream's reader gets them; "TOO LONG" for a line that exceeds the limit. */
+/** Splits the chunks into lines, as a stream does. Returns "TOO LONG" for a line that exceeds the limit. */
 function linesOf(chunks: readonly Uint8Array[]): string[] {
   const lines = new Lines();
   const found: string[] = [];

@@ -1,8 +1,9 @@
-// memory.ts: limits how many batches may be open at once in this process, for all keys together and for each key.
+// memory.ts: limits the open streams and the unfinished JSON bodies of this process, for all keys together and for each
+// key.
 //
 // why  Bun reads up to 1 MiB of a body before it pauses the socket, and delivers it in one piece. While the answers to
-//      that piece are unread, Bun reads as much again. A quiet stream takes 90 KB. When input and answers pile up, a
-//      stream takes up to 5 MB, and with gzip 12 to 35 MB, mostly garbage. Only a limit on the number of streams bounds
+//      that piece are unread, Bun reads as much again. A quiet stream uses 90 KB. When input and answers pile up, a
+//      stream uses up to 5 MB, and with gzip 12 to 35 MB, mostly garbage. Only a limit on the number of streams bounds
 //      this memory.
 
 import { FairShares } from "../limits/fair-shares.ts";
@@ -11,13 +12,13 @@ import { MAX_JSON_BYTES } from "./body.ts";
 /** A stream that uses gzip in either direction counts as two streams. */
 export const GZIP_WEIGHT = 2;
 /**
- * Maximum number of open streams, for all keys together and for each key. SECURITY.md states how much memory they take
- * (test/scenarios/server/stream-memory.test.ts).
+ * Maximum number of open streams: for all keys together, and for a key while no other key has streams. SECURITY.md
+ * states how much memory they use (test/scenarios/server/stream-memory.test.ts).
  */
 const STREAMS = { all: 128, alone: 32 };
 /** Minimum limits per worker, regardless of the number of workers. */
 const MIN_STREAMS = { all: 32, alone: 8 };
-/** Limits for unfinished JSON bodies. A body that is sent slowly is held for 12 s. */
+/** Limits for the bytes of unfinished JSON bodies. A body that arrives slowly is held for 12 s. */
 const ARRIVING_BYTES = { all: 128 * MAX_JSON_BYTES, alone: 32 * MAX_JSON_BYTES };
 
 export class BatchMemory {
@@ -25,8 +26,8 @@ export class BatchMemory {
   readonly streams: FairShares;
 
   /**
-   * @param workers number of workers; each gets a share of the streams, because connections are spread across all
-   *   workers
+   * @param workers number of workers; each worker gets a share of the streams, because connections are spread across
+   *   all workers
    */
   constructor(workers = 1) {
     const share = (of: keyof typeof STREAMS) => Math.max(MIN_STREAMS[of], Math.ceil(STREAMS[of] / workers));

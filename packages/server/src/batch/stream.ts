@@ -1,17 +1,19 @@
 // stream.ts: answers NDJSON of any length with NDJSON, line by line, as fast as the client reads.
 //
-// in   the decoded body, LineAnswers, and a function that returns what the key may currently do
-// out  a stream of answers; and the number of values, however the stream ends
-// err  If the body is cut off, or the key is revoked, the last line is a problem.
+// in   the decoded body; LineAnswers; a function that returns the current data, or a problem if the key may no longer
+//      be used
+// out  a stream of answers; the number of values, however the stream ends
+// err  The last line is a problem if the body is cut off or contains too many blank bytes, or if the key is revoked. An
+//      unexpected error breaks the stream off, and `onEnd` receives the error.
 // cost memory: a chunk of the body (64 KiB as Bun reads it), one piece of answers, and any line that spans chunks
 //
-// Lines that have arrived are looked up together, at most 64 at a time (line-block.ts). No line waits for one that has
-// not arrived.
+// Lines that have arrived are looked up together, at most 64 at a time (line-block.ts). No line waits for a line that
+// has not arrived.
 //
 // The stream reads more of the body only after it has answered everything so far, and it answers more only after the
 // previous answers were sent. So a client that does not read slows down its own upload. Other connections get their
-// turn after each piece. A piece is overwritten only after the next one was requested (output.ts), when Bun's sockets
-// have sent or copied it.
+// turn after each piece. A piece is overwritten only after the next piece was requested (output.ts). By then, Bun's
+// sockets have sent or copied it.
 
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
@@ -30,9 +32,9 @@ interface BatchStreamOptions {
   readonly out: Output;
   readonly gzip: GzipPieces | undefined;
   readonly meter: KeyMeter;
-  /** Called before each piece. A problem ends the stream. */
+  /** Returns the data for the next piece, or a problem, which ends the stream. Called before each piece. */
   readonly question: () => Question | Problem;
-  /** Called while the connection is in use, even if it is quiet for a while. */
+  /** Called while the connection is in use, even if nothing is sent or received for a while. */
   readonly onActivity: () => void;
   /** Called once at the end, with the error if the stream failed unexpectedly. */
   readonly onEnd: (values: number, error?: unknown) => void;
@@ -64,8 +66,8 @@ const USELESS = problem(
  */
 const MIN_ANSWER_BYTES = 40;
 /**
- * Number of body bytes, in addition to the values, that one rate token covers. A small gzip body can hold gigabytes of
- * blank lines, so these bytes are also charged.
+ * Number of decoded body bytes that each rate token covers. A small gzip body can hold gigabytes of blank lines, so
+ * bytes beyond those that the values' tokens cover are charged as well.
  */
 const BYTES_PER_TOKEN = 2 * MAX_LINE_BYTES;
 
@@ -132,7 +134,7 @@ export class BatchStream {
     return gzip.end();
   }
 
-  /** Answers lines until the piece is full or there is a reason to wait. */
+  /** Adds answers until the piece is full or there is a reason to wait. */
   private fill(): Stop {
     const { answers, meter, out } = this.options;
     const question = this.options.question();
@@ -182,7 +184,7 @@ export class BatchStream {
     return this.isPaid(now) ? "hungry" : "waiting";
   }
 
-  /** Takes tokens for body bytes that do not belong to values. @returns whether more of the body may be read */
+  /** Takes tokens for bytes that the values' tokens do not cover. @returns whether more of the body may be read */
   private isPaid(now: number): boolean {
     while (this.bytes > BYTES_PER_TOKEN * (1 + this.values + this.surcharge)) {
       if (!this.options.meter.take(now)) return false;

@@ -1,6 +1,6 @@
-// admin-listener.ts: the admin listener, which serves the admin API, metrics, and the console.
+// admin-listener.ts: runs the admin listener, which serves the admin API, metrics, and the console.
 //
-// err  StartError if its port is unavailable; an unexpected error becomes a 500, and its stack goes to the log
+// err  StartError if its port is unavailable; an unexpected error becomes a 500, and the log gets its stack
 
 import { hostname } from "node:os";
 import type { ServerSettings } from "@inkling/contract";
@@ -29,17 +29,17 @@ interface AdminListenerParts {
   readonly onProblem: (code: string) => void;
   /** Updates the counters that the metrics read. */
   readonly refresh: () => Promise<void>;
-  /** What this server reports about itself. */
+  /** Returns this server's report about itself. */
   readonly report: () => HostReport;
   readonly log: Log;
 }
 
 /**
- * The listener closes the connection if a body is larger than this. Up to this size, the admin API can still return a
- * problem.
+ * Number of bytes by which a body may exceed the admin API's limit, so that the admin API can return a problem. If a
+ * body is larger, the listener refuses it.
  */
 const SLACK_BYTES = 1024 * 1024;
-/** Half of the file descriptors that are reserved for everything except the API's connections. */
+/** Maximum number of connections: half of the file descriptors that http/connections.ts reserves (RESERVED_FILES). */
 const MAX_CONNECTIONS = 128;
 /** The page that `type` in this listener's problem documents refers to. */
 const ADMIN_ERRORS = ADMIN_PROBLEM_CODES.map(
@@ -56,7 +56,7 @@ export class AdminListener {
   private readonly server: Bun.Server<undefined>;
   private readonly limit: ConnectionLimit | undefined;
   private storesDecisions: boolean;
-  /** Loading the console takes 40 ms, which delays the first request instead of the startup. */
+  /** Loading the admin API takes 40 ms, which delays its first request instead of the startup. */
   private readonly app = loadOnce(() => this.loadApp());
 
   /** Starts the listener. @throws StartError if the port is unavailable */
@@ -102,8 +102,8 @@ export class AdminListener {
   private limitConnections(): ConnectionLimit | undefined {
     const { options, port } = this;
     const { workers } = options;
-    // The API may use the same port on another address. Connections are distinguished only by their port, so the API's
-    // limit then also covers this listener's connections.
+    // The API may use the same port on a different address. Connections are distinguished only by their port, so the
+    // API's limit then also covers this listener's connections.
     if (workers === 1 && options.port === port) return undefined;
     return new ConnectionLimit({
       port,

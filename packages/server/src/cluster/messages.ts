@@ -1,8 +1,8 @@
-// messages.ts: the messages between the primary and a worker.
+// messages.ts: defines the messages between the primary and a worker.
 //
 // Messages are structured clones, which lose their classes. Settings, keys, overrides, ruleset and release are each
 // sent as a whole whenever they change, so a worker that starts later gets the same data. A worker gets only the
-// settings that it reads, and none of them is a credential.
+// settings that it reads. The only secrets among them are those of the Supabase hook.
 
 import type { SettingsOf } from "@inkling/contract";
 import type { Override } from "@inkling/engine";
@@ -19,21 +19,21 @@ import { type ReleaseMessage, releaseMessage } from "../serving/release-follower
 import type { Services } from "../serving/services.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 
-/** Number of a worker, from 0. A replacement worker gets the number of the worker that it replaces. */
+/** Index of a worker, from 0. A replacement worker gets the index of the worker that it replaces. */
 export type WorkerSlot = number & { readonly of?: "worker" };
 
 /** What a worker needs to start. */
 export interface WorkerStart extends Pick<ServerOptions, "mode" | "version"> {
   readonly settings: SettingsOf<"worker">;
   readonly slot: WorkerSlot;
-  /** LAYOUT in the primary's code. */
+  /** The primary's LAYOUT (shared-memory.ts). */
   readonly layout: string;
   /** The shared memory's base time. */
   readonly base: EpochMs;
-  /** How far the primary has moved the clock ahead of the machine's clock, in milliseconds (limits/steady-clock.ts). */
+  /** Milliseconds by which the primary considers the machine's clock to be ahead (limits/steady-clock.ts). */
   readonly clockAheadMs: number;
   readonly cells: CellKind;
-  /** Key for the visitor counts. */
+  /** The key of the HMACs in the visitor counts. */
   readonly visitorKey: Uint8Array;
 }
 

@@ -19,7 +19,7 @@ export function claimPort(hostname: string, port: number): ClaimedPort {
   if (typeof found !== "number") throw found;
   if (process.platform !== "linux") return { port: found, release: () => {} };
   try {
-    // An abstract socket name: the system removes it when the process exits.
+    // This is an abstract socket name, which the system removes when the process exits.
     const name = Bun.listen({ unix: `\0inkling ${hostname} ${found}`, socket: { data() {} } });
     return { port: found, release: () => name.stop(true) };
   } catch (error) {

@@ -1,9 +1,9 @@
 // primary.ts: assembles a server from the log, the data folder, the request servers, the services and the admin
 // listener.
 //
-// With one process, the library's default, that process answers requests. With several, workers answer, and this
-// process keeps the database connection, follows releases and verifies new ones. Limits, quotas and counts are in
-// memory that all processes share. They are exact for the host, and they survive the exit of a worker.
+// If `workers` is 1, this process answers requests. Otherwise, workers answer requests, and this process keeps the
+// database connection, follows releases and verifies new releases. Limits, quotas and counts are in memory that all
+// processes share. They are exact for the host, and they survive the exit of a worker.
 
 import type { ServerSettings } from "@inkling/contract";
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
@@ -36,7 +36,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     () => serving.kill(),
   );
 
-  // Loaded at this point, because the first worker is meanwhile loading its own code on another core.
+  // This code is loaded only now. Meanwhile, the first worker loads its own code on a different core.
   const [{ openServices, changeDefaults }, { HostReporter }, { AdminListener }, { startWebhooks }] =
     await Promise.all([
       import("../serving/services.ts"),
@@ -59,7 +59,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
   reporter.port = port;
-  services.releases.start(); // after startup, because verifying would slow it down
+  services.releases.start(); // after startup, because verification would slow it down
   log.info("listening", {
     host: options.host,
     port,
@@ -134,7 +134,7 @@ function serveByWorkers(options: ServerOptions, log: Log): [CellMemory, Serving]
   }
 }
 
-/** Hosts that share a database also share their limits. */
+/** Returns "leased" for a shared database, because hosts that share a database also share their limits. */
 function cellKind({ databaseUrl }: ServerSettings): CellKind {
   return isSharedDatabase(databaseUrl) ? "leased" : "own";
 }

@@ -77,7 +77,7 @@ describe("shared memory", () => {
     const ms = Math.max(...reports.map(({ last }) => last)) - Math.min(...reports.map(({ first }) => first));
     const most = burst + (rate * ms) / 1_000;
     expect(sum("tokens")).toBeLessThanOrEqual(most);
-    // Every process wanted more than the limit, so hardly anything is left.
+    // Every process tried to take more than the limit, so together they have taken nearly all tokens.
     expect(sum("tokens")).toBeGreaterThan(burst);
     expect(sum("tries")).toBeGreaterThan(20_000);
     expect(sum("quota")).toBe(QUOTA);

@@ -1,9 +1,9 @@
-// shared-memory.ts: the memory that the primary and its workers share: limits, counts, open connections, and the
-// primary's beats.
+// shared-memory.ts: creates the memory that the primary and its workers share: limits, counts, visitor counts, open
+// connections, and the primary's beats.
 //
-// in   the number of workers in the primary, or the inherited descriptor in a worker
+// in   in the primary, the number of workers; in a worker, the inherited descriptor
 // out  views of the same pages in every process
-// err  StartError if no file of that size can be created
+// err  StartError if no folder has room for the file; `reserve` throws if the file cannot grow
 //
 // The file has no name. It is unlinked as soon as it is open, and workers inherit the descriptor, so a crash leaves no
 // file behind. The file is in /dev/shm if that exists. On a disk, the system would write its pages back every few
@@ -28,8 +28,8 @@ import type { WorkerSlot } from "./messages.ts";
 /** The descriptor of the shared memory in a worker process. */
 export const WORKER_DESCRIPTOR = 3;
 /**
- * In a worker: the primary's standard error. The worker's own standard error is a pipe to the primary, which reads
- * crash reports from it.
+ * The descriptor of the primary's standard error in a worker process. The worker's own standard error is a pipe, from
+ * which the primary reads crash reports.
  */
 export const LOG_DESCRIPTOR = 4;
 const FOLDERS: readonly string[] = ["/dev/shm", tmpdir()];
@@ -39,15 +39,15 @@ const WORKER_BYTES = COUNTED_BYTES + LINE_BYTES;
 const CHUNK_BYTES = 1 << 20;
 
 /**
- * Identifies the memory layout, because another version of the code may use a different one. Primary and workers must
- * agree on it.
+ * Identifies the memory layout, which may differ in other versions of the code. Primary and workers must use the same
+ * layout.
  */
 export const LAYOUT = `6 ${WORKER_BYTES} ${VISITOR_COUNTS_BYTES} ${CELL_BYTES}`;
 
 const cellsAt = (workers: number) => workers * WORKER_BYTES + VISITOR_COUNTS_BYTES;
 const bytesFor = (workers: number, cells: number) => cellsAt(workers) + cells * CELL_BYTES;
 
-/** One process's view of the shared memory. */
+/** The view that one process has of the shared memory. */
 export class SharedView {
   readonly cells: LimitCells;
   private readonly memory: Uint8Array<ArrayBuffer>;
@@ -61,12 +61,12 @@ export class SharedView {
     this.cells = cellsIn(this.memory.subarray(cellsAt(workers)), base, kind);
   }
 
-  /** The visitor counts of all workers. @param key the same in every process */
+  /** Returns the visitor counts, which all workers share. @param key the same in every process */
   visitorCounts(key: Uint8Array): VisitorCounts {
     return new VisitorCounts(this.memory.subarray(this.workers * WORKER_BYTES, cellsAt(this.workers)), key);
   }
 
-  /** The counts of a worker's slot, including those of earlier workers in the same slot. */
+  /** Returns the counts of a worker's slot, including those of earlier workers in the same slot. */
   countsOf(slot: WorkerSlot): Counts {
     return new Counts(this.memory.subarray(slot * WORKER_BYTES, slot * WORKER_BYTES + COUNTED_BYTES));
   }
@@ -133,7 +133,7 @@ export class SharedMemory implements CellMemory {
     return this.current.cells;
   }
 
-  /** @throws if the file system has no room for that many cells */
+  /** Makes room for this number of cells. @throws Error if the file system has no room for them */
   reserve(count: number): void {
     const wanted = bytesFor(this.workers, count);
     if (wanted <= this.size) return;

@@ -1,5 +1,4 @@
-// worker-main.ts: the entry point of a worker process. The primary (worker-pool.ts) starts it and exchanges messages
-// with it.
+// worker-main.ts: runs a worker process. The primary (worker-pool.ts) starts the process and sends it messages.
 //
 // SIGTERM starts a graceful stop, and the primary replaces the worker. A terminal sends SIGINT and SIGHUP to all
 // processes of a job, so workers ignore them and leave the response to the primary.
@@ -23,7 +22,7 @@ const host: WorkerHost = {
 let worker: Worker | undefined;
 const log = new Log({ level: "error", write: host.writeLog, now: Date.now });
 exitOnFault((error) => {
-  const own = worker?.log ?? log; // through the worker's log, because it writes its pending access lines first
+  const own = worker?.log ?? log; // the worker's log first writes its pending access lines
   own.crash("uncaught-error", error, [], { pid: process.pid });
 });
 

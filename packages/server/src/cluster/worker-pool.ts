@@ -29,13 +29,13 @@ const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 10_000;
 /** Maximum wait in milliseconds if no other worker is running or about to start. */
 const LAST_WAIT_MS = 500;
-/** A worker reports every second. Without a report for this many seconds, it counts as stuck. */
+/** A worker that has not reported for this many seconds counts as stuck. Workers report every second. */
 const MAX_SILENT_SECONDS = 30;
 const REPORT_WAIT_MS = 500;
 /** Milliseconds to wait for workers to stop. They drain for at most 10 s. */
 const STOP_MS = 12_000;
 
-/** Maximum length of the text that is kept from a worker's standard error. The rest is dropped. */
+/** Maximum number of characters that are kept from a worker's standard error. The rest is dropped. */
 const MAX_REPORT = 64 * 1024;
 
 type WorkerProcess = Bun.Subprocess<"ignore", "inherit", "pipe">;
@@ -111,7 +111,7 @@ export class WorkerPool implements Serving {
     for (const member of this.members) this.send(member, message);
   }
 
-  /** Sends new settings to all workers. A worker that is still starting gets the new settings with its other data. */
+  /** Sends new settings to all running workers. A worker that starts later gets them in its first message. */
   reload(settings: ServerSettings): void {
     this.options = { ...this.options, ...settings };
     this.totals.maxConnections = settings.maxConnections;
@@ -119,7 +119,7 @@ export class WorkerPool implements Serving {
     for (const member of this.members) this.send(member, message);
   }
 
-  /** Reads current counts. For a worker that does not report in time, the previous counts remain. */
+  /** Updates the counts. If a worker does not report in time, its previous report still applies. */
   async refresh(): Promise<void> {
     await this.requestReports();
     const { view } = this.parts.memory;
@@ -173,9 +173,7 @@ export class WorkerPool implements Serving {
     for (const { timer } of this.members) clearTimeout(timer);
   }
 
-  /**
-   * Starts a worker. If the start fails, the worker is treated like one that has exited. @returns whether it started
-   */
+  /** Starts a worker. If the start fails, it is retried as if the worker had exited. @returns whether it started */
   private start(member: Member): boolean {
     member.state = "starting";
     member.startedAt = performance.now();
@@ -219,8 +217,8 @@ export class WorkerPool implements Serving {
   }
 
   /**
-   * Logs what a worker writes to its standard error. The worker's own log goes elsewhere, so this can only be a crash
-   * report of the runtime.
+   * Logs what a worker writes to its standard error. The worker writes its log to a different descriptor, so the text
+   * can only be a crash report of the runtime.
    */
   private async logCrash(slot: WorkerSlot, { pid, stderr }: WorkerProcess): Promise<void> {
     const decoder = new TextDecoder();
@@ -304,7 +302,7 @@ export class WorkerPool implements Serving {
         for (const onReport of this.onReport) onReport(member);
         return;
       case "release-failed":
-        // the release's files may have changed: all workers then move to another release
+        // the release's files may have changed; if so, all workers change to a different release
         void this.services?.releases.check();
         return;
       case "failed":
@@ -319,7 +317,7 @@ export class WorkerPool implements Serving {
     this.services?.keys.settle(Math.min(...changes), this.services.usage, Date.now());
   }
 
-  /** Called when a worker's process has exited. Another worker replaces it, immediately or after a wait. */
+  /** Called when a worker's process has exited. A new worker replaces it, immediately or after a wait. */
   private replace(
     member: Member,
     child: WorkerProcess,
@@ -384,7 +382,7 @@ export class WorkerPool implements Serving {
   }
 
   /**
-   * Runs once a second. It shows workers that this process is alive, and kills stuck workers so that they are replaced.
+   * Tells workers that this process is alive, and kills stuck workers so that they are replaced. Runs once a second.
    */
   private tick(): void {
     this.parts.memory.view.beat();

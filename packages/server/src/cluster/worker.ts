@@ -1,4 +1,4 @@
-// worker.ts: one of several processes that answer requests on the same port.
+// worker.ts: runs one of several processes that answer requests on the same port.
 //
 // in   messages from the primary; the shared memory, as an inherited descriptor
 // out  responses on the port; reports to the primary
@@ -6,7 +6,7 @@
 //      it
 //
 // A worker opens no database. The primary sends it keys, overrides, the ruleset and the name of the release. Usage and
-// limits are in the shared memory. A worker exits on request, and when the primary has exited.
+// limits are in the shared memory. A worker exits if it is told to stop, or if the primary has exited.
 
 import { Overrides } from "@inkling/engine";
 import { DecisionCollector } from "../decisions/collector.ts";
@@ -105,7 +105,7 @@ export class Worker {
     this.timer = setInterval(() => this.tick(), REPORT_MS);
   }
 
-  /** @throws StartError if the port is unavailable */
+  /** Processes a message from the primary. @throws StartError if the port is unavailable */
   take(message: ToWorker): void | Promise<void> {
     switch (message.type) {
       case "release":
@@ -188,7 +188,7 @@ export class Worker {
     this.host.send({ type: "listening" });
   }
 
-  /** Runs once a second. */
+  /** Reports to the primary, and checks whether the primary is alive. Runs once a second. */
   private tick(): void {
     this.report();
     const { slot } = this.start;
@@ -209,7 +209,7 @@ export class Worker {
     try {
       this.residentBytes = process.memoryUsage.rss();
     } catch {
-      // the file could not be read, probably for lack of descriptors, so the previous value remains
+      // the system's file with this number could not be opened, probably for lack of descriptors; the old value remains
     }
     this.host.send({
       type: "report",

@@ -1,7 +1,8 @@
-// record.ts: the stored form of a decision: what was decided about a visitor, and from which facts (assess/decided.ts).
+// record.ts: defines the stored form of a decision: what was decided about a visitor, and from which facts
+// (assess/decided.ts).
 //
-// note It holds no mailbox and no full address. Facts contain the network as a /24 or /48, and the domain of an email
-//      address. The user agent is omitted unless a rule of the ruleset that decided reads it
+// note A row holds no mailbox and no full address. Facts contain the network as a /24 or /48, and the domain of an
+//      email address. The user agent is omitted unless a rule of the ruleset that decided reads it
 //      (docs/stored-decisions.md).
 
 import type { Action, AssessmentAnswer, DegradedData, Outcome } from "@inkling/contract";
@@ -92,7 +93,7 @@ export function decisionJson(row: StoredRow): DecisionJson {
 }
 
 /**
- * The network under which decisions about an address are stored.
+ * Returns the network under which decisions about an address are stored.
  * @param text an address; its /24 (IPv4) or /48 (IPv6); or a network inside that /24 or /48
  * @returns "81.2.69.0/24"; undefined for any other text, such as a wider network
  */
@@ -121,7 +122,7 @@ export function pastDecision(row: StoredRow): PastDecision {
   };
 }
 
-/** The answer that was returned with a decision, without the members that `include` adds. */
+/** Returns the answer that was sent with a decision, without the members that `include` adds. */
 export function answerOf(row: DecisionRow): AssessmentAnswer {
   const { id, action, score, rule, ruleset, data_version } = row;
   return {

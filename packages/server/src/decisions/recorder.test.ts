@@ -1,4 +1,4 @@
-// Tests the recorder with a store that is slow, full, unreachable or selective; and the collector of a worker.
+// Tests the recorder with a store that is slow, full or unreachable, or that refuses a row. Tests a worker's collector.
 
 import { describe, expect, test } from "bun:test";
 import type { Outcome } from "@inkling/contract";
@@ -23,7 +23,7 @@ class FakeStore {
   readonly expired: number[] = [];
   /** The error that every call throws. */
   fault: Error | undefined;
-  /** The id of a row that the store refuses, whatever else is in the batch. */
+  /** The id of a row that the store refuses. The whole batch then fails. */
   refused: string | undefined;
   /** A promise that each call waits for. */
   turn: Promise<void> = Promise.resolve();
@@ -124,7 +124,7 @@ describe("a recorder", () => {
     recorder.record(row(1));
     expect(await recorder.label(decisionId(1), "abuse")).toBe("labelled");
     const late = recorder.label(decisionId(2), "legitimate");
-    setTimeout(() => store.rows.set(decisionId(2), row(2)), 50); // as if another host stored it
+    setTimeout(() => store.rows.set(decisionId(2), row(2)), 50); // as if another host had stored it
     expect(await late).toBe("labelled");
     const impatient = setUp();
     expect(await impatient.recorder.label(decisionId(3), "abuse")).toBe("unknown");
@@ -144,7 +144,7 @@ describe("a recorder", () => {
     store.fault = undefined;
     const slow = Promise.withResolvers<void>();
     store.turn = slow.promise;
-    // it does not wait for a store that is silent
+    // `claim` does not wait for a store that does not respond
     expect((await recorder.claim(named(6, "c"))).answer.id).toBe(decisionId(6));
     slow.resolve();
     await recorder.flush();

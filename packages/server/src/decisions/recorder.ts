@@ -3,10 +3,11 @@
 // in   decisions of this process and of its workers
 // out  rows in the store, usually within about a second
 // err  `record` never throws or waits. While the store is unreachable or too slow, decisions wait. Beyond MAX_WAITING,
-//      new decisions are dropped and counted. Answers to requests do not depend on the store.
-// cost record: one push. Memory: at most MAX_WAITING rows of about 1 KB.
+//      new decisions are dropped and counted. Assessments do not fail because of the store.
+// cost recording a decision costs one push. Memory: at most MAX_WAITING rows of about 1 KB.
 //
-// A batch may have been stored before it timed out, so it is sent again. The store skips decisions that it already has.
+// A batch that timed out is sent again, although the store may already have it. The store skips decisions that it
+// already has.
 
 import type { Outcome } from "@inkling/contract";
 import { backoffMs, messageOf } from "@inkling/release-store";
@@ -16,8 +17,8 @@ import type { Claimed, Decisions, LabelResult, NamedDecision } from "./decisions
 import { answerOf, type DecisionRow } from "./record.ts";
 
 /**
- * Milliseconds from the start of one flush to the next, unless a batch fills up earlier. Including the worker's wait
- * (collector.ts), a crash loses less than a second of decisions.
+ * Milliseconds from the start of one flush to the next, unless a batch fills up earlier. A worker also holds decisions
+ * back (collector.ts), but a crash still loses less than a second of decisions.
  */
 const FLUSH_MS = 500;
 /** Maximum milliseconds between two attempts while the store is unreachable. */
@@ -43,14 +44,14 @@ interface DecisionRecorderOptions {
   readonly store: DecisionWriter;
   /** Number of days to keep decisions. */
   readonly days: number;
-  /** Maximum milliseconds that a decision may take to get here from a worker or another host. */
+  /** Maximum milliseconds that a decision takes to arrive from a worker or another host. */
   readonly labelWaitMs: number;
-  /** Returns whether the same batch may succeed later. If not, the batch is dropped. */
+  /** Returns true if the same batch may succeed later. Otherwise, the batch is dropped. */
   readonly mayRetry: (error: unknown) => boolean;
   readonly now?: () => EpochMs;
   /**
-   * Reads the time that decides which decisions are too old. If a host's clock is ahead, it must not delete decisions
-   * too early.
+   * Reads the time that determines which decisions are too old, so that a host whose clock is ahead does not delete
+   * decisions too early.
    */
   readonly readClock?: () => Promise<EpochMs>;
   readonly flushMs?: number;
@@ -111,8 +112,8 @@ export class DecisionRecorder implements Decisions {
   record(row: DecisionRow): void {
     if (this.waiting.length + this.sending.length < this.maxWaiting) this.waiting.push(row);
     else this.dropped++;
-    // Decisions that wait long cost more time in garbage collection than in the store. After a failure, only the timer
-    // retries the store.
+    // A full batch is stored at once, because decisions that wait long cost more time in garbage collection than in the
+    // store. After a failure, only the timer retries the store.
     if (this.waiting.length === BATCH && this.failuresInRow === 0) void this.flush();
   }
 

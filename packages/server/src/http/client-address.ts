@@ -2,11 +2,11 @@
 // contain it.
 //
 // in   the connection's address, X-Forwarded-For, the proxies that the operator trusts
-// out  the caller's address; undefined if a trusted proxy sent no address, or an invalid one
+// out  the caller's address; undefined if a trusted proxy sent no address or an invalid address
 // note X-Forwarded-For is read from right to left. Each entry was written by the machine to its right, so an entry
 //      counts only if that machine is a trusted proxy. Entries forged by a visitor are further left and are never
-//      reached. If an entry is unreadable, or the header is missing, the result is undefined. The proxy's own address
-//      would be wrong: if a key's networks contain it, everyone behind the proxy would be allowed.
+//      reached. If a trusted proxy sends no header, or an entry is unreadable, the result is undefined. The proxy's own
+//      address would be wrong: if a key's networks contain it, everyone behind the proxy would be allowed.
 
 import { IpAddress, type Prefix, parseIpInto, prefixContains } from "@inkling/engine";
 
@@ -17,8 +17,9 @@ interface Named {
 }
 
 /**
+ * Returns the caller's address.
  * @param peer the connection's address, from the socket
- * @param forwardedFor the header's lines joined by ",", or null without the header
+ * @param forwardedFor the lines of X-Forwarded-For joined by ","; null if the header is missing
  */
 export function callerAddress(
   peer: string | undefined,
@@ -30,8 +31,8 @@ export function callerAddress(
 
 /**
  * Returns the visitor that a trusted proxy asks about.
- * @returns undefined if the proxy names no visitor, or if the sender is not a trusted proxy; such a sender does not
- *   count as the visitor
+ * @returns undefined if the proxy names no visitor, or if the sender is not a trusted proxy. Such a sender does not
+ *   count as the visitor.
  */
 export function visitorAddress(
   peer: string | undefined,
@@ -43,8 +44,8 @@ export function visitorAddress(
 }
 
 /**
- * Returns the proxy that asks about a visitor. In a chain of proxies, this is the proxy that named the visitor.
- * @returns the machine at the other end of the connection if no trusted proxy names a visitor
+ * Returns the proxy that asks about a visitor. In a chain of proxies, this is the proxy that named the visitor. If no
+ * trusted proxy names a visitor, it is the machine at the other end of the connection.
  */
 export function proxyAddress(
   peer: string | undefined,
@@ -98,8 +99,8 @@ function bareAddress(text: string): string {
 }
 
 /**
- * Unwraps IPv4-mapped addresses only: a socket that listens on both families reports IPv4 like this. Tunnel addresses
- * remain.
+ * Unwraps IPv4-mapped addresses, because a socket that listens on both families reports IPv4 addresses in this form.
+ * Tunnel addresses remain unchanged.
  */
 function unmap(address: IpAddress): void {
   const w = address.words;

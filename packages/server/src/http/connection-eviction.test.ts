@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type Connection, excessConnections } from "./connection-eviction.ts";
 
-/** Creates connections by source. Each connection's number is its descriptor and its idle time. */
+/** Creates connections by source. Each connection's index is its descriptor and its idle time. */
 function connectionsOf(
   counts: Readonly<Record<string, number>>,
   trusted: readonly string[] = [],

@@ -2,8 +2,8 @@
 //
 // in   connections with their sources (an IPv4 address, or an IPv6 /64 as one customer's network), and the number of
 //      excess connections
-// out  the connections to close. The sources with the most connections are all reduced to the same number, closing the
-//      longest-idle connections first. Trusted proxies stand for many visitors, so their connections are closed only if
+// out  the connections to close. The sources with the most connections all keep the same number, and their longest-idle
+//      connections are closed first. Trusted proxies stand for many visitors, so their connections are closed only if
 //      no other connections are left.
 // why  When one source opened 1,500 connections/s, closing the newest connections first closed 574 of the 958 sessions
 //      of other sources.
@@ -14,7 +14,7 @@ export interface Connection {
   readonly isTrusted: boolean;
 }
 
-/** @param idleMs returns the milliseconds since data was last sent or received */
+/** Chooses the connections to close. @param idleMs returns the milliseconds since data was last sent or received */
 export function excessConnections(
   connections: readonly Connection[],
   excess: number,

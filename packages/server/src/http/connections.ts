@@ -1,15 +1,15 @@
 // connections.ts: limits open connections, which Bun.serve cannot do.
 //
-// in   the listener's port; the maximum number of connections; the number of connections of other workers on the same
+// in   the listener's port; the maximum number of connections; how many connections other workers have on the same
 //      port; the proxies that the operator trusts
 // out  the number of open connections; excess connections are shut down four times a second (connection-eviction.ts)
 // err  If the system does not list open files, nothing is limited and `open` is undefined. This is the case on systems
 //      other than Linux, and while the machine has no free file descriptor.
-// cost one stat per check while the number of open files is below the connection limit; above it, 2 µs per open file
-//      and check
+// cost a check needs one stat while the number of open files is below the connection limit; above the limit, checking
+//      takes 2 µs per open file
 //
 // Between two checks, only the process's limit of open files bounds a flood. At that limit, Bun continues to answer its
-// existing connections. It accepts new connections once idle ones have timed out (10 to 14 s).
+// existing connections. It accepts new connections once idle connections have timed out (10 to 14 s).
 //
 // Checking and shutting down run on the thread that accepts connections, so no descriptor is reused in between. Bun
 // treats the shutdown as if the other side had closed the connection. Each of several workers stores its number of
@@ -26,7 +26,7 @@ const OPEN_FILES = "/proc/self/fd";
 /** File descriptors reserved for files, the database, the admin listener and verification. */
 const RESERVED_FILES = 256;
 const SHUT_BOTH = 2;
-const ADDRESS_BYTES = 128; // Size of sockaddr_storage in bytes.
+const ADDRESS_BYTES = 128; // size of sockaddr_storage
 const AF_INET = 2;
 const AF_INET6 = 10;
 const IPPROTO_TCP = 6;
@@ -55,11 +55,11 @@ export interface ConnectionLimitOptions {
    * @returns the number for all workers. By default, this is the only worker.
    */
   readonly share?: (open: number) => number;
-  /** Number of workers that share the port. Each may open as many files as the limit allows. */
+  /** Number of workers that share the port. The limit of open files applies to each worker separately. */
   readonly workers?: number;
   /**
-   * Connections that another listener of this process may have. They also count as open files, and each takes time to
-   * check. The check therefore starts only when more files are open than both listeners together may have connections.
+   * Number of connections that another listener of this process may have. They also count as open files. To save time,
+   * connections are listed only if there are more open files than both listeners may have connections.
    */
   readonly mostBeside?: number;
   readonly trustedProxies: readonly Prefix[];
@@ -140,7 +140,7 @@ export function mostConnections(asked: number, workers = 1): number {
 
 const mostOfProcess = () => Math.max(1, openFilesLimit() - RESERVED_FILES);
 
-/** Number of files that this process may open; infinite if unknown. */
+/** Returns the number of files that this process may open; infinity if it is unknown. */
 function openFilesLimit(): number {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
@@ -151,8 +151,8 @@ function openFilesLimit(): number {
 }
 
 /**
- * Lists the open file descriptors, for which one descriptor must be free. At the limit of open files none is free, but
- * then every number below the limit is in use.
+ * Lists the open file descriptors. Listing needs a free descriptor. At the limit of open files, no descriptor is free,
+ * but then every number below the limit is in use.
  * @returns undefined if the whole system has no free descriptor
  */
 function listOpenFiles(most: number): number[] | undefined {
@@ -166,7 +166,10 @@ function listOpenFiles(most: number): number[] | undefined {
   }
 }
 
-/** @param most maximum number of files that this process may open */
+/**
+ * Returns functions that list, examine and shut down sockets; undefined on systems that do not support them.
+ * @param most maximum number of files that this process may open
+ */
 function openSockets(trustedProxies: readonly Prefix[], most: number): Sockets | undefined {
   const libc = openLibc({
     getsockname: { args: ["int", "ptr", "ptr"], returns: "int" },
@@ -189,7 +192,7 @@ function openSockets(trustedProxies: readonly Prefix[], most: number): Sockets |
     (address[0] === AF_INET || address[0] === AF_INET6) &&
     address[2]! * 256 + address[3]! === port;
   return {
-    // Since version 6.2, Linux returns the number of open files as the folder's size. Before, it returned 0.
+    // Since version 6.2, Linux returns the number of open files as the folder's size. Earlier versions return 0.
     openFiles: () => statSync(OPEN_FILES).size || (listOpenFiles(most)?.length ?? 0),
     connected: (port) =>
       listOpenFiles(most)?.flatMap((descriptor) => {
@@ -208,7 +211,7 @@ function openSockets(trustedProxies: readonly Prefix[], most: number): Sockets |
   };
 }
 
-/** @param into receives the address. @returns the source: an IPv4 address, or the /64 of an IPv6 address */
+/** Reads the peer's address. @returns the source: an IPv4 address, or the /64 of an IPv6 address, in hex */
 function readPeer(socketAddress: Buffer, into: IpAddress): string {
   const isV6 = socketAddress[0] === AF_INET6;
   const isMapped =

@@ -1,4 +1,4 @@
-// etag.ts: creates entity tags of answers, and compares them with a request's condition.
+// etag.ts: creates entity tags for answers, and compares them with a request's condition.
 
 import { formatIp, type IpAddress, type LoadedRelease, type Overridden } from "@inkling/engine";
 
@@ -12,7 +12,7 @@ export function callerEtag(release: LoadedRelease, address: IpAddress): string {
 }
 
 /**
- * The ETag of an overridden answer, derived from the ETag of the plain answer.
+ * Derives the ETag of an overridden answer from the ETag of the plain answer.
  * @param withEvidence true if the answer names the overrides
  */
 export function overriddenEtag(etag: string, { mark, verdict }: Overridden, withEvidence: boolean): string {
@@ -22,7 +22,7 @@ export function overriddenEtag(etag: string, { mark, verdict }: Overridden, with
   return `${etag.slice(0, -1)}-${mark}${ids}"`;
 }
 
-/** Compares weakly with each entity tag in the list, or matches "*" (RFC 9110 13.1.2). */
+/** Compares the ETag weakly with each entity tag in the condition. "*" matches every ETag (RFC 9110 13.1.2). */
 export function matchesEtag(condition: string, etag: string): boolean {
   if (condition === etag || condition.trim() === "*") return true;
   return condition.split(",").some((entry) => entry.trim().replace(/^W\//, "") === etag);

@@ -2,9 +2,9 @@
 //
 // in   the Host and Origin headers of a request
 // out  whether they belong to a page of this listener
-// why  In a DNS rebinding attack, the owner of evil.example points that name at 127.0.0.1, so a page from there then
-//      has the same origin as the listener. This is impossible with an IP address, a name without a dot, or a name
-//      below a domain that nobody can register.
+// why  In a DNS rebinding attack, the owner of evil.example points that name at 127.0.0.1. A page of evil.example then
+//      has the same origin as the listener. This attack is impossible with an IP address, a name without a dot, or a
+//      name below a domain that nobody can register.
 
 import { isIP } from "node:net";
 
@@ -17,13 +17,16 @@ export class HostNames {
   private readonly hosts: ReadonlySet<string>;
   private readonly names: ReadonlySet<string>;
 
-  /** @param hosts additional names; a port matters only when checking origins */
+  /** @param hosts additional names; a port in a name matters only for `isOwnOrigin` */
   constructor(hosts: readonly string[]) {
     this.hosts = new Set(hosts.map((host) => host.toLowerCase()));
     this.names = new Set([...this.hosts].map((host) => host.replace(/:\d+$/, "")));
   }
 
-  /** @param host the Host header; null for HTTP/1.0 programs, which are not browsers */
+  /**
+   * True if the listener accepts this host.
+   * @param host the Host header; null from HTTP/1.0 programs, which are not browsers
+   */
   isOwnHost(host: string | null): boolean {
     if (host === null) return true;
     const [, v6, text = ""] = HOST.exec(host.toLowerCase()) ?? [];

@@ -43,8 +43,8 @@ export function listenError(what: Listener, hostname: string, port: number, erro
 }
 
 /**
- * Listens briefly.
- * @returns the port, chosen by the system if 0 was given, or the reason why the port is unavailable
+ * Listens briefly on a port, to check whether it is available.
+ * @returns the port, which the system chooses if `port` is 0; an error that explains why the port is unavailable
  */
 export function probePort(what: Listener, hostname: string, port: number): number | StartError {
   try {

@@ -1,6 +1,6 @@
 // listener.ts: listens on a port, and lets requests in progress finish.
 //
-// err  StartError with a one-line hint if the port is in use, is not allowed, or is not on this machine
+// err  StartError with a one-line hint, for example if the port is in use, or if the address is not on this machine
 
 import http from "node:http";
 import { within } from "@inkling/release-store";
@@ -43,7 +43,7 @@ export function listen(options: ListenOptions): Bun.Server<undefined> {
   }
 }
 
-/** Resolves when every request in progress was answered, or after `most` milliseconds. */
+/** Stops a listener. Resolves when every request in progress was answered, or after `most` milliseconds. */
 export async function drained(server: Bun.Server<undefined>, most = DRAIN_MS): Promise<void> {
   await within(most, server.stop(), () => server.stop(true));
 }

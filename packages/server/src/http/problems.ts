@@ -1,6 +1,6 @@
 // problems.ts: creates the problem documents of the public API and of the admin API.
 //
-// in   a code (contract/src/problems.ts defines its status and texts), and a detail if that helps the caller
+// in   a code, whose status and texts the contract defines, and a detail if that helps the caller
 // out  application/problem+json (RFC 9457): type, title, status, detail, code, request_id
 //
 // A problem of the public API is a value, not an exception, because creating a stack trace for each request of a flood
@@ -33,6 +33,7 @@ export interface Problem {
 }
 
 /**
+ * Creates a problem of the public API.
  * @param detail for the caller; by default the row's detail. It must not quote any value from the request.
  * @param headers override the row's headers of the same name
  */
@@ -47,7 +48,7 @@ export function problem(code: ProblemCode, detail?: string, headers?: Headers): 
   };
 }
 
-/** SCOPE_REQUIRED, with the missing scope in the detail and in the challenge (RFC 6750 3.1). */
+/** Creates SCOPE_REQUIRED, with the missing scope in the detail and in the challenge (RFC 6750 3.1). */
 export function scopeProblem(scope: string): Problem {
   return problem("SCOPE_REQUIRED", `This operation needs a key with the scope "${scope}".`, {
     "WWW-Authenticate": `${INSUFFICIENT_SCOPE}, scope="${scope}"`,
@@ -81,7 +82,8 @@ export class AdminProblem extends Error {
 }
 
 /**
- * Returns the document's JSON. @param requestId undefined for a value of a batch, whose response already carries the id
+ * Returns the JSON of a problem document.
+ * @param requestId undefined for a value of a batch, whose response already carries the id
  */
 export function problemBody(problem: Problem | AdminProblem, requestId?: string): string {
   const { code, status, detail } = problem;

@@ -2,7 +2,7 @@
 //
 // in   Request.url: "http://host/path?query", or only "/path?query" (HTTP/1.0, or an invalid Host)
 // out  the parts as sent, and a decoded segment
-// err  throws nothing: undefined means unreadable
+// err  none: an unreadable segment becomes undefined
 // src  RFC 3986 2.1 and 3.3; `new URL` is not used, because it throws for the second form
 // note In the first form, the runtime has already resolved "." and "..", turned "\" into "/" and percent-encoded
 //      non-ASCII characters. The second form is as sent.
@@ -10,14 +10,14 @@
 /** The path starts after "http://" and at least one character. */
 const AFTER_SCHEME = 8;
 
-/** Path and query as sent; "" if there is none (as in `CONNECT host:80`). */
+/** Returns path and query as sent; "" if there is no path (as in `CONNECT host:80`). */
 export function targetOf(url: string): string {
   if (url.charCodeAt(0) === 0x2f) return url;
   const slash = url.indexOf("/", AFTER_SCHEME);
   return slash < 0 ? "" : url.slice(slash);
 }
 
-/** Index of the query's "?", or the target's length if there is no query. */
+/** Returns the index of the query's "?", or the target's length if there is no query. */
 export function pathEnd(target: string): number {
   const question = target.indexOf("?");
   return question < 0 ? target.length : question;
@@ -28,8 +28,8 @@ const NOT_URI = /[^\x21-\x7e]|#/;
 
 /**
  * Decodes one path segment strictly.
- * @returns undefined for an incomplete or non-hex escape, bytes that are not UTF-8, NUL, and characters that a URI must
- * percent-encode
+ * @returns undefined if the segment has an invalid escape, bytes that are not UTF-8, NUL, or characters that a URI must
+ *   percent-encode
  */
 export function decodeSegment(segment: string): string | undefined {
   return segment.includes("%00") ? undefined : decodeText(segment);

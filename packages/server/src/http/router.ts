@@ -1,8 +1,8 @@
 // router.ts: finds the route for a request's path.
 //
 // in   routes with their paths: "/v1/status", "/v1/email/{email}", "/admin/v1/keys/{id}/rotate"
-// out  the route with this path; a value is one non-empty segment, as sent
-// cost paths with a value are compared in order; all other paths are found in a map
+// out  the route with this path, or undefined; a value is one non-empty segment, as sent
+// cost templates with a value are compared with the path in order; all other paths are found in a map
 
 /** A path that may contain one value in braces. */
 export class PathTemplate {
@@ -58,7 +58,7 @@ export class Router<R extends { readonly path: PathTemplate; readonly alias?: st
     );
   }
 
-  /** @param path the path without its query */
+  /** Finds the route for a path. @param path the path without its query */
   find(path: string): R | undefined {
     for (const route of this.withValue) if (route.path.matches(path)) return route;
     return this.fixed.get(path);

@@ -1,6 +1,6 @@
-// start-error.ts: the error for a server that cannot start.
+// start-error.ts: defines the error that is thrown if a server cannot start.
 
-/** A server cannot start. `hint` says what to do about it. */
+/** The server cannot start. `hint` states what to do next. */
 export class StartError extends Error {
   readonly code: string;
   readonly hint: string;

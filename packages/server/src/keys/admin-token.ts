@@ -17,14 +17,14 @@ export interface NewAdminToken {
 export interface AdminToken extends NewAdminToken {
   /** The first characters, for display: `ink_admin_3fK9…`. */
   readonly hint: string;
-  /** Who created it. */
+  /** Who created the token. */
   readonly author: string;
   readonly createdAt: EpochMs;
-  /** The last UTC day with a request; undefined if there was none. */
+  /** The last UTC day with a request; undefined if there has been no request. */
   readonly lastUsedOn: string | undefined;
 }
 
-/** The JSON form of an admin token. It never contains the token itself. */
+/** Returns the JSON form of an admin token, which never contains the token itself. */
 export function adminTokenJson(token: AdminToken, now: number) {
   const { name, scope, hint, author, createdAt, expiresAt, lastUsedOn } = token;
   const isExpired = expiresAt !== undefined && expiresAt <= now;

@@ -1,10 +1,10 @@
-// bearer-token.ts: reads the key from an Authorization header.
+// bearer-token.ts: reads an API key or an admin token from an Authorization header.
 //
 // src  RFC 6750 2.1, RFC 7617 2 (Basic), RFC 9110 11.1 (the scheme's name is case-insensitive)
 
 const SCHEME = "bearer";
 
-/** Returns the token, regardless of its form; undefined without the header or with another scheme. */
+/** Returns the token, regardless of its form; undefined if the header is missing or has a different scheme. */
 export function bearerToken(header: string | null): string | undefined {
   if (header === null || header.charCodeAt(SCHEME.length) !== 0x20) return undefined;
   if (header.startsWith("Bearer ")) return trimmed(header);
@@ -24,8 +24,8 @@ export function isShortest(header: string, token: string): boolean {
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
 
 /**
- * Rewrites a Basic authentication header as a bearer token. The password is the key, and the user name is ignored.
- * @returns other headers unchanged
+ * Rewrites a Basic authentication header as a Bearer header. The password is the key, and the user name is ignored.
+ * Any other header is returned unchanged.
  */
 export function basicAsBearer(header: string | null): string | null {
   const encoded = header === null ? undefined : BASIC.exec(header)?.[1];

@@ -1,9 +1,9 @@
-// key-input.ts: parses a request for a key or a named admin token from the admin API or the command line.
+// key-input.ts: parses new keys, key changes and new admin tokens from the admin API or the command line.
 //
 // in   unknown input
 // out  NewKey, KeyChange, NewAdminToken
-// err  KeyInputError with every problem
-// note Separate from key.ts, so that workers and server startup do not load it.
+// err  KeyInputError with one line per mistake
+// note This module is separate from key.ts, so that workers and the server's startup do not load it.
 
 import { ADMIN_SCOPES } from "@inkling/contract";
 import { issueLines, type Prefix, parsePrefix, withoutHostBits } from "@inkling/engine";
@@ -26,16 +26,16 @@ const prefix = z.string().transform((text, ctx): Prefix => {
   return z.NEVER;
 });
 
-/** A number that has a single error message for all mistakes. */
+/** Creates the schema of a number, with a single error message for all mistakes. */
 function within(number: z.ZodNumber, least: number, most: number, kind: string) {
-  // loads ICU, which takes 5 to 15 ms
+  // a function, because `toLocaleString` loads ICU, and loading it takes 5 to 15 ms
   const error = () => `must be ${kind} from ${least} to ${most.toLocaleString("en")}`;
   return z
     .custom<number>((value) => number.min(least).max(most).safeParse(value).success, { error })
     .meta({ type: number.isInt ? "integer" : "number", minimum: least, maximum: most });
 }
 
-/** Maximum milliseconds for which a key's callers can be logged. */
+/** Maximum time in milliseconds for which the log can name a key's callers. */
 const MAX_TRACE_MS = 7 * DAY_MS;
 
 const keyName = oneLine(100);
@@ -49,7 +49,7 @@ const rate = within(z.number(), 0, 1_000_000, "a number");
 const burst = within(z.number().int(), 1, 10_000_000, "a whole number");
 const quota = within(z.number().int(), 0, 1_000_000_000_000, "a whole number");
 
-/** A key as requested; null means "not set". */
+/** The body of a request for a new key; null means "not set". */
 export const newKeyBody = z
   .strictObject({
     name: keyName,
@@ -80,7 +80,7 @@ export const keyChangeBody = z
 /**
  * Parses a new key from external input.
  * @param now epoch ms; a new key must not be expired already
- * @throws KeyInputError with every problem
+ * @throws KeyInputError with one line per mistake
  */
 export function parseNewKey(input: unknown, now: number): NewKey {
   const { rate, burst, quota, expires_at, ...rest } = read(newKeyBody, input);
@@ -89,7 +89,7 @@ export function parseNewKey(input: unknown, now: number): NewKey {
   return { ...rest, rate: set(rate), burst: set(burst), quota: set(quota), expiresAt: set(expires_at) };
 }
 
-/** Parses the body of a key change. @throws KeyInputError with every problem */
+/** Parses the body of a key change. @throws KeyInputError with one line per mistake */
 export function parseKeyChange(input: unknown, now: number): KeyChange {
   const given = read(keyChangeBody, input);
   refusePast(given.expires_at, now);
@@ -117,8 +117,9 @@ export const newAdminTokenBody = z
   .meta({ id: "NewAdminToken" });
 
 /**
+ * Parses a new admin token from external input.
  * @param now epoch ms; a new token must not be expired already
- * @throws KeyInputError with every problem
+ * @throws KeyInputError with one line per mistake
  */
 export function parseNewAdminToken(input: unknown, now: number): NewAdminToken {
   const { name, scope, expires_at } = read(newAdminTokenBody, input, "token");

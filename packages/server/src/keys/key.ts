@@ -1,6 +1,6 @@
 // key.ts: what a key may do, its JSON form, and its database row.
 //
-// err  keyFromRow throws for a row that this program did not write
+// err  keyFromRow throws if the row has an unknown mode or scope, or an invalid network
 
 import { SCOPES, type Scope } from "@inkling/contract";
 import {
@@ -17,16 +17,16 @@ import { KEY_MODES, type KeyMode } from "./token.ts";
 
 export { SCOPES, type Scope };
 
-/** Why a request with a known key was refused, as usage counts it: not allowed, rate or quota. */
+/** Reasons for refusing a known key, as usage counts them: not allowed, rate or quota. */
 export const REFUSALS = ["not_allowed", "rate_limited", "quota_exceeded"] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** For each scope, counts the lookups that were part of a batch. These also count as lookups. */
+/** Name of the counter for a scope's lookups in batches. These lookups also count as lookups of the scope. */
 type Batched = `${Scope}_batch`;
 export const batchedOf = (scope: Scope): Batched => `${scope}_batch`;
 
 /**
- * Everything that is counted for a key: lookups by scope, refusals, values of batches, and answers by flag. Only
+ * Everything that is counted for a key: lookups by scope, refusals, lookups in batches, and answers by flag. Only
  * lookups use up the quota.
  */
 export type Counted = Scope | Refusal | Batched | OverrideFlag;
@@ -40,12 +40,12 @@ export const COUNTED: readonly Counted[] = [
 /** Milliseconds since 1970 in UTC. */
 export type EpochMs = number & { readonly unit?: "epoch ms" };
 /**
- * `key_` and 16 characters, which identify a key in lists, logs and usage. The id is not secret, and rotation does not
- * change it.
+ * `key_` followed by 16 characters. It identifies a key in lists, logs and usage. The id is not secret, and rotation
+ * does not change it.
  */
 export type KeyId = string & { readonly of?: "key" };
 
-/** One key, frozen. A changed key is a new object, and an unchanged key keeps its object. */
+/** One key, frozen. If a key changes, a new object replaces it; an unchanged key keeps its object. */
 export interface Key {
   readonly id: KeyId;
   readonly name: string;
@@ -106,7 +106,7 @@ export function keyState({ mode, revokedAt, expiresAt }: Key, now: number): KeyS
   return mode === "test" ? "sandbox" : "live";
 }
 
-/** A key's JSON form: snake_case names, ISO 8601 times, null for "not set". It never contains a token. */
+/** Returns a key's JSON form: snake_case names, ISO 8601 times, null for "not set". It never contains a token. */
 export function keyJson(key: Key, now: number) {
   const time = (value: number | undefined) => (value === undefined ? null : new Date(value).toISOString());
   return {
@@ -147,7 +147,7 @@ export interface KeyRow {
 
 /**
  * Reads a key from its row.
- * @throws Error if this program did not write the row
+ * @throws Error if the row has an unknown mode or scope, or an invalid network
  */
 export function keyFromRow(row: KeyRow): Key {
   const mode = KEY_MODES.find((known) => known === row.mode);
@@ -169,7 +169,7 @@ export function keyFromRow(row: KeyRow): Key {
   });
 }
 
-/** Creates the row of a key. Every database stores lists as words separated by spaces. */
+/** Creates the row of a key. Both databases store lists as words separated by spaces. */
 export function rowFromKey(key: Key): KeyRow {
   return {
     id: key.id,
@@ -196,8 +196,8 @@ function optionalNumber(value: number | string | null): number | undefined {
   return value === null ? undefined : Number(value);
 }
 
-// An unknown scope or network is an error. It would be dangerous to skip it, because an empty list of networks means
-// "from anywhere".
+// An unknown scope or an invalid network is an error. Skipping an invalid network would be dangerous, because an empty
+// list of networks means "from anywhere".
 function scopeFromRow(id: string, word: string): Scope {
   const scope = SCOPES.find((known) => known === word);
   if (scope === undefined) throw new Error(`key ${id}: unknown scope "${word}"`);

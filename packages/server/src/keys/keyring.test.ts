@@ -192,7 +192,7 @@ describe("keyring and its loader", () => {
         store.stamp = "1";
         await loader.refresh();
         expect([changes.at(-1), keyring.state.failures]).toEqual([undefined, 0]);
-        expect(adopted).toBe(2); // the store may be another database now
+        expect(adopted).toBe(2); // the store may be a different database now
       },
     );
 

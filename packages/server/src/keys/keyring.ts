@@ -1,14 +1,14 @@
 // keyring.ts: holds every active key in memory, so that no request waits for a database.
 //
 // in   snapshots of the keys in the store; a request's Authorization header
-// out  the key that the header's token belongs to, or the reason why there is none
+// out  the key that the header's token belongs to, or the code of the problem with the header
 // err  authenticate never throws. While the database is unreachable, the last snapshot remains active (see `state`).
-// cost one Map access for a header that was seen before (50 ns with 5,000 keys); a new header also costs its checksum
-//      and SHA-256
+// cost finding a header that was seen before costs one Map access (50 ns with 5,000 keys); a new header also costs a
+//      checksum and a SHA-256
 //
-// Timing: tokens are found by the SHA-256 of what was sent, so a comparison reveals nothing about the stored value. The
-// map of seen headers compares text, but holds only headers whose token's hash was found before. An attacker would have
-// to match the full 32-bit string hash of such a header first, and then measure one memory comparison over the network.
+// Response times reveal nothing about stored tokens, because a token is found by its SHA-256. The map of seen headers
+// compares text, but it holds only headers with the token of a key. To learn from it, an attacker would first have to
+// match the 32-bit string hash of such a header, and then measure one memory comparison over the network.
 
 import { bearerToken, isShortest } from "./bearer-token.ts";
 import type { EpochMs, Key, KeyId } from "./key.ts";
@@ -31,9 +31,7 @@ export interface TokenRecord {
 type AuthResult =
   | { readonly ok: true; readonly key: Key }
   | { readonly ok: false; readonly code: "KEY_EXPIRED"; readonly key: Key }
-  /**
-   * KEYS_NOT_LOADED is returned before the first snapshot since startup, and while keys are stale. Its status is 503.
-   */
+  /** KEYS_NOT_LOADED (503) is returned until the first snapshot since startup is active, and while keys are stale. */
   | {
       readonly ok: false;
       readonly code: "KEY_MISSING" | "KEY_INVALID" | "KEYS_NOT_LOADED";
@@ -42,7 +40,7 @@ type AuthResult =
 
 /** The keyring's state, for metrics and logs. */
 export interface KeyringState {
-  /** Whether there has been a snapshot. */
+  /** Whether a snapshot has become active since startup. */
   readonly loaded: boolean;
   /** Number of active keys. */
   readonly keys: number;
@@ -63,7 +61,7 @@ export interface KeyringState {
 /** Maximum number of headers that are recognized without hashing. */
 const MAX_SEEN = 10_000;
 
-/** One active token. `authenticate` returns it as its successful result. */
+/** One active token. `authenticate` returns this object if it succeeds. */
 class Entry {
   readonly ok = true;
   readonly key: Key;
@@ -88,7 +86,7 @@ const ADMIN_TOKEN: AuthResult = Object.freeze({
   detail: "This is an admin token. Use an API key (`ink_live_…`).",
 });
 
-/** The answer for a token that does not have the form of a key. */
+/** Returns the result for a token that does not have the form of a key. */
 const malformed = (token: string): AuthResult =>
   token.startsWith("ink_admin_") ? ADMIN_TOKEN : /^ink_(?:live|test)_/.test(token) ? TRUNCATED : INVALID;
 const expired = ({ key }: Entry): AuthResult => ({ ok: false, code: "KEY_EXPIRED", key });
@@ -116,7 +114,7 @@ export class Keyring {
 
   /**
    * Finds the key of a request.
-   * @param header the Authorization header in any form; null without one
+   * @param header the Authorization header in any form; null if the request does not have this header
    */
   authenticate(header: string | null, now: EpochMs): AuthResult {
     if (header === null) return MISSING;
@@ -139,7 +137,7 @@ export class Keyring {
     this.seen.set(header, entry);
   }
 
-  /** The key with this id, if it is active. */
+  /** Finds an active key by its id. */
   find(keyId: KeyId): Key | undefined {
     return this.keys.get(keyId);
   }
@@ -177,8 +175,8 @@ export class Keyring {
   }
 
   /**
-   * Sets whether every key is refused. Seen headers are forgotten, so that `authenticate` need not check this for each
-   * of them.
+   * Sets whether every key is refused. This also forgets the seen headers, so that `authenticate` can accept a seen
+   * header without checking whether keys are stale.
    */
   set stale(isStale: boolean) {
     this.isStale = isStale;

@@ -23,16 +23,16 @@ export interface LiveKeysOptions {
   /** Milliseconds between two checks of the store. */
   readonly refreshMs?: number;
   /**
-   * Creates the key that the operator has set. It runs before the first load, until it succeeds, and again after the
-   * store was empty. It does not run while an empty store has replaced a store with keys, because the store would then
-   * no longer appear empty.
+   * Creates the key in INKLING_API_KEY. It runs before the first load until it succeeds, and again after the store was
+   * found empty. It does not run while an empty store has replaced a store with keys, because the new key would hide
+   * the loss.
    */
   readonly beforeFirstLoad?: () => Promise<void>;
   /**
-   * Milliseconds for which the store may be unreachable before keys are refused; by default, keys are never refused.
+   * Milliseconds for which the store may be unreachable before every key is refused; by default, there is no limit.
    */
   readonly maxStaleMs?: number | undefined;
-  /** Called when keys start or stop being refused. */
+  /** Called when the keyring starts or stops refusing every key. */
   readonly onStale?: (isStale: boolean) => void;
   /** The copy in the data folder. */
   readonly copy?: SnapshotFile<KeySnapshot | undefined>;
@@ -40,7 +40,7 @@ export interface LiveKeysOptions {
   readonly onCopy?: (keys: number, ageMs: number) => void;
   /** Called and awaited before a snapshot becomes active. If it throws, the check counts as failed. */
   readonly onSnapshot?: (snapshot: KeySnapshot) => void | Promise<void>;
-  /** Called before a new version of the store is applied. It detects a store that has gone back to an earlier state. */
+  /** Called before newly loaded keys become active. It detects a store that has gone back to an earlier state. */
   readonly review?: () => Promise<void>;
   /** Removes the keys that are revoked on this host from a snapshot, whether it comes from the store or the copy. */
   readonly withoutRevoked?: (snapshot: KeySnapshot) => KeySnapshot;
@@ -63,14 +63,14 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
     source: storeSource<KeySnapshot | undefined>({
       readStamp: async () => {
         const stamp = await store.readKeyStamp();
-        isPrepared &&= !isEmptyStamp(stamp); // even if the empty store is refused: the next one may differ
+        isPrepared &&= !isEmptyStamp(stamp); // even if this store is refused: the next one may be a different store
         return stamp;
       },
       load: async () => {
         const value = await store.loadKeys();
         return { version: value.stamp, value };
       },
-      // If the only key in a lost store came from settings, the loss does not matter.
+      // Losing a store whose only key came from settings does not matter, because the server creates that key again.
       countLost: (known) => (madeKeyIds(known).length > 0 ? countKeys(known) : 0),
       what: "a key",
       snapshot: copy,
@@ -81,8 +81,8 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
     }),
     apply: async (snapshot, { before, from, isOtherOrigin, ageMs }) => {
       if (snapshot === undefined) return;
-      // The snapshot is applied again without reading the store, because a revocation must not wait for an unreachable
-      // store.
+      // After a revocation, the same snapshot is applied again. A review would then wait for the store, which may be
+      // unreachable.
       if (from === "source" && snapshot !== before) await review?.();
       const allowed = withoutRevoked?.(snapshot) ?? snapshot;
       await onSnapshot?.(allowed);

@@ -3,10 +3,11 @@
 //
 // in   a key's id, the author and the time, from a server or from a command on the same host
 // out  the same revocations after a restart, until the database has them
-// err  throws the file system's errors; skips lines that this program did not write
+// err  throws the file system's errors, and an Error if no slot is free; skips invalid lines
 //
 // A server creates the file at startup, while the disk still has room. Entries overwrite blanks, which needs no new
-// disk space. A command writes an entry. The server marks it as `applied`, and clears it once the database has it.
+// disk space. A command adds an entry as `requested`, and the server then marks the entry as `applied`. Once the
+// database has the revocation, the server clears the entry.
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { replaceFile } from "@inkling/release-store";
@@ -65,7 +66,7 @@ export class RevocationFile {
     const used = new Set(this.read().map(({ slot }) => slot));
     const free = Array.from({ length: SLOTS }, (_, slot) => slot).filter((slot) => !used.has(slot));
     // Two commands that run at the same moment most likely choose different slots. A command whose slot was overwritten
-    // chooses another.
+    // chooses a different slot.
     const slot = free[Math.floor(Math.random() * free.length)];
     if (slot === undefined) throw new Error(`${this.path} is full: it holds ${SLOTS} revocations`);
     this.write(slot, entryBytes(revocation, state));
@@ -73,7 +74,7 @@ export class RevocationFile {
     return isThere ? slot : this.add(revocation, state);
   }
 
-  /** Marks an entry that a server has processed. */
+  /** Marks an entry as applied, once the server refuses the key. */
   markApplied({ slot, ...revocation }: FiledRevocation): void {
     this.write(slot, entryBytes(revocation, "applied"));
   }
@@ -100,7 +101,7 @@ function slotBytes(text: string): Buffer {
   return bytes;
 }
 
-/** Formats an entry. It shortens the author so that the entry fits. */
+/** Formats an entry, and shortens the author if the entry would not fit into a slot. */
 function entryBytes({ id, at, by }: Revocation, state: FiledRevocation["state"]): Buffer {
   let author = by.actor;
   for (;;) {

@@ -3,8 +3,8 @@
 // in   requests to the admin API; once a second, entries that commands wrote to the file (revocation-file.ts)
 // out  the keys that all processes of this host refuse; a database row and an audit entry, as soon as they can be
 //      written
-// err  none: if the file cannot be written, a revocation is kept in memory and an event says so. Each check retries the
-//      database.
+// err  none: if the file cannot be written, a revocation is kept only in memory, and an event reports this. Each check
+//      retries the database.
 
 import { messageOf, Poller } from "@inkling/release-store";
 import type { Actor } from "./actor.ts";
@@ -31,7 +31,7 @@ interface RevocationsOptions {
 }
 
 interface Pending extends Revocation {
-  /** The slot that the entry has in the file; undefined if the entry is only in memory. */
+  /** The entry's slot in the file; undefined if the entry is only in memory. */
   readonly slot: number | undefined;
 }
 
@@ -65,7 +65,7 @@ export class Revocations {
     return this.checks.stop();
   }
 
-  /** Revocations that are active here but not stored yet. */
+  /** Revocations that are active on this host but not in the database yet. */
   get pending(): readonly Revocation[] {
     return [...this.byKey.values()].map(({ id, at, by }) => ({ id, at, by }));
   }
@@ -74,7 +74,7 @@ export class Revocations {
     return this.byKey.has(keyId);
   }
 
-  /** Revokes a key on this host while the database cannot take the revocation. */
+  /** Revokes a key on this host while the database cannot be written to. */
   async revoke(id: KeyId, by: Actor): Promise<Revocation> {
     const known = this.byKey.get(id);
     if (known !== undefined) return known;
@@ -105,7 +105,7 @@ export class Revocations {
     }
   }
 
-  /** @returns false if the revocation cannot be stored in the database now */
+  /** Stores a revocation in the database. @returns false if this is not possible now */
   private async storeOne(pending: Pending): Promise<boolean> {
     const { store, file, onEvent } = this.options;
     try {
@@ -126,7 +126,7 @@ export class Revocations {
     return this.attempt(() => this.options.file.read()) ?? [];
   }
 
-  /** @returns undefined after a failure, which is reported once per reason */
+  /** Runs `work`. @returns undefined after a failure; a repeated failure with the same reason is reported only once */
   private attempt<T>(work: () => T): T | undefined {
     try {
       return work();

@@ -1,6 +1,6 @@
 // snapshot.ts: all active keys as plain values, for messages to workers and for the data folder.
 //
-// err  readKeySnapshot throws for text that this program did not write
+// err  readKeySnapshot throws if the text is not a key snapshot
 // note A snapshot contains hashes of tokens, but no tokens and no revoked keys.
 
 import { SnapshotFile } from "@inkling/release-store";
@@ -10,7 +10,7 @@ import type { KeySnapshot, TokenRecord } from "./keyring.ts";
 const FORMAT = "inkling-key-snapshot";
 const VERSION = 1;
 
-/** All keys, each in the form of its database row. */
+/** All active keys, each in the form of its database row. */
 export interface PlainKeys {
   readonly stamp: string;
   readonly tokens: readonly (Omit<TokenRecord, "key"> & { readonly key: KeyRow })[];
@@ -28,21 +28,21 @@ export function keySnapshotText(snapshot: KeySnapshot): string {
   return `${JSON.stringify({ format: FORMAT, version: VERSION, ...plainKeys(snapshot) })}\n`;
 }
 
-/** True if keys would be lost without this snapshot. */
+/** True if the snapshot contains keys that the server could not create again from settings. */
 export function holdsMadeKeys(snapshot: KeySnapshot): boolean {
   return madeKeyIds(snapshot).length > 0;
 }
 
 /**
- * Ids of the keys that would be lost without this snapshot. A key from settings would not be lost, because the server
- * creates it again.
+ * Returns the ids of the keys that would be lost without this snapshot. A key from settings is not among them, because
+ * the server creates it again.
  */
 export function madeKeyIds(snapshot: KeySnapshot | undefined): string[] {
   const { tokens = [] } = snapshot ?? {};
   return tokens.filter(({ key }) => key.name !== NAME_FROM_SETTINGS).map(({ key }) => key.id);
 }
 
-/** The copy of the keys in the data folder. */
+/** Creates the object that reads and writes the copy of the keys in the data folder. */
 export function keyCopy(
   path: string,
   now: () => EpochMs,
