@@ -20,7 +20,7 @@ export const dataAnswer = z.strictObject({
   failed_build: z
     .strictObject(failedBuild.shape)
     .nullable()
-    .meta({ description: "The latest build, if it failed and published nothing" }),
+    .meta({ description: "The latest build, if it failed" }),
 });
 const choosable = {
   on: z

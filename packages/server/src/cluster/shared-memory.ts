@@ -99,7 +99,7 @@ export class SharedView {
 
   private cellOf(slot: WorkerSlot, cell: number): Int32Array {
     const { buffer, byteOffset } = this.memory;
-    return new Int32Array(buffer, byteOffset + slot * WORKER_BYTES + COUNTS_BYTES + 4 * cell, 1);
+    return new Int32Array(buffer, byteOffset + slot * WORKER_BYTES + COUNTED_BYTES + 4 * cell, 1);
   }
 }
 
