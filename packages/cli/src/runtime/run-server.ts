@@ -12,7 +12,10 @@ import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./command.ts";
 import { type LiveSettings, recordStart } from "./live-settings.ts";
 
-/** In a clone, the first page request bundles the console in 80 ms, so that startup does not wait for it. */
+/**
+ * Returns a handler for the console's pages. In a clone, the first page request bundles the console, which takes 80 ms,
+ * so that startup does not wait for it.
+ */
 function serveConsole(): NonNullable<ServerOptions["console"]> {
   const files = loadOnce(async () => {
     const { openConsole } = await import("@inkling/console/files");
