@@ -136,8 +136,8 @@ function update(settings: Settings, context: Context, accept: readonly string[])
 }
 
 /**
- * Puts the id of each feed with a problem into one list only: a feed whose copy waits or has expired is not also refused,
- * unreachable or missing.
+ * Puts the id of each feed with a problem into one list only: a feed whose copy waits or has expired is in no other
+ * list.
  * @param feeds the current reports of the feeds
  */
 export function troubledFeeds(
