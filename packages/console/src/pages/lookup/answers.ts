@@ -20,7 +20,7 @@ export function isUnknown(reputation: Reputation, flag: Flag, missing: readonly 
   return !reputation.evidence?.some(({ feed, flags }) => feed === "override" && flags?.includes(flag));
 }
 
-/** Returns the email address or domain that the person probably meant. */
+/** Returns the domain that the person probably meant, or that the domain imitates. */
 export function suggestionOf(answer: Answer): string | undefined {
   if (!("email" in answer) || isProblem(answer.email)) return undefined;
   return answer.email.evidence?.find(({ did_you_mean }) => did_you_mean)?.did_you_mean;
