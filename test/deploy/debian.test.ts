@@ -52,7 +52,7 @@ describe("the packages", () => {
     const control = text("DEBIAN/control");
     for (const line of ["Version: 0.1.0-3", "Architecture: amd64", "Recommends: inkling-seeds"])
       expect(control.split("\n")).toContain(line);
-    // Earlier versions of systemd load no folder of credentials.
+    // Earlier versions of systemd cannot load a folder of credentials.
     expect(control).toMatch(/^Depends: libc6 \(>= 2\.17\), systemd \(>= 252\) \| /m);
     const other = readFileSync(join(seeds, "DEBIAN/control"), "utf8");
     for (const line of ["Source: inkling", "Version: 0.1.0-3", "Architecture: all"])
