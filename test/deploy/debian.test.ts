@@ -1,7 +1,7 @@
-// debian.test.ts: the Debian packages. Their texts must match the unit, the program and the documentation.
-// The tests install, upgrade, remove and purge them in every order on a copy of this machine's system. They
-// also do so in a separate Debian with a systemctl that records how it was called. Finally, systemd runs as
-// PID 1, and starts, reloads, watches and confines the server as the unit says.
+// debian.test.ts: the Debian packages. Their texts must match the unit, the program and the documentation. The tests
+// install, upgrade, remove and purge them in every order on a copy of this machine's system. They also do so in a
+// separate Debian with a systemctl that records how it was called. Finally, systemd runs as PID 1, and starts, reloads,
+// watches and confines the server as the unit specifies.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
@@ -255,7 +255,7 @@ class Debian {
 
   writeDownSystemctl(): void {
     renameSync(join(this.root, "usr/bin/systemctl"), join(this.root, "usr/bin/systemctl-real"));
-    // The fake systemctl says that systemd is running. The real program enables units.
+    // The fake systemctl reports that systemd is running. The real program enables units.
     this.write(
       "/usr/bin/systemctl",
       `#!/bin/sh

@@ -70,8 +70,8 @@ export function signingKey({ channelSigningKey }: Settings) {
 }
 
 /**
- * Returns the keys that this host trusts: the keys in the setting, or if there are none, the public key of its own
- * private key.
+ * Returns the keys that this host trusts: the keys in the setting, or if there are none, the public key that
+ * belongs to its private key.
  */
 export function trustedKeys(settings: Settings): readonly string[] {
   if (settings.channelKey.length > 0) return settings.channelKey;
