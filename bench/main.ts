@@ -1,8 +1,8 @@
-// main.ts: `npm run bench` runs every part of the suite, one after the other, and writes a report on all of them.
+// main.ts: `npm run bench` runs the parts of the suite, one after the other, and writes a report on all of them.
 //
 // in   arguments; --help explains them
-// out  bench/RESULTS.md, bench/plots/*.svg and bench/results/*.json; --quick writes beside the cached data, and
-//      --against to standard output
+// out  bench/RESULTS.md, bench/plots/*.svg and bench/results/*.json; --quick writes beside the cached data, --against
+//      to standard output, and `truth` other files (truth/truth.ts)
 // exit 1 if a part failed, in which case its figures so far are kept and marked as incomplete; 2 for a wrong command
 //      line
 //
@@ -67,7 +67,7 @@ const OPTIONS = {
   hours: { type: "string" },
 } as const;
 
-/** @returns undefined for --help @throws Error that says what is wrong */
+/** @returns undefined for --help @throws Error that names the mistake */
 function readCommand(args: string[]): Command | undefined {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
   if (values.help || values.list) return undefined;
@@ -126,7 +126,7 @@ function machineLine(): string {
   return `${cpus().length} cores (${cpus()[0]?.model}), ${memory}, Linux ${release()}, ${system}; Bun ${Bun.version}`;
 }
 
-/** The commit, with a note if there are uncommitted changes. */
+/** Returns the commit, with a note if there are uncommitted changes. */
 function commitLine(): string {
   const git = (...args: string[]) =>
     Bun.spawnSync(["git", "-C", ROOT, "-c", "safe.directory=*", ...args])
@@ -146,8 +146,8 @@ function commitLine(): string {
 }
 
 /**
- * Results of full rounds are part of the project, so running one part in any clone keeps the results of the other
- * parts.
+ * Returns the file of a part's results. Results of full rounds are part of the repository, so running one part in any
+ * clone keeps the results of the other parts.
  */
 const resultFile = ({ name }: Part, isQuick: boolean) =>
   join(isQuick ? data.cacheFolder("results-quick") : join(BENCH, "results"), `${name}.json`);

@@ -98,7 +98,7 @@ function geofeedsIn(folder: string) {
   });
 }
 
-/** The places that the geofeeds state, with ids that {@link OperatorPlaces} describes. */
+/** Returns the places that the geofeeds state, with ids that {@link OperatorPlaces} describes. */
 function statedSource(): PlaceSource {
   const first = dbip.places.length;
   const at = (row: number) => operators.describe(first + row, undefined).place;
@@ -155,7 +155,7 @@ function compareAll(family: Family, addresses: Addresses, distances: Map<string,
   return compared;
 }
 
-/** The rows that a distance counts towards. */
+/** Returns the rows towards which a distance counts. */
 function keysFor(country: string, level: Level, density: Density, kind = ""): string[] {
   if (density === "operator") return level === "city" ? [rowKey(WORLD, level, density)] : [];
   const areas = areasOf(country);
@@ -171,16 +171,16 @@ function placeAt(id: number): Place | undefined {
   return id < 0 ? undefined : operators.placeAt(id);
 }
 
-/** Which half of the address space an address is in. An IPv4 /16 or IPv6 /40 is never split. */
+/** Returns 0 or 1: the half of the address space in which an address is. An IPv4 /16 or IPv6 /40 is never split. */
 function halfOf(address: bigint, family: Family): 0 | 1 {
   const block = Number((address >> BigInt(family === 4 ? 48 : 24)) & 0xffffffffn);
   return ((Math.imul(block, 2_654_435_761) >>> 17) & 1) as 0 | 1;
 }
 
 /**
- * The distance for one address. If both databases name a city, the distance is about DB-IP's city. If the other
+ * Returns the distance for one address. If both databases name a city, the distance is about DB-IP's city. If the other
  * database names only a region or a country, its coordinates are the centre of that area. The distance is then about
- * places that are known only to that level, and DB-IP's city stands for the true location. (DB-IP itself names a city
+ * places that are known only to that level, and DB-IP's city is taken as the true location. (DB-IP itself names a city
  * for all but ten of its 703,356 places.)
  */
 function compare(ours: Place | undefined, theirs: Place | undefined) {
@@ -192,7 +192,7 @@ function compare(ours: Place | undefined, theirs: Place | undefined) {
   return { level, country, km: distanceKm(a, b), density: ours.density ?? ("0" as Density) };
 }
 
-/** The lists of a row that are long enough, one for each sample. @param half both halves if undefined */
+/** Returns the lists of a row that are long enough, one for each sample. @param half both halves if undefined */
 function listsOf(key: string, half?: 0 | 1): (readonly number[])[] {
   return samples.flatMap((sample) => {
     const [a, b] = sample.get(key) ?? [[], []];
@@ -206,7 +206,7 @@ function merged(a: readonly number[], b: readonly number[]): number[] {
   return [...Float64Array.from([...a, ...b]).sort()];
 }
 
-/** The distance that covers this share. Both samples have equal weight, whatever their sizes. */
+/** Returns the distance that covers this share. Both samples have equal weight, whatever their sizes. */
 function kilometres(lists: readonly (readonly number[])[], share = CONFIDENCE): number {
   let [low, high] = [0, 20_040];
   while (high - low > 0.05) {
@@ -218,7 +218,7 @@ function kilometres(lists: readonly (readonly number[])[], share = CONFIDENCE): 
   return high;
 }
 
-/** How many distances of a sorted list are within this distance. */
+/** Returns the number of distances of a sorted list that are within this distance. */
 function heldBy(km: number, list: readonly number[]): number {
   let [low, high] = [0, list.length];
   while (low < high) {
@@ -230,8 +230,9 @@ function heldBy(km: number, list: readonly number[]): number {
 }
 
 /**
- * The radii of the rows that have a radius. Within a country, a kind takes the radius of all kinds if the two are at
- * most one step apart, because an answer is stored once for each radius.
+ * Returns the radii of the rows with enough distances; a radius above the largest step is undefined, or the largest
+ * step for a kind. Within a country, a kind takes the radius of all kinds if the two are at most one step apart,
+ * because an answer is stored once for each radius.
  * @param half see {@link listsOf}
  */
 function radii(half?: 0 | 1): Map<string, number | undefined> {
@@ -250,12 +251,15 @@ function radii(half?: 0 | 1): Map<string, number | undefined> {
   return rows;
 }
 
-/** Index of the radius's step; NaN if there is none. */
+/** Returns the index of the radius's step; NaN if there is none. */
 function stepOf(radius: number | undefined): number {
   return radius === undefined ? Number.NaN : (RADIUS_STEPS as readonly number[]).indexOf(radius);
 }
 
-/** The line of a row. A row for a country and kind is left out if it equals the kind's row for the world. */
+/**
+ * Returns the line of a row as a list. A row for a country and kind is left out if it equals the kind's row for the
+ * world.
+ */
 function tableLine(key: string, rows: ReadonlyMap<string, number | undefined>): string[] {
   const [area, level, density, kind] = key.split("\t") as Key;
   const isRepeated =

@@ -91,14 +91,17 @@ export async function buildBinary(target: string, folder: string): Promise<void>
     }
 }
 
-/** Licences of Bun, whose npm package has no licence text, and of the libraries inside it. */
+/** Returns the licences of Bun, whose npm package has no licence text, and of the libraries inside it. */
 function runtimeLicences(): string[] {
   const read = (name: string) => readFileSync(join(ROOT, "scripts/runtime-licence", name), "utf8");
   const notice = read("notice.txt").replaceAll("{version}", manifest.dependencies.bun);
   return [notice, read("LGPL-2.txt"), read("LGPL-2.1.txt")];
 }
 
-/** Links are safe, because npm replaces these files as a whole and never writes to them. */
+/**
+ * Links a file, or copies it to another file system. Links are safe, because npm replaces these files as a whole and
+ * never writes to them.
+ */
 function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);

@@ -128,7 +128,7 @@ const maintainer = () =>
   `${process.env.DEBFULLNAME ?? "Inkling authors"} <${process.env.DEBEMAIL ?? "authors@inkling.example"}>`;
 const versionOf = ({ revision }: Packaging) => `${manifest.version}-${revision}`;
 
-/** Files that both packages have: copyright, notice, changelogs, and the warnings that lintian ignores. */
+/** Writes the files that both packages have: copyright, notice, changelogs, and the warnings that lintian ignores. */
 function putDocuments(files: PackageFiles, packaging: Packaging): void {
   const folder = `usr/share/doc/${files.name}`;
   const date = packaging.time.toUTCString().replace("GMT", "+0000");
@@ -182,14 +182,14 @@ function putControl(
   chmodSync(root, 0o755);
 }
 
-/** The output of a command, which calls itself by its name in the package. */
+/** Returns the output of a command, in which the command has its name in the package. */
 function printed(...args: string[]): string {
   const { success, stdout, stderr } = Bun.spawnSync([...COMMAND, ...args]);
   if (!success) throw new Error(`inkling ${args.join(" ")}: ${stderr}`);
   return stdout.toString().replaceAll("npx @inkling/cli", "inkling");
 }
 
-/** The oldest version of the C library that a program can use. */
+/** Returns the oldest version of the C library that a program can use. */
 function libcOf(path: string): string {
   const versions = [
     ...readFileSync(path)

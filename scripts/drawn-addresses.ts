@@ -56,7 +56,7 @@ export function drawNetworks(source: GeoSource, family: Family, inAll: number, r
   return addresses.slice(0, kept).sort();
 }
 
-/** Tests that an address is not special-use, and not IPv4 inside IPv6, which is looked up as IPv4. */
+/** Returns a test that an address is not special-use, and not IPv4 inside IPv6, which is looked up as IPv4. */
 function publicTest(family: Family): (w0: number, w1: number) => boolean {
   const address = new IpAddress();
   return (w0, w1) => {
@@ -68,7 +68,7 @@ function publicTest(family: Family): (w0: number, w1: number) => boolean {
   };
 }
 
-/** The place number of each address, or -1 if it has none. */
+/** Returns the index of each address's place, or -1 if it has none. */
 export function placesOf(source: NetworkWalk, family: Family, addresses: Addresses): Int32Array {
   const places = new Int32Array(addresses.length).fill(-1);
   const words = new Uint32Array(addresses.buffer);
@@ -83,7 +83,7 @@ export function placesOf(source: NetworkWalk, family: Family, addresses: Address
   return places;
 }
 
-/** The host bits that a network with this prefix length leaves in a word. */
+/** Returns the host bits that a network with this prefix length leaves in a word. */
 function hostMask(bits: number): number {
   if (bits <= 0) return 0xffffffff;
   return bits >= 32 ? 0 : 0xffffffff >>> bits;

@@ -48,11 +48,14 @@ const GENERATORS: readonly Generator[] = [
 
 export const generated = (): Generated[] => GENERATORS.flatMap((generator) => generator());
 
-/** The name of an output for people. */
+/** Returns the name of an output for messages and tests. */
 export const nameOf = (output: Generated): string =>
   "section" in output ? `${output.path}, section ${output.section}` : output.path;
 
-/** The file's stored content, and its content with this output. @throws Error if the section's markers are missing */
+/**
+ * Returns the file's stored content, and its content with this output. @throws Error if the section's markers are
+ * missing
+ */
 export function fileWith(output: Generated): { readonly stored: string; readonly wanted: string } {
   const path = join(ROOT, output.path);
   const stored = existsSync(path) ? readFileSync(path, "utf8") : "";

@@ -11,7 +11,7 @@ import { whyInstall } from "../packages/cli/bin/installed.mjs";
 /** The project's folder. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** The path of a program that npm installed. */
+/** Returns the path of a program that npm installed. */
 export const binary = (name) =>
   join(ROOT, "node_modules/.bin", process.platform === "win32" ? `${name}.cmd` : name);
 

@@ -53,7 +53,7 @@ export async function lintProse(path, text) {
     .filter(({ line }) => ![lines[line - 1], lines[line - 2]].some((near) => ACCEPTED.test(near ?? "")));
 }
 
-/** The comments of a source file, each on its own line. Everything else is left out. */
+/** Returns the comments of a source file, each in its own line of the file. All other text is left out. */
 function commentsOf(text) {
   let isInBlock = false;
   return text

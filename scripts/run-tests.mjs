@@ -1,5 +1,5 @@
-// run-tests.mjs: what `npm test` runs: `bun test --parallel` and, at the same time, Biome, the prose check, the type
-// checks, and the tests of packages on Node.
+// run-tests.mjs: runs the checks of `npm test`: `bun test --parallel` and, at the same time, Biome, the prose check,
+// the type checks, and the tests of packages on Node.
 //
 // out  failures as they happen; at the end the skipped tests, each failure again in a few lines, and the totals
 // note A file without a result counts as a failure. Bun has no result for a file that cannot be loaded, has no test, or
@@ -49,7 +49,7 @@ const IO =
   /\bBun\.(serve|listen|connect|spawn)|node:(net|http|child_process)|startServer|publisher\.testing|fake-server/;
 
 /**
- * @param {{ root?: string, minutes?: number }} limits other limits, for the tests of this function
+ * @param {{ root?: string, minutes?: number }} limits another root and time limit, for the tests of this function
  * @returns {Promise<number>} the exit code
  */
 export async function runTests(args, { root = ROOT, minutes } = {}) {
@@ -89,8 +89,8 @@ export async function runTests(args, { root = ROOT, minutes } = {}) {
 const fail = (results, file, name, message) => results.failures.push({ file, name, message });
 
 /**
- * The test files to run. Files named *.data.test.ts belong to `npm run test:data`. They read real feeds and other
- * projects' files, from folders outside the repository.
+ * Returns the test files to run. Files named *.data.test.ts belong to `npm run test:data`. They read real feeds and
+ * other projects' files, from folders outside the repository.
  */
 export function findTests(root, { unit = false, data = false }, parts) {
   return ["bench", "packages", "test"]
@@ -190,7 +190,7 @@ async function runChecks(results) {
 }
 
 /**
- * The failures in Node's report, without tests that failed only because of a test inside them.
+ * Returns the failures in Node's report, without tests that failed only because of a test inside them.
  * @returns {{ test: string, message: string }[]}
  */
 export function failuresOfTap(text) {
@@ -217,7 +217,7 @@ const builtTests = (folder) =>
     .filter((path) => path.endsWith(".test.js"))
     .map((path) => join(folder, path));
 
-/** @returns {Promise<{ problem?: string, output: string }>} `problem` says how the command failed */
+/** @returns {Promise<{ problem?: string, output: string }>} `problem` states how the command failed */
 function run([command, ...args], { cwd = ROOT, env = process.env, minutes, show = false }) {
   return new Promise((done) => {
     const stdio = ["ignore", show ? "inherit" : "pipe", show ? "inherit" : "pipe"];
@@ -272,7 +272,7 @@ function unescapeXml(text) {
   );
 }
 
-/** The report's text. `.ci/run` reads the last line. */
+/** Returns the report's text. `.ci/run` reads the last line. */
 function report({ passed, failures, skipped }) {
   const lines = skipped.map((name) => `skipped: ${name}`);
   const each = Math.max(1, Math.floor(REPORT_LINES / Math.max(1, failures.length)));

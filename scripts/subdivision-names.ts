@@ -61,7 +61,8 @@ for (const { code, name } of [...iso31662].sort((a, b) => (a.code < b.code ? -1 
 writeFileSync(OUT, `${HEAD}${lines.join("\n")}\n`);
 
 /**
- * Removes the raised digit with which CLDR marks names that several divisions share, and a country that CLDR left in.
+ * Replaces "&" by "and", and removes the raised digit with which CLDR marks names that several divisions share, and a
+ * country that CLDR left in.
  */
 function tidy(name: string): string {
   return name

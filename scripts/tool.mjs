@@ -3,7 +3,7 @@
 //
 // in   the program's name and its arguments; "bun" is found even if npm skipped install scripts
 // env  sets BENCH_STARTED to the time when this program started, so that a benchmark includes the installation
-// exit the program's exit code
+// exit the program's exit code; 1 if it was killed, or if Bun is not installed
 
 import { spawn } from "node:child_process";
 import { findBun } from "../packages/cli/bin/launch.mjs";

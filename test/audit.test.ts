@@ -53,7 +53,7 @@ const FACTS = {
   needs_agreement: false,
 };
 
-/** The parts of an entry besides who, when and by which interface. */
+/** The parts of an entry other than who, when and by which interface. */
 interface Expected {
   readonly action: string;
   readonly subject: unknown;

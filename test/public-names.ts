@@ -23,8 +23,8 @@ import { ROOT } from "./harness/project-files.ts";
 export const RECORDED = join(ROOT, "test/public-names.txt");
 
 /**
- * The names in one section for each kind, sorted, so that a difference shows which names were added, removed
- * or renamed.
+ * Returns the names in one section for each kind, sorted, so that a difference shows which names were added, removed or
+ * renamed.
  */
 export async function publicNames(): Promise<string> {
   const statuses = (rows: Readonly<Record<string, { readonly status: number }>>) =>
@@ -63,8 +63,7 @@ function flagsOf(command: Command, path = ""): string[] {
 }
 
 /**
- * Every name that a module exports, including types. Names from another package are listed only as
- * re-exports.
+ * Returns every name that a module exports, including types. Names from another package are listed only as re-exports.
  * @param ofTypes lists only types
  */
 function exportsOf(path: string, ofTypes = false): string[] {

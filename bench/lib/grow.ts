@@ -42,7 +42,7 @@ export function growRanges(
   const besides: number[] = [];
   const recent = new Uint32Array(RECENT);
   let seen = 0;
-  let owed = 0; // pieces that earlier ranges were too small for
+  let owed = 0; // pieces that did not fit into earlier ranges
   const end = width === 1 ? 2 ** 32 : 2 ** 53;
   const startOf = (i: number) => {
     if (i === length) return end;
@@ -84,7 +84,9 @@ export function growRanges(
   return { columns, besides };
 }
 
-/** The share of added pieces that are new places, if `ranges` ranges with `places` places grow by this factor. */
+/**
+ * Returns the share of added pieces that are new places, if `ranges` ranges with `places` places grow by this factor.
+ */
 export function newPlaceShare(ranges: number, places: number, factor: number): number {
   return factor === 1 ? 0 : (places * (factor ** PLACE_EXPONENT - 1)) / (ranges * (factor - 1));
 }

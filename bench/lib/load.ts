@@ -12,7 +12,11 @@ import { type Running, TOKEN, temporaryFolder } from "./server.ts";
 
 export const CONNECTIONS = 64;
 
-/** Writes the paths that a load requests in turn. @returns the file's path */
+/**
+ * Writes the requests of {@link fullLoad}, which sends them in turn: each is a path, or the JSON body of an assessment.
+ * {@link steadyLoad} takes only paths.
+ * @returns the file's path
+ */
 export function pathsFile(run: Run, paths: readonly string[]): string {
   const file = join(temporaryFolder(run), "paths.txt");
   writeFileSync(file, `${paths.join("\n")}\n`);

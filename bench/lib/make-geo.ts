@@ -51,7 +51,7 @@ function make(path: string, factor: number): MadeGeo {
   return { bytes: statSync(path).size, ranges, answers, seconds, peakMegabytes: peakOf(process.pid) };
 }
 
-/** Today's places, with new places beside them. A family's ranges are released when the compiler takes them. */
+/** Returns today's places, with new places beside them. A family's ranges are released when the compiler takes them. */
 function grow(today: GeoSource, factor: number): PlaceSource {
   const next = randomWords(SEED);
   const first = today.places.length;

@@ -1,4 +1,4 @@
-// peers.ts: checks which of the programs for comparison are on this machine.
+// peers.ts: finds the programs for comparison on this machine, compiles those in C, and installs the npm packages.
 //
 // A missing program is reported with the command that installs it.
 
@@ -61,7 +61,7 @@ export async function installPackages(): Promise<boolean> {
   return isInstalled();
 }
 
-/** The first line that a command prints about its version, on either stream. */
+/** Returns the first line that a command prints about its version, on either stream. */
 export function versionOf(...command: string[]): string {
   const { stdout, stderr } = Bun.spawnSync(command);
   return `${stdout}${stderr}`.trim().split("\n")[0]!;

@@ -18,7 +18,7 @@ const JUDGED = 64;
 
 const strengthName = (megabytes: number): string => (megabytes === 0 ? "quiet" : `${megabytes} MB`);
 export const PRESSED = strengthName(JUDGED);
-/** The question of a comparison beside neighbours. */
+/** Returns the question of a comparison beside neighbours. */
 export const underPressure = (what: string): string => `${what}, beside neighbours`;
 
 /**

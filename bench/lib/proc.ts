@@ -1,7 +1,7 @@
 // proc.ts: runs processes, pins them to cores, and reads what the operating system records about them. It works only on
 // Linux.
 //
-// err  a process that has ended counts as zero
+// err  Error if a command that is run fails or ends early; a process that has ended counts as zero
 
 import { readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -12,7 +12,10 @@ const TICK_US = 10_000;
 export const SERVER_CORE = 0;
 export const CLIENT_CORE = 1;
 
-/** A command pinned to one core, counted from 0. On a machine with fewer cores, the command gets the last core. */
+/**
+ * Returns a command pinned to one core, counted from 0. On a machine with fewer cores, the command gets the last core.
+ * Without taskset, the command is not pinned.
+ */
 export function pinned(core: number, command: readonly string[]): string[] {
   if (Bun.which("taskset") === null) return [...command];
   return ["taskset", "-c", String(Math.min(core, cpus().length - 1)), ...command];
@@ -64,7 +67,7 @@ export function lineReader(
   };
 }
 
-/** CPU time of a process's main thread in ns. */
+/** Returns the CPU time of a process's main thread in ns. */
 export const mainThreadNs = (pid: number): number =>
   Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(" ")[0] ?? 0);
 
@@ -81,7 +84,7 @@ function stat(pid: number): Stat | undefined {
   return { parent: Number(fields[1]), ticks: sum([11, 12, 13, 14].map((i) => Number(fields[i]))) };
 }
 
-/** The process and all its present descendants. */
+/** Returns the process and all its present descendants. */
 export function processTree(pid: number): number[] {
   const parents = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -92,16 +95,19 @@ export function processTree(pid: number): number[] {
   return found;
 }
 
-/** User and system time of a process and its descendants, including threads, in µs. */
+/** Returns the user and system time of a process and its descendants, including threads, in µs. */
 export function cpuMicroseconds(pid: number): number {
   return sum(processTree(pid).map((one) => stat(one)?.ticks ?? 0)) * TICK_US;
 }
 
-/** Bytes that a process, and children that it has waited for, have read from files, including from caches. */
+/**
+ * Returns the bytes that a process, and children that it has waited for, have read with system calls, including from
+ * caches.
+ */
 export const bytesRead = (pid: number): number =>
   Number(/^rchar: (\d+)$/m.exec(read(`/proc/${pid}/io`) ?? "")?.[1] ?? 0);
 
-/** Number of open descriptors of a process; 0 if it has ended. */
+/** Returns the number of open descriptors of a process; 0 if it has ended. */
 export function descriptorsOf(pid: number): number {
   try {
     return readdirSync(`/proc/${pid}/fd`).length;
@@ -119,7 +125,7 @@ export interface Memory {
   readonly anonymous: number;
 }
 
-/** Memory of one process; zeros if it has ended. */
+/** Returns the memory of one process; zeros if it has ended. */
 export function memoryOf(pid: number): Memory {
   const text = read(`/proc/${pid}/smaps_rollup`) ?? "";
   const megabytes = (name: string) =>
@@ -131,11 +137,11 @@ export function memoryOf(pid: number): Memory {
   };
 }
 
-/** Memory of a process and its descendants that no other process shares, in MB. */
+/** Returns the memory of a process and its descendants that no other process shares, in MB. */
 export const privateMemory = (pid: number): number =>
   sum(processTree(pid).map((one) => memoryOf(one).private));
 
-/** Peak resident memory of a process in MB; 0 if it has ended. */
+/** Returns the peak resident memory of a process in MB; 0 if it has ended. */
 export const peakOf = (pid: number): number =>
   (Number(/^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? 0) * 1024) / 1e6;
 

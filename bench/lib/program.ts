@@ -1,5 +1,5 @@
-// program.ts: runs a program that looks up values on request (peers/reader.mjs, peers/libmaxminddb.c) on the server's
-// core.
+// program.ts: runs a program that looks up values on request (peers/reader.mjs, peers/libmaxminddb.c, peers/floor.c) on
+// the server's core.
 //
 // err  Error if the program ends before its answer
 

@@ -5,7 +5,7 @@ import { randomWords } from "../../test/harness/random.ts";
 
 export const SEED = 20_261_121;
 
-/** Public IPv4 addresses, all equally likely. */
+/** Returns public IPv4 addresses, all equally likely. */
 export function publicIpv4(count: number, seed = SEED): string[] {
   const next = randomWords(seed);
   const address = new IpAddress();
@@ -26,8 +26,8 @@ function standsForIpv4(address: IpAddress): boolean {
 }
 
 /**
- * IPv6 addresses in a source's networks. All networks are equally likely, and the bits after the prefix are random.
- * Hardly any uniformly drawn address would be in a network.
+ * Returns IPv6 addresses in a source's networks. All networks are equally likely, and the bits after the prefix are
+ * random. Hardly any uniformly drawn address would be in a network.
  * @throws RangeError if the source has no public IPv6 network
  */
 export function networkIpv6(count: number, walk: WalkNetworks, seed = SEED): string[] {
@@ -55,7 +55,7 @@ export function networkIpv6(count: number, walk: WalkNetworks, seed = SEED): str
   return shuffle(made, next);
 }
 
-/** The bits of a random word after a prefix that covers the first `bits` bits of the word. */
+/** Returns the bits of a random word after a prefix that covers the first `bits` bits of the word. */
 function randomTail(random: number, bits: number): number {
   if (bits >= 32) return 0;
   return bits <= 0 ? random : random & (0xffffffff >>> bits);

@@ -95,7 +95,7 @@ export interface Part {
   readonly measure: (run: Run) => Promise<void>;
 }
 
-/** Reports progress to people. */
+/** Prints progress to standard error. */
 export const log = (text: string): void => void process.stderr.write(`${text}\n`);
 
 /** One run of a part. It records lines, and undoes what the part started. */
@@ -178,7 +178,10 @@ export class Run {
       for (const [key, values] of found[i]!) this.row(what, who, key, values);
   }
 
-  /** Runs `undo` when the part ends, even if it fails. */
+  /**
+   * Runs `undo` when the part ends, even if it fails. If the part is already over, runs it at once.
+   * @throws Error if the part is already over
+   */
   defer(undo: () => unknown): void {
     this.undo.push(undo);
     if (!this.isOver) return;

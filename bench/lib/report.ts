@@ -83,8 +83,8 @@ function partSection(title: string, { lines, failed }: PartResult, plots: readon
 }
 
 /**
- * A table with a line for each contestant and a column for each measure. If there is something to compare, another
- * column has the ratio to Inkling's figure.
+ * Returns a table with a line for each contestant and a column for each measure. If there is something to compare,
+ * another column has the ratio to Inkling's figure.
  */
 function table(rows: readonly Row[]): string {
   const contestants = [...new Set(rows.map(({ who }) => who))];

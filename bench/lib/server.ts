@@ -25,14 +25,14 @@ export interface Running {
 export const TOKEN = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
 export const AUTHORIZED = { Authorization: `Bearer ${TOKEN}` };
 
-/** A port that nothing listens on at present. */
+/** Returns a port on which nothing listens at present. */
 export function freePort(): number {
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   probe.stop(true);
   return probe.port;
 }
 
-/** A temporary folder that is removed when the part ends. */
+/** Creates a temporary folder that is removed when the part ends. */
 export function temporaryFolder(run: Run, below = tmpdir()): string {
   const folder = mkdtempSync(join(below, "inkling-bench-"));
   run.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -94,7 +94,7 @@ interface InklingOptions {
 
 /**
  * Runs `inkling serve` as in production, with keys, limits, usage, metrics and access log. Only the rate limit is
- * higher.
+ * higher, and publishers are not contacted.
  */
 export async function startInkling(run: Run, checkout: Checkout, options: InklingOptions = {}) {
   const { dataDir = releaseFolder(checkout), workers = 1, core, env } = options;

@@ -1,6 +1,7 @@
 // shared-folders.ts: where benchmarks find the offline mirror and the conformance vectors.
 //
-// Both are large and belong to other publishers, so they are kept beside the repository.
+// Both are large and belong to other publishers, so they are not part of the repository. INKLING_MIRROR and
+// INKLING_VECTORS name them; by default, they are in a folder beside the repository.
 
 import { join, resolve } from "node:path";
 

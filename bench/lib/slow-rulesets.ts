@@ -66,7 +66,10 @@ function textOf(terms: Iterator<string>, most: number): { readonly text: string;
   return { text: DECLARED + rules.join(""), used };
 }
 
-/** @param termsOf returns the same terms each time */
+/**
+ * Returns the longest ruleset of these terms that is accepted, within 2 %.
+ * @param termsOf returns the same terms each time
+ */
 function longest(termsOf: () => Iterator<string>): Ruleset {
   const whole = textOf(termsOf(), Number.POSITIVE_INFINITY);
   let [accepted, refused] = [0, whole.used + 1];

@@ -1,7 +1,7 @@
 // stats.ts: summaries of a measurement's rounds.
 
 /**
- * The value below which this share of the values lies, interpolated between neighbouring values.
+ * Returns the value below which this share of the values lies, interpolated between neighbouring values.
  * @param share from 0 to 1
  * @throws RangeError if there are no values
  */
@@ -16,7 +16,7 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-/** Three significant digits: 0.123, 1.23, 12.3, 123, 1,234. */
+/** Formats a number with about three significant digits: 0.123, 1.23, 12.3, 123, 1,234. */
 export function figure(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
@@ -24,7 +24,7 @@ export function figure(value: number): string {
   return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }
 
-/** "12.3 (11.9 to 14.0)": median, minimum and maximum. One round gives only the figure, and no rounds give "". */
+/** "12.3 (11.9 to 14.0)": median, minimum and maximum. Returns only the figure for one round, and "" for no rounds. */
 export function spread(values: readonly number[]): string {
   if (values.length === 0) return "";
   const middle = figure(median(values));

@@ -62,11 +62,11 @@ const SAME_ORDER_NS = 474;
 const lookups = (what: string, bound: number): TargetRow[] =>
   RUNTIMES.map((who) => ["engine", "at most", bound, "ns", `${what}|${who}|${TIME}`]);
 
-/** The ratio of an in-process lookup's time to libmaxminddb's, one at a time or in blocks. */
+/** Returns targets for the ratio of an in-process lookup's time to libmaxminddb's, one at a time or in blocks. */
 const toPeer = (bound: number, way = ""): TargetRow[] =>
   RUNTIMES.map((who) => ratio("engine", "at most", bound, TIME, `${who}${way}`, FIELDS));
 
-/** The ratio of one contestant's figure to another's, for the same question. */
+/** Returns a target for the ratio of one contestant's figure to another's, for the same question. */
 const ratio = (
   part: string,
   side: Side,
@@ -77,13 +77,16 @@ const ratio = (
   what = V4,
 ): TargetRow => [part, side, bound, "times", `${what}|${who}|${measure}`, `${what}|${to}|${measure}`];
 
-/** The ratio of an in-process lookup's CPU time to libmaxminddb's, beside neighbours. */
+/** Returns targets for the ratio of an in-process lookup's CPU time to libmaxminddb's, beside neighbours. */
 const pressedLookups = (what: string): TargetRow[] =>
   RUNTIMES.map((who) =>
     ratio("engine", "at most", 0.5, `CPU per lookup, ${PRESSED}`, who, FIELDS, underPressure(what)),
   );
 
-/** The ratio of an HTTP lookup's CPU time to another server's, on a quiet machine and beside neighbours. */
+/**
+ * Returns targets for the ratio of an HTTP lookup's CPU time to another server's, on a quiet machine and beside
+ * neighbours.
+ */
 const cpuRatio = (bound: number, pressed: number, to: string): TargetRow[] => [
   ratio("http", "at most", bound, CPU, "inkling", to),
   ratio("http", "at most", pressed, `${CPU}, ${PRESSED}`, "inkling", to, underPressure(V4)),
@@ -134,7 +137,7 @@ const ROWS: readonly TargetRow[] = [
   ["growth", "at most", 1.5, "times", `growth, 10×|IPv6|${TIME}`, `growth, 1×|IPv6|${TIME}`],
 ];
 
-/** The recorded values of "question|contestant|measure". */
+/** Returns the recorded values of "question|contestant|measure". */
 function valuesOf(results: readonly PartResult[], name: string): readonly number[] | undefined {
   const rows = results.flatMap(({ lines }) => lines.filter((line) => line.type === "row"));
   return rows.find(({ what, who, measure }) => `${what}|${who}|${measure}` === name)?.values;

@@ -1,6 +1,6 @@
 // assess.ts: compares one assessment over HTTP with the three lookups that it replaces. The active ruleset has 20
-// rules, and the assessment is measured with and without storing decisions. Also measures how long a ruleset can take
-// at most.
+// rules, and the assessment is measured with and without storing decisions. Also measures the maximum evaluation time
+// of a ruleset.
 //
 // The lookups are plain, without evidence or network, although an assessment reads both.
 
@@ -36,7 +36,10 @@ mode = "${i % 4 === 0 ? "shadow" : "live"}"
   return Array.from({ length: RULES }, (_, i) => rule(i)).join("\n");
 }
 
-/** Records the best of REPETITIONS for each ruleset, because other work on the machine only adds to the time. */
+/**
+ * Records the time of the slowest ruleset. Each time is the best of REPETITIONS, because other work on the machine only
+ * adds to the time.
+ */
 function measureEvaluations(run: Run): void {
   const [what, unit] = ["evaluation of a ruleset, in process", "CPU, µs"];
   const count = run.size(120, 3);

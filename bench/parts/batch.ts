@@ -59,7 +59,7 @@ async function judgeMemory(run: Run, server: Running, stream: Stream, idle: numb
   run.check(BATCH_MEMORY, isFlat, `${most}, ${figure(first)} in the first, ${figure(idle)} before`);
 }
 
-/** The streams, each of which takes a few seconds. */
+/** Returns the streams, each of which takes a few seconds. */
 function streams(run: Run): Record<string, Stream> {
   const folder = temporaryFolder(run);
   const addresses = readLines(addressFiles(LINES).v4);

@@ -31,7 +31,7 @@ async function compare(run: Run, what: string, prepare: (checkout: Checkout) => 
   await run.alternate(contestants, run.size(3, 1), true);
 }
 
-/** A copy of a release without the segments that an hourly update builds. */
+/** Copies a release without the segments that an hourly update builds. */
 async function withoutLists(dataDir: string, name: string): Promise<string> {
   const copy = await data.linkedCopy(dataDir, name);
   const { segmentPath } = data.openCurrent(copy);

@@ -36,7 +36,7 @@ interface Reader {
   readonly isPressed?: boolean;
 }
 
-/** Inkling's readers, for each checkout and runtime. */
+/** Starts Inkling's readers, for each checkout and runtime. */
 async function ourReaders(run: Run, kind: SegmentKind, values: string, count: number): Promise<Reader[]> {
   const readers: Reader[] = [];
   for (const checkout of run.checkouts) {
@@ -63,7 +63,7 @@ async function ourReaders(run: Run, kind: SegmentKind, values: string, count: nu
   return readers;
 }
 
-/** Inkling's readers in the form that an application uses. */
+/** Starts readers that use @inkling/local, as an application does. */
 async function inProcess(run: Run, values: string, count: number): Promise<Reader[]> {
   const readers: Reader[] = [];
   const start = async (runtime: string, command: string, entry: string) => {
@@ -102,12 +102,15 @@ async function peers(run: Run, family: "v4" | "v6", count: number): Promise<Read
 /** The sections that a lookup reads one after the other, each as often as most lookups read it. */
 const READS = {
   v4: ["v4Directory", "v4Nodes", "answerStarts", "answers"],
-  // The first entry stands for the index of the first 32 bits, which is as large as the nodes. Two nodes of two cache
+  // The first entry represents the index of the first 32 bits, which is as large as the nodes. Two nodes of two cache
   // lines each follow.
   v6: ["v6Nodes", "v6Nodes", "v6Nodes", "v6Nodes", "v6Nodes", "answerStarts", "answers"],
 } as const;
 
-/** The cost of memory access only: as many reads as a lookup makes, each at a random place in its section. */
+/**
+ * Starts a program that measures memory access only: it makes as many reads as a lookup makes, each at a random place
+ * in its section.
+ */
 async function floor(run: Run, family: "v4" | "v6", count: number): Promise<Reader[]> {
   const path = data.openCurrent(data.releaseFolder(run.checkout)).segmentPath("geo");
   const program = compiled("floor", [], run);
@@ -121,7 +124,7 @@ async function floor(run: Run, family: "v4" | "v6", count: number): Promise<Read
   return [{ who: "the reads of memory alone (C)", way: "lines", count, program: started }];
 }
 
-/** A file of email addresses, half of them at listed domains and half at unknown ones. */
+/** Writes a file of email addresses, half of them at listed domains and half at unknown ones. */
 function emailFile(segmentPath: string, count: number): string {
   const listed = [...EmailSegment.open(readFileSync(segmentPath)).domains()].map(({ name }) => name);
   const next = randomWords(SEED);

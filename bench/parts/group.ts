@@ -26,7 +26,7 @@ const PATH = `/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
 type Host = Awaited<ReturnType<typeof startInkling>>;
 const HOSTS = 8;
 
-/** Starts a database for one group. @returns the database's address, its address through a proxy, and the proxy */
+/** Starts a database for one group. @returns the database's URL, its URL through a proxy, and the proxy */
 async function startDatabase(run: Run) {
   const postgres = await Postgres.create();
   run.defer(() => postgres.close());
@@ -61,7 +61,7 @@ async function lookUpAt(
   return { status: response.status, release: response.headers.get("inkling-data-version"), body };
 }
 
-/** The number of the ruleset that a host decides with. */
+/** Returns the number of the ruleset with which a host decides. */
 async function rulesetAt({ port }: Host, headers: Readonly<Record<string, string>>): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${port}/v1/assess`, {
     method: "POST",
@@ -160,7 +160,7 @@ async function measureChanges(
   }
 }
 
-/** Milliseconds to wait after the last server serves a release, because the server's later work counts too. */
+/** Milliseconds to wait after the last server serves a release, because the server's work afterwards counts too. */
 const AFTER_MS = 5_000;
 
 /** Serves a folder for the servers to follow, and counts the bytes that it sends. */
@@ -181,7 +181,7 @@ function serveFolder(run: Run, folder: string) {
   return { url: `http://127.0.0.1:${server.port}`, sent };
 }
 
-/** A data folder with a copy of only the current release of another data folder. */
+/** Creates a data folder with the releases of another data folder, and none of its other files. */
 async function folderWith(run: Run, dataDir: string): Promise<string> {
   const folder = temporaryFolder(run, data.cacheFolder("group"));
   const parts = ["releases", "segments", store.DATA_FOLDER.current].map((name) => join(dataDir, name));

@@ -1,5 +1,5 @@
-// http.ts: compares single lookups over HTTP: Inkling's with everything on, nginx with geoip2, and a Bun.serve that
-// does nothing.
+// http.ts: compares single lookups over HTTP: Inkling's (with and without an access log, and with evidence), nginx with
+// geoip2, and a Bun.serve that looks up nothing.
 //
 // Every server runs on one core and the client on the other, with 64 keep-alive connections and the same random IPv4
 // addresses in the same order. The CPU time is what the operating system records for the server's processes. If wrk
@@ -99,7 +99,7 @@ async function underFullLoad(run: Run, servers: readonly Server[]): Promise<Map<
   return new Map([...rates].map(([who, values]) => [who, median(values)]));
 }
 
-/** The slowest answers of each server, while it gets half of the requests that it answers under full load. */
+/** Measures the slowest answers of each server, while it gets half of the requests that it answers under full load. */
 async function atHalfCapacity(run: Run, servers: readonly Server[], rates: Map<string, number>) {
   if (!hasCommand(run, "h2load", "h2load (the client at a fixed rate)")) return;
   const contestants = servers.map(({ who, running, paths }) => {

@@ -32,7 +32,7 @@ interface Sample {
   readonly descriptors: number;
 }
 
-/** Makes changes during the load and checks their effects. Each call returns how many lookups it made. */
+/** Makes changes during the load and checks their effects. Each call returns the number of its lookups. */
 class Changes {
   readonly failures: string[] = [];
   private readonly origin: string;
@@ -71,7 +71,7 @@ class Changes {
   }
 }
 
-/** The number of lookups in the metrics. */
+/** Returns the number of lookups in the metrics. */
 async function countedByMetrics(adminPort: number): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
   const counts = text.matchAll(/^inkling_lookups_total\{[^}]*\} (\d+)$/gm);
@@ -170,8 +170,8 @@ function judge(run: Run, { stretches, sent, metrics, failures }: Outcome, sample
     `${sent.toLocaleString("en-US")} counted by the clients, ${more} more by the server`,
   );
   const half = Math.ceil(samples.length / 2);
-  // A leak raises the least of a half. The most depends on whether a sample meets closing connections or a process that
-  // verifies a release.
+  // A leak raises the minimum of a half. The maximum depends on whether a sample coincides with closing connections or
+  // with a process that verifies a release.
   const least = (what: keyof Sample) =>
     [samples.slice(0, half), samples.slice(half)].map((some) =>
       Math.min(...some.map((sample) => sample[what])),

@@ -1,4 +1,4 @@
-// libmaxminddb.c: answers the same questions with libmaxminddb: it finds the record for the text of an address.
+// libmaxminddb.c: looks up addresses with libmaxminddb, in the way that reader.mjs does: from the text of an address.
 //
 // run  libmaxminddb DATABASE ADDRESSES; then "WAY COUNT BLOCK" on standard input, and a line of figures out, as in
 //      reader.mjs

@@ -6,11 +6,12 @@
 //      module of @inkling/local.
 // in   a line "WAY COUNT BLOCK": look up the first COUNT values in this way, and time each BLOCK of them
 // out  "ready VERSION" once; then for each line a JSON array of ns per value, with one figure per block
-// err  exits if no value is found, because the times would be those of misses
+// err  throws an Error if no value is found, because the times would be those of misses
 //
-// The lookup does what the server does: parse, unwrap, check for special use, find, and get the answer's bytes.
-// "answer" takes a view of the segment, as the server passes it to the socket, and reads its last byte. "copy" copies
-// the whole answer to a buffer. "blocks" takes BLOCK texts at once.
+// The lookup has the same steps as in the server: parse, unwrap, check for special use, find, and get the answer's
+// bytes. "answer" takes a view of the segment, as the server passes it to the socket, and reads its last byte. "copy"
+// copies the whole answer to a buffer. "blocks" takes BLOCK texts at once. "object" (only with local) waits for a
+// promise of an object.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";

@@ -1,4 +1,4 @@
-// builds.ts: the two releases that figures are measured on, and lookups in them.
+// builds.ts: the two releases for which figures are measured, and lookups in them.
 //
 // in   the checkout, and the mirror if there is one
 // out  releases: one from the mirror, and one from the npm packages only

@@ -52,7 +52,8 @@ export function measureDecisions({ mode, release }: Build): TruthRow[] {
     );
     if ("reason" in answers) return undefined;
     const facts = visitorFacts(input, answers, DEFAULT_RULESET.schema, source.now);
-    // Otherwise, data that the seeds lack would challenge everyone. These rows are about what the data says.
+    // Otherwise, data that the seeds lack would cause a challenge for everyone. These rows are only about existing
+    // data.
     return assess(facts, { ...DEFAULT_RULESET, onMissing: "allow" }, answers.degraded).action;
   };
   return samples(mode).flatMap(({ name, visitors, good, seen }): TruthRow[] => {

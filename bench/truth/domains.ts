@@ -35,8 +35,8 @@ const COLLECTIONS = ["disposable-domains", "disposable-domains-mx"];
 const POPULAR = ["cloudflare-top-100k", "tranco-10k"] as const;
 
 /**
- * Two main measures: recall of live services, and ordinary popular domains that are called disposable. `more` has
- * further measures.
+ * Returns the rows of two main measures: recall of live services, and ordinary popular domains that are called
+ * disposable. `more` has further measures.
  */
 export function measureDisposable(): {
   readonly main: readonly TruthRow[];
@@ -200,7 +200,7 @@ const flagged = ({ disposable }: DomainVerdicts, domains: readonly string[]) =>
 
 const percent = (some: readonly string[], all: readonly string[]) => share(some.length, all.length);
 
-/** Splits domains alternately in alphabetical order, because that order says nothing about a domain. */
+/** Splits domains alternately in alphabetical order, because that order is unrelated to the domains' kinds. */
 function split(domains: readonly string[]): readonly [string[], string[]] {
   const sorted = domains.toSorted();
   return [sorted.filter((_, i) => i % 2 === 0), sorted.filter((_, i) => i % 2 === 1)];

@@ -31,7 +31,7 @@ interface Space {
   known: number;
 }
 
-/** What a release says about the systems, by the first address of each network that they announce. */
+/** A release's data about the systems, by the first address of each network that they announce. */
 interface Systems {
   readonly kinds: ReadonlyMap<number, string>;
   /** Announced address space of each system, in IPv4 addresses. */
@@ -84,7 +84,7 @@ function systemsOf({ release }: Build): Systems {
   return { kinds, size, v4: spaces[4], v6: spaces[6] };
 }
 
-/** Rows for systems on public lists of hosting companies. The build from the mirror has read these lists. */
+/** Returns rows for systems on public lists of hosting companies. The build from the mirror has read these lists. */
 function hostingRows(mode: Build["mode"], kinds: Systems["kinds"], size: Systems["size"]): TruthRow[] {
   const lists = FEEDS.filter(({ format, systems }) => isSystemFormat(format) && systems?.kind === "hosting");
   const files = lists.flatMap((feed) => {

@@ -1,4 +1,4 @@
-// networks.ts: what releases say about networks whose owner is known: kind, services, and false flags.
+// networks.ts: measures the answers of releases about networks whose owner is known: kind, services, and false flags.
 //
 // in   operators' own lists, and lists of addresses that must not be flagged
 // out  figures; the samples that are not on this machine are named
@@ -14,7 +14,7 @@ interface Sample {
   readonly file: string;
   readonly seen: TruthRow["seen"];
   readonly target?: string;
-  /** What an answer about the network must say. Undefined if the only check is that no list of VPN systems names it. */
+  /** What an answer about the network must say. Undefined if only flags are counted. */
   readonly want?: readonly [what: string, is: (network: Network) => boolean];
 }
 
@@ -120,7 +120,7 @@ export function measureNetworks({ mode, release }: Build): TruthRow[] {
   return rows;
 }
 
-/** Networks in a geofeed, or in one of MISP's warning lists. */
+/** Returns the networks in a geofeed, or in one of MISP's warning lists. */
 export function prefixesOf(text: string): Prefix[] {
   const entries = text.startsWith("{")
     ? (JSON.parse(text) as { readonly list: readonly string[] }).list

@@ -18,7 +18,7 @@ import { isThere, SAMPLE } from "./samples.ts";
 
 const DRAWN = 300_000;
 /** A kind with fewer places gets no figure. */
-const LEAST = 300;
+const MIN_PLACES = 300;
 const KINDS = ["isp", "mobile", "hosting", "education", "government", "business", "unknown"];
 const GEOFEEDS = ["aws-geofeed", "google-cloud-geofeed", "microsoft-geofeed", "starlink-geofeed"];
 
@@ -71,7 +71,7 @@ function radiusRows({ mode, release }: Build): TruthRow[] {
     measure,
     sample: `networks of kind ${kind}, ${count(all)} addresses`,
     mode,
-    value: all < LEAST ? "too few" : share(inside, all),
+    value: all < MIN_PLACES ? "too few" : share(inside, all),
     target: "60 to 75 %",
     seen: "built from" as const,
   }));

@@ -28,8 +28,8 @@ export const share = (some: number, all: number): string =>
   all === 0 ? "none" : `${((100 * some) / all).toFixed(1)} %`;
 
 /**
- * The value in the form of the report. A target such as "0", "at most 5", "at least 69 %" or "60 to 75 %" applies to
- * the first number in the value. Other targets are not judged.
+ * Returns the value, with "(missed)" if it misses the target. A target such as "0", "at most 5", "at least 69 %" or "60
+ * to 75 %" applies to the first number in the value. Other targets are not judged.
  */
 function judged(value: string, target = ""): string {
   const number = Number.parseFloat(value.replaceAll(",", ""));

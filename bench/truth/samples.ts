@@ -14,7 +14,7 @@ const SAMPLES = process.env.INKLING_SAMPLES;
 interface Sample {
   readonly name: string;
   readonly path: string;
-  /** Tells people how to get the sample. */
+  /** Instructions for getting the sample. */
   readonly from: string;
 }
 
@@ -60,7 +60,7 @@ export const SAMPLE = {
 
 export const isThere = ({ path }: Sample): boolean => path !== "" && existsSync(path);
 
-/** A table of all samples, for the report. */
+/** Returns a table of all samples, for the report. */
 export function sampleTable(): string {
   const lines = Object.values(SAMPLE).map(
     (sample) => `| ${sample.name} | ${isThere(sample) ? "measured" : "not here"} | ${sample.from} |\n`,

@@ -36,7 +36,7 @@ const meanings = (members: Members) =>
     ),
   );
 
-/** The members of an object, each with its meaning in parentheses. */
+/** Returns the members of an object, each with its meaning in parentheses. */
 function fields(row: Member): string {
   const object = row.type === "list" ? row.of : row;
   if (object.type !== "object") return "";

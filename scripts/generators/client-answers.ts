@@ -123,7 +123,7 @@ function typeOf(shape: Shape): string {
   }
 }
 
-/** A member's description as a sentence, with links replaced by their texts. */
+/** Returns a member's description as a sentence, with links replaced by their texts. */
 function aboutOf({ description, docs }: Member): string[] {
   const text = (description ?? docs)?.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
   return text === undefined
@@ -148,14 +148,14 @@ function only(members: Members, isWanted: (row: Member) => boolean): Members {
   return Object.fromEntries(Object.entries(members).filter(([, row]) => isWanted(row)));
 }
 
-/** The members that an opt-in adds, over all lookups. */
+/** Returns the members that an opt-in adds, over all lookups. */
 const addedBy = (optIn: OptIn): Members =>
   Object.assign(
     {},
     ...LOOKUPS.map((lookup) => only(ANSWER_MEMBERS[lookup].members, (row) => row.optIn === optIn)),
   );
 
-/** Types of the visitor that a caller sends, and of the decision. */
+/** Returns the types of the visitor that a caller sends, and of the decision. */
 function assessments(): readonly string[] {
   const { reasons, shadow } = ASSESSMENT.members;
   return [

@@ -30,7 +30,8 @@ export function commandTable(): GeneratedSection[] {
 }
 
 /**
- * The section of a top-level command: the commands under it, or the command itself, with the flags that are not shared.
+ * Returns the section of a top-level command: the commands under it, or the command itself, with the flags that are not
+ * shared.
  */
 function section(command: Command): string {
   const rows = runnable(command, "inkling").map(({ name, inner }) => [
@@ -44,7 +45,7 @@ function section(command: Command): string {
   return `### ${command.name()}\n\n${markdownTable(["command", "purpose", "flags"], rows)}`;
 }
 
-/** The commands in a tree that do something themselves. A group only prints its help. */
+/** Returns the commands in a tree that do something themselves. A group only prints its help. */
 function runnable(command: Command, above: string): { name: string; inner: Command }[] {
   const name = `${above} ${command.name()}`;
   const inner = command.commands.flatMap((each) => runnable(each, name));
@@ -52,7 +53,7 @@ function runnable(command: Command, above: string): { name: string; inner: Comma
   return isGroup ? inner : [{ name, inner: command }, ...inner];
 }
 
-/** An argument in the form of a usage line. */
+/** Formats an argument as in a usage line. */
 function argument(one: Argument): string {
   const name = `${one.name().toUpperCase()}${one.variadic ? "…" : ""}`;
   return one.required ? name : `[${name}]`;

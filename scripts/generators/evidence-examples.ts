@@ -12,7 +12,7 @@ const EXAMPLES = [
 
 const LINE = 110;
 
-/** Prints JSON with each innermost list or object on one line if it fits. */
+/** Formats JSON with each list of texts on one line, and each innermost object on one line if it fits. */
 const print = (value: unknown) =>
   JSON.stringify(value, null, 2)
     .replace(/\[\s+("[^{}[\]]*")\s+\]/g, (_, texts: string) => `[${texts.replace(/\s+/g, " ")}]`)

@@ -17,7 +17,7 @@ export type Generated = GeneratedFile | GeneratedSection;
 /** A pure function that reads rows, returns text and writes nothing. */
 export type Generator = () => readonly Generated[];
 
-/** A Markdown table, with bars inside cells escaped. */
+/** Returns a Markdown table, with bars inside cells escaped. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;

@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import { makeProgram } from "../../packages/cli/src/program.ts";
 import { makeStyle } from "../../packages/cli/src/terminal/terminal.ts";
 
-/** Escapes text for roff: backslashes, hyphens that users type, control characters at the start of a line. */
+/** Escapes text for roff: backslashes, hyphens, and control characters at the start of a line. */
 const roff = (text: string) =>
   text
     .replaceAll("\\", "\\e")
@@ -17,7 +17,7 @@ const roff = (text: string) =>
 const tagged = (term: string, text: string) => `.TP\n.B ${roff(term)}\n${roff(text)}\n`;
 const section = (title: string, body: string) => (body === "" ? "" : `.SH ${title}\n${body}`);
 
-/** The tree of commands, which must only be read. */
+/** Creates the tree of commands, which must only be read. */
 export const commandTree = (version: string): Promise<Command> =>
   makeProgram({
     terminal: { out: () => {}, err: () => {}, live: false, columns: 80, style: makeStyle(false) },
@@ -71,7 +71,7 @@ function manPage(command: Command, path: readonly string[], version: string, dat
   ].join("");
 }
 
-/** The notes and examples that --help prints after the lists. */
+/** Returns the notes and examples that --help prints after the lists. */
 function textAfter(command: Command): string {
   let whole = "";
   command.configureOutput({

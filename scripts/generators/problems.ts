@@ -1,4 +1,5 @@
-// problems.ts: generates the SDK's error codes and hints, and the tables of docs/errors.md and docs/admin-errors.md.
+// problems.ts: generates the TypeScript client's error codes and hints, and the tables of docs/errors.md and
+// docs/admin-errors.md.
 
 import { ADMIN_PROBLEMS, CLIENT_PROBLEMS, PROBLEMS } from "@inkling/contract";
 import { type Generated, markdownTable } from "./generated.ts";

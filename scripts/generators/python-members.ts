@@ -44,7 +44,10 @@ const SCALARS: Readonly<Record<string, string>> = {
 const quoted = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text)).join(", ");
 const className = (member: string) => member[0]!.toUpperCase() + member.slice(1);
 
-/** A member's type, and the Python expression that reads it. The expression raises an error for other JSON. */
+/**
+ * A member's type, and the Python expression that reads it. The expression raises an error if a flag is not a boolean;
+ * it does not check texts and numbers.
+ */
 interface Kind {
   readonly type: string;
   readonly read: (value: string) => string;

@@ -46,14 +46,14 @@ function addressOf(text: string) {
   return address;
 }
 
-/** The JSON of an answer, or the code of a problem. */
+/** Returns the JSON of an answer, or the code of a problem. */
 const found = (outcome: Uint8Array | Problem): unknown =>
   outcome instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(outcome)) : outcome.code;
 
 const addresses = [...SANDBOX_ADDRESSES, ...SANDBOX_PROBLEMS].flatMap(({ v4, v6 }) => [v4, v6]);
 const domains = [...SANDBOX_DOMAINS, ...SANDBOX_CHECKS, ...SANDBOX_PROBLEMS].map(({ domain }) => domain);
 
-/** What the address or the email address contributes to a decision by itself, or a problem's code. */
+/** Returns what the address or the email address contributes to a decision by itself, or a problem's code. */
 function share(visitor: { readonly ip: string } | { readonly email: string }) {
   const decided = assessInSandbox(visitor, WANTS.facts);
   if ("code" in decided) return decided.code as string;
@@ -65,7 +65,7 @@ const WEIGHTS = Object.fromEntries(
   REASON_CODES.filter((code) => REASON_ROWS[code].weight > 0).map((code) => [code, REASON_ROWS[code].weight]),
 );
 
-/** The reasons for addresses and domains, without facts. */
+/** Returns the text of the Python module, which has the reasons for addresses and domains, without facts. */
 function pythonText(): string {
   const rows = [
     ...addresses.map((text) => [text, share({ ip: text })] as const),
@@ -102,7 +102,7 @@ const ACTIONS_BY_STRICTNESS = ["deny", "challenge"] as const;
 const pythonTuple = (texts: readonly string[]) =>
   texts.length === 0 ? "()" : `(${texts.map((text) => `${JSON.stringify(text)},`).join(" ")})`;
 
-/** Stands for the lookup's name in a problem's detail. */
+/** Placeholder for the lookup's name in a problem's detail. */
 const LOOKUP = "{lookup}";
 
 function problemRow({ code, v4, domain }: (typeof SANDBOX_PROBLEMS)[number]) {
@@ -160,7 +160,7 @@ function answers(): object {
   };
 }
 
-/** The file's text, with one row per line. */
+/** Returns the text of the TypeScript module, with one row per line. */
 function fileText(): string {
   const members = Object.entries(answers()).map(([name, value]) => {
     if (typeof value === "string" || Array.isArray(value)) return `  ${name}: ${JSON.stringify(value)},`;

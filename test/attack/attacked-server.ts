@@ -31,7 +31,7 @@ export class AttackedServer extends ServerProgram {
     this.keys = keys;
   }
 
-  /** Totals over all its processes: memory that no file backs, and open descriptors. */
+  /** Returns totals over all of the server's processes: memory that no file backs, and open descriptors. */
   use(): { bytes: number; descriptors: number } {
     const all = [this.child.pid, ...childrenOf(this.child.pid)];
     const sum = (of: (pid: number) => number) => all.reduce((total, pid) => total + of(pid), 0);

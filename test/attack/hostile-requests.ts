@@ -1,5 +1,5 @@
-// hostile-requests.ts: requests that no honest client sends. They are complete messages; framing-cases.ts has
-// the others.
+// hostile-requests.ts: requests that no honest client sends. They are complete messages; framing-cases.ts has ambiguous
+// and incomplete messages.
 //
 // in   a seed, a server's keys, and the paths of most requests, by default the public API's
 // out  a sequence of requests, which is the same for the same seed
@@ -277,7 +277,7 @@ const VALUES: readonly unknown[] = [
   "a".repeat(300),
   "::",
 ];
-/** The codes in docs/maxmind.md are MaxMind's. */
+/** All documented codes. The codes in docs/maxmind.md are MaxMind's. */
 const CODES = new Set([
   ...Object.keys(PROBLEMS),
   ...["AUTHORIZATION_INVALID", "INSUFFICIENT_FUNDS", "LICENSE_KEY_REQUIRED", "PERMISSION_REQUIRED"],

@@ -13,8 +13,7 @@ let server: ConsoleServer;
 let tabs: ConsoleBrowser;
 let page: Page;
 /**
- * A server on another port of the same host. It keeps the cookies it receives, and sets the cookies that a
- * test wants.
+ * A server on another port of the same host. It keeps the cookies it receives, and sets the cookies that a test needs.
  */
 let other: Bun.Server<undefined>;
 let taken = "";

@@ -145,7 +145,7 @@ export function batches(): Request[] {
       headers: [JSON_TYPE, "Transfer-Encoding: chunked"],
     }),
     post(path, 'b\r\n"8.8.8.8"\n\n\r\n0\r\n\r\n', { headers: [LINES_TYPE, "Transfer-Encoding: chunked"] }),
-    // The length is announced but no body is sent: the server refuses by the size only.
+    // The length is announced but no body is sent, so the server must refuse the request by the announced length.
     post(path, "", { headers: [JSON_TYPE, "Content-Length: 1048577"] }),
     post(path, "", { headers: [JSON_TYPE, "Content-Length: 99999999"], key: "expired" }),
     withMethod("POST", `${path}/${sampleOf(path)}`, { headers: ["Content-Length: 9000"] }),

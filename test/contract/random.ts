@@ -7,7 +7,7 @@ export class Random {
     this.state = seed;
   }
 
-  /** From 0 to 2^32 - 1. */
+  /** Returns a number from 0 to 2^32 - 1. */
   uint32(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let t = this.state;
@@ -16,7 +16,7 @@ export class Random {
     return (t ^ (t >>> 14)) >>> 0;
   }
 
-  /** From 0 to count - 1. */
+  /** Returns a number from 0 to count - 1. */
   below(count: number): number {
     return Math.floor((this.uint32() / 2 ** 32) * count);
   }

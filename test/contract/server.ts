@@ -1,12 +1,10 @@
-// server.ts: the servers of the contract test, in a separate process whose clock stands still.
+// server.ts: the servers of the contract test, in a separate process with a stopped clock.
 //
 // in   arguments: an empty folder; optionally the path of an executable that runs the servers with data
 // out  a line of JSON: Started; the servers run until standard input ends
 //
-// full     complete data, overrides, X-Forwarded-For trusted from 127.0.0.0/8
-// serve    data without is_proxy and with incomplete is_tor_exit, mode serve, no trusted proxies
-// up       the same data, mode up
-// empty    no release
+// full     complete data, overrides, X-Forwarded-For trusted from 127.0.0.0/8 serve    data without is_proxy and with
+// incomplete is_tor_exit, mode serve, no trusted proxies up       the same data, mode up empty    no release
 
 import {
   cpSync,
@@ -79,7 +77,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
       now: () => new Date(NOW),
       emit: () => {},
       chance: () => 0.5,
-      // Keeps lists from expiring, because the databases were made two months before NOW.
+      // Keeps lists from expiring, because the databases were created two months before NOW.
       feeds: FEEDS.map(({ seed: _, age, ...feed }) => ({
         ...feed,
         age: { ...age, dropHours: Number.POSITIVE_INFINITY },
@@ -191,7 +189,7 @@ const isReady = (port: number) =>
     () => false,
   );
 
-/** Is the release, if there is one, verified? /v1/status says so. */
+/** Does /v1/status report the release, if there is one, as verified? */
 async function isSettled(port: number, token: string): Promise<boolean> {
   const headers = { Authorization: `Bearer ${token}` };
   const response = await fetch(`http://127.0.0.1:${port}/v1/status`, { headers });

@@ -19,7 +19,7 @@ const CONTAINER = join(ROOT, "deploy/container");
 const COMMAND = join(ROOT, "node_modules/.bin/inkling");
 const DOCKERFILE = readFileSync(join(CONTAINER, "Dockerfile"), "utf8");
 const VARIABLES = new Set(SETTING_NAMES.map(variableName));
-/** Parses an instruction of the Dockerfile: `CMD ["up"]` gives ["up"]. */
+/** Parses an instruction of the Dockerfile: `CMD ["up"]` returns ["up"]. */
 const listOf = (instruction: string): string[] =>
   JSON.parse(new RegExp(`^${instruction}(?: .*CMD)? (\\[.*\\])$`, "m").exec(DOCKERFILE)![1]!);
 /** Is this a command? For anything else, --help prints the program's help. */
@@ -48,7 +48,8 @@ interface Compose {
 describe("the Dockerfile names what there is", () => {
   test("settings, ports, commands", () => {
     const settings = DOCKERFILE.match(/\bINKLING_\w+(?==)/g)!;
-    expect(settings).toEqual(["INKLING_HOST", "INKLING_DRAIN_SECONDS", "INKLING_DATA_DIR"]); // the admin listener stays on loopback
+    // No INKLING_ADMIN_HOST: the admin listener remains on loopback.
+    expect(settings).toEqual(["INKLING_HOST", "INKLING_DRAIN_SECONDS", "INKLING_DATA_DIR"]);
     expect(settings.filter((name) => !VARIABLES.has(name))).toEqual([]);
     const ports: readonly unknown[] = /^EXPOSE (.*)$/m.exec(DOCKERFILE)![1]!.split(" ").map(Number);
     expect(ports).toEqual([SETTINGS.port.default, SETTINGS.adminPort.default]);
@@ -89,8 +90,8 @@ describe("compose.yaml names what there is", () => {
       const [, program, ...args] = healthcheck?.test ?? ["CMD", "inkling", "health"];
       expect([program, isCommand(args)]).toEqual(["inkling", true]);
     }
-    // The admin listener is on loopback unless the operator says otherwise. Prometheus needs more, so it
-    // starts only with its profile.
+    // The admin listener is on loopback unless the operator configures otherwise. Prometheus needs more, so it starts
+    // only with its profile.
     expect(services.server!.environment!.INKLING_ADMIN_HOST).toMatch(
       /^\$\{INKLING_ADMIN_HOST:-127\.0\.0\.1\}$/,
     );

@@ -1,7 +1,7 @@
-// debian.test.ts: the Debian packages. Their texts must match the unit, the program and the documentation.
-// The tests install, upgrade, remove and purge them in every order on a copy of this machine's system. They
-// also do so in a separate Debian with a systemctl that records how it was called. Finally, systemd runs as
-// PID 1, and starts, reloads, watches and confines the server as the unit says.
+// debian.test.ts: the Debian packages. Their texts must match the unit, the program and the documentation. The tests
+// install, upgrade, remove and purge them in every order on a copy of this machine's system. They also do so in a
+// separate Debian with a systemctl that records how it was called. Finally, systemd runs as PID 1, and starts, reloads,
+// watches and confines the server as the unit specifies.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
@@ -52,7 +52,7 @@ describe("the packages", () => {
     const control = text("DEBIAN/control");
     for (const line of ["Version: 0.1.0-3", "Architecture: amd64", "Recommends: inkling-seeds"])
       expect(control.split("\n")).toContain(line);
-    // Earlier versions of systemd load no folder of credentials.
+    // Earlier versions of systemd cannot load a folder of credentials.
     expect(control).toMatch(/^Depends: libc6 \(>= 2\.17\), systemd \(>= 252\) \| /m);
     const other = readFileSync(join(seeds, "DEBIAN/control"), "utf8");
     for (const line of ["Source: inkling", "Version: 0.1.0-3", "Architecture: all"])
@@ -255,7 +255,7 @@ class Debian {
 
   writeDownSystemctl(): void {
     renameSync(join(this.root, "usr/bin/systemctl"), join(this.root, "usr/bin/systemctl-real"));
-    // The fake systemctl says that systemd is running. The real program enables units.
+    // The fake systemctl reports that systemd is running. The real program enables units.
     this.write(
       "/usr/bin/systemctl",
       `#!/bin/sh

@@ -1,4 +1,5 @@
-// deploy/kubernetes and deploy/helm: the manifests are valid, both give the same objects, and they match the program.
+// deploy/kubernetes and deploy/helm: the manifests are valid, both produce the same objects, and they match the
+// program.
 
 import { describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

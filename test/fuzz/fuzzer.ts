@@ -1,6 +1,6 @@
 // fuzzer.ts: runs a target in its own process (process.ts), and keeps an input that makes it fail.
 //
-// err  Error with the seed, the case, what happened, the input's file, and the command that tries it again
+// err  Error with the seed, the case, what happened, the input's file, and the command that repeats it
 
 import {
   closeSync,
@@ -16,7 +16,10 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Order, Report } from "./process.ts";
 
-/** Failures of each target, in a folder with its name. They are part of the repository, so each becomes a test. */
+/**
+ * Inputs on which each target failed, in a folder with the target's name. They are part of the repository, so each
+ * becomes a test.
+ */
 export const KEPT = join(import.meta.dir, "kept");
 /** Maximum milliseconds for one case, on any machine. */
 const HANG_MS = 120_000;
@@ -78,7 +81,7 @@ async function attempt(order: Order, hangMs: number) {
 }
 
 /**
- * The number of the current case. A negative number is an earlier failure; undefined means that no case has
+ * Returns the number of the current case. A negative number is an earlier failure; undefined means that no case has
  * started.
  */
 function caseIn(progress: string): number | undefined {

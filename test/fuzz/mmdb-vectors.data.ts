@@ -1,4 +1,4 @@
-// MaxMind's conformance files: each gives an MmdbError or an answer.
+// Fuzzes MaxMind's conformance files. Reading a file results in an MmdbError or an answer.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { VECTORS } from "../harness/data-folders.ts";
 import type { Target } from "./target.ts";
 import { check } from "./targets/mmdb.ts";
 
-/** Larger files are skipped, because they would take all the time. */
+/** Larger files are skipped, because fuzzing them would take too long. */
 const MAX_BYTES = 30_000;
 
 export default function mmdbVectors(): Target {

@@ -32,7 +32,9 @@ export interface Report {
   readonly peakBytes: number;
 }
 
-/** On Linux, `maxRSS` is no help, because a child starts with its parent's value. */
+/**
+ * Returns the process's peak memory. On Linux, `maxRSS` is unusable, because a child starts with its parent's value.
+ */
 function peakBytes(): number {
   const status = "/proc/self/status";
   const own = existsSync(status) ? /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, "utf8")) : null;

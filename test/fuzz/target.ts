@@ -7,7 +7,7 @@ import { randomBelow } from "../harness/random.ts";
 export interface Target {
   /** Good inputs. Each case is a damaged copy of one. */
   readonly corpus: readonly Uint8Array[];
-  /** Pieces of text that mean something to the reader. */
+  /** Pieces of text that have a meaning for the reader. */
   readonly tokens?: readonly string[];
   /** Changes an input after the damage, for example to update a checksum. */
   readonly repair?: (bytes: Uint8Array, random: Random) => Uint8Array;
@@ -89,8 +89,8 @@ function damaged(
 }
 
 /**
- * A random offset: one third anywhere, one third in the first 600 bytes, one third in the last 300. Headers
- * and indexes are at both ends.
+ * Returns a random offset: one third anywhere, one third in the first 600 bytes, one third in the last 300. Headers and
+ * indexes are at both ends.
  */
 function offset(length: number, random: Random): number {
   const part = random(3);

@@ -1,7 +1,7 @@
 // any-text.ts: random text with any code points for property tests, half of them ASCII. It has no lone surrogates.
 //
-// fast-check's unit "binary" is not used: it first creates a table of all code points, in 0.7 to 10 s for
-// each test file.
+// fast-check's unit "binary" is not used: it first creates a table of all code points, which takes 0.7 to 10 s in each
+// test file.
 
 import fc from "fast-check";
 

@@ -64,7 +64,7 @@ export class Contract {
     ];
   }
 
-  /** Where the document describes the response, as a list of member names. */
+  /** Returns where the document describes the response, as a list of member names. */
   private responseOf({ method, path, status, body }: ReceivedResponse): string[] | undefined {
     const template = this.paths.find(([pattern]) => pattern.test(path))?.[1];
     const verb = method === "HEAD" ? "get" : method.toLowerCase();
@@ -116,7 +116,7 @@ export class Contract {
     });
   }
 
-  /** The validator for one media type of one response. References lead to the document's components. */
+  /** Returns the validator for one media type of one response. References lead to the document's components. */
   private validator(place: string, schema: Json): ValidateFunction {
     const { components } = this.document;
     let validate = this.compiled.get(place);

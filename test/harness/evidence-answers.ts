@@ -38,7 +38,7 @@ const answerer = new Answerer();
 const appender = new EvidenceAppender();
 const read = (answer: Uint8Array) => JSON.parse(decoder.decode(answer));
 
-/** The reputation of an address, even of a special-use address, which is never looked up. */
+/** Returns the reputation of an address, even of a special-use address, which is never looked up. */
 export function reputation(release: LoadedRelease, at: IpAddress): Answer {
   const address = at as UnwrappedAddress; // networks are looked up in the form in which they are compiled
   const plain = release.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
@@ -56,7 +56,7 @@ export function geolocate(release: LoadedRelease, at: IpAddress): Answer | undef
   return plain && read(appender.toAddressAnswer(plain, "geolocate", address, release));
 }
 
-/** The rule in docs/evidence.md: a flag is true if an entry sets it and none removes it. */
+/** Applies the rule in docs/evidence.md: a flag is true if an entry sets it and none removes it. */
 export function flagsOf(evidence: readonly Entry[]): string[] {
   const named = (effect: string) =>
     new Set(evidence.flatMap((entry) => (entry.effect === effect ? (entry.flags ?? []) : [])));
@@ -64,7 +64,7 @@ export function flagsOf(evidence: readonly Entry[]): string[] {
   return [...named("sets")].filter((flag) => !removed.has(flag)).sort();
 }
 
-/** The first column of the table in docs/evidence.md whose header begins with this text. */
+/** Returns the first column of the table in docs/evidence.md whose header begins with this text. */
 export function docsTable(head: string): string[] {
   const docs = readFileSync(resolve(import.meta.dir, "../../docs/evidence.md"), "utf8");
   const table = docs.split("\n\n").find((part) => part.startsWith(`| ${head} |`))!;

@@ -8,12 +8,12 @@
 
 const HERE = JSON.stringify(import.meta.path);
 
-/** Runs Date `factor` times as fast from `start` on. */
+/** Returns a module that runs Date `factor` times as fast from `start` on. */
 export function fastClock(start: number, factor: number): string {
   return `import { moveDate } from ${HERE};\nmoveDate(${start}, ${factor});\n`;
 }
 
-/** Stops Date at `start`, and stops performance.now. */
+/** Returns a module that stops Date at `start`, and stops performance.now. */
 export function stoppedClock(start: number): string {
   return `import { stopClocks } from ${HERE};\nstopClocks(${start});\n`;
 }

@@ -43,7 +43,7 @@ export class Program {
     this.read = Promise.all([follow("out", this.child.stdout), follow("err", this.child.stderr)]);
   }
 
-  /** All log lines of an event. */
+  /** Returns all log lines of an event. */
   events(name: string): Record<string, unknown>[] {
     return this.err
       .split("\n")

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-/** The mount points at or below `folder` from `mountinfo` (proc(5)), innermost first. */
+/** Returns the mount points at or below `folder` from `mountinfo` (proc(5)), innermost first. */
 export function mountsIn(folder: string, mountinfo = readFileSync("/proc/self/mountinfo", "utf8")): string[] {
   const points = mountinfo
     .split("\n")

@@ -57,8 +57,8 @@ async function manifestOf(name: string, archive: string | undefined): Promise<Ma
 }
 
 /**
- * An installed package as it was published. The install script of `bun` moves the program out of the
- * platform's package.
+ * Packs an installed package as it was published. The install script of `bun` moves the program out of the platform's
+ * package.
  */
 function packed(name: string): ReadableStream {
   const folder = join(MODULES, name);

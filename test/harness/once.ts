@@ -76,7 +76,10 @@ function takeLock(lock: string): boolean {
   }
 }
 
-/** Two processes that remove the same lock both create the resource. The second result is dropped. */
+/**
+ * Does a running process hold the lock? If two processes remove the same stale lock, both create the resource, and the
+ * second result is dropped.
+ */
 function isHeld(lock: string): boolean {
   try {
     process.kill(Number(readFileSync(lock, "utf8")), 0);

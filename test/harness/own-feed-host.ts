@@ -81,6 +81,6 @@ export class OwnFeedHost {
   }
 }
 
-/** An answer with evidence and network. */
+/** Returns an answer with evidence and network. */
 export const lookUp = (dataDir: string, lookup: Lookup, value: string) =>
   JSON.parse(answer(openServable(dataDir), lookup, value, undefined, 0, INCLUDE.evidence | INCLUDE.network));

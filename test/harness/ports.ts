@@ -1,8 +1,7 @@
 // ports.ts: free ports on this machine, for servers that need a fixed port.
 //
-// The system may give a port that was free a moment ago to another process that asks for any port. These
-// ports are therefore below the range that systems give out (from 32768), and each process searches its own
-// range.
+// The system may assign a port that was free a moment ago to another process that asks for any port. These ports are
+// therefore below the range that systems assign (from 32768), and each process searches its own range.
 
 const FIRST = 10_000;
 const RANGE = 100;

@@ -93,7 +93,7 @@ export class Postgres {
     }
   }
 
-  /** The URL of one of its databases. */
+  /** Returns the URL of one of its databases. */
   url(database = "postgres"): string {
     return `postgres://inkling:${encodeURIComponent(POSTGRES_PASSWORD)}@127.0.0.1:${this.port}/${database}`;
   }
@@ -207,7 +207,7 @@ export class Postgres {
   }
 }
 
-/** The user who runs the server: this user, or "nobody" if this user is root. */
+/** Returns the user who runs the server: this user, or "nobody" if this user is root. */
 export function serverOwner(): Owner {
   if (process.getuid?.() !== 0) return {};
   const nobody = readFileSync("/etc/passwd", "utf8")
@@ -219,7 +219,7 @@ export function serverOwner(): Owner {
 }
 
 /**
- * The folder with initdb and postgres. Copies them if the server's user cannot read the clone (for example in
+ * Returns the folder with initdb and postgres. Copies them if the server's user cannot read the clone (for example in
  * /root).
  */
 function executables(folder: string, owner: Owner): string {

@@ -15,11 +15,11 @@ export interface ProjectFile {
 const MAX_TEXT_BYTES = 1_000_000;
 
 /**
- * The files that git tracks or would track. Without git (in a tarball), everything except built or installed
+ * Returns the files that git tracks or would track. Without git (in a tarball), everything except built or installed
  * files.
  */
 export function projectPaths(): string[] {
-  // The folder may belong to another user than the one who runs the tests.
+  // The folder may belong to a different user than the one who runs the tests.
   const git = [
     "git",
     "-c",
@@ -45,17 +45,17 @@ export function projectFiles(): ProjectFile[] {
     .filter(({ text }) => !text.includes("\0"));
 }
 
-/** A made-up file that breaks a rule. */
+/** Returns a made-up file, for example one that breaks a rule. */
 export const made = (path: string, text: string): ProjectFile => ({ path, text });
 
-/** The package of a path: "packages/server/src/server.ts" -> "server"; "" outside of packages. */
+/** Returns the package of a path: "packages/server/src/server.ts" -> "server"; "" outside of packages. */
 export const packageOf = (path: string): string => /^packages\/([^/]+)\//.exec(path)?.[1] ?? "";
 
-/** Code without its comments; strings remain. */
+/** Returns code without its comments; strings remain. */
 export const withoutComments = (text: string): string =>
   text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(/ \/\/ .*$/gm, "");
 
-/** Everything that a file imports, including types. */
+/** Returns everything that a file imports, including types. */
 export function importsOf({ text }: ProjectFile): string[] {
   const pattern =
     /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;

@@ -32,8 +32,8 @@ export async function run(command: readonly string[], cwd: string): Promise<stri
 }
 
 /**
- * The archive that npm creates from a package. npm builds the package first, which two processes must not do
- * at once.
+ * Returns the path of the archive that npm creates from a package. npm builds the package first, which two processes
+ * must not do at once.
  */
 export async function archiveOf(name: Published): Promise<string> {
   if (name === "local") await archiveOf("client"); // both packages build the client's files
@@ -101,7 +101,7 @@ export async function installCli(project: string): Promise<string> {
   return join(folder, "bin/inkling");
 }
 
-/** The result of `npm run build:binary` for this machine. */
+/** Returns the folder with the result of `npm run build:binary` for this machine. */
 export function executableFolder(): Promise<string> {
   const inputs = ["packages", "scripts", "package-lock.json"].map((path) => join(ROOT, path));
   return once("binary", inputs, async (folder) => {

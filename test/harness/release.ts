@@ -123,7 +123,7 @@ const INPUTS = [
 ];
 
 /**
- * A fresh data folder with a release from a mirror. Its files are links to shared files, so never write to
+ * Returns a fresh data folder with a release from a mirror. Its files are links to shared files, so never write to
  * them.
  * @param inputs files and folders that the mirror depends on
  */
@@ -152,7 +152,7 @@ function linkOrCopy(from: string, to: string): void {
   }
 }
 
-/** Turns off the large seeds. A build of only the small mirror takes a second. */
+/** A choice of feeds without the large seeds. A build of only the small mirror takes a second. */
 export const LISTS_ALONE = {
   enabled: [],
   disabled: ["asn", "dbip-city-lite", "fakefilter", "nro-delegated-stats", "tompec-domains"],

@@ -1,4 +1,4 @@
-// seed.mjs: the same random values in every run, as CONTRIBUTING.md says, in Bun and in Node.
+// seed.mjs: makes fast-check use the same random values in every run, in Bun and in Node (CONTRIBUTING.md).
 
 import { configureGlobal } from "fast-check";
 

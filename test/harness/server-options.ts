@@ -3,7 +3,9 @@
 import { loadSettings } from "../../packages/cli/src/config/settings.ts";
 import type { ServerOptions } from "../../packages/server/src/server.ts";
 
-/** Free ports, one process, no limits, the database in the data folder, and a log of errors only. */
+/**
+ * Returns options with free ports, one process, no limits, the database in the data folder, and a log of errors only.
+ */
 export function testServerOptions(dataDir: string): ServerOptions {
   return {
     ...loadSettings({ flags: { dataDir }, env: {}, cwd: import.meta.dir }).settings,

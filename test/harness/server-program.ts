@@ -109,7 +109,7 @@ export class ServerProgram extends Program {
     });
   }
 
-  /** The status of a path, or undefined if there is no answer. */
+  /** Returns the status of a path, or undefined if there is no answer. */
   async status(path = "/readyz", token = this.token): Promise<number | undefined> {
     try {
       const response = await this.get(path, token);
@@ -138,7 +138,7 @@ export class ServerProgram extends Program {
     return this;
   }
 
-  /** The sum of a metric's rows, or -1 if there is no answer. */
+  /** Returns the sum of a metric's rows, or -1 if there is no answer. */
   async metric(name: string, labels = ""): Promise<number> {
     try {
       const text = await (await fetch(`http://${this.host}:${this.adminPort}/metrics`)).text();
@@ -161,7 +161,7 @@ export class ServerProgram extends Program {
   }
 }
 
-/** @returns false if the process has exited meanwhile */
+/** @returns false if the process has already exited */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name);
@@ -173,7 +173,7 @@ export function signal(pid: number, name: NodeJS.Signals): boolean {
 /** Is this process a worker of a clone or a bundle? False if the process has exited. */
 export const isWorker = (pid: number) => /\/worker(-main\.ts|\.js)\0/.test(readProc(pid, "cmdline"));
 
-/** The processes that a process has started, whether workers or not. */
+/** Returns the processes that a process has started, whether workers or not. */
 export function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`)
@@ -191,7 +191,7 @@ export function isAlive(pid: number): boolean {
   return stat !== "" && stat[stat.lastIndexOf(")") + 2] !== "Z";
 }
 
-/** A file in /proc, or "" if the process has exited. */
+/** Returns the text of a file in /proc, or "" if the process has exited. */
 export function readProc(pid: number, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");

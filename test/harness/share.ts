@@ -8,10 +8,10 @@ export const FULL = process.env.INKLING_TEST_FULL === "1";
  * another value.
  */
 export const FUZZ_MINUTES = Number(process.env.INKLING_FUZZ_MINUTES ?? (FULL ? 1 : 0));
-/** Another seed gives other cases. */
+/** A different seed produces different cases. */
 export const FUZZ_SEED = Number(process.env.INKLING_FUZZ_SEED ?? 1);
 
-/** A count or a list of cases: the full one with `npm run test:full`, otherwise the smaller one. */
+/** Returns `full` with `npm run test:full`, otherwise `byDefault`: a count or a list of cases. */
 export function share<T>(full: T, byDefault: T): T {
   return FULL ? full : byDefault;
 }

@@ -1,5 +1,5 @@
-// tcp-proxy.ts: stands between a program and PostgreSQL. It can cut connections, fall silent, be slow, or
-// drop notices as a pooler does.
+// tcp-proxy.ts: a TCP proxy between a program and PostgreSQL. It can cut connections, hold back or delay bytes, or drop
+// notices as a pooler does.
 
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
@@ -86,7 +86,7 @@ interface Slowness {
   readonly delayMs: number;
   /** Share of the data that is lost the first time. */
   readonly loss: number;
-  /** A number from 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number;
 }
 

@@ -107,7 +107,7 @@ function requestIn(bytes: Buffer): Received | undefined {
 }
 
 /**
- * The payload of a message.
+ * Verifies a message and returns its payload.
  * @throws the package's error if the signature is invalid
  */
 export const verified = (secret: string, { body, headers }: Received): unknown =>

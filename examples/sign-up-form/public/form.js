@@ -1,4 +1,4 @@
-// form.js: checks the email field when the visitor leaves it. Without an answer the form works as if this were not here.
+// form.js: checks the email field when the visitor leaves it. Without an answer, the form works without this check.
 
 const field = document.querySelector("#email");
 const hint = document.querySelector("#hint");
@@ -13,7 +13,7 @@ field.addEventListener("change", async () => {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ email }),
     });
-    // The visitor may have typed on meanwhile.
+    // The visitor may have changed the address since then.
     if (response.ok && field.value === email) show(await response.json());
   } catch {
     // The server checks again when the form is sent.

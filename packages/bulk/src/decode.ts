@@ -107,7 +107,10 @@ class Source {
   }
 }
 
-/** This uses node:zlib, because DecompressionStream refuses anything after the end of the data, even padding. */
+/**
+ * Decompresses gzip data. Uses node:zlib, because DecompressionStream refuses anything after the end of the data, even
+ * padding.
+ */
 async function* gunzipped(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const source = new Source(chunks);
   const packed = source.chunks();

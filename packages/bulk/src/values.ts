@@ -31,7 +31,7 @@ const SEPARATORS = /[\s<>()[\]{}"'`,;|=\\]+/;
 /** Maximum length of an email address in a text, in characters. */
 const MAX_EMAIL = 320;
 
-/** Returns the public IP addresses and the email addresses in a text, in order, with repetitions. */
+/** Returns the public IP addresses and the email addresses in a text, in order, including duplicates. */
 export function valuesIn(text: string): string[] {
   return text.split(SEPARATORS).flatMap((word) => {
     if (!word.includes("@")) return addressesIn(word);

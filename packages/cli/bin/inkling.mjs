@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// inkling.mjs: the entry point if the `inkling` script beside it does not find Bun. Refuses a Node that is
-// too old, then loads launch.mjs.
+// inkling.mjs: the entry point if the `inkling` script beside it does not find Bun. Refuses to run on Node 19 or older;
+// otherwise loads launch.mjs.
 //
 // Any Node that supports ES modules must be able to parse this file, so it has no static import and no new syntax.
 

@@ -75,7 +75,7 @@ export function findBun(find = packageFolder) {
   return undefined;
 }
 
-/** Runs the command, then ends this process the same way the command ended. */
+/** Runs the command, then exits with the command's exit code, or with 128 + the number of the signal that ended it. */
 export function launch(args, find = packageFolder) {
   const bun = findBun(find);
   if (bun === undefined) {
@@ -105,7 +105,8 @@ export function launch(args, find = packageFolder) {
 }
 
 /**
- * If npm is killed, it cannot signal us. Without this check, a server would keep running without an owner.
+ * Calls `whenGone` if npm started this process and has exited. A killed npm sends no signal, so without this check, a
+ * server would keep running without an owner.
  */
 function watchNpm(whenGone) {
   if (process.env.npm_lifecycle_event === undefined) return undefined;

@@ -139,7 +139,10 @@ function* everyCommand(command: Command): Generator<Command> {
   for (const inner of command.commands) yield* everyCommand(inner);
 }
 
-/** Prints help for the most specific command that a command line names: `inkling keys create --help`. */
+/**
+ * Returns a hint that names the help of the most specific command on a command line, such as `inkling keys create
+ * --help`.
+ */
 function helpFor(program: Command, args: readonly string[], code: string): string {
   let command = program;
   const path = ["npx @inkling/cli"];
@@ -171,7 +174,7 @@ function endUsage(error: CommanderError, written: Written, { terminal }: Context
   return EXIT.usage;
 }
 
-/** Prints one line and a hint. The stack is included only if the fault is Inkling's. */
+/** Formats an error as one line and a hint. The stack is included only if the fault is Inkling's. */
 export function describeError(error: unknown, style: Style): string {
   const { message, hint } = describe(error);
   const text = printable(message);

@@ -11,7 +11,7 @@ import {
 
 export type Lookup = keyof Answers;
 
-/** Is this an answer of the lookup? Other JSON also lacks flags, and must not be mistaken for "no flag is set". */
+/** Is this an answer of the lookup? Other JSON has no flags, which must not be mistaken for "no flag is set". */
 export function isAnswer(lookup: Lookup, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const members = value as Record<string, unknown>;

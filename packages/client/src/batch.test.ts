@@ -51,12 +51,12 @@ const good: Step = (response, { body }) =>
       .map((value) => line(answerTo(value)))
       .join(""),
   );
-/** Answers this many values, and then the connection breaks. */
 /**
  * Called for each result that {@link collect} has read. A cut waits for it, because fetch drops buffered data
  * when the connection breaks.
  */
 let onRead = () => {};
+/** Answers this many values, and then the connection breaks. */
 const goodUntil =
   (count: number): Step =>
   (response, { body }) => {

@@ -1,9 +1,10 @@
 // client.ts: the client: three lookups, each for one value or any number of values, and decisions about visitors.
 //
 // in   an address, an email address, or an iterable of them; a visitor
-// out  typed answers, each with its data state; undefined for a public address whose location is unknown
-// err  InklingError (errors.ts); the caller's own reason if its signal aborts; TypeError for a value that is
-//      not a string
+// out  typed answers, each with its data state; typed decisions; undefined for a public address whose location is
+//      unknown
+// err  InklingError (errors.ts); the caller's own reason if its signal aborts; TypeError for a value that is not a
+//      string
 // note Email addresses are sent in the body of a POST, never in a URL, because proxies log URLs.
 
 import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
@@ -41,7 +42,7 @@ const PATHS: Readonly<Record<Lookup, string>> = {
   email: "/v1/user-intel/email",
 };
 
-/** The location of a public address is unknown. This is not an error, but not an answer either. */
+/** Is the location of a public address unknown? This is not an error, but not an answer either. */
 const isPlaceless = (error: unknown) =>
   error instanceof InklingError && error.code === "IP_ADDRESS_NOT_FOUND";
 
@@ -119,7 +120,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   }
 
   /**
-   * Should this visitor be let in, and why? In the answer, `degraded` lists the data that was missing.
+   * Returns a decision about a visitor, with its reasons. In the answer, `degraded` lists the data that was missing.
    * @param input an event, and an address, an email address or both
    */
   assess<const O extends AssessOptions>(

@@ -61,7 +61,7 @@ export interface Lookups<P extends OnUnavailable = "throw"> {
     address: string,
     options?: O,
   ): Promise<LookupResult<"email", O> | IfUnavailable<P>>;
-  /** Should this visitor be let in, and why? */
+  /** Returns a decision about a visitor, with its reasons. */
   assess<const O extends AssessOptions>(
     input: AssessmentInput,
     options?: O,

@@ -1,5 +1,5 @@
-// @inkling/client/support: code that @inkling/local shares with this client, so that both give the same
-// answers and errors.
+// @inkling/client/support: code that @inkling/local shares with this client, so that both return the same answers and
+// errors.
 
 export { checkVisitor } from "./assess.ts";
 export { inGroups } from "./batch.ts";

@@ -21,7 +21,7 @@ export interface FakeServer {
   close(): Promise<void>;
 }
 
-/** Each request gets the next step. The last step repeats forever. */
+/** Starts a server. Each request gets the next step, and the last step repeats forever. */
 export async function fakeServer(...steps: readonly Step[]): Promise<FakeServer> {
   const requests: ReceivedRequest[] = [];
   const server = createServer(async (request, response) => {

@@ -40,7 +40,7 @@ export async function bundleConsole(): Promise<Bundle> {
     }),
   ]);
   const nameOf = ({ path }: Bun.BuildArtifact) => path.replace(/^\.\//, "");
-  const script = `<script src="${PREFIX}${nameOf(theme.outputs[0]!)}"></script>`; // one entry point gives one file
+  const script = `<script src="${PREFIX}${nameOf(theme.outputs[0]!)}"></script>`; // one entry point yields one file
   const files = await Promise.all(
     [...theme.outputs, ...page.outputs].map(async (output) => {
       const text = await output.text();

@@ -28,7 +28,7 @@ export function formatBytes(n: number): string {
 const UNITS = { day: 86_400, hour: 3_600, minute: 60, second: 1 } as const;
 type Unit = keyof typeof UNITS;
 
-/** The largest unit in which the duration is at least 1. */
+/** Returns the largest unit in which the duration is at least 1. */
 const largestUnit = (seconds: number): Unit =>
   keysOf(UNITS).find((name) => Math.abs(seconds) >= UNITS[name]) ?? "second";
 

@@ -155,7 +155,8 @@ type Main = RefObject<HTMLElement | null>;
 const focusHeading = (main: Main) => main.current?.querySelector("h1")?.focus({ preventScroll: true });
 
 /**
- * If the focused element is removed, the focus moves to the page's heading, not to the start of the document.
+ * Moves the focus to the page's heading if the focused element is removed. The browser would move it to the start of
+ * the document.
  */
 function useKeptFocus(main: Main): void {
   useEffect(() => {

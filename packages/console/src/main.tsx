@@ -9,7 +9,7 @@ import { MESSAGE, type Message, messageOf, useWindowEvent } from "./hooks.ts";
 import { LoginPage } from "./pages/login.tsx";
 import { SessionContext } from "./session.ts";
 
-/** `note` says why the user has to log in. */
+/** `note` is the reason why the user has to log in. */
 type State =
   | { readonly state: "checking" }
   | { readonly state: "in"; readonly session: AdminSession }

@@ -7,7 +7,10 @@ import { useContext } from "preact/hooks";
 /** The current session; undefined on the login page. */
 export const SessionContext = createContext<AdminSession | undefined>(undefined);
 
-/** Why the session cannot change anything; undefined if it can. The text disables buttons that change something. */
+/**
+ * Returns why the session cannot change anything; undefined if it can. Buttons that change something are then disabled,
+ * with this text as their title.
+ */
 export function useReadOnly(): string | undefined {
   return useContext(SessionContext)?.scope === "read"
     ? "Your admin token has the scope read, so it cannot change anything."

@@ -212,7 +212,7 @@ class Inkling(Generic[_U]):
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Union[Assessment, _U]:
-        """Should this visitor be let in, and why? Pass the visitor's address, an email address or both.
+        """Returns a decision about a visitor, with its reasons. Pass the visitor's address, an email address or both.
 
         `with_evidence` adds the lookups' answers under `ip` and `email`. `with_facts` adds the facts that rules read.
         If the server stores decisions, it returns the same decision for the same `idempotency_key` for 24 hours.

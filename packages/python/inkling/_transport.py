@@ -1,7 +1,7 @@
 """One request to the server, with its connections, retries and the circuit breaker.
 
-Requests are lookups, so repeating one changes nothing, although it counts twice. Redirects are not followed: the API
-has none, and an email address must not be sent elsewhere.
+A repeated lookup changes nothing, although it counts twice. Redirects are not followed: the API has none, and an email
+address must not be sent elsewhere.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Transport:
         _transports.add(self)
 
     def after_fork(self) -> None:
-        """Runs in a child process, which must not use its parent's connections or wait for its parent's locks."""
+        """Drops connections and locks in a child process, which must not use those of its parent."""
         self.close()
         self._breaker = Breaker()
 

@@ -42,7 +42,7 @@ DECISION = {
     "data_version": "r1",
 }
 CLEAN = {"is_abuser": False, "is_proxy": False, "is_tor_exit": False}
-# Seconds that no test waits for, longer than any of these tests.
+# A time in seconds that is longer than any of these tests.
 LONG = 60
 
 

@@ -1,4 +1,4 @@
-// Archives as publishers pack them. Unpacking gives at most the limit, or a FeedError.
+// Archives as publishers pack them. Unpacking yields at most MAX_UNPACKED_BYTES bytes, or throws a FeedError.
 
 import { gzipSync } from "node:zlib";
 import { tar, zip } from "../../../packages/compiler/src/fetch/archive.testing.ts";
@@ -6,7 +6,7 @@ import { unpack } from "../../../packages/compiler/src/fetch/unpack.ts";
 import type { Target } from "../target.ts";
 
 const LIST = "192.0.2.1\n".repeat(200);
-const MOST = 100_000;
+const MAX_UNPACKED_BYTES = 100_000;
 
 export default function archives(): Target {
   const files = [
@@ -40,12 +40,12 @@ export default function archives(): Target {
       })();
       let length = 0;
       try {
-        for await (const chunk of unpack(chunks, MOST)) length += chunk.length;
+        for await (const chunk of unpack(chunks, MAX_UNPACKED_BYTES)) length += chunk.length;
       } catch (error) {
         if ((error as Error).name !== "FeedError") throw error;
         return /too? large|larger/.test((error as Error).message) ? "too large" : "refused";
       }
-      if (length > MOST) throw new Error(`${length} bytes came out`);
+      if (length > MAX_UNPACKED_BYTES) throw new Error(`${length} bytes came out`);
       return "unpacked";
     },
   };

@@ -66,7 +66,7 @@ export default async function batches(): Promise<Target> {
         .toString("latin1")
         .split("\n")
         .filter((line) => line.trim() !== "").length;
-      // An input longer than the maximum line is one line. Every other line gets an answer.
+      // Every line that is not blank gets exactly one answer, even a line that exceeds the maximum length.
       if (answers.length !== sent) throw new Error(`${answers.length} answers to ${sent} lines`);
       return "NDJSON";
     },

@@ -164,7 +164,7 @@ test("hosts that exchange the same keys at once, in any order: none waits in a r
   expect(failures).toEqual([]);
   for (const keyId of keys) expect(given.get(keyId)).toBeGreaterThan(0);
   expect(Math.max(...given.values())).toBeLessThanOrEqual(burst);
-  // The rest is still available to a host that asks alone. Hosts that were silent for two seconds, as on a
+  // The rest is still available to a host that is the only one to ask. Hosts that were silent for two seconds, as on a
   // slow machine, may have used a millionth of a token on their own. Then one token fewer is granted.
   const { grants } = await new LeaseTables(await openTables(url), "last").exchange({
     confirmed: undefined,

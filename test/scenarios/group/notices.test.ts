@@ -163,7 +163,7 @@ test("notices that come and go, or stay away, are reported once an hour; the sta
   };
   await comeAndGo(20, 5_000);
   expect(states).toEqual(["listening", "polling", "listening"]);
-  await comeAndGo(2, 61_000); // each connection was well for a minute
+  await comeAndGo(2, 61_000); // each connection worked for a minute
   await until(() => listener.state === "listening");
   expect(states.slice(3)).toEqual(["polling", "listening", "polling", "listening"]);
   now += 61_000;

@@ -159,7 +159,7 @@ class Server {
     return currentName(this.dataDir);
   }
 
-  /** @returns the fault that following ends with */
+  /** @returns the fault with which following ends */
   async fault(): Promise<ChannelError> {
     const error = await this.follow().then(
       () => new Error("was followed"),
@@ -170,7 +170,7 @@ class Server {
   }
 }
 
-/** Waits for the promise, and returns the fault that it ends with. */
+/** Waits for the promise, and returns the fault with which it ends. */
 async function faultOf(act: Promise<unknown>): Promise<ChannelError> {
   const error = await act.then(
     () => new Error("did not fail"),
@@ -780,7 +780,8 @@ describe("a server refuses, and goes on with what it has", () => {
       ...others,
     });
     /**
-     * Each row gives the channel a different manifest. Other files of its name belong to published releases.
+     * In each row, the channel names a manifest that differs from the published one. All other files are those of
+     * published releases.
      */
     const UNSOUND: Readonly<
       Record<string, { change: (sound: Manifest, first: Manifest) => unknown; as?: "first"; why: string }>

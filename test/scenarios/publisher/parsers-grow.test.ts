@@ -1,10 +1,11 @@
 // Every parser is linear: four times the input costs about four times the CPU, whatever the input is made of. Hostile
 // input is a pattern that is repeated: as one line, and as many.
 //
-// Each attempt parses the large input once and the small input four times, so both sides read the same number of bytes and
-// leave about as much garbage. Linear work costs the same on both sides; quadratic work costs four times as much on the large
-// side, and the limit is 2.5 times. The test compares CPU time, not the clock, and passes if one of nine attempts is within
-// the limit. An input that costs less than ENOUGH_MS does no harm, and its cost is too small to compare.
+// Each attempt parses the large input once and the small input four times, so both sides read the same number of
+// bytes and leave about as much garbage. Linear work costs the same on both sides; quadratic work costs four times
+// as much on the large side, and the limit is 2.5 times. The test compares CPU time, not the clock, and passes if
+// one of nine attempts is within the limit. An input that costs less than ENOUGH_MS does no harm, and its cost is
+// too small to compare.
 
 import { expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
@@ -45,7 +46,10 @@ async function cpuMs(run: () => unknown): Promise<number> {
   return (user + system) / 1_000;
 }
 
-/** @throws if the large input costs more than {@link MAX_RATIO} times the CPU of {@link GROWTH} small ones in every attempt */
+/**
+ * @throws if the large input costs more than {@link MAX_RATIO} times the CPU of {@link GROWTH} small ones in
+ * every attempt
+ */
 async function requireLinear<T>(
   name: string,
   make: (size: number) => T,

@@ -14,10 +14,10 @@ const [folder = "", keyFile = "", log = "", rounds, delayMs, offsetMs, databaseU
   process.argv.slice(2);
 const { signal } = new AbortController();
 const privateKey = readPrivateKey(readFileSync(keyFile, "utf8"));
-const LEAST = 3;
+const MIN_LINES = 3;
 let before: number | undefined;
 
-/** Writes take time, as on a busy machine or network. */
+/** Makes writes slow, as on a busy machine or network. */
 class SlowFolder extends FolderObjects {
   /** Long enough that rounds overlap. Some writes take even longer. */
   override readonly settleMs = 100;
@@ -42,8 +42,11 @@ const publisher = new Publisher({
   signal,
   ...(database && { exclusively: (work) => database.asPublisher(work) }),
 });
-/** Counts the lines of all processes. Chance may refuse most rounds, for a long time on a slow disk. */
-const isTooFew = () => readFileSync(log, "utf8").split("\n").length <= LEAST;
+/**
+ * Does the log, to which all processes write, have fewer than three lines? On a slow disk, most rounds may be refused
+ * for a long time.
+ */
+const isTooFew = () => readFileSync(log, "utf8").split("\n").length <= MIN_LINES;
 for (let round = 0; round < Number(rounds) || isTooFew(); round++) {
   try {
     await publisher.promote(100);

@@ -1,5 +1,5 @@
-// damaged-release.test.ts: the release in use, or the release at a start, is damaged on disk. `inkling serve`
-// as installed, with one process and with several workers, switches to the newest sound release on every
+// damaged-release.test.ts: the release in use, or the release with which a server starts, is damaged on disk. `inkling
+// serve` as installed, with one process and with several workers, switches to the newest sound release on every
 // connection. If there is none, it returns 503 on every connection. It reports the damage.
 
 import { afterAll, describe, expect, test } from "bun:test";
@@ -231,7 +231,7 @@ function setUp(workers: number) {
   return { server, older, wanted, repair };
 }
 
-/** Expects the older release to answer, and every report of the state to say why. */
+/** Expects the older release to answer, and every state report to contain the reason. */
 async function expectFallback(server: Server, served: string, wanted: string): Promise<void> {
   await server.serves(served);
   await server.everywhere("/readyz", async (response) => {

@@ -100,7 +100,7 @@ if (import.meta.main) {
   const { files, commands }: Given = JSON.parse(process.argv[2] ?? "");
   run("ip", "link", "set", "lo", "up");
   for (const address of Object.values(VISITORS)) run("ip", "address", "add", `${address}/32`, "dev", "lo");
-  // If nginx has run before, its folders in the last one belong to another user.
+  // If nginx has run before, its folders in /var/lib/nginx belong to another user.
   const own = ["/run", "/tmp", "/var/log", "/var/cache", ...["/var/lib/nginx"].filter(existsSync)];
   const folders = new Set([...own, ...Object.keys(files).map(dirname)]);
   for (const folder of folders) run("mount", "-t", "tmpfs", "tmpfs", folder);

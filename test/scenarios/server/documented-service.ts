@@ -11,9 +11,9 @@ import { smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { until } from "../../harness/until.ts";
 
 export interface Verified {
-  /** What systemd says about the units; it should be nothing. */
+  /** systemd's messages about the units; should be empty. */
   readonly problems: string;
-  /** What systemd says about a unit with a misspelt key. */
+  /** systemd's messages about a unit with a misspelt key. */
   readonly broken: string;
 }
 export interface Started {
@@ -107,7 +107,7 @@ async function start({ steps, full }: Steps): Promise<Started> {
   };
 }
 
-/** Starts what the unit says, with its permissions to write, and stops it. */
+/** Runs the unit's command with the unit's write permissions, and stops it. */
 async function serve(unit: string): Promise<Pick<Started, "ready" | "exitCode">> {
   const value = (key: string) => new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1] ?? "";
   const user = value("User");

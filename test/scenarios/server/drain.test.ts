@@ -1,5 +1,5 @@
-// drain.test.ts: a server that is told to stop, as a load balancer and its clients see it, with real
-// processes over loopback.
+// drain.test.ts: a server that is asked to stop, as a load balancer and its clients see it, with real processes over
+// loopback.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -153,7 +153,7 @@ linux("SIGTERM", () => {
       await until(() => queued(server.port) >= QUEUED);
       await Bun.sleep(1_000); // the drain is over
       signal(pid, "SIGCONT");
-      await Bun.sleep(200); // the workers have been told
+      await Bun.sleep(200); // the workers have been notified
       for (const one of children) signal(one, "SIGCONT");
       expect(await Promise.all(waiting)).toEqual(Array(QUEUED).fill(200));
       expect(await server.child.exited).toBe(0);

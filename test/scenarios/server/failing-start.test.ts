@@ -22,7 +22,7 @@ function workersOf(mark: string): number[] {
       try {
         return isWorker(Number(pid)) && readFileSync(`/proc/${pid}/environ`, "utf8").includes(mark);
       } catch {
-        return false; // the process has exited meanwhile
+        return false; // the process has already exited
       }
     })
     .map(Number);

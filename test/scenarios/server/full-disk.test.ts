@@ -1,5 +1,5 @@
-// full-disk.test.ts: `inkling data rollback`, `unpin` and a server if nothing can be written: what they
-// report, and what remains.
+// full-disk.test.ts: `inkling data rollback`, `unpin` and a server when nothing can be written: what they report, and
+// what remains.
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";

@@ -62,7 +62,7 @@ describe("the Host header", () => {
 });
 
 describe("one source with many connections", () => {
-  const MOST = 40;
+  const MAX_CONNECTIONS = 40;
   const FLOOD = 200;
   const GREEDY = "127.0.9.9";
   const get = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -92,7 +92,7 @@ describe("one source with many connections", () => {
   ])("%s", async (_, trustedProxies, isGreedyCut) => {
     const server = await startServer({
       ...testServerOptions(temporaryFolder()),
-      maxConnections: MOST,
+      maxConnections: MAX_CONNECTIONS,
       trustedProxies,
       writeLog: () => {},
     });
@@ -100,7 +100,7 @@ describe("one source with many connections", () => {
     const greedy = await open(server.port, GREEDY, FLOOD);
     // Connections opened later have higher descriptors than the flood.
     const late = (await Promise.all([5, 6].map((i) => open(server.port, `127.0.1.${i}`, 3)))).flat();
-    await until(() => [...others.flat(), ...greedy, ...late].filter(isOpen).length <= MOST);
+    await until(() => [...others.flat(), ...greedy, ...late].filter(isOpen).length <= MAX_CONNECTIONS);
     const alive = [...others.flat(), ...late].filter(isOpen);
     if (isGreedyCut) expect(await Promise.all(alive.map(answers))).toEqual(Array(18).fill(true));
     else expect(alive).toEqual([]);
@@ -112,18 +112,18 @@ describe("one source with many connections", () => {
   test("loses those that have been idle for longest", async () => {
     const server = await startServer({
       ...testServerOptions(temporaryFolder()),
-      maxConnections: MOST,
+      maxConnections: MAX_CONNECTIONS,
       writeLog: () => {},
     });
-    const idle = await open(server.port, GREEDY, MOST / 2);
-    const busy = await open(server.port, GREEDY, MOST / 2);
+    const idle = await open(server.port, GREEDY, MAX_CONNECTIONS / 2);
+    const busy = await open(server.port, GREEDY, MAX_CONNECTIONS / 2);
     const using = setInterval(() => {
       for (const socket of busy) socket.write(get);
     }, 20);
     await Bun.sleep(1_000);
     const fresh = await open(server.port, GREEDY, 10);
     await until(() => idle.filter(isOpen).length <= 10);
-    expect([busy, fresh].map((sockets) => sockets.filter(isOpen).length)).toEqual([MOST / 2, 10]);
+    expect([busy, fresh].map((sockets) => sockets.filter(isOpen).length)).toEqual([MAX_CONNECTIONS / 2, 10]);
     clearInterval(using);
     for (const socket of [...idle, ...busy, ...fresh]) socket.destroy();
     await server.stop();

@@ -66,7 +66,7 @@ async function load(server: ServerProgram, isEnough: (done: number) => unknown):
   return lookups;
 }
 
-/** Stops the server in order, and compares the usage that it has stored. */
+/** Stops the server in an orderly way, and compares the usage that it has stored. */
 async function expectUsage(server: ServerProgram, lookups: number): Promise<void> {
   server.child.kill("SIGTERM");
   expect(await server.child.exited).toBe(0);
@@ -77,7 +77,7 @@ async function expectUsage(server: ServerProgram, lookups: number): Promise<void
   expect(entry!.count).toBe(lookups);
 }
 
-/** A pipe for a server's standard error, which the test reads when it wants. */
+/** A pipe for a server's standard error, which the test reads on demand. */
 class NamedPipe {
   private readonly path = join(temporaryFolder(), "log");
   readonly prefix = ["sh", "-c", 'exec 2>"$0" "$@"', this.path];

@@ -1,5 +1,5 @@
-// answers.ts: maps an address or email address to the number of its appended bytes (appended-columns.ts), or to -1 if
-// the API has no answer.
+// answers.ts: maps an address or email address to the index of the bytes that are appended for it
+// (appended-columns.ts), or to -1 if the API has no answer.
 //
 // in   an open release, the overrides, and the current time
 //
@@ -46,8 +46,8 @@ export class Answers {
   /** Record numbers of the addresses in `block`. */
   private readonly records = perTable(() => new Uint32Array(BLOCK_ADDRESSES));
   /**
-   * For each record of the geo segment: its number in the appended columns plus 2, or 0 if it has no number yet. A Map
-   * would make a row take 1.2 to 1.4 times as long.
+   * For each record of the geo segment: its index in the appended columns plus 2, or 0 if it has no index yet. With a
+   * Map, processing a row takes 1.2 to 1.4 times as long.
    */
   private readonly locations: Int32Array;
   /** By record. */

@@ -95,7 +95,7 @@ export class AppendedColumns {
     return this.members.length > 0 || this.answers !== undefined;
   }
 
-  /** Returns the number of an answer's bytes. */
+  /** Returns the index under which an answer's bytes are stored. Stores them first if the answer is new. */
   numberOf(answer: string): number {
     let number = this.numbers.get(answer);
     if (number === undefined) {
@@ -105,7 +105,10 @@ export class AppendedColumns {
     return number;
   }
 
-  /** Like {@link numberOf}, for an answer that was not seen before. It does not keep the answer's text. */
+  /**
+   * Stores the bytes of a new answer, and returns their index. Unlike {@link numberOf}, it does not recognize the
+   * answer later.
+   */
   make(answer: string): number {
     const number = this.made++;
     if (number + 1 >= this.starts.length) this.grow();
@@ -120,7 +123,7 @@ export class AppendedColumns {
     return number;
   }
 
-  /** Appends the bytes of an answer. @param number the answer's number, or -1 for no answer */
+  /** Appends the bytes of an answer. @param number the index of the answer's bytes, or -1 for no answer */
   append(number: number, out: ByteBuffer): void {
     if (number < 0) out.append(this.none);
     else {

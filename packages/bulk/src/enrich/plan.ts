@@ -122,7 +122,7 @@ function planOfSeveral(
   return { ...chained(first, rest), title, leftOutTitle };
 }
 
-/** Each step reads the output of the previous step, whose rows are wider. */
+/** Chains plans. Each plan reads the output of the previous plan, whose rows are wider. */
 function chained(plan: Plan, [first, ...rest]: readonly Plan[], wider = 0): Plan {
   const added = TABLES.flatMap((table) => plan.added[table]).length;
   const next = first && chained(first, rest, wider + added);
@@ -155,7 +155,7 @@ function leftOutOf(layout: Layout): string | undefined {
   return `the ${what} addresses in ${columnTitle(layout, layout.leftOut)} are not looked up: add them with ${flag}`;
 }
 
-/** An empty file is valid, and nothing is looked up in it. Nightly jobs may encounter such files. */
+/** Returns a plan that looks up nothing, for an empty file. Nightly jobs may encounter such files. */
 function planOfNothing(name: string, { format, prefix = "" }: EnrichOptions): Plan {
   const named = format ?? endingOf(name);
   const nothing = {

@@ -49,7 +49,7 @@ const network = ({ source }: Request) => (source.release.network === undefined ?
  */
 const UNKNOWN_NUMBER = "nan";
 
-/** The attributions, for formats without comments. */
+/** Returns a second file with the attributions, for formats without comments. */
 function attributionFile(request: Request): Piece {
   return { file: ".attribution.txt", data: heading(request, "") };
 }

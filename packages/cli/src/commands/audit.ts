@@ -95,8 +95,8 @@ const shortEffect = ({ kind, value, flag, verdict, mute }: AuditedOverride) =>
   `${shortValue({ kind, value })} ${flag === null ? `mute ${mute}` : `${flag}=${verdict}`}`;
 
 /**
- * The name that people use for the subject: an override's value, a key's name or the release in use. If there is none,
- * the members of its state.
+ * Returns the name that people use for the subject: an override's value, a key's name or the release in use. For any
+ * other subject, returns the members of its state.
  */
 function aboutText(about: unknown): string {
   if (typeof about !== "object" || about === null) return "";

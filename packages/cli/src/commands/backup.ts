@@ -22,15 +22,13 @@ import { CliError, explainFileError, explainTargetError } from "../terminal/erro
 import { formatBytes, formatCount, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
-/**
- * Files of the data folder that go into a backup. All other files can be created again, or belong only to this host.
- */
+/** The data-folder files that a backup contains. All other files can be created again, or belong only to this host. */
 const DATA_FILES = [DATA_FOLDER.feedChoice, DATA_FOLDER.channel] as const;
 /** The settings file's name in an archive. */
 const SETTINGS_FILE = "inkling.toml";
 const OWNER_ONLY = 0o600;
 const TRAIL = "inkling_audit";
-/** Milliseconds for a backup or restore, which is a single transaction. */
+/** Time limit for a backup or a restore, in milliseconds. Each is a single transaction. */
 const TIMEOUT_MS = 600_000;
 
 export function addBackup(program: Command, context: Context): void {
@@ -176,7 +174,10 @@ async function replaceFrom(path: string, store: Store, about: unknown): Promise<
   });
 }
 
-/** The database was checked before, so this transaction may take a long time. */
+/**
+ * Writes a backup. The caller has already opened the database with the usual time limit, so this transaction may take
+ * long.
+ */
 function makeBackup(path: string, { settings, file }: LoadedSettings, version: string): Promise<Backup> {
   const files = DATA_FILES.map((name) => ({ name: name as string, path: join(settings.dataDir, name) }));
   if (file !== undefined) files.push({ name: SETTINGS_FILE, path: file });
@@ -241,7 +242,7 @@ async function checkFiles(
   return { files, ignored };
 }
 
-/** Shows a name, which somebody else has chosen, as one short word with its control characters as codes. */
+/** Quotes a file name from a backup: shortens it, and replaces control characters with their codes. */
 const visible = (name: string) =>
   JSON.stringify(name.slice(0, 80)).replace(
     /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
@@ -249,8 +250,8 @@ const visible = (name: string) =>
   );
 
 /**
- * The data-folder files to restore. A channel's version must only increase, so a host that follows a channel keeps its
- * own channel file.
+ * Returns the data-folder files to restore, and the names of the files that this host keeps. A channel's version must
+ * only increase, so a host that follows a channel keeps its own channel file.
  */
 function filesToWrite({ dataDir }: Settings, files: readonly BackupFile[]) {
   const target: Target[] = [];
@@ -276,7 +277,7 @@ function settingsTarget(context: Context, flag: unknown, files: readonly BackupF
   return { path, text };
 }
 
-/** FILE.before, FILE.before-2 and so on. */
+/** Returns the first of FILE.before, FILE.before-2 and so on that does not exist yet. */
 function freeName(path: string): string {
   for (let n = 1; ; n++) {
     const name = n === 1 ? path : `${path}-${n}`;

@@ -15,7 +15,10 @@ import { percentOf } from "../runtime/rollout.ts";
 import { auditedBy } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 
-/** Milliseconds between two checks for something to publish. A check that finds nothing reads only the statement. */
+/**
+ * Milliseconds between two checks for a new release or ruleset. If there is none, a check reads only the newest ruleset
+ * and the channel's statement.
+ */
 const PUBLISH_MS = 10_000;
 
 export function addBuild(program: Command, context: Context): void {

@@ -238,7 +238,7 @@ async function agreeToLess(
 
 /**
  * Changes a channel.
- * @param remains says what remains in place if the change is stopped
+ * @param remains text about what remains in place if the change is stopped
  */
 async function changed<T>(remains: string, act: () => Promise<T>): Promise<T> {
   try {
@@ -328,7 +328,9 @@ function addStatus(channel: Command, context: Context): void {
   });
 }
 
-/** Helps a reader who has lost the public key. */
+/**
+ * Returns a phrase with the public key of a private key file, for operators who have lost it; empty for any other file.
+ */
 function publicKeyIn(path: string): string {
   try {
     return `; the public key for this file is ${publicKeyOf(readPrivateKey(readFileSync(path, "utf8")))}`;

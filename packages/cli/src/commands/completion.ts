@@ -1,7 +1,7 @@
 // completion.ts: `inkling completion bash | zsh | fish`: a script with which a shell completes the command line.
 //
-// out  subcommands, flags, and the values of flags that have a fixed set; ids of feeds, keys, overrides and
-//      admin tokens, for which the script calls the command again; files everywhere else
+// out  subcommands, flags, and the values of flags that have a fixed set; ids of feeds, keys, overrides and admin
+//      tokens, for which the script calls the command again; files in all other positions
 
 import { Argument, type Command, Option } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
@@ -72,7 +72,7 @@ function nodes(command: Command, path = ""): Node[] {
   return [{ path, words, choices, ids: ID_ARGUMENTS[path] }, ...inner];
 }
 
-/** The script, after comments that show how to use it. */
+/** Returns the script. It begins with comments that show how to use it. */
 export function completion(program: Command, shell: Shell): string {
   const all = nodes(program);
   return shell === "fish" ? fish(all) : bash(all, shell);
@@ -110,7 +110,10 @@ complete -o default -F _inkling inkling
 `;
 }
 
-/** Skipped while a flag is being typed, because the command takes a quarter of a second. */
+/**
+ * Returns shell code that adds the ids. It adds none while a flag is being typed, because running the command takes a
+ * quarter of a second.
+ */
 const bashIds = ({ ids }: Node) =>
   ids === undefined
     ? ""

@@ -112,7 +112,10 @@ Examples:
   });
 }
 
-/** A plain update writes one audit entry. With --accept, each accepted feed or release gets its own entry. */
+/**
+ * Builds a release. A plain update writes one audit entry. With --accept, each accepted feed or release gets its own
+ * entry.
+ */
 function update(settings: Settings, context: Context, accept: readonly string[]): Promise<BuildResult> {
   const { dataDir } = settings;
   const { terminal, stopper } = context;
@@ -133,8 +136,8 @@ function update(settings: Settings, context: Context, accept: readonly string[])
 }
 
 /**
- * Puts the id of each feed with a problem into one list only: a feed whose copy waits or has expired is not also refused,
- * unreachable or missing.
+ * Puts the id of each feed with a problem into one list only: a feed whose copy waits or has expired is in no other
+ * list.
  * @param feeds the current reports of the feeds
  */
 export function troubledFeeds(
@@ -185,7 +188,7 @@ const acceptHint = (pending: readonly string[]) =>
 const MISSING_HINT =
   "`npx @inkling/cli data status` shows why; `npx @inkling/cli feeds disable ID` builds without a feed";
 
-/** Says what waits, why, and how to accept it. */
+/** Describes the release that waits, the reason, and how to accept it. */
 const heldText = ({ at, why }: HeldRelease) =>
   `Needs your approval: the release built ${at} is not published. ${why}.\n${HELD_HINT}.`;
 
@@ -327,7 +330,7 @@ Examples:
   });
 }
 
-/** Does nothing, and records nothing, if the switch would have no effect. */
+/** Switches to another release and records this. If the switch would have no effect, does and records nothing. */
 async function switchTo(
   settings: Settings,
   { terminal }: Context,

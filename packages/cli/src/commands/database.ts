@@ -20,7 +20,7 @@ import { CliError } from "../terminal/errors.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
-/** What an adopted database lacks. A backup does not hold decisions either (server/src/store/dump.ts). */
+/** What an adopted database lacks. A backup does not contain decisions either (server/src/store/dump.ts). */
 const ONLY_IN_BACKUPS = `The copies hold only keys and overrides. Only a backup restores admin tokens, usage, the audit trail, rulesets and
 webhooks. Stored decisions are in neither. Without a backup, create admin tokens with \`inkling admin-tokens create\`. Until
 you publish a ruleset, servers apply the newest one from ruleset.json, if that file exists.`;

@@ -129,7 +129,7 @@ async function enrichFile(
   if (!isAccepted(tally)) throw notStrict(tally, target);
 }
 
-/** Formats that a file name may promise, but that this command does not write. */
+/** File name endings of formats that this command does not write. */
 const OTHER_FORMAT = /\.(?:parquet|mmdb|xlsx?|avro|orc|feather)$/i;
 
 /**

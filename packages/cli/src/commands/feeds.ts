@@ -103,7 +103,7 @@ function row({ feed, report, lacking }: FeedLine, now: number): string[] {
   return [feed.id, feed.sets, state, feedAge(report, new Date(now)), feed.licence, remarks.join("; ")];
 }
 
-/** What is wrong with a copy. The error of a pending copy may already contain the reason. */
+/** Returns what is wrong with a copy. The error of a pending copy may already contain the reason. */
 function troubles({ pending, error }: FeedReport): string[] {
   if (pending === undefined) return error === undefined ? [] : [error];
   if (error?.includes(pending.why)) return [`needs your approval: ${error}`];

@@ -4,7 +4,7 @@ import { runHere } from "../program.testing.ts";
 const cwd = import.meta.dir;
 
 /**
- * Runs the command against a server that gives this answer.
+ * Runs the command against a server that returns this answer.
  * @param hostname the server's listening address
  */
 async function healthOf(status: number, answer: object, hostname = "127.0.0.1") {

@@ -43,7 +43,7 @@ function reasonsIn(body: string): string {
   }
 }
 
-/** This does not use `fetch`, which would send the request to the proxy in HTTP_PROXY. */
+/** Sends a GET request. Does not use `fetch`, which would send the request to the proxy in HTTP_PROXY. */
 function request(url: string): Promise<{ status: number | undefined; body: string }> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) =>

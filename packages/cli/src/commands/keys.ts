@@ -185,14 +185,14 @@ Examples:
   });
 }
 
-/** Says that the burst size does not change, if it is above the default of twice the new rate. */
+/** Returns a note that the burst size does not change, if it is above the default of twice the new rate. */
 function burstNote({ rate, burst }: Key, flags: Flags): string {
   if (flags.rate === undefined || flags.burst !== undefined) return "";
   if (!rate || burst === undefined || burst <= 2 * rate) return "";
   return `\nIts burst size is still ${formatCount(burst)}; \`--burst default\` makes it twice the rate.`;
 }
 
-/** A flag as a member of the admin API's request body. */
+/** Converts a flag to a member of the admin API's request body. */
 function changeOf(flag: string, value: unknown, now: number): readonly [member: string, value: unknown] {
   const [member, word, removed] = CHANGES[flag]!;
   if (word !== undefined && String(value) === word) return [member, removed];

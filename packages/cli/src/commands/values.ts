@@ -1,9 +1,11 @@
-// values.ts: answers many values (addresses, networks, AS numbers, domains, email addresses) one after the
-// other, each as a line or as JSON.
+// values.ts: looks up values (addresses, networks, AS numbers, domains, email addresses), and prints a line, a text or
+// a JSON object for each of them.
 //
 // in   values in any order; each value gets every lookup that exists for its kind
-// out  a line for each value, in the order of the input; a value that cannot be read, or has no answer, is reported on
-//      standard error, and the command continues
+// out  a result for each value, in the order of the input
+// err  a single value that cannot be read or has no answer ends the command with an error. Among several values, the
+//      error is printed on standard error, or with --json as an object on standard output; the command continues, and
+//      its exit code is 1
 
 import { MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
 import type { Settings } from "@inkling/contract";
@@ -50,7 +52,10 @@ function readFields(text: string): readonly string[] {
   );
 }
 
-/** Returns the nearest member, or the first member of the nearest part of the answer: "contry" gives "country". */
+/**
+ * Returns a hint with the nearest member, or with the first member of the nearest part of the answer: "contry" matches
+ * the part "country". Empty if nothing is near.
+ */
 function didYouMean(word: string): string {
   const partOf = (name: string) => name.split("_")[0]!;
   const part = nearest(word, FIELDS.map(partOf));
@@ -105,7 +110,7 @@ function readSubject(value: string): Subject {
   return subject;
 }
 
-/** The API's answer or refusal for each lookup of a value. */
+/** Returns the API's answer or refusal for each lookup of a value. */
 function outcomesOf(
   value: string,
   subject: Mailbox,
@@ -139,7 +144,8 @@ function answersTo(...question: Parameters<typeof outcomesOf>): [lookup: Lookup,
 }
 
 /**
- * As in a batch, a problem document may take the place of an answer. The JSON contains everything that the text shows.
+ * As in a batch, a lookup may have a problem document instead of an answer. The JSON contains everything that the text
+ * shows.
  */
 function jsonOf(isOne: boolean, flags: Flags, data: AnswerData, { ending }: Context): Write {
   const include = INCLUDE.network | (isOne || flags.evidence === true ? INCLUDE.evidence : 0);

@@ -1,6 +1,6 @@
 // settings.ts: reads the settings.
 //
-// in   in this order: flags, environment (INKLING_*), credentials, inkling.toml, defaults
+// in   in order of precedence: flags, environment (INKLING_*), credentials, inkling.toml, defaults
 // out  the Settings, the source of each setting, and warnings about unknown INKLING_* variables
 // err  SettingsError with every problem at once
 //

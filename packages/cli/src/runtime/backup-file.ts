@@ -67,7 +67,7 @@ export async function writeBackup(
   files: readonly BackupFile[],
   program: string,
 ): Promise<Backup> {
-  // The database would treat an error thrown here as its own.
+  // The store would report an error thrown in this callback as a database error, so the callback returns it.
   const made = await store.dump.read(async (pages) => {
     const madeAt = new Date().toISOString();
     let archive: ArchiveWriter | undefined;
@@ -130,7 +130,7 @@ class ArchiveWriter {
     if (this.heldBytes >= PART_BYTES) this.flush();
   }
 
-  /** A gzip file may have several parts. */
+  /** Compresses and writes the held bytes. A gzip file may consist of several parts. */
   private flush(): void {
     this.file.write(gzipSync(Buffer.concat(this.held)));
     this.held = [];
@@ -228,7 +228,7 @@ function checkedRows(
   });
 }
 
-/** The lines of a gzip file. */
+/** Yields the lines of a gzip file. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   const source = createReadStream(path);
   const unpacked = createGunzip();

@@ -2,7 +2,8 @@
 //
 // in   a BuildOrder, written to the compiler's standard input
 // out  the result, and the domains about which lists disagree
-// err  CliError if the build reported a failure, died, or was interrupted, in which case nothing was published
+// err  CliError if the build reported a failure, died, or was interrupted; it says whether a release had already been
+//      published
 //
 // A build that runs out of memory ends only its own process.
 
@@ -62,7 +63,7 @@ export interface SpawnOptions {
   readonly command?: readonly string[];
 }
 
-/** Says what to do about a release that waits for the operator. */
+/** What to do about a release that waits for the operator. */
 export const HELD_HINT =
   "`npx @inkling/cli data update --accept release` publishes it; `npx @inkling/cli feeds disable ID` leaves out a list";
 
@@ -252,7 +253,7 @@ export interface BuildOptions {
   readonly accept?: readonly string[];
 }
 
-/** The compiler's input. It contains credentials only if the build may fetch from publishers. */
+/** Returns the compiler's input. It contains credentials only if the build may fetch from publishers. */
 export function buildOrder(settings: Settings, options: BuildOptions): BuildOrder {
   const fetch = options.fetch && mayFetch(settings);
   const { onlyDue = false, accept = [] } = options;
@@ -279,7 +280,7 @@ export function mayFindNewer(settings: Settings): boolean {
 
 /**
  * Builds a release and shows progress on standard error.
- * @throws CliError if nothing was published
+ * @throws CliError if the build failed or was interrupted
  */
 export async function build(
   settings: Settings,
@@ -321,7 +322,7 @@ export async function build(
   }
 }
 
-/** Says what to do about feeds that could not be reached; undefined if all were reached. */
+/** Returns what to do about feeds that could not be reached; undefined if all were reached. */
 export function unreachedHint(
   settings: Settings,
   { done, feeds }: Pick<BuildResult, "feeds"> & { readonly done: Pick<BuildResult["done"], "unreached"> },

@@ -70,7 +70,8 @@ export function signingKey({ channelSigningKey }: Settings) {
 }
 
 /**
- * The keys that this host trusts: those in the setting, or otherwise the public key that belongs to its private key.
+ * Returns the keys that this host trusts: the keys in the setting, or if there are none, the public key that
+ * belongs to its private key.
  */
 export function trustedKeys(settings: Settings): readonly string[] {
   if (settings.channelKey.length > 0) return settings.channelKey;
@@ -111,7 +112,10 @@ export function openPublisher(
   });
 }
 
-/** A lock in the database. Unlike the lock in the store, it depends neither on clocks nor on the store's speed. */
+/**
+ * Returns a function that works under a lock in the database. Unlike the lock in the channel's store, this lock depends
+ * neither on clocks nor on the store's speed.
+ */
 function databaseLock(
   { databaseUrl }: Settings,
   onWarning: PublisherOptions["onWarning"],
@@ -137,7 +141,7 @@ function databaseLock(
 }
 
 /**
- * The newest ruleset for the channel. Undefined if there is no database or no ruleset, or if the database is
+ * Returns the newest ruleset for the channel; undefined if there is no database or no ruleset, or if the database is
  * unreachable.
  */
 export async function newestRuleset(

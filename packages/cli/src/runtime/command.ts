@@ -33,7 +33,7 @@ const SHORT_FLAGS: Readonly<Record<string, string>> = {
   "--port": "-p",
 };
 
-/** Gives a command the short flags of {@link SHORT_FLAGS}. */
+/** Adds the short flags of {@link SHORT_FLAGS} to a command. */
 function addShortFlags(command: Command): void {
   for (const option of command.options) {
     const short = option.short === undefined ? SHORT_FLAGS[option.long ?? ""] : undefined;
@@ -43,7 +43,7 @@ function addShortFlags(command: Command): void {
   }
 }
 
-/** Gives a command the flags for its settings, --config, and the short forms of all its flags so far. */
+/** Adds the flags for a command's settings, --config, and the short forms of all its flags so far. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const { type, help, default: standard = "", unset, secret, fileOnly } = settingRow(name);
@@ -113,7 +113,7 @@ export function printResult({ terminal, ending }: Context, flags: Flags, result:
 }
 
 /**
- * Gives a command its action and the flags of its settings.
+ * Sets a command's action, and adds the flags of its settings.
  * @param run returns nothing if it has already printed its result
  * @param defaults the command's own defaults
  */

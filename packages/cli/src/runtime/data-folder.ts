@@ -1,4 +1,4 @@
-// data-folder.ts: checks whether this user may write to the data folder.
+// data-folder.ts: checks whether this user may write to the data folder, and deletes an outdated channel report.
 //
 // err  CliError with a hint
 // note At startup, the server loads this file without the database module, which is loaded while the first worker
@@ -44,8 +44,8 @@ export function whyReadOnly(settings: Pick<Settings, "dataDir" | "databaseUrl">)
 }
 
 /**
- * Deletes the channel report before a start without a channel. A report about an earlier channel says nothing
- * about this server.
+ * Deletes the channel report before a start without a channel. A report about an earlier channel does not describe this
+ * server.
  */
 export function forgetChannelReport(dataDir: string): void {
   const path = join(dataDir, DATA_FOLDER.channelReport);

@@ -131,7 +131,7 @@ async function listener(what: Listener, host: string, port: number): Promise<Fin
   return problem(found.message, found.hint);
 }
 
-/** Responses that only Inkling gives, one for each listener. */
+/** Responses that only Inkling returns, one for each listener. */
 const SIGNS = [
   ["/healthz", '{"status":"alive"}'],
   ["/metrics", "inkling_"],
@@ -185,7 +185,8 @@ export function freeBytes(path: string): number {
 }
 
 /**
- * If the database is elsewhere, the server can use a release that another program put into the folder.
+ * Returns a note about a read-only data folder. If the database is elsewhere, the server can use a release that another
+ * program put into the folder.
  * @throws CliError if the database is in the data folder
  */
 function servedReadOnly(settings: Settings): Finding {
@@ -242,7 +243,7 @@ function onRelease(check: (current: NamedRelease, checkup: Checkup) => Finding):
   };
 }
 
-/** The build or download that is running in the data folder. */
+/** Describes the build or download that is running in the data folder; undefined if there is none. */
 function findRunning(settings: Settings, now: Date): string | undefined {
   const lock = findLock(settings.dataDir);
   if (lock === undefined) return undefined;
@@ -276,7 +277,10 @@ function repair(settings: Settings, name: string, broken: ReturnType<typeof veri
   );
 }
 
-/** A missing first release is not a problem, because the first start builds it. */
+/**
+ * Returns the finding for a missing release. A missing first release is only a note, because the first start creates
+ * one.
+ */
 async function noRelease(settings: Settings): Promise<Finding> {
   if (await isInkling(settings.host, settings.port)) {
     const found =

@@ -1,4 +1,5 @@
-// doctor-database.ts: the checks of `inkling doctor` on the database, one row each. doctor-checks.ts has the others.
+// doctor-database.ts: the checks of `inkling doctor` on the database, one row each. doctor-checks.ts has the other
+// checks.
 
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -77,7 +78,7 @@ function fullDisk(settings: Settings): Finding | undefined {
 }
 
 /**
- * Returns a finding if there is no database yet.
+ * Returns a finding if there is no database.
  * @returns undefined if there is a database
  */
 function withoutDatabase(settings: Settings): Finding | undefined {

@@ -24,7 +24,7 @@ export function choiceOf(dataDir: string): FeedChoice {
 }
 
 /**
- * The built-in feeds, then feeds from inkling.toml, then feeds added on the command line.
+ * Returns the built-in feeds, then feeds from inkling.toml, then feeds added on the command line.
  * @throws CliError
  */
 export function allFeeds({ feed, dataDir }: Pick<Settings, "feed" | "dataDir">): readonly Feed[] {
@@ -83,7 +83,7 @@ export function feedOf(settings: Settings, id: string): Feed {
   );
 }
 
-/** The credentials that are set, by their names in the feed table. */
+/** Returns the credentials that are set, by their names in the feed table. */
 export function credentialsOf(settings: Settings): Record<string, string> {
   return Object.fromEntries([
     ...CREDENTIALS.flatMap((name) => {

@@ -1,7 +1,7 @@
 // follow-channel.ts: follows the channel while Inkling serves.
 //
-// out  log events: channel-followed, channel-refused, channel-back; channel-report.json for status and
-//      metrics
+// out  log events: channel-followed, channel-refused, channel-failed, channel-back, channel-not-reported;
+//      channel-report.json for status and metrics
 // err  none: each fault is logged once, and the server continues to serve; the same applies if a report cannot be sent
 
 import type { Settings } from "@inkling/contract";

@@ -100,11 +100,12 @@ function isSame({ dev, ino }: Stats, other: string | number): boolean {
   return stats !== undefined && stats.dev === dev && stats.ino === ino;
 }
 
-/** Longer lines are split into parts. */
+/** Longer lines may be split into parts. */
 const MAX_LINE = 1 << 20;
 
 /**
- * In an email address, white space beyond ASCII belongs to the address, as in the API. Other values never contain any.
+ * Returns the line without surrounding white space. In an email address, white space beyond ASCII belongs to the
+ * address, as in the API. Other values never contain such white space.
  */
 const valueIn = (line: string) => (line.includes("@") ? trimmed(line) : line.trim());
 

@@ -1,4 +1,5 @@
-// Tests hours of update cadence, and what can go wrong, in no time. The tests supply the clock, chance and sleep.
+// Simulates hours of updates, and what can go wrong in them, within milliseconds. The tests supply the clock and the
+// random numbers.
 
 import { describe, expect, test } from "bun:test";
 import type { FeedReport } from "@inkling/engine";
@@ -39,7 +40,7 @@ const report = (id: string, error?: string): FeedReport => ({
   ...(error !== undefined && { error }),
 });
 
-/** The effect of one build. */
+/** The result of one build. */
 type Step = { dueIn?: number; feeds?: BuildResult["feeds"]; published?: boolean; held?: string } | Error;
 interface Seen {
   readonly at: readonly number[];

@@ -5,9 +5,9 @@
 //      data-update-failed, data-update-busy
 // err  none: a failed build is logged and retried, and the server keeps serving its release
 //
-// The compiler decides which feeds are due, and handles their budgets and back-off. It returns the time of its next
-// run. The server follows new releases by itself. This file also runs builds on demand for the admin API, because the
-// server imports neither the compiler nor the commands.
+// The compiler decides which feeds are due, and handles their budgets and back-off. It returns the time at which the
+// next feed is due. The server follows new releases by itself. This file also runs builds on demand for the admin API,
+// because the server imports neither the compiler nor the commands.
 
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
@@ -33,8 +33,8 @@ import { allFeeds, choiceOf } from "./feeds.ts";
 import type { LiveSettings } from "./live-settings.ts";
 
 /**
- * Facts about all feeds. If the choice or the operator's own feeds cannot be read, returns only facts about built-in
- * feeds; the build reports why.
+ * Returns facts about all feeds. If the choice or the operator's own feeds cannot be read, returns only facts about
+ * built-in feeds; the build reports why.
  */
 function factsOf(settings: FeedSettings): readonly FeedFacts[] {
   try {

@@ -132,7 +132,8 @@ export async function revokeKey(
 
 /**
  * Passes a revocation to the server on this data folder.
- * @throws `cause` with another hint, if the revocation file cannot be written
+ * @throws if the revocation file cannot be written: `cause` with another hint, or the file's error if there is no
+ *   `cause`
  */
 async function hand(
   { dataDir }: Settings,

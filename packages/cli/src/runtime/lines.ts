@@ -1,8 +1,8 @@
 // lines.ts: splits a UTF-8 stream into lines, grouped by chunk.
 
 /**
- * @param longest maximum length of a line; a longer line is split into parts, and each part except the last is longer
- *   than this
+ * @param longest length from which an incomplete line is yielded as a part of a line; a complete line is yielded whole,
+ *   however long it is
  * @returns lines without their line feeds; the last line does not need a line feed
  */
 export async function* linesIn(

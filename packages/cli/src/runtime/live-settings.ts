@@ -1,10 +1,9 @@
 // live-settings.ts: the settings of a running server or builder. On SIGHUP, the process reads them again.
 //
 // in   flags and variables as of startup; credentials and inkling.toml as they are now
-// out  an audit entry; log events: settings-reloaded with the settings that changed and those that need a
-//      restart; settings-refused
-// err  none: if one setting is wrong, or a file that had content is missing or empty, all settings remain
-//      unchanged
+// out  an audit entry; log events: settings-reloaded with the settings that changed and those that need a restart;
+//      settings-refused; settings-not-noted and audit-not-stored if a record cannot be written
+// err  none: if one setting is wrong, or a file that had content is missing or empty, all settings remain unchanged
 //
 // The data folder's settings/PORT.json or settings/build.json contains the settings of the last start. A start with
 // different settings therefore adds an audit entry, as a reload does. Secrets are stored as salted SHA-256 hashes,
@@ -34,7 +33,7 @@ type Role = number | "build";
 
 const fileOf = ({ dataDir }: Settings, role: Role) => join(dataDir, DATA_FOLDER.knownSettings(String(role)));
 
-/** The value for an audit entry. For a secret, the entry says only that it is set or has changed. */
+/** The value for an audit entry. For a secret, the entry contains only "set" or "changed". */
 function auditValue(name: SettingName, settings: Settings, secret: string): unknown {
   return settingRow(name).secret && settings[name] !== undefined ? secret : shown(name, settings);
 }
@@ -48,7 +47,7 @@ const entryOf = (actor: string, before: object, after: object): HostEntry => ({
   after,
 });
 
-/** The audit entry for settings that a running server applies. */
+/** Returns the audit entry for settings that a running server applies. */
 function settingsEntry(
   actor: string,
   names: readonly SettingName[],
@@ -97,7 +96,10 @@ function noteSettings(settings: Settings, role: Role, log: Pick<RunningServer["l
   }
 }
 
-/** Undefined if nothing differs, or if there is no record of an earlier start. */
+/**
+ * Returns the audit entry for a start with different settings; undefined if nothing differs, or if there is no record
+ * of an earlier start.
+ */
 function startEntry(settings: Settings, role: Role): HostEntry | undefined {
   const known = readKnown(fileOf(settings, role));
   if (known === undefined) return undefined;

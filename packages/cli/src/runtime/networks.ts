@@ -16,7 +16,7 @@ import { networkUse } from "@inkling/server/network-summary";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { type AnswerData, reserved } from "./answer.ts";
 
-/** Maximum number of parts examined for one value, which takes about a second. */
+/** Maximum number of parts that are examined for one value. Examining them takes about a second. */
 const MAX_PARTS = 1 << 18;
 
 /** @throws Refused for a special-use network */

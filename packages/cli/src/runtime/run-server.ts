@@ -1,4 +1,4 @@
-// run-server.ts: serves until the process is told to stop, and runs background work until then.
+// run-server.ts: serves until the process is asked to stop, and runs background work until then.
 
 import type { Settings } from "@inkling/contract";
 import type { Mode } from "@inkling/engine";
@@ -12,7 +12,10 @@ import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./command.ts";
 import { type LiveSettings, recordStart } from "./live-settings.ts";
 
-/** In a clone, the first page request bundles the console in 80 ms, so that startup does not wait for it. */
+/**
+ * Returns a handler for the console's pages. In a clone, the first page request bundles the console, which takes 80 ms,
+ * so that startup does not wait for it.
+ */
 function serveConsole(): NonNullable<ServerOptions["console"]> {
   const files = loadOnce(async () => {
     const { openConsole } = await import("@inkling/console/files");
@@ -27,7 +30,7 @@ interface RunOptions extends Pick<ServerOptions, "actions"> {
 }
 
 /**
- * Serves until the process is told to stop, and keeps the service manager informed.
+ * Serves until the process is asked to stop, and keeps the service manager informed.
  * @param beside background work that runs until the server stops; if it fails, the server stops in an orderly way
  * @throws StartError or StoreError before it serves, each with a hint; also the errors of `beside`
  */

@@ -40,8 +40,8 @@ export function knowsKeys(dataDir: string): boolean {
 }
 
 /**
- * Says why no command may create the SQLite file: a new database would invalidate the keys that the data folder still
- * contains. Undefined if a command may create it.
+ * Returns the error if no command may create the SQLite file, because a new database would invalidate the keys that the
+ * data folder still contains. Returns undefined if a command may create it.
  */
 export function lostDatabase(settings: Settings): StoreError | undefined {
   const file = databaseFile(settings);

@@ -9,14 +9,14 @@ const CELLS = 30;
 
 type Column = readonly [tally: Tally, plan: Plan];
 
-/** The counts for each column. A file has several address columns only if the user named them. */
+/** Returns the counts for each column. A file has several address columns only if the user named them. */
 function columnsOf(tally: Tally, plan: Plan): Column[] {
   const { next } = plan;
   return [[tally, plan], ...(next && tally.next ? columnsOf(tally.next, next) : [])];
 }
 
 /**
- * The summary for programs. `ip` is an object. If there are several columns, it contains one object for each column
+ * Returns the summary for programs. `ip` is an object; for several columns, it contains one object for each column
  * name.
  */
 export function tallyJson(tally: Tally, plan: Plan): object {
@@ -58,7 +58,7 @@ function ipJson([{ rows, withoutIp, countries, flags, kinds }, { added }]: Colum
 const sumOf = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** Says how many lines cannot be parsed, with their share and the first such line: "2 unparsable lines (0.1 %)". */
+/** Formats how many lines cannot be parsed, with their share and the first such line: "2 unparsable lines (0.1 %)". */
 export function unparsableText(tally: Tally): string {
   const { lines, share } = unparsable(tally);
   const first =
@@ -66,7 +66,7 @@ export function unparsableText(tally: Tally): string {
   return `${formatCount(lines)} unparsable ${lines === 1 ? "line" : "lines"} (${percent(share)}${first})`;
 }
 
-/** Irregularities in the file, and how they were read. */
+/** Describes irregularities in the file, and how they were read. */
 function irregularities({ ragged, openQuotes }: Tally): string[] {
   return [
     ...(ragged > 0 ? [`${formatCount(ragged)} with a different number of fields than the header`] : []),

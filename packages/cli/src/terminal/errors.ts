@@ -45,7 +45,7 @@ export class SettingsError extends CliError {
   }
 }
 
-/** The user stopped the command. The message says what was not done and what remains. */
+/** The user stopped the command. The message contains what was not done and what remains. */
 export class Stopped extends CliError {
   constructor(remains: string) {
     super(`stopped: ${remains}`, undefined, EXIT.stopped);

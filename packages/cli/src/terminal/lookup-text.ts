@@ -37,7 +37,6 @@ export interface LookupResult {
   readonly style: Style;
 }
 
-/** The text for one lookup. */
 export function lookupText(lookup: Lookup, result: LookupResult): string {
   const parts = [DESCRIBE[lookup](result)];
   if (result.withEvidence) parts.push(evidenceTable(result));

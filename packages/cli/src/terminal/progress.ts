@@ -104,7 +104,7 @@ export class Progress {
   }
 }
 
-/** Says which feeds could not be reached, and what is used instead. */
+/** Describes which feeds could not be reached, and what is used instead. */
 function unreachedLines(why: string, feeds: readonly FeedReport[], style: Style): string[] {
   const instead = new Map<string, string[]>();
   for (const { id, source, state } of feeds) {

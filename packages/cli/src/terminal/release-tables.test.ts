@@ -1,5 +1,5 @@
-// The age of data: the time since publishers made it, not since it was downloaded or built. Also, what is
-// shown of long lists.
+// The age of data: the time since publishers created it, not since it was downloaded or built. The tests also cover
+// what is shown of long lists.
 
 import { expect, test } from "bun:test";
 import { dataAges, type FeedReport } from "@inkling/engine";

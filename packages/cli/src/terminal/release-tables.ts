@@ -13,7 +13,7 @@ import {
 } from "@inkling/engine";
 import { formatAge, formatBytes, formatCount, roomyTable, type Style, table } from "./terminal.ts";
 
-/** What an operator must know about a release before trusting it. Empty if there is nothing to report. */
+/** Describes the answers for which a release has no data or only part of it. Empty if there are none. */
 export function dataGaps(manifest: Release, style: Style): string[] {
   const missing = manifest.missing.map(
     (answer) => `${style.yellow("missing")}  ${answer}: none of its main feeds could be loaded`,
@@ -29,8 +29,8 @@ interface AttributedFeed {
 }
 
 /**
- * The texts that licences require for data from these tables, without duplicates. Attributions of geolocation feeds
- * come first.
+ * Returns the texts that licences require for data from these tables, without duplicates. Attributions of geolocation
+ * feeds come first.
  */
 export function attributions(feeds: readonly AttributedFeed[], tables?: readonly Table[]): string[] {
   const sets = tables?.flatMap((table) => [
@@ -103,7 +103,7 @@ interface Conflict {
 const CONFLICTS_SHOWN = 5;
 
 /**
- * Says on how many domains lists disagree, and shows some of them. Disposable domains come first, because a wrong
+ * Describes on how many domains lists disagree, and shows some of them. Disposable domains come first, because a wrong
  * verdict on them does the most harm: it turns people away.
  */
 export function conflictsText(conflicts: readonly Conflict[], width: number | undefined): string {
@@ -120,7 +120,7 @@ export function conflictsText(conflicts: readonly Conflict[], width: number | un
 }
 
 /**
- * Feeds as a table for people.
+ * Formats feeds as a table for people.
  * @param width the terminal's width, if there is a terminal
  */
 export function feedTable(feeds: readonly FeedReport[], now: Date, width: number | undefined): string {
@@ -139,7 +139,7 @@ export function feedTable(feeds: readonly FeedReport[], now: Date, width: number
   return roomyTable([head, ...rows], [3], 6, width);
 }
 
-/** A release's segments as a table for people. */
+/** Formats a release's segments as a table for people. */
 export function segmentTable(manifest: Release): string {
   const rows = Object.entries(manifest.segments).flatMap(([kind, report]) =>
     report === undefined ? [] : [[kind, formatBytes(report.bytes), report.sha256.slice(0, 12)]],

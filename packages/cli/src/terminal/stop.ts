@@ -32,7 +32,7 @@ export function makeStopRule(): (now: number) => "first" | "repeat" | "again" {
   };
 }
 
-/** Standard error may be closed. The process exits anyway. */
+/** Exits at once, even if standard error is closed. */
 function exitAtOnce(): never {
   try {
     writeSync(2, "inkling: stopped immediately\n");

@@ -59,8 +59,8 @@ export function printAttributions({ err, style }: ErrorOutput, texts: readonly s
 }
 
 /**
- * Like {@link printAttributions}, but prints one line below each answer: the first text, and how to see the other
- * texts.
+ * Prints all texts if `isWhole` is set. Otherwise prints only one line below each answer: the first text, and how to
+ * see the other texts.
  */
 export function printSources(output: ErrorOutput, texts: readonly string[], isWhole: boolean): void {
   const [first, ...others] = texts;
@@ -109,7 +109,7 @@ export function standardOutput(): (bytes: string | Uint8Array) => Promise<void> 
 
 const isReaderGone = (error: unknown) => (error as NodeJS.ErrnoException).code === "EPIPE";
 
-/** Treats Ctrl-C and Ctrl-D as an empty answer. */
+/** Shows a question and returns the line that was typed. Ctrl-C and Ctrl-D return an empty line. */
 async function promptProcess(question: string): Promise<string> {
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr });

@@ -1,4 +1,4 @@
-// Tests each middleware in its real framework. For Next.js, which is a hundred times as large, the tests use
+// Tests each middleware in its real framework. The Next.js package is a hundred times as large, so its tests use only
 // the Request that its handlers get.
 
 import assert from "node:assert/strict";

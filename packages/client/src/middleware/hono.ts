@@ -71,7 +71,7 @@ export function protect<C extends HonoLikeForm>(client: Assessor, options: Prote
   };
 }
 
-/** Null if the body cannot be read. That is the visitor's fault, not the application's. */
+/** Returns the body, or null if it cannot be read. An unreadable body is the visitor's fault, not the application's. */
 function bodyOf(request: HonoLikeForm["req"]): Promise<unknown> {
   const isJson = isJsonType(request.header("content-type"));
   return (isJson ? request.json() : request.parseBody({ all: true })).catch(() => null);

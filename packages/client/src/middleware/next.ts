@@ -69,7 +69,7 @@ export function protect<R extends WithBody = Request, Rest extends unknown[] = [
   };
 }
 
-/** Null if the body cannot be read. That is the visitor's fault, not the application's. */
+/** Returns the body, or null if it cannot be read. An unreadable body is the visitor's fault, not the application's. */
 async function bodyOf(request: WithBody): Promise<unknown> {
   const copy = request.clone();
   try {

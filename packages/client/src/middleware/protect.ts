@@ -111,7 +111,7 @@ export function guard<R>(
     const isByEmail = decision instanceof Unavailable && isNoVisitor(decision) && email !== undefined;
     if (isByEmail) {
       if (!hasJudgedByEmail) warn("judged a visitor only by the email address", decision as Unavailable);
-      hasJudgedByEmail = true; // for good, because every visitor may come this way
+      hasJudgedByEmail = true; // never reset, because this may apply to every visitor
       decision = await ask(client.assess(visitor));
     }
     if (decision instanceof Unavailable) {

@@ -108,7 +108,7 @@ export function addressFinder<R>(
   };
 }
 
-/** The result of a lookup if the address is unknown. */
+/** Returns a promise that rejects with ADDRESS_UNKNOWN. */
 export function addressUnknown(): Promise<never> {
   return Promise.reject(new InklingError("ADDRESS_UNKNOWN", "The visitor's address is unknown"));
 }
@@ -150,7 +150,8 @@ class RequestVisitor implements Visitor {
   }
 
   /**
-   * A lookup with a signal is not shared, because aborting it must not fail another part of the application.
+   * Runs a lookup at most once for the same options. A lookup with a signal is not shared, because aborting it must not
+   * fail another part of the application.
    */
   #once(lookup: "geolocate" | "reputation", options: LookupOptions | undefined): Promise<unknown> {
     if (options?.signal !== undefined) return this.#lookUp(lookup, options);

@@ -146,7 +146,7 @@ export class SandboxServer {
     return new Response(JSON.stringify(answer), { headers: headersOf("application/json") });
   }
 
-  /** All decisions have the sandbox's id, unless a test has set another. */
+  /** Returns the response to an outcome. All decisions have the sandbox's id, unless a test has set a different id. */
   private labelled(id: string, body: string): Response {
     const isKnown =
       id === PLAIN_DECISION.id ||

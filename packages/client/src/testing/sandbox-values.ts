@@ -47,7 +47,7 @@ const ASSESSED_DOMAINS = new Map(Object.entries(SANDBOX.assessedDomains));
 const isInOneOf = (networks: readonly string[], ip: Ip) =>
   networks.some((text) => isIn(parseNetwork(text)!, ip));
 
-/** The normal form of a value: an address in eight groups, an email address in lower case. */
+/** Returns the normal form of a value: an address in eight groups, an email address in lower case. */
 export function normal(value: string): string {
   const ip = parseIp(value);
   return ip === undefined ? value.toLowerCase() : formatIp(ip);
@@ -66,7 +66,7 @@ export function sandboxRow(lookup: Lookup, value: string, mx: boolean): Row {
   );
 }
 
-/** What an address contributes to a decision. An address that is in no table has no `ip.network`. */
+/** Returns what an address contributes to a decision. An address that is in no table has no `ip.network`. */
 export function addressShare(value: string): Share | string {
   const { "ip.network": _, ...facts } = UNKNOWN.facts;
   return ofAddress(value, ASSESSED, { reasons: [], facts });
@@ -90,7 +90,7 @@ function emailRow(value: string, mx: boolean): Row {
   return { checks: { mx: row.valid === true ? "found" : "skipped" }, ...row, valid };
 }
 
-/** What an email address contributes to a decision. */
+/** Returns what an email address contributes to a decision. */
 export function emailShare(value: string): Share | string {
   const domain = domainOf(value);
   const row = ASSESSED_DOMAINS.get(domain);
@@ -124,7 +124,8 @@ export function domainOf(email: string): string {
 }
 
 /**
- * The subject of an address whose row has none: the address itself and the documentation network around it.
+ * Returns the subject of an address whose row has no subject: the address itself and the documentation network around
+ * it.
  */
 export function subjectOf(value: string): { readonly ip: string; readonly prefix: string } {
   const text = value === "me" ? SANDBOX.me : value;

@@ -6,14 +6,14 @@ import { tar, zip } from "./archive.testing.ts";
 import { unpack } from "./unpack.ts";
 
 const LIST = "192.0.2.1\n".repeat(200);
-const MOST = 100_000;
+const MAX_UNPACKED_BYTES = 100_000;
 
 /** Yields pieces of 700 bytes, like a network. */
 async function* pieces(bytes: Uint8Array) {
   for (let at = 0; at < bytes.length; at += 700) yield bytes.subarray(at, at + 700);
 }
 
-async function unpackAll(bytes: Uint8Array, most = MOST): Promise<string> {
+async function unpackAll(bytes: Uint8Array, most = MAX_UNPACKED_BYTES): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of unpack(pieces(bytes), most)) chunks.push(chunk);
   return Buffer.concat(chunks).toString();

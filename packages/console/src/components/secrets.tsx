@@ -11,14 +11,11 @@ interface SecretOnceProps {
   /** What it is: "key". */
   readonly what: string;
   readonly secret: string;
-  /** Says what to do next. */
+  /** Text that explains what to do next. */
   readonly children?: ComponentChildren;
 }
 
-/**
- * A token or secret that the server never shows again. When it appears, the page scrolls to it and gives it
- * the focus.
- */
+/** A token or secret that the server never shows again. When it appears, the page scrolls to it and focuses it. */
 export function SecretOnce({ what, secret, children }: SecretOnceProps) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {

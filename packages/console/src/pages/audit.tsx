@@ -120,7 +120,7 @@ const subjectOf = (entry: AuditEntry) => (
   </TwoLines>
 );
 
-/** The name that people use: an override's value, a key's name, a webhook's URL. */
+/** Returns the name that people use: an override's value, a key's name, a webhook's URL. */
 function nameOf({ before, after }: AuditEntry): string | undefined {
   const row = (after ?? before) as { value?: unknown; name?: unknown; url?: unknown } | null | undefined;
   const name = row?.value ?? row?.name ?? row?.url;

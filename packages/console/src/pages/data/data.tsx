@@ -69,7 +69,7 @@ function Overview({ onRelease }: Pick<PageProps, "onRelease">) {
   );
 }
 
-/** The release before the one in use. Releases are listed newest first. */
+/** Returns the release before the release in use. Releases are listed newest first. */
 function beforeOf(releases: readonly Release[]): Release | undefined {
   const at = releases.findIndex(({ current }) => current);
   return at < 0 ? undefined : releases[at + 1];

@@ -1,4 +1,4 @@
-// feed-switch.tsx: turns a feed on or off, or says why that is not possible here.
+// feed-switch.tsx: turns a feed on or off, or states why that is not possible here.
 
 import type { Feed } from "@inkling/server/admin-answers";
 import { api } from "../../api.ts";
@@ -21,7 +21,7 @@ export const chooser =
 interface FeedSwitchProps {
   readonly feed: Pick<Feed, "id" | "on" | "needs_agreement" | "history">;
   readonly choose: Choose;
-  /** If there is no switch, says why. Set on the feed's own page. */
+  /** Whether the component shows the reason if there is no switch. Set on the feed's own page. */
   readonly isExplained?: boolean;
 }
 

@@ -9,7 +9,7 @@ const MODES = [
   ["test", "sandbox: fixed answers"],
 ] as const;
 
-/** The day of the expiry, which is all that the form shows. */
+/** Returns the day of the expiry. The form does not show the time of day. */
 const dayOf = (key: Key | undefined) => key?.expires_at?.slice(0, 10) ?? "";
 
 /**

@@ -20,7 +20,7 @@ export function isUnknown(reputation: Reputation, flag: Flag, missing: readonly 
   return !reputation.evidence?.some(({ feed, flags }) => feed === "override" && flags?.includes(flag));
 }
 
-/** The domain that the person probably meant. */
+/** Returns the domain that the person probably meant, or that the domain imitates. */
 export function suggestionOf(answer: Answer): string | undefined {
   if (!("email" in answer) || isProblem(answer.email)) return undefined;
   return answer.email.evidence?.find(({ did_you_mean }) => did_you_mean)?.did_you_mean;
@@ -59,7 +59,7 @@ export interface Verdict {
   readonly isPartial?: boolean;
 }
 
-/** The location as a short text. Empty if the verdict already says what is wrong. */
+/** Returns the location as a short text. Empty if the verdict already describes the problem. */
 export function locationOf(answer: Answer): string {
   if ("email" in answer) return "";
   const [summary] = summariesOf(answer);
@@ -90,7 +90,7 @@ export function verdictOf(answer: Answer, missing: readonly string[]): Verdict {
   return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
 }
 
-/** The verdict on an AS. It names the address family of each flag. */
+/** Returns the verdict on an AS, which names the address family of each flag. */
 function systemVerdict(answer: SystemAnswer, missing: readonly string[]): Verdict {
   if (summariesOf(answer).length === 0) return { kind: "problem", texts: ["no networks known"] };
   const texts = FAMILIES.flatMap(([family, title]) => {
@@ -102,7 +102,7 @@ function systemVerdict(answer: SystemAnswer, missing: readonly string[]): Verdic
   return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
 }
 
-/** The summary of a network, or of each address family of an AS. */
+/** Returns the summary of a network, or of each address family of an AS. */
 export function summariesOf(answer: Answer): NetworkSummary[] {
   if (answer.kind === "as") return [answer.system?.ipv4, answer.system?.ipv6].flatMap((one) => one ?? []);
   return answer.kind === "network" && !isProblem(answer.summary) ? [answer.summary] : [];

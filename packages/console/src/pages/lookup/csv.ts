@@ -1,6 +1,7 @@
 // csv.ts: answers as a table for spreadsheets (RFC 4180).
 //
 // note A flag without data is an empty cell, not "false". If a spreadsheet would run a text as a formula, the text gets
+//      a leading apostrophe.
 // a leading apostrophe.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
@@ -67,13 +68,13 @@ export function networkOf(answer: Answer) {
   return { asn: answer.asn, organization: answer.system?.organization, prefix: undefined, kind: undefined };
 }
 
-/** The flagged share of a network; for an AS, the larger share of its two address families. */
+/** Returns the flagged share of a network; for an AS, the larger share of its two address families. */
 function flaggedShareOf(answer: Answer): number | undefined {
   const shares = summariesOf(answer).map(({ flagged }) => flagged);
   return shares.length === 0 ? undefined : Math.max(...shares);
 }
 
-/** The country of a network, if all of it is in one country. */
+/** Returns the country of a network, if all of it is in one country. */
 function countryOf(answer: Answer): string | undefined {
   const countries = summariesOf(answer).flatMap((summary) => summary.countries);
   return countries.length === 1 ? countries[0]?.iso_code : undefined;

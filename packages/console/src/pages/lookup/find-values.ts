@@ -1,11 +1,11 @@
-// find-values.ts: finds addresses, networks, AS numbers, email addresses and domains in any text: logs,
-// mails, tables, JSON.
+// find-values.ts: finds addresses, networks, AS numbers, email addresses and domains in any text: logs, mails, tables,
+// JSON.
 //
 // in   text; only the start of a very long text is read
 // out  each value once, in the order of first occurrence, and a count for each kind
-// note It finds only candidates. The server parses each candidate and says what is wrong with it. Words that look like
-//      an address, a network or an email address but cannot be read come last, so that none of them takes a value's
-//      place.
+// note It finds only candidates. The server parses each candidate and explains what is wrong with it. Words that look
+//      like an address, a network or an email address but cannot be read come last, so that they do not displace values
+//      if there are more than MAX_VALUES.
 // cost linear, because no alternative begins inside a word and repetitions are bounded
 
 export const KINDS = ["address", "network", "as", "email", "domain", "unreadable"] as const;
@@ -75,8 +75,8 @@ function finish(values: string[], counts: Found["counts"], repeated: number, isC
 }
 
 /**
- * Finds values in typed text. If a single word contains none, the word is looked up unchanged, and the answer says what
- * is wrong with it.
+ * Finds values in typed text. If a single word contains none, the word is looked up unchanged, and the answer explains
+ * what is wrong with it.
  */
 export function findTyped(text: string): Found {
   const found = findValues(text);

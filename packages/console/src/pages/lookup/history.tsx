@@ -10,7 +10,7 @@ import { locationOf, verdictOf } from "./answers.ts";
 
 type Row = History["history"][number];
 
-/** A release's answer about a value, as one text. */
+/** Formats a release's answer about a value as one text. */
 const textOf = (answer: Answer) =>
   [locationOf(answer), verdictOf(answer, []).texts.join(", ")].filter(Boolean).join(": ");
 

@@ -25,7 +25,7 @@ async function readParts(network: string, count: number): Promise<NetworkSummary
 export function NetworkResult({ answer, missing, reload }: NetworkResultProps) {
   const { network, summary, overrides } = answer;
   if (isProblem(summary)) return <ValueProblemCard value={network} problem={summary} />;
-  // The others are of parts of the network.
+  // The other overrides apply to parts of the network.
   const whole = overrides.filter(
     ({ id, value }) =>
       value === network || summary.sources?.some((source) => source.id === id && source.share === 1),

@@ -12,7 +12,7 @@ import { importOverrides } from "../overrides/import.ts";
 import { OverrideDialog } from "../overrides/override-dialog.tsx";
 import { isProblem, verdictOf } from "./answers.ts";
 
-/** The initial verdict, which clears the flag that most answers set. */
+/** Returns the initial verdict, which clears the flag that most answers set. */
 function firstVerdict(answers: readonly Answer[]): string {
   const flags = [...REPUTATION_FLAGS, "disposable"];
   const texts = answers.flatMap((answer) => verdictOf(answer, []).texts.map((text) => text.toLowerCase()));
@@ -27,7 +27,8 @@ function firstVerdict(answers: readonly Answer[]): string {
 }
 
 /**
- * The answer's value in the form that an override needs; undefined if no override of this flag can apply to the value.
+ * Returns the answer's value in the form that an override needs; undefined if no override of this flag can apply to the
+ * value.
  */
 export function overridable(flag: string, answer: Answer): string | undefined {
   if (!isReputationFlag(flag)) {

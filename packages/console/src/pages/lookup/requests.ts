@@ -22,7 +22,7 @@ export async function lookUp(values: readonly string[], signal: AbortSignal): Pr
   }
 }
 
-/** The values from index `from` on that fit into one request. */
+/** Returns the values from index `from` on that fit into one request. */
 function nextOf(values: readonly string[], from: number): readonly string[] {
   let [to, bytes, systems] = [from, 0, 0];
   while (

@@ -22,7 +22,7 @@ export const searchOf = (text: string): Search => ({ text, found: findTyped(text
 export const isOneValue = ({ text, found: { values } }: Search) =>
   values.length === 1 && values[0] === text.trim();
 
-/** The address after the page's name: a single value, {@link LIST}, or "" for an empty field. */
+/** Returns the address after the page's name: a single value, {@link LIST}, or "" for an empty field. */
 export function placeOf(search: Search): string {
   const text = search.text.trim();
   if (isOneValue(search)) return text;

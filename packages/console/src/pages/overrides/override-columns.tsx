@@ -1,5 +1,5 @@
-// override-columns.tsx: an override as a table row: its verdict, who added it and why, its expiry, and how to
-// end it.
+// override-columns.tsx: an override as a table row: its verdict, who added it and why, its expiry or state, and how to
+// change or remove it.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { api } from "../../api.ts";
