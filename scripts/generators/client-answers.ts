@@ -239,9 +239,9 @@ export type Open<Known extends string> = Known | (string & {});
     }),
     ...optIns,
     ...assessments(),
-    `/** What became of a visitor. */\nexport const OUTCOMES = [${quoted(OUTCOMES).join(", ")}] as const;\nexport type AssessmentOutcome = (typeof OUTCOMES)[number];\n`,
+    `/** The outcomes that a decision can be labelled with. */\nexport const OUTCOMES = [${quoted(OUTCOMES).join(", ")}] as const;\nexport type AssessmentOutcome = (typeof OUTCOMES)[number];\n`,
     `/** Every member that an answer can have. */\nexport const MEMBERS = [${quoted(names).join(", ")}] as const;\n`,
-    `/** What each lookup can be incomplete in. */\nexport const DATA_OF = {\n${indented(LOOKUPS.map((lookup) => `${lookup}: [${quoted(DATA_OF[lookup]).join(", ")}],`))}\n} as const;\n`,
+    `/** The data that may be missing from the answers of each lookup. */\nexport const DATA_OF = {\n${indented(LOOKUPS.map((lookup) => `${lookup}: [${quoted(DATA_OF[lookup]).join(", ")}],`))}\n} as const;\n`,
     `/** The answer about an address that no list names. */\nexport const NO_FLAGS: Reputation = { ${REPUTATION_FLAGS.map((flag) => `${flag}: false`).join(", ")} };`,
   ].join("\n");
   return [{ path: "packages/client/src/generated.ts", content: `${content}\n` }];

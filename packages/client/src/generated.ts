@@ -247,14 +247,14 @@ export interface WithFacts {
   readonly facts: FactValues;
 }
 
-/** What became of a visitor. */
+/** The outcomes that a decision can be labelled with. */
 export const OUTCOMES = ["legitimate", "abuse"] as const;
 export type AssessmentOutcome = (typeof OUTCOMES)[number];
 
 /** Every member that an answer can have. */
 export const MEMBERS = ["city", "continent", "country", "location", "postal", "registered_country", "subdivisions", "ip", "prefix", "network", "evidence", "evidence_truncated", "is_abuser", "is_proxy", "is_tor_exit", "valid", "disposable", "providers", "checks", "id", "action", "review", "score", "reasons", "rule", "shadow", "degraded", "ruleset", "data_version", "facts", "email"] as const;
 
-/** What each lookup can be incomplete in. */
+/** The data that may be missing from the answers of each lookup. */
 export const DATA_OF = {
   geolocate: ["geolocation"],
   reputation: ["is_abuser", "is_proxy", "is_tor_exit"],

@@ -142,6 +142,7 @@ test("domains of today, and visitors of a file, are looked up in the release in 
   expect([replayed.decisions, replayed.skipped, replayed.rules[0].matches]).toEqual([2, 1, 1]);
   for (const [line, message] of [
     ["{", /visitors.ndjson: line 1 is not a JSON object\nhint: each line must be a decision/],
+    ["\n\n{", /visitors.ndjson: line 3 is not a JSON object/],
     ['{"event":"sign_up"}', /line 1:\n {2}the body: ip or email is required/],
     ['{"action":"block","facts":{}}', /line 1 is not a stored decision/],
   ] as const)

@@ -114,7 +114,21 @@ const valueIn = (line: string) => (line.includes("@") ? trimmed(line) : line.tri
  * @throws CliError, BulkError
  */
 export async function* linesOf(file: string, signal: AbortSignal): AsyncGenerator<string> {
+  for await (const { line } of numberedLinesOf(file, signal)) yield line;
+}
+
+/** Like {@link linesOf}. The numbers begin at 1 and count blank lines too. */
+export async function* numberedLinesOf(
+  file: string,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly line: string; readonly number: number }> {
   const { chunks } = await openInput(file, signal, (bytes) => bytes.length);
-  for await (const lines of linesIn(chunks, MAX_LINE))
-    yield* lines.map(valueIn).filter((line) => line !== "");
+  let number = 0;
+  for await (const lines of linesIn(chunks, MAX_LINE)) {
+    for (const text of lines) {
+      number++;
+      const line = valueIn(text);
+      if (line !== "") yield { line, number };
+    }
+  }
 }

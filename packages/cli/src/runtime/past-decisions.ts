@@ -18,7 +18,7 @@ import {
 import { pastDecision } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
 import { openAnswerData } from "./answer.ts";
-import { linesOf } from "./input.ts";
+import { numberedLinesOf } from "./input.ts";
 import { usage } from "./put-overrides.ts";
 import { newestRuleset, parsedRuleset } from "./rulesets.ts";
 import { withExistingStore } from "./store.ts";
@@ -57,9 +57,7 @@ export async function eachOfFile(
 ): Promise<{ readonly skipped: number }> {
   let visitors: Visitors | undefined;
   let skipped = 0;
-  let number = 0;
-  for await (const line of linesOf(file, signal)) {
-    number++;
+  for await (const { line, number } of numberedLinesOf(file, signal)) {
     const value = lineOf(line, `${file}: line ${number}`);
     if ("facts" in value && "action" in value) {
       use(decisionOf(value, `${file}: line ${number}`));
