@@ -13,7 +13,6 @@ import {
   linkSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -54,10 +53,6 @@ export async function buildBinary(target: string, folder: string): Promise<void>
   try {
     rmSync(code, { recursive: true, force: true });
     cpSync(DIST, code, { recursive: true });
-    for (const name of readdirSync(code).filter((name) => name.endsWith(".js"))) {
-      const path = join(code, name);
-      writeFileSync(path, readFileSync(path, "utf8").replaceAll("npx @inkling/cli", "inkling"));
-    }
     writeFileSync(join(code, "inkling.js"), ENTRY);
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });

@@ -186,7 +186,7 @@ function putControl(
 function printed(...args: string[]): string {
   const { success, stdout, stderr } = Bun.spawnSync([...COMMAND, ...args]);
   if (!success) throw new Error(`inkling ${args.join(" ")}: ${stderr}`);
-  return stdout.toString().replaceAll("npx @inkling/cli", "inkling");
+  return stdout.toString();
 }
 
 /** Returns the oldest version of the C library that a program can use. */

@@ -82,7 +82,6 @@ function textAfter(command: Command): string {
   command.outputHelp();
   return whole
     .slice(command.helpInformation().length)
-    .replaceAll("npx @inkling/cli", "inkling")
     .replace(/^In a clone .*\n/m, "")
     .trim();
 }

@@ -199,6 +199,14 @@ describe("npm start and npm test", () => {
     expect(npm(["exec", "--", "inkling", "--version"]).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
+  test("hints name the command as it was started", () => {
+    const args = ["config", "--port", "0"];
+    const hint = (start: string) => `hint: \`${start} config --example\` prints`;
+    expect(npm(["exec", "--", "inkling", ...args]).stderr).toContain(hint("npx @inkling/cli"));
+    const own = spawnSync(join(ROOT, "node_modules/.bin/inkling"), args, { cwd: ROOT, encoding: "utf8" });
+    expect(own.stderr).toContain(hint("inkling"));
+  });
+
   test("npm test with a name runs the tests of that name, and counts them in its last line", () => {
     const ran = npm(["test", "--silent", "--", "runtime/build.test"]);
     expect(ran.stdout.trimEnd().split("\n").at(-1)).toMatch(/^\d+ passed, 0 failed$/);

@@ -106,13 +106,13 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "up --prot 1",
       2,
-      /^inkling: unknown option '--prot'\nhint: did you mean --port\? `npx @inkling\/cli up --help` .*\n$/,
+      /^inkling: unknown option '--prot'\nhint: did you mean --port\? `inkling up --help` .*\n$/,
     ],
     ["dta", 2, /^inkling: unknown command 'dta'\nhint: did you mean data\? .*\n$/],
     [
       "lookup email",
       2,
-      /^inkling: missing required argument 'email'\nhint: `npx @inkling\/cli lookup email --help` .*\n$/,
+      /^inkling: missing required argument 'email'\nhint: `inkling lookup email --help` .*\n$/,
     ],
     ["lookup email a b", 2, /^inkling: too many arguments.*\nhint: .*\n$/],
     ["lokup", 2, /^inkling: unknown command 'lokup'\nhint: did you mean lookup\? .*\n$/],
@@ -143,13 +143,13 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "keys update key_x --rate x --networks any,10.0.0.1/8 --scopes mail --quota 1.5 --expires 2001-01-01",
       2,
-      /^inkling: Cannot change the key:\n {2}--scopes.*: must be some of .*\n(.*\n)+hint: `npx @inkling\/cli keys update --help` .*\n$/,
+      /^inkling: Cannot change the key:\n {2}--scopes.*: must be some of .*\n(.*\n)+hint: `inkling keys update --help` .*\n$/,
     ],
     ["keys update key_x --expires 2001-01-01", 2, /\n {2}--expires "2001-01-01": is in the past\n/],
     [
       "keys trace key_x --for 8d",
       2,
-      /^inkling: Cannot trace the key:\n {2}--for "8d": must be at most 7 days from now\nhint: `npx @inkling\/cli keys trace --help` .*\n$/,
+      /^inkling: Cannot trace the key:\n {2}--for "8d": must be at most 7 days from now\nhint: `inkling keys trace --help` .*\n$/,
     ],
     [
       "keys trace key_x --for long",
@@ -226,7 +226,7 @@ describe("errors: one line, a hint, the exit code", () => {
         "with-keys",
       ]);
       expect(err).toMatch(
-        /^inkling: there is no active key key_x\nhint: `npx @inkling\/cli keys list` .*\n$/,
+        /^inkling: there is no active key key_x\nhint: `inkling keys list` .*\n$/,
       );
       expect(code).toBe(1);
     },
@@ -495,16 +495,14 @@ describe("output for programs", () => {
   test("doctor: with a channel, no remedy for the release builds one", async () => {
     const channel = ["--channel", temp, "--channel-key", makeKeyPair().publicKey];
     const dataDir = temporaryFolder();
-    expect((await release(dataDir, ...channel)).fix).toBe(
-      "`npx @inkling/cli serve` fetches one from the channel",
-    );
+    expect((await release(dataDir, ...channel)).fix).toBe("`inkling serve` fetches one from the channel");
     const { files } = smallRelease(dataDir, 1);
     writeFileSync(files[0]!, "x");
     expect(await release(dataDir, ...channel)).toMatchObject({
       state: "problem",
-      fix: "the server fetches it from the channel again; if none is running, start `npx @inkling/cli serve`",
+      fix: "the server fetches it from the channel again; if none is running, start `inkling serve`",
     });
-    expect((await release(dataDir)).fix).toStartWith("run `npx @inkling/cli data update`");
+    expect((await release(dataDir)).fix).toStartWith("run `inkling data update`");
   });
 
   test("doctor: while a build runs, the only remedy is to wait", async () => {
@@ -585,7 +583,7 @@ describe("as a process", () => {
   test("an error goes to standard error, with its exit code", async () => {
     expect(await spawned(["node", BIN, "data", "status"])).toEqual({
       out: "",
-      err: `inkling: there is no release in ${temp}/data\nhint: build one with \`npx @inkling/cli data update\`\n`,
+      err: `inkling: there is no release in ${temp}/data\nhint: build one with \`inkling data update\`\n`,
       code: 1,
     });
     expect((await spawned(["node", BIN, "--nonsense"])).code).toBe(2);

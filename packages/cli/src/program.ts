@@ -19,7 +19,7 @@ Examples:
 
 Exit codes: 0 success; 1 failure; 2 invalid command line or setting; 3 success, but a feed was refused,
 unreachable, expired or missing, or a release needs your approval; 130 stopped by Ctrl-C.
-Settings: flags override INKLING_* variables, which override inkling.toml; see \`npx @inkling/cli config\`.${IN_A_CLONE}`;
+Settings: flags override INKLING_* variables, which override inkling.toml; see \`inkling config\`.${IN_A_CLONE}`;
 
 type Add = (program: Command, context: Context) => unknown;
 
@@ -145,7 +145,7 @@ function* everyCommand(command: Command): Generator<Command> {
  */
 function helpFor(program: Command, args: readonly string[], code: string): string {
   let command = program;
-  const path = ["npx @inkling/cli"];
+  const path = ["inkling"];
   for (const arg of args) {
     const inner = command.commands.find((candidate) => candidate.name() === arg);
     if (inner === undefined) break;

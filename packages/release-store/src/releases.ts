@@ -62,7 +62,7 @@ export function isUnreadable(error: unknown): boolean {
   return error instanceof Error && DISK_CODES.includes((error as { code?: unknown }).code);
 }
 
-export const BUILD_HINT = "build one with `npx @inkling/cli data update`";
+export const BUILD_HINT = "build one with `inkling data update`";
 
 export interface NamedRelease {
   readonly name: string;

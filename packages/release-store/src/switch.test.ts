@@ -183,7 +183,7 @@ describe("releases of a data folder", () => {
     const dataDir = dataFolder({ [names[2]!]: content });
     const error = await errorOf(() => requireCurrent(dataDir));
     expect(error.message).toMatch(message);
-    expect(error.hint).toContain("@inkling/cli data rollback");
+    expect(error.hint).toContain("`inkling data rollback");
     expect(findUsable(dataDir)).toMatchObject({
       release: undefined,
       problem: expect.stringContaining("release "),
@@ -193,7 +193,7 @@ describe("releases of a data folder", () => {
   test("without any release, the hint is the command that makes one", async () => {
     const empty = temporaryFolder();
     for (const open of [requireCurrent, openServable, previous]) {
-      expect((await errorOf(() => open(empty))).hint).toContain("@inkling/cli data update");
+      expect((await errorOf(() => open(empty))).hint).toContain("`inkling data update");
     }
     expect(findUsable(empty)).toEqual({ release: undefined, problem: undefined });
   });
@@ -253,7 +253,7 @@ describe("segments", () => {
       expect(existsSync(mark)).toBe(false);
       expect((await errorOf(() => chosen(dataDir, name))).message).toMatch(refusal);
       expect(findUsable(dataDir).problem).not.toContain("ENOENT");
-      const rollback = `data update\`, which rebuilds the damaged files; until then, \`npx @inkling/cli data rollback\` goes back to ${names[2]}`;
+      const rollback = `data update\`, which rebuilds the damaged files; until then, \`inkling data rollback\` goes back to ${names[2]}`;
       expect((await errorOf(() => openServable(dataDir))).hint).toContain(rollback);
       expect(hintFor(verdicts, () => damageHint(dataDir, name, verdicts))).toContain(rollback);
       dropBrokenSegments(dataDir);
@@ -272,10 +272,10 @@ describe("segments", () => {
       hintFor(verifySegments(dataDir, withSegment), () => damageHint(dataDir, name)),
       (await errorOf(() => openServable(dataDir))).hint,
     ];
-    const rebuild = "run `npx @inkling/cli data update`, which rebuilds the damaged files";
+    const rebuild = "run `inkling data update`, which rebuilds the damaged files";
     expect(await hints()).toEqual([rebuild, rebuild]);
     writeFileSync(join(dataDir, "releases", `${names[0]}.json`), JSON.stringify(release(1)));
-    const both = `${rebuild}; until then, \`npx @inkling/cli data rollback\` goes back to ${names[0]}`;
+    const both = `${rebuild}; until then, \`inkling data rollback\` goes back to ${names[0]}`;
     expect(await hints()).toEqual([both, both]);
   });
 

@@ -33,8 +33,7 @@ export interface Rollback extends Switched {
   readonly passedOver: readonly string[];
 }
 
-const UPDATE_HINT =
-  "the release in use did not change; build a new release with `npx @inkling/cli data update`";
+const UPDATE_HINT = "the release in use did not change; build a new release with `inkling data update`";
 
 /**
  * Finds the target of a rollback: the newest sound release before the current one, or the release that `to` names.
@@ -66,7 +65,7 @@ export async function findRollback(
     ? new ReleaseError(`no release before ${from} is sound: ${passedOver.join("; ")}`, BUILD_HINT)
     : new ReleaseError(
         `there is no release earlier than ${from}`,
-        "`npx @inkling/cli data status` lists the releases; the newest 5 are kept",
+        "`inkling data status` lists the releases; the newest 5 are kept",
       );
 }
 

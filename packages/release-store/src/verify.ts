@@ -71,7 +71,7 @@ export function openSegmentOf(kind: SegmentKind, bytes: Uint8Array): IpSegment |
 }
 
 const OTHER_VERSION_HINT =
-  "another version of Inkling built it: build a new release with `npx @inkling/cli data update`";
+  "another version of Inkling built it: build a new release with `inkling data update`";
 
 /**
  * Verifies a release, and marks its sound segments.
@@ -198,7 +198,7 @@ export function describeBroken(name: string, broken: readonly SegmentVerdict[]):
     : `release ${name} is incomplete: its segment ${gone.file} (${gone.kind}) is missing`;
 }
 
-const REBUILD_HINT = "run `npx @inkling/cli data update`, which rebuilds the damaged files";
+const REBUILD_HINT = "run `inkling data update`, which rebuilds the damaged files";
 
 /** @param damageHint what to do if files are damaged */
 export function hintFor(broken: readonly SegmentVerdict[], damageHint = () => REBUILD_HINT): string {
@@ -226,7 +226,7 @@ export function damageHint(
   });
   return intact === undefined
     ? REBUILD_HINT
-    : `${REBUILD_HINT}; until then, \`npx @inkling/cli data rollback\` goes back to ${intact}`;
+    : `${REBUILD_HINT}; until then, \`inkling data rollback\` goes back to ${intact}`;
 }
 
 /** Returns whether the file was read, and its content does not match its name. */

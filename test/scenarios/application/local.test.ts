@@ -214,7 +214,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     const { refused } = (await app.line((line) => "refused" in line)) as never as { refused: Failure };
     expect(refused.code).toBe("DATA_NOT_LOADED");
     expect(refused.message).toMatch(/is corrupt: geo: .*SHA-256 is/);
-    expect(refused.hint).toContain("npx @inkling/cli data");
+    expect(refused.hint).toContain("inkling data");
     smallRelease(data, 5);
     await app.line((line) => "city" in line).then(({ city }) => expect(city).toBe("City 5"));
     const { lookups, mixed, failed, afterwards } = await app.end();

@@ -110,7 +110,7 @@ describe.if(canMount)("a disk that cannot be written", () => {
     expect(finding(doctor, "data folder")).toMatchObject({
       state: "note",
       found: expect.stringContaining("read-only file system"),
-      fix: expect.stringContaining("`npx @inkling/cli serve` serves the existing release"),
+      fix: expect.stringContaining("`inkling serve` serves the existing release"),
     });
     expect(finding(doctor, "release")).toMatchObject({ state: "ok" });
     expect(verify).toBe(0);

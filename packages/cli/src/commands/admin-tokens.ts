@@ -75,7 +75,7 @@ function addList(tokens: Command, context: Context): void {
     const all = await withExistingStore(settings, (store) => store.adminToken.list());
     if (all.length === 0 && !flags.json) {
       return context.terminal.err(
-        "There are no named admin tokens yet; `npx @inkling/cli admin-tokens create` creates one.\n",
+        "There are no named admin tokens yet; `inkling admin-tokens create` creates one.\n",
       );
     }
     return { json: all.map((token) => adminTokenJson(token, now)), text: () => listText(all, now) };
@@ -104,7 +104,7 @@ function addRevoke(tokens: Command, context: Context): void {
     if (token === undefined) {
       throw new CliError(
         `there is no admin token ${JSON.stringify(name.slice(0, 63))}`,
-        "`npx @inkling/cli admin-tokens list` lists all names",
+        "`inkling admin-tokens list` lists all names",
       );
     }
     return {

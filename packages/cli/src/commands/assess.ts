@@ -168,7 +168,7 @@ const FLAGS: readonly (readonly [RegExp, string])[] = [
 
 function wrongInput(lines: readonly string[]): Error {
   const named = lines.map((line) => FLAGS.reduce((text, [member, flag]) => text.replace(member, flag), line));
-  return usage(named.join("\n"), "`npx @inkling/cli assess --help` shows examples");
+  return usage(named.join("\n"), "`inkling assess --help` shows examples");
 }
 
 const refused = (problem: ReturnType<typeof problemOf>) => {

@@ -139,9 +139,9 @@ Examples:
           ? ""
           : `This host's ${left.join(", ")} was not replaced: a channel's version can only rise.`,
         isSettingsLeft ? "The settings file was not restored: `--settings FILE` writes it." : "",
-        "Keys revoked after the backup are valid again. Check `npx @inkling/cli keys list` and revoke them with `keys revoke ID`.",
-        "Servers still refuse keys revoked in the last day, and warn, until you run `npx @inkling/cli database confirm`.",
-        "A backup contains no releases: `npx @inkling/cli data update` builds one.",
+        "Keys revoked after the backup are valid again. Check `inkling keys list` and revoke them with `keys revoke ID`.",
+        "Servers still refuse keys revoked in the last day, and warn, until you run `inkling database confirm`.",
+        "A backup contains no releases: `inkling data update` builds one.",
       ]
         .filter((line) => line !== "")
         .join("\n"),

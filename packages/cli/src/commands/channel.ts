@@ -120,7 +120,7 @@ Examples:
       if (release !== undefined || command.getOptionValueSource("percent") === "cli") {
         throw new CliError(
           "--again cannot be combined with a release or --percent: it uploads the channel's current release",
-          "leave them out; `npx @inkling/cli channel status` shows the current release",
+          "leave them out; `inkling channel status` shows the current release",
           EXIT.usage,
         );
       }
@@ -135,9 +135,7 @@ Examples:
     const names = releaseNames(dataDir);
     if (!names.includes(name)) {
       const hint =
-        names.length === 0
-          ? "`npx @inkling/cli data update` builds one"
-          : `the kept releases are ${names.join(", ")}`;
+        names.length === 0 ? "`inkling data update` builds one" : `the kept releases are ${names.join(", ")}`;
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
     const statement = await changed("nothing was published", () =>
@@ -211,13 +209,13 @@ async function promote(settings: Settings, context: Context, flags: Flags): Prom
   if (before?.previous === undefined || before.percent >= percent) {
     throw new CliError(
       `too few servers are ready: ${rolloutText(rollout)}`,
-      "`npx @inkling/cli channel rollback` returns all servers to the previous release",
+      "`inkling channel rollback` returns all servers to the previous release",
     );
   }
   const { version } = await changed(remains, () => publishing.promote(before.percent));
   throw new CliError(
     `went back to ${before.percent} % (version ${version}): ${rolloutText(rollout)}`,
-    "`npx @inkling/cli channel rollback` removes the release from the remaining servers",
+    "`inkling channel rollback` removes the release from the remaining servers",
   );
 }
 
@@ -230,7 +228,7 @@ async function agreeToLess(
 ): Promise<void> {
   if (percent >= before || flags.yes === true || flags.force === true) return;
   const question = `${release.name} is at ${before} %: at ${percent} %, some servers return to the previous release`;
-  const again = `\`npx @inkling/cli channel promote --percent ${percent} --yes\` lowers the share`;
+  const again = `\`inkling channel promote --percent ${percent} --yes\` lowers the share`;
   if (terminal.prompt === undefined) throw new CliError(question, again);
   const answer = await terminal.prompt(`${question}. Lower the share? [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`the share remains at ${before} %`, again);
@@ -293,7 +291,7 @@ function addStatus(channel: Command, context: Context): void {
     if (statement === undefined) {
       throw new CliError(
         `there is no channel ${name} in ${store.location}`,
-        "`npx @inkling/cli channel publish` creates it",
+        "`inkling channel publish` creates it",
       );
     }
     const { dataDir } = settings;
@@ -357,7 +355,7 @@ function publisher(
       if (!(error instanceof StoreError) && !(error instanceof ChannelError)) throw error;
       throw new CliError(
         `cannot read the servers' reports: ${error.message}`,
-        `${error instanceof StoreError ? "make the database reachable" : "make the reports beside the channel readable"}, or promote without checking reports: \`npx @inkling/cli channel promote --force\``,
+        `${error instanceof StoreError ? "make the database reachable" : "make the reports beside the channel readable"}, or promote without checking reports: \`inkling channel promote --force\``,
       );
     });
     if (rollout === undefined) return; // the publisher then stops as well

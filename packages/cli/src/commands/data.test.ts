@@ -32,7 +32,7 @@ test("a feed that waits comes with the command that accepts it, an expired one u
   const lists = { refused: ["tor-bulk-exits", "ipsum-3"], missing: ["dbip-asn-lite", "x4bnet-vpn-v4"] };
   expect(printed(FEEDS, lists).slice(1)).toEqual([
     "Refused, see above: ipsum-3",
-    "Needs your approval: `npx @inkling/cli data update --accept tor-bulk-exits` accepts these large changes.",
+    "Needs your approval: `inkling data update --accept tor-bulk-exits` accepts these large changes.",
     expect.stringMatching(/^Expired: dbip-asn-lite\. `.*data status` shows why/),
     expect.stringMatching(/^Missing: x4bnet-vpn-v4\. `/),
   ]);
@@ -76,7 +76,7 @@ test("data status reports segments that were changed or replaced after their ver
   );
   expect(await changed()).toEqual(["geo"]);
   expect((await status()).out).toContain(
-    "\nchanged  geo segment: the file was changed or replaced after it was verified; run `npx @inkling/cli data verify`\n",
+    "\nchanged  geo segment: the file was changed or replaced after it was verified; run `inkling data verify`\n",
   );
   removeMark(dataDir, sha256); // as the server that refuses the file does
   utimesSync(geo, new Date(), new Date(Date.now() + 1_000));

@@ -49,7 +49,7 @@ import {
 import { formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
-const UNPIN = "`npx @inkling/cli data unpin`";
+const UNPIN = "`inkling data unpin`";
 
 export function addData(program: Command, context: Context): void {
   const data = program.command("data").description("build, inspect, verify and switch data releases");
@@ -183,10 +183,9 @@ const pendingIds = (feeds: readonly FeedReport[]) =>
   feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
 
 const acceptHint = (pending: readonly string[]) =>
-  `Needs your approval: \`npx @inkling/cli data update --accept ${pending.join(" ")}\` accepts these large changes.`;
+  `Needs your approval: \`inkling data update --accept ${pending.join(" ")}\` accepts these large changes.`;
 
-const MISSING_HINT =
-  "`npx @inkling/cli data status` shows why; `npx @inkling/cli feeds disable ID` builds without a feed";
+const MISSING_HINT = "`inkling data status` shows why; `inkling feeds disable ID` builds without a feed";
 
 /** Describes the release that waits, the reason, and how to accept it. */
 const heldText = ({ at, why }: HeldRelease) =>
@@ -235,7 +234,7 @@ interface Status {
   readonly conflicts: LastBuild["conflicts"];
 }
 
-const CHANGED = "the file was changed or replaced after it was verified; run `npx @inkling/cli data verify`";
+const CHANGED = "the file was changed or replaced after it was verified; run `inkling data verify`";
 
 function statusText(
   { name, problem, changed, pinned, held, release, releases, conflicts }: Status,
@@ -253,7 +252,7 @@ function statusText(
     `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
     problem === null
       ? ""
-      : `${terminal.style.red("damaged")}  ${problem}: \`npx @inkling/cli data update\` builds a new one.`,
+      : `${terminal.style.red("damaged")}  ${problem}: \`inkling data update\` builds a new one.`,
     changed.map((kind) => `${terminal.style.red("changed")}  ${kind} segment: ${CHANGED}`).join("\n"),
     age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
@@ -304,7 +303,7 @@ function addRollback(data: Command, context: Context): void {
       "after",
       `
 A running server verifies the release, which takes a few seconds, and then switches to it. Newer builds are kept but not
-used until you run \`npx @inkling/cli data unpin\`. To pin the release in use, name it.
+used until you run \`inkling data unpin\`. To pin the release in use, name it.
 
 Examples:
   inkling data rollback

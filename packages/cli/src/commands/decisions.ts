@@ -139,7 +139,7 @@ function addShow(decisions: Command, context: Context): void {
 const notFound = (id: string) =>
   new CliError(
     `there is no decision ${JSON.stringify(id.slice(0, 60))}`,
-    "`npx @inkling/cli decisions list` lists stored decisions; decisions expire",
+    "`inkling decisions list` lists stored decisions; decisions expire",
   );
 
 function addOutcome(decisions: Command, context: Context): void {

@@ -68,7 +68,7 @@ async function examine(context: Context, flags: Record<string, unknown>): Promis
         check: "settings",
         state: "problem",
         found: error.problems.join("; "),
-        fix: "fix these settings, then run `npx @inkling/cli doctor` again for the other checks",
+        fix: "fix these settings, then run `inkling doctor` again for the other checks",
       },
     ];
   }

@@ -86,7 +86,7 @@ describe("enable", () => {
       "dshield",
       {},
       1,
-      /licence: CC-BY-NC-SA-2\.5\n.*terms: The publisher.s terms allow non-commercial use only[\s\S]*inkling: dshield needs your agreement\nhint: `npx @inkling\/cli feeds enable dshield --yes`/,
+      /licence: CC-BY-NC-SA-2\.5\n.*terms: The publisher.s terms allow non-commercial use only[\s\S]*inkling: dshield needs your agreement\nhint: `inkling feeds enable dshield --yes`/,
       undefined,
     ],
     ["the same with --yes", "dshield --yes", {}, 0, /non-commercial/, ["dshield"]],
@@ -137,7 +137,7 @@ describe("enable", () => {
       "nonsense",
       {},
       2,
-      /^inkling: there is no feed "nonsense"\nhint: `npx @inkling\/cli feeds list`/,
+      /^inkling: there is no feed "nonsense"\nhint: `inkling feeds list`/,
       undefined,
     ],
   ];
@@ -414,7 +414,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
 
   const back = await inkling(dataDir, "data rollback");
   expect(back.out).toBe(
-    `Release ${first} is in use again (before: ${second}), and remains in use until you run \`npx @inkling/cli data unpin\`. A running server switches within seconds.`,
+    `Release ${first} is in use again (before: ${second}), and remains in use until you run \`inkling data unpin\`. A running server switches within seconds.`,
   );
   writeFileSync(join(mirror, "ipsum-3.txt"), "81.2.69.3\n");
   const third = await buildFrom(dataDir, mirror, 2);
@@ -423,7 +423,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
 
   const status = await inkling(dataDir, "data status");
   expect(status.out).toContain(
-    `${first} is pinned: newer releases are not used until you run \`npx @inkling/cli data unpin\`.`,
+    `${first} is pinned: newer releases are not used until you run \`inkling data unpin\`.`,
   );
   expect(status.out).toContain(`${first} (current, pinned)`);
   expect(JSON.parse((await inkling(dataDir, "data status --json")).out)).toMatchObject({
@@ -437,7 +437,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
   expect([current(), readFileSync(join(dataDir, "pinned"), "utf8").trim()]).toEqual([second, second]);
   const stays = await inkling(dataDir, `data rollback ${second.split("-")[1]}`);
   expect(stays.out).toBe(
-    `Release ${second} is in use, and remains in use until you run \`npx @inkling/cli data unpin\`.`,
+    `Release ${second} is in use, and remains in use until you run \`inkling data unpin\`.`,
   );
   const none = await inkling(dataDir, "data rollback 20200101T000000000Z-0123456789ab");
   expect(none.err).toMatch(

@@ -85,8 +85,7 @@ function listText(lines: readonly FeedLine[], now: number, width: number | undef
     const rows = lines.filter((line) => line.on === on).map((line) => [state, ...row(line, now)]);
     return roomyTable([[state.toUpperCase(), ...HEAD], ...rows], [], 5, width);
   };
-  const more =
-    "`npx @inkling/cli feeds enable FEED` shows its terms and turns it on; docs/feeds.md describes each.";
+  const more = "`inkling feeds enable FEED` shows its terms and turns it on; docs/feeds.md describes each.";
   return [tableOf(true), tableOf(false), more].join("\n\n");
 }
 
@@ -194,7 +193,7 @@ function termsOf({ title, licence, attribution, optIn }: Feed): string[] {
 async function agree(feed: Feed, { terminal }: Context, yes: boolean): Promise<void> {
   if (yes || !asksForAgreement(feed)) return;
   const { id } = feed;
-  const again = `\`npx @inkling/cli feeds enable ${id} --yes\` agrees to its terms`;
+  const again = `\`inkling feeds enable ${id} --yes\` agrees to its terms`;
   if (terminal.prompt === undefined) throw new CliError(`${id} needs your agreement`, again);
   const answer = await terminal.prompt("Do you agree to these terms? [y/N] ");
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`${id} remains off`, again);

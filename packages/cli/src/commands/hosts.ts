@@ -36,7 +36,7 @@ Examples:
     }));
     if (hosts.length === 0 && !flags.json) {
       return context.terminal.err(
-        `No host uses ${label} now: start one with \`npx @inkling/cli serve\` and this database.\n`,
+        `No host uses ${label} now: start one with \`inkling serve\` and this database.\n`,
       );
     }
     return { json: hosts.map(hostJson), text: () => hostsText(hosts) };

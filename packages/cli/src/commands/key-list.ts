@@ -32,7 +32,7 @@ export function addKeyList(keys: Command, context: Context): void {
     });
     if (copied.size > 0) warn(context.terminal, ONLY_IN_COPIES);
     if (all.length === 0 && !flags.json) {
-      return context.terminal.err("There are no keys yet; `npx @inkling/cli keys create` creates one.\n");
+      return context.terminal.err("There are no keys yet; `inkling keys create` creates one.\n");
     }
     const rows = all.map((entry) => listRow(entry, now));
     return {

@@ -114,7 +114,7 @@ export function checkedInput<T>(
     });
     throw new CliError(
       [title, ...problems].join("\n"),
-      `\`npx @inkling/cli ${command} --help\` shows examples`,
+      `\`inkling ${command} --help\` shows examples`,
       EXIT.usage,
     );
   }
@@ -262,7 +262,7 @@ const REVOKED = {
   applied: (key: string) =>
     `Revoked ${key} on the running server, but not in the database yet. When the database accepts writes again, the server stores the revocation and informs other hosts. It survives a restart.`,
   noted: (key: string) =>
-    `The revocation of ${key} is in the data folder, but no server has confirmed it yet. A running server applies it within seconds, and a stopped server when it starts. To check, run \`npx @inkling/cli database status\`.`,
+    `The revocation of ${key} is in the data folder, but no server has confirmed it yet. A running server applies it within seconds, and a stopped server when it starts. To check, run \`inkling database status\`.`,
 } as const;
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -336,7 +336,7 @@ async function noSuchKey(store: Store, id: string): Promise<never> {
     `there is no active key ${id}`,
     named.length > 0
       ? `use the id: ${named.map((key) => `${key.id} is named ${id}`).join(", ")}`
-      : "`npx @inkling/cli keys list` shows all key ids",
+      : "`inkling keys list` shows all key ids",
   );
 }
 

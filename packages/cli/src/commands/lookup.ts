@@ -95,7 +95,7 @@ Examples:
  */
 function checkFirst(first: string, isOne: boolean): void {
   const near = nearest(first, LOOKUPS);
-  const help = "`npx @inkling/cli lookup --help` lists the lookups";
+  const help = "`inkling lookup --help` lists the lookups";
   if (near !== undefined) throw new CliError(notAValue(first), `did you mean ${near}? ${help}`, EXIT.usage);
   if (isOne) throw new CliError(notAValue(first), help);
 }

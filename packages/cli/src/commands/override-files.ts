@@ -69,7 +69,7 @@ function jsonOf(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const hint = "`npx @inkling/cli override export` writes a valid file";
+    const hint = "`inkling override export` writes a valid file";
     throw usage(`${file} is not JSON: ${(error as Error).message}`, hint);
   }
 }

@@ -125,7 +125,7 @@ function addList(overrides: Command, context: Context): void {
     if (copied.length > 0) warn(context.terminal, ONLY_IN_COPIES);
     const originOf = (override: Override) => (copied.includes(override) ? "copy" : "database");
     if (all.length === 0 && !flags.json) {
-      return context.terminal.err("There are no overrides; `npx @inkling/cli override add` creates one.\n");
+      return context.terminal.err("There are no overrides; `inkling override add` creates one.\n");
     }
     return {
       json: all.map((one) => ({ ...overrideJson(one), origin: originOf(one) })),
@@ -179,7 +179,7 @@ Examples:
       store.overrides.remove(await idOf(store, idOrValue), by),
     );
     if (override === undefined) {
-      const hint = "`npx @inkling/cli override list` shows all overrides";
+      const hint = "`inkling override list` shows all overrides";
       throw new CliError(`there is no override ${idOrValue}`, hint);
     }
     return { json: overrideJson(override), text: `Removed ${override.id}: ${describeOverride(override)}.` };

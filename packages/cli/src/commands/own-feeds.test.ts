@@ -62,7 +62,7 @@ test("a feed of the command line and one of inkling.toml: added, built, looked u
   const url = `http://127.0.0.1:${server.port}/list?token=in-the-query`;
   const line = `feeds add acme --url ${url} --form networks --claims attacker --header X-Key --max-age-days 9`;
   expect(await inkling(line, env)).toMatchObject({
-    out: "acme: 2 networks\nacme is added. A running server applies this automatically; otherwise run `npx @inkling/cli data update`.\n",
+    out: "acme: 2 networks\nacme is added. A running server applies this automatically; otherwise run `inkling data update`.\n",
     code: 0,
   });
   expect(choice().added).toEqual([

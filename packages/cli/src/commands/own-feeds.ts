@@ -23,8 +23,7 @@ import { CliError, EXIT } from "../terminal/errors.ts";
 import { formatCount } from "../terminal/terminal.ts";
 
 const READ_SETTINGS = ["dataDir", "mirror", "offline"] as const;
-export const NEXT_ROUND =
-  "A running server applies this automatically; otherwise run `npx @inkling/cli data update`.";
+export const NEXT_ROUND = "A running server applies this automatically; otherwise run `inkling data update`.";
 
 export function addOwnFeeds(feeds: Command, context: Context): void {
   addAdd(feeds, context);
@@ -112,7 +111,7 @@ function rowOf(id: string, flags: Flags, cwd: string): OwnFeed {
   const problems = ownFeedProblems(rows, parsed.error).map(({ text }) => `  ${text}`);
   throw new CliError(
     `Cannot add this feed:\n${problems.join("\n")}`,
-    "`npx @inkling/cli feeds add --help` shows examples; docs/own-feeds.md has every form and claim",
+    "`inkling feeds add --help` shows examples; docs/own-feeds.md has every form and claim",
     EXIT.usage,
   );
 }
@@ -123,7 +122,7 @@ function tableWith(rows: readonly OwnFeed[]): readonly Feed[] {
     return feedTable(rows);
   } catch (error) {
     if (!(error instanceof OwnFeedError)) throw error;
-    const hint = "`npx @inkling/cli feeds list` shows all feeds; `feeds remove ID` removes a feed";
+    const hint = "`inkling feeds list` shows all feeds; `feeds remove ID` removes a feed";
     throw new CliError(error.message, hint, EXIT.usage);
   }
 }
@@ -163,7 +162,7 @@ function notAdded(settings: Settings, id: string, file: string | undefined): Cli
       "remove its [[feed]] there, then reload or restart",
     );
   feedOf(settings, id); // throws if there is no such feed
-  return new CliError(`${id} comes with Inkling`, `\`npx @inkling/cli feeds disable ${id}\` turns it off`);
+  return new CliError(`${id} comes with Inkling`, `\`inkling feeds disable ${id}\` turns it off`);
 }
 
 function addCheck(feeds: Command, context: Context): void {
@@ -177,7 +176,7 @@ function addCheck(feeds: Command, context: Context): void {
     if (feed.budgetPerDay !== undefined)
       throw new CliError(
         `${id} cannot be checked outside a build: its publisher allows only ${feed.budgetPerDay} downloads a day`,
-        "`npx @inkling/cli data update` reads it and counts the download",
+        "`inkling data update` reads it and counts the download",
       );
     const report = await checked(feed, settings);
     return { json: report, text: () => reportText(report) };

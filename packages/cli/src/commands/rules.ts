@@ -59,7 +59,7 @@ function addInit(rules: Command, context: Context): void {
     } catch (error) {
       throw explainFileError(error, file);
     }
-    context.terminal.err(`Wrote ${file}. Next: \`npx @inkling/cli rules check ${file}\`\n`);
+    context.terminal.err(`Wrote ${file}. Next: \`inkling rules check ${file}\`\n`);
   });
 }
 
@@ -172,7 +172,7 @@ function numberOf(text: string, name: string, mayBeZero = false): number {
   if (/^\d{1,9}$/.test(text) && (number > 0 || mayBeZero)) return number;
   throw usage(
     `${name} must be the number of a ruleset: it is ${JSON.stringify(text.slice(0, 40))}`,
-    "`npx @inkling/cli rules list` shows all ruleset numbers",
+    "`inkling rules list` shows all ruleset numbers",
   );
 }
 
@@ -186,7 +186,7 @@ function addList(rules: Command, context: Context): void {
     const { items } = await withExistingStore(settings, (store) => store.rulesets.list({ limit: MAX_PAGE }));
     if (items.length === 0 && !flags.json) {
       return context.terminal.err(
-        "No ruleset has been published yet: the score decides. `npx @inkling/cli rules init` writes a starter ruleset.\n",
+        "No ruleset has been published yet: the score decides. `inkling rules init` writes a starter ruleset.\n",
       );
     }
     return { json: items.map(rulesetJson), text: () => listText(items, Date.now()) };
@@ -224,10 +224,7 @@ async function rulesetOf(
   if (number !== undefined) return publishedRuleset(settings, numberOf(number, "NUMBER"));
   const newest = await withExistingStore(settings, (store) => store.rulesets.newest());
   if (newest.number > 0) return newest;
-  throw new CliError(
-    "no ruleset has been published yet",
-    "`npx @inkling/cli rules init` writes a starter ruleset",
-  );
+  throw new CliError("no ruleset has been published yet", "`inkling rules init` writes a starter ruleset");
 }
 
 function addDiff(rules: Command, context: Context): void {

@@ -62,7 +62,7 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
   await serveUntilStopped({ mode: "serve", live, actions }, context, async (running) => {
     const { log } = running;
     if (!running.hasRelease) {
-      const hint = "`npx @inkling/cli data status` shows why; `npx @inkling/cli data update` builds one";
+      const hint = "`inkling data status` shows why; `inkling data update` builds one";
       log.error("no-release", { data_dir: dataDir, effect: "lookups return 503", hint });
     }
     if (readOnly !== undefined) {

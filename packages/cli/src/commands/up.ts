@@ -52,7 +52,7 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
   if (settings.channel !== undefined) {
     throw new CliError(
       "`inkling up` builds its own data, but a channel is set",
-      "use `npx @inkling/cli serve` to follow the channel",
+      "use `inkling serve` to follow the channel",
       EXIT.usage,
     );
   }
@@ -122,7 +122,7 @@ function mirrorMayFill({ manifest }: LoadedRelease, { mirror }: Settings): boole
 async function buildFirst(settings: Settings, { terminal, stopper }: Context): Promise<LoadedRelease> {
   terminal.err(`Building data in ${settings.dataDir} ${sourceText(settings)}.\n`);
   await build(settings, terminal, stopper.signal, { fetch: !HAS_SEEDS });
-  if (stopper.signal.aborted) throw new Stopped("the release was built; `npx @inkling/cli up` serves it");
+  if (stopper.signal.aborted) throw new Stopped("the release was built; `inkling up` serves it");
   return openServable(settings.dataDir);
 }
 

@@ -72,7 +72,7 @@ test("an id that there is none of is named, with the command that lists all", as
     const { code, err } = await inkling(name, "whk_0123456789abcdef");
     expect([name, code]).toEqual([name, 1]);
     expect(err).toMatch(
-      /there is no webhook "whk_0123456789abcdef"\nhint: `npx @inkling\/cli webhooks list`/,
+      /there is no webhook "whk_0123456789abcdef"\nhint: `inkling webhooks list`/,
     );
   }
 });

@@ -67,7 +67,7 @@ Examples:
       throw usage(
         `Cannot use this webhook URL: it ${read.problem}`.replace("it its", "its"),
         allowInner
-          ? "`npx @inkling/cli webhooks add --help` shows examples"
+          ? "`inkling webhooks add --help` shows examples"
           : "a receiver in your own network or without TLS needs --allow-inner",
       );
     }
@@ -76,7 +76,7 @@ Examples:
     const by = cliActor(authorOf(flags.author));
     const issued = await withStore(settings, (store) => store.webhooks.add(wanted, by));
     const { id } = issued.webhook;
-    const remark = `Added ${id}. ${SHOWN_ONCE} Try it: \`npx @inkling/cli webhooks test ${id}\``;
+    const remark = `Added ${id}. ${SHOWN_ONCE} Try it: \`inkling webhooks test ${id}\``;
     return issuedResult(context, flags, issued, remark);
   });
 }
@@ -113,7 +113,7 @@ function addList(webhooks: Command, context: Context): void {
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const all = await withExistingStore(settings, (store) => store.webhooks.list());
     if (all.length === 0 && !flags.json) {
-      return context.terminal.err("There are no webhooks yet; `npx @inkling/cli webhooks add` adds one.\n");
+      return context.terminal.err("There are no webhooks yet; `inkling webhooks add` adds one.\n");
     }
     return { json: all.map(webhookJson), text: () => listText(all, Date.now()) };
   });
@@ -272,6 +272,6 @@ function existing<T>(id: string, found: T | undefined): T {
   if (found !== undefined) return found;
   throw new CliError(
     `there is no webhook ${JSON.stringify(id.slice(0, 40))}`,
-    "`npx @inkling/cli webhooks list` shows all webhook ids",
+    "`inkling webhooks list` shows all webhook ids",
   );
 }

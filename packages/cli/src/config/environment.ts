@@ -14,6 +14,8 @@ export interface Surroundings extends NotifyOptions {
   readonly noColor: boolean;
   /** The process id of our parent, if the parent is npm or the launcher. When that process is gone, so is the user. */
   readonly launcherPid: number | undefined;
+  /** True if npx or `npm start` started the command, so that `inkling` may not be on the PATH. */
+  readonly isNpx: boolean;
 }
 
 export function surroundings(env: Environment): Surroundings {
@@ -21,6 +23,7 @@ export function surroundings(env: Environment): Surroundings {
   return {
     noColor: Boolean(env.NO_COLOR) || env.TERM === "dumb",
     launcherPid: Number.isInteger(launcher) && launcher > 0 ? launcher : undefined,
+    isNpx: env.npm_command === "exec" || env.npm_lifecycle_event === "start",
     notifySocket: env.NOTIFY_SOCKET || undefined,
     watchdogUsec: Number(env.WATCHDOG_USEC) || undefined,
   };

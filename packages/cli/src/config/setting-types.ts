@@ -65,7 +65,7 @@ const channel = z
 
 const channelKeys = listOf(
   "keys",
-  "public keys of 43 characters, as `npx @inkling/cli channel init` prints them",
+  "public keys of 43 characters, as `inkling channel init` prints them",
   (text) => (/^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined),
 );
 
@@ -81,7 +81,7 @@ const apiKey = z
   .string("must be text")
   .refine(
     isWellFormedToken,
-    "must be ink_live_ or ink_test_, 32 base62 characters, _ and a checksum; `npx @inkling/cli keys create` creates one",
+    "must be ink_live_ or ink_test_, 32 base62 characters, _ and a checksum; `inkling keys create` creates one",
   );
 
 const accountId = z

@@ -261,6 +261,6 @@ function jsonOf(line: string): unknown {
 }
 
 const foreign = (path: string) =>
-  new CliError(`${path} is not an Inkling backup`, "`npx @inkling/cli backup FILE` creates one");
+  new CliError(`${path} is not an Inkling backup`, "`inkling backup FILE` creates one");
 const damaged = (path: string, why: string) =>
   new CliError(`${path} is damaged: ${why}`, "nothing was restored; use another copy or an older backup");

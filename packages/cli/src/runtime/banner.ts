@@ -65,8 +65,8 @@ function gapsPart(current: LoadedRelease, updates: boolean, style: Style): strin
     ...gaps.map((gap) => `  ${gap}`),
     style.dim(
       updates
-        ? "  checking for newer data; `npx @inkling/cli data status` shows every feed"
-        : "  `npx @inkling/cli data status` shows every feed and why data is missing",
+        ? "  checking for newer data; `inkling data status` shows every feed"
+        : "  `inkling data status` shows every feed and why data is missing",
     ),
   ];
 }
@@ -75,7 +75,7 @@ function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
   if (made === undefined) {
     return [
       `Active keys: ${live} live, ${sandbox} sandbox. Set yours in the shell: export KEY=ink_live_…`,
-      style.dim("  lost it? `npx @inkling/cli keys create` creates another"),
+      style.dim("  lost it? `inkling keys create` creates another"),
     ];
   }
   return [

@@ -65,7 +65,7 @@ export interface SpawnOptions {
 
 /** What to do about a release that waits for the operator. */
 export const HELD_HINT =
-  "`npx @inkling/cli data update --accept release` publishes it; `npx @inkling/cli feeds disable ID` leaves out a list";
+  "`inkling data update --accept release` publishes it; `inkling feeds disable ID` leaves out a list";
 
 /** Milliseconds that a stopped build has for cleaning up before it is killed. */
 const GRACE_MS = 2_000;
@@ -310,9 +310,7 @@ export async function build(
     line.clear();
     const count = result.conflicts.length;
     if (count > 0)
-      terminal.err(
-        `  lists disagree on ${count} domains: \`npx @inkling/cli data status\` shows the verdicts\n`,
-      );
+      terminal.err(`  lists disagree on ${count} domains: \`inkling data status\` shows the verdicts\n`);
     const hint = unreachedHint(settings, result);
     if (hint !== undefined) terminal.err(`hint: ${hint}\n`);
     return result;
@@ -329,7 +327,7 @@ export function unreachedHint(
 ): string | undefined {
   if (done.unreached.length === 0) return undefined;
   if (feeds.some(({ source }) => source === "fetched" || source === "mirror"))
-    return "other feeds were reached: `npx @inkling/cli data status` shows which addresses failed; Inkling retries them";
+    return "other feeds were reached: `inkling data status` shows which addresses failed; Inkling retries them";
   if (settings.mirror !== undefined)
     return `no response from the mirror ${shown("mirror", settings)}: check its address, and open it from this machine`;
   return "without internet: `--offline` (INKLING_OFFLINE=1) fetches nothing, `--mirror FOLDER` reads the files from a folder; behind a proxy: set HTTPS_PROXY=http://HOST:PORT";

@@ -30,8 +30,7 @@ import { withStore } from "./store.ts";
 /** Turns an expected failure of a channel into an error for the terminal. */
 function fromChannel(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
-  const hint =
-    error.hint ?? (error.fault === "absent" ? "`npx @inkling/cli channel publish` creates it" : undefined);
+  const hint = error.hint ?? (error.fault === "absent" ? "`inkling channel publish` creates it" : undefined);
   return new CliError(`${error.message} (${error.fault})`, hint);
 }
 
@@ -54,13 +53,13 @@ export function channelOf({ channel }: Settings): ChannelLocation {
 export function signingKey({ channelSigningKey }: Settings) {
   const variable = variableName("channelSigningKey");
   if (channelSigningKey === undefined) {
-    const hint = `set ${variable} to the file that \`npx @inkling/cli channel init\` wrote`;
+    const hint = `set ${variable} to the file that \`inkling channel init\` wrote`;
     throw new CliError("publishing needs the channel's private key", hint, EXIT.usage);
   }
   try {
     return readPrivateKey(readFileSync(channelSigningKey, "utf8"));
   } catch (error) {
-    const hint = "`npx @inkling/cli channel init` creates one";
+    const hint = "`inkling channel init` creates one";
     throw new CliError(
       `${channelSigningKey} does not contain a private key: ${messageOf(error)}`,
       hint,
@@ -76,7 +75,7 @@ export function signingKey({ channelSigningKey }: Settings) {
 export function trustedKeys(settings: Settings): readonly string[] {
   if (settings.channelKey.length > 0) return settings.channelKey;
   if (settings.channelSigningKey === undefined) {
-    const hint = `set ${variableName("channelKey")} to the public key that \`npx @inkling/cli channel init\` printed`;
+    const hint = `set ${variableName("channelKey")} to the public key that \`inkling channel init\` printed`;
     throw new CliError("a channel cannot be verified without its public key", hint, EXIT.usage);
   }
   return [publicKeyOf(signingKey(settings))];

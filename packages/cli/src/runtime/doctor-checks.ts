@@ -71,7 +71,7 @@ const CLOCK_SLACK_MS = 3_600_000;
 const OTHERS = 0o007;
 const HTTP_TIMEOUT_MS = 3_000;
 
-const UPDATE = "run `npx @inkling/cli data update`";
+const UPDATE = "run `inkling data update`";
 const WAIT = "wait until it is done; the server then uses its release";
 
 export const DATA_CHECKS: readonly Row[] = [
@@ -100,7 +100,7 @@ function runtime(): Finding {
       : Bun.spawnSync([path, "--version"], { stderr: "ignore" }).stdout.toString().trim();
   const found = `Bun ${Bun.version}, Node ${node}`;
   if (Bun.version === wanted) return ok(found);
-  return note(`${found}; tested with Bun ${wanted}`, "run `npm install`, and start with `npx @inkling/cli`");
+  return note(`${found}; tested with Bun ${wanted}`, "run `npm install`, and start with `inkling`");
 }
 
 function packages(): Finding {
@@ -192,7 +192,7 @@ export function freeBytes(path: string): number {
 function servedReadOnly(settings: Settings): Finding {
   return note(
     whyReadOnly(settings)!,
-    "`npx @inkling/cli serve` serves the existing release; run `npx @inkling/cli data update` where the folder is writable",
+    "`inkling serve` serves the existing release; run `inkling data update` where the folder is writable",
   );
 }
 
@@ -205,7 +205,7 @@ function channel({ settings }: Checkup): Finding {
   if (settings.channelSigningKey !== undefined)
     return ok(`${shown("channel", settings)}: this host publishes`);
   const report = readChannelReport(settings.dataDir);
-  if (report === undefined) return note("never followed", "`npx @inkling/cli serve` follows it");
+  if (report === undefined) return note("never followed", "`inkling serve` follows it");
   const { fault, version, followed_at } = report;
   if (fault === null) return ok(`version ${version}, followed ${followed_at}`);
   return problem(
@@ -273,7 +273,7 @@ function repair(settings: Settings, name: string, broken: ReturnType<typeof veri
     return "run the same version of Inkling on this host and on the publishing host";
   return hintFor(
     broken,
-    () => "the server fetches it from the channel again; if none is running, start `npx @inkling/cli serve`",
+    () => "the server fetches it from the channel again; if none is running, start `inkling serve`",
   );
 }
 
@@ -289,12 +289,9 @@ async function noRelease(settings: Settings): Promise<Finding> {
     return problem(found, `name its folder with --data-dir; if this is its folder, ${fix}`);
   }
   if (followsChannel(settings)) {
-    return note("there is none yet", "`npx @inkling/cli serve` fetches one from the channel");
+    return note("there is none yet", "`inkling serve` fetches one from the channel");
   }
-  return note(
-    "there is none yet",
-    `\`npx @inkling/cli up\` builds one; before \`npx @inkling/cli serve\` ${UPDATE}`,
-  );
+  return note("there is none yet", `\`inkling up\` builds one; before \`inkling serve\` ${UPDATE}`);
 }
 
 function latestBuild({ settings, now }: Checkup): Finding {
@@ -310,7 +307,7 @@ function age(release: NamedRelease, { now, settings }: Checkup): Finding {
   const data = dataAge({ feeds }, now);
   const found = [...(data === "" ? [] : [data]), `built ${formatAgo(milliseconds)}`].join("; ");
   if (pinnedName(settings.dataDir) !== undefined)
-    return note(`${found}; it is pinned`, "`npx @inkling/cli data unpin` uses the newest release again");
+    return note(`${found}; it is pinned`, "`inkling data unpin` uses the newest release again");
   const staleHours = new Map(allFeeds(settings).map((feed) => [feed.id, feed.age.staleHours]));
   const overdue = overdueData(feeds, (id) => staleHours.get(id), now);
   if (overdue.length > 0) return note(`${found}; overdue: ${overdue.join(", ")}`, UPDATE);
@@ -324,7 +321,7 @@ function feeds(release: NamedRelease, { settings }: Checkup): Finding {
   const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
   return note(
     `${troubled.length} of ${all.length} need attention: ${list}`,
-    "`npx @inkling/cli data status` shows why; `npx @inkling/cli data update` retries; for machines without internet, set INKLING_MIRROR",
+    "`inkling data status` shows why; `inkling data update` retries; for machines without internet, set INKLING_MIRROR",
   );
 }
 
@@ -345,16 +342,16 @@ function answers(release: NamedRelease, { settings }: Checkup): Finding {
   if (gaps.length === 0) return ok("all have data");
   const found = gaps.join("; ");
   if (manifest.missing.length > 0 && willCome(release, settings)) {
-    const until = "until then `npx @inkling/cli serve` returns 503 for missing data";
+    const until = "until then `inkling serve` returns 503 for missing data";
     return note(found, `a server fetches these feeds within minutes after startup, or ${UPDATE}; ${until}`);
   }
   if (manifest.missing.length === 0) {
     const effect = "lookups return 200 with `Inkling-Data-State: partial`";
-    return note(found, `${effect}; \`npx @inkling/cli data status\` shows why, then ${UPDATE}`);
+    return note(found, `${effect}; \`inkling data status\` shows why, then ${UPDATE}`);
   }
   return problem(
     found,
-    "`npx @inkling/cli serve` returns 503 for missing data; get the feeds that the check `feeds` lists",
+    "`inkling serve` returns 503 for missing data; get the feeds that the check `feeds` lists",
   );
 }
 

@@ -39,7 +39,7 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
   const lost = lostDatabase(settings);
   if (lost !== undefined) return problem(lost.message, lost.hint);
   if (file !== undefined && !existsSync(file)) {
-    return note(`${file} does not exist yet`, "`npx @inkling/cli keys create` creates it, and a key");
+    return note(`${file} does not exist yet`, "`inkling keys create` creates it, and a key");
   }
   const full = fullDisk(settings);
   if (full !== undefined) return full;
@@ -47,7 +47,7 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
     const keys = await countKeys(store, now.getTime());
     const found = `${store.label}: ${keys.live} active live and ${keys.sandbox} active sandbox keys`;
     if (keys.live + keys.sandbox === 0 && knowsKeys(settings.dataDir)) {
-      const adopt = "if the database was lost, `npx @inkling/cli database adopt` writes them into it";
+      const adopt = "if the database was lost, `inkling database adopt` writes them into it";
       return problem(
         found,
         `keys.json has keys: check INKLING_DATABASE_URL and whether the volume is mounted; ${adopt}`,
@@ -61,7 +61,7 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
       return problem(`${found}; it is not writable: ${message}`, `${hint}${holders}`);
     }
     if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
-    return problem(found, "create a key: `npx @inkling/cli keys create --name NAME`");
+    return problem(found, "create a key: `inkling keys create --name NAME`");
   });
 }
 
@@ -100,7 +100,7 @@ async function databaseHistory({ settings }: Checkup): Promise<Finding> {
   return problem(
     troubles.join(" "),
     full?.fix ??
-      'docs/troubleshooting.md has the steps under "Database lost or replaced"; then check with `npx @inkling/cli database status`',
+      'docs/troubleshooting.md has the steps under "Database lost or replaced"; then check with `inkling database status`',
   );
 }
 
@@ -112,7 +112,7 @@ async function droppedOverrides({ settings }: Checkup): Promise<Finding> {
   if (dropped === 0) return ok("all set a flag");
   return note(
     `${dropped} muted a feed, which is no longer supported: these overrides no longer apply`,
-    "`npx @inkling/cli audit --actor inkling` lists the overrides that applied before the upgrade; set flags instead with `npx @inkling/cli override add`",
+    "`inkling audit --actor inkling` lists the overrides that applied before the upgrade; set flags instead with `inkling override add`",
   );
 }
 
@@ -174,10 +174,7 @@ async function hosts({ settings }: Checkup): Promise<Finding> {
   if (troubled.length === 0) return ok(found);
   const more = troubled.length - MAX_HOSTS;
   const named = [...troubled.slice(0, MAX_HOSTS), ...(more > 0 ? [`and ${more} more`] : [])];
-  return problem(
-    `${found}; ${named.join("; ")}`,
-    "`npx @inkling/cli hosts` shows all; `npx @inkling/cli doctor` there",
-  );
+  return problem(`${found}; ${named.join("; ")}`, "`inkling hosts` shows all; `inkling doctor` there");
 }
 
 function troubleOf({ state, ageMs, report }: ListedHost): string {

@@ -64,7 +64,7 @@ function addedIn(dataDir: string): readonly OwnFeed[] {
   }
 }
 
-const OWN_FEED_HINT = "fix its [[feed]] in inkling.toml, or `npx @inkling/cli feeds remove ID`";
+const OWN_FEED_HINT = "fix its [[feed]] in inkling.toml, or `inkling feeds remove ID`";
 
 /** @throws CliError if the feed does not exist; the message suggests the most similar id */
 export function feedOf(settings: Settings, id: string): Feed {
@@ -78,7 +78,7 @@ export function feedOf(settings: Settings, id: string): Feed {
   const suggestion = near === undefined ? "" : `did you mean ${near}? `;
   throw new CliError(
     `there is no feed ${JSON.stringify(id.slice(0, 60))}`,
-    `${suggestion}\`npx @inkling/cli feeds list\` shows all feeds`,
+    `${suggestion}\`inkling feeds list\` shows all feeds`,
     EXIT.usage,
   );
 }

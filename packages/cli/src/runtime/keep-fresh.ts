@@ -283,7 +283,7 @@ class Troubles {
     // Without internet access, this affects every feed. One line replaces thirty.
     for (const [reason, ids] of away) {
       const feeds = ids.slice(0, MAX_NAMED);
-      const hint = ids.length > feeds.length ? "`npx @inkling/cli data status` lists all" : undefined;
+      const hint = ids.length > feeds.length ? "`inkling data status` lists all" : undefined;
       this.log.error("feeds-not-reached", { count: ids.length, feeds, reason, hint });
     }
   }

@@ -29,7 +29,7 @@ export function reportOfNetwork(network: Prefix, data: AnswerData, now: number):
 /** @throws CliError if the release has no network data, or no data about the AS */
 export function reportOfSystem(asn: number, data: AnswerData, now: number): SystemReport {
   if (data.release.network === undefined)
-    throw new CliError("the release has no data about networks", "`npx @inkling/cli doctor` shows why");
+    throw new CliError("the release has no data about networks", "`inkling doctor` shows why");
   const found = reportOf(asn, sourceOf(data, now), MAX_PARTS);
   if (found !== undefined) return found;
   throw new CliError(

@@ -74,7 +74,7 @@ export async function eachOfFile(
 type Line = Readonly<Record<string, unknown>>;
 
 const HINT =
-  "each line must be a decision from `npx @inkling/cli decisions export`, or a visitor in the format of POST /v1/assess";
+  "each line must be a decision from `inkling decisions export`, or a visitor in the format of POST /v1/assess";
 
 function lineOf(line: string, place: string): Line {
   try {

@@ -50,7 +50,7 @@ export function checked<T>(title: string, read: () => T, expires?: string): T {
 }
 
 const HINTS = {
-  INVALID: "`npx @inkling/cli override add --help` shows examples",
+  INVALID: "`inkling override add --help` shows examples",
   TOO_WIDE: "use --force if this is intended",
   CONTRADICTS: "remove one of the two rows",
 } as const;

@@ -72,7 +72,7 @@ export function requireReady(statement: Statement, rollout: Rollout): void {
   const { release, percent } = statement;
   throw new CliError(
     `halted, ${release.name} remains at ${percent} %: ${rolloutText(rollout)}`,
-    "try again later, roll back with `npx @inkling/cli channel rollback`, or continue with `npx @inkling/cli channel promote --force`",
+    "try again later, roll back with `inkling channel rollback`, or continue with `inkling channel promote --force`",
   );
 }
 

@@ -47,10 +47,7 @@ export function parsedRuleset(text: string, name: string, number = 0): Ruleset {
 export async function publishedRuleset(settings: Settings, number: number): Promise<PublishedRuleset> {
   const found = await withExistingStore(settings, (store) => store.rulesets.find(number));
   if (found !== undefined) return found;
-  throw new CliError(
-    `there is no ruleset ${number}`,
-    "`npx @inkling/cli rules list` shows all ruleset numbers",
-  );
+  throw new CliError(`there is no ruleset ${number}`, "`inkling rules list` shows all ruleset numbers");
 }
 
 /**

@@ -49,7 +49,7 @@ export function lostDatabase(settings: Settings): StoreError | undefined {
   return new StoreError(
     "AWAY",
     `the database was lost: ${file} does not exist, but ${join(settings.dataDir, DATA_FOLDER.keys)} has its keys`,
-    "restore a backup with `npx @inkling/cli restore FILE`, or run `npx @inkling/cli database adopt`; if the database is elsewhere, fix INKLING_DATABASE_URL",
+    "restore a backup with `inkling restore FILE`, or run `inkling database adopt`; if the database is elsewhere, fix INKLING_DATABASE_URL",
   );
 }
 
@@ -90,7 +90,7 @@ export async function withExistingStore<T>(
   if (file !== undefined && !existsSync(file)) {
     throw new CliError(
       `there is no database yet: ${file} does not exist`,
-      "check --data-dir and INKLING_DATABASE_URL: `npx @inkling/cli config` shows the active settings",
+      "check --data-dir and INKLING_DATABASE_URL: `inkling config` shows the active settings",
     );
   }
   return withOpened(settings, work);

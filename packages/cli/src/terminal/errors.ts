@@ -38,7 +38,7 @@ export class SettingsError extends CliError {
   constructor(problems: readonly string[]) {
     super(
       `Cannot start:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
-      "`npx @inkling/cli config --example` prints every setting with its default",
+      "`inkling config --example` prints every setting with its default",
       EXIT.usage,
     );
     this.problems = problems;

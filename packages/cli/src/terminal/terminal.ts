@@ -69,8 +69,16 @@ export function printSources(output: ErrorOutput, texts: readonly string[], isWh
   printAttributions(output, isWhole ? texts : [first + more]);
 }
 
-/** The terminal of this process. */
-export function processTerminal(noColor: boolean): Terminal {
+/** Names the command as it was started, in texts that quote a command to run. */
+const asStarted = (isNpx: boolean) => (text: string) =>
+  isNpx ? text.replaceAll(/`inkling(?= [a-z-]|`)/g, "`npx @inkling/cli") : text;
+
+/**
+ * The terminal of this process.
+ * @param isNpx whether npx or `npm start` started the command
+ */
+export function processTerminal(noColor: boolean, isNpx: boolean): Terminal {
+  const named = asStarted(isNpx);
   let isServer = false;
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -80,8 +88,8 @@ export function processTerminal(noColor: boolean): Terminal {
     });
   }
   return {
-    out: (text) => void process.stdout.write(`${text}\n`),
-    err: (text) => void process.stderr.write(text),
+    out: (text) => void process.stdout.write(`${named(text)}\n`),
+    err: (text) => void process.stderr.write(named(text)),
     outliveReaders: () => {
       isServer = true;
     },

@@ -44,11 +44,10 @@ const HINTS: Readonly<Record<string, string>> = {
 /** @returns undefined if the error is a bug in Inkling */
 function hintFor(error: unknown): string | undefined {
   if (error instanceof DataFolderLocked) return "wait for that build to finish, then try again";
-  if (error instanceof OwnFeedError)
-    return "fix the [[feed]] in inkling.toml, or `npx @inkling/cli feeds remove ID`";
+  if (error instanceof OwnFeedError) return "fix the [[feed]] in inkling.toml, or `inkling feeds remove ID`";
   if (error instanceof FeedChoiceError) return "fix the file, or delete it: then the default feeds are on";
   if (error instanceof NothingToServe)
-    return "check these lists, and disable a wrong one with `npx @inkling/cli feeds disable ID`, or accept the release with `npx @inkling/cli data update --accept release`";
+    return "check these lists, and disable a wrong one with `inkling feeds disable ID`, or accept the release with `inkling data update --accept release`";
   const code = (error as { code?: unknown }).code;
   return typeof code === "string" ? HINTS[code] : undefined;
 }

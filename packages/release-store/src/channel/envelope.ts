@@ -88,7 +88,7 @@ export function unseal(text: string, trusted: readonly string[]): string {
   throw new ChannelError(
     "other-key",
     `the channel is signed with another key (${ids}), not ${own.join(" or ")}`,
-    "use a matching pair from `npx @inkling/cli channel init`: the public key in INKLING_CHANNEL_KEY on servers, and the private key in INKLING_CHANNEL_SIGNING_KEY on the publisher",
+    "use a matching pair from `inkling channel init`: the public key in INKLING_CHANNEL_KEY on servers, and the private key in INKLING_CHANNEL_SIGNING_KEY on the publisher",
   );
 }
 

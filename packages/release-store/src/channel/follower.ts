@@ -182,7 +182,7 @@ export class ChannelFollower {
     throw new ChannelError(
       "expired",
       `version ${version} of the channel expired at ${expires_at}`,
-      "check that the builder is running and that this host's clock is right; `npx @inkling/cli channel publish` renews the channel",
+      "check that the builder is running and that this host's clock is right; `inkling channel publish` renews the channel",
     );
   }
 
@@ -317,7 +317,7 @@ export class ChannelFollower {
   }
 }
 
-const PUBLISH_ANOTHER = "publish another release, or run `npx @inkling/cli channel rollback` on the builder";
+const PUBLISH_ANOTHER = "publish another release, or run `inkling channel rollback` on the builder";
 
 /** Checks a release's manifest before any part of the release is stored. @throws ChannelError */
 function soundManifest(text: string, name: string): Release {

@@ -139,7 +139,7 @@ export class Publisher {
           throw new ChannelError(
             "absent",
             `the channel's release ${name} is not in ${dataDir}`,
-            "run this on the host that published it, publish a newer release, or roll back with `npx @inkling/cli channel rollback RELEASE`",
+            "run this on the host that published it, publish a newer release, or roll back with `inkling channel rollback RELEASE`",
           );
         }
       }
@@ -239,11 +239,7 @@ export class Publisher {
       const path = DATA_FOLDER.segmentFile(segment.sha256);
       if (!again && (await store.size(path, signal)) === segment.bytes) continue;
       if (!hasSegment(dataDir, segment.sha256)) {
-        throw new ChannelError(
-          "unsound",
-          `${path} is missing or damaged here`,
-          "run `npx @inkling/cli data update`",
-        );
+        throw new ChannelError("unsound", `${path} is missing or damaged here`, "run `inkling data update`");
       }
       await this.lock.hold();
       onUpload?.(path, segment.bytes);
@@ -387,7 +383,7 @@ function requireNotRolledBack(before: Statement, name: string): void {
   throw new ChannelError(
     "rolled-back",
     `${name} was rolled back, and the channel has ${before.release.name}: publishing it again would undo the rollback on every server`,
-    "`npx @inkling/cli data update` builds a newer release; `npx @inkling/cli channel publish --again` repairs damaged objects; `npx @inkling/cli channel publish --force` publishes this release anyway",
+    "`inkling data update` builds a newer release; `inkling channel publish --again` repairs damaged objects; `inkling channel publish --force` publishes this release anyway",
   );
 }
 
@@ -399,7 +395,7 @@ function required(
   throw new ChannelError(
     "absent",
     `there is no channel ${channel} in ${store.location}`,
-    "`npx @inkling/cli channel publish` creates it",
+    "`inkling channel publish` creates it",
   );
 }
 

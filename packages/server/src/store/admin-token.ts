@@ -101,7 +101,7 @@ export class AdminTokenStore {
         throw new StoreError(
           "CONFLICT",
           `an admin token ${name} already exists`,
-          `choose another name, or revoke it first: \`npx @inkling/cli admin-tokens revoke ${name}\``,
+          `choose another name, or revoke it first: \`inkling admin-tokens revoke ${name}\``,
         );
       }
       const token = newToken(ADMIN_PREFIX, tables.randomBytes);

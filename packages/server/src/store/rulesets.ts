@@ -15,7 +15,7 @@ export class RulesetConflictError extends StoreError {
     super(
       "CONFLICT",
       `ruleset ${newest} was published in the meantime`,
-      "compare the two with `npx @inkling/cli rules diff`, then publish again",
+      "compare the two with `inkling rules diff`, then publish again",
     );
     this.name = "RulesetConflictError";
   }

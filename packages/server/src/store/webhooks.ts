@@ -52,7 +52,7 @@ export class WebhooksFullError extends StoreError {
     super(
       "CONFLICT",
       `there are already ${MAX_WEBHOOKS} webhooks, the maximum`,
-      "remove one first: `npx @inkling/cli webhooks remove ID`",
+      "remove one first: `inkling webhooks remove ID`",
     );
     this.name = "WebhooksFullError";
   }
