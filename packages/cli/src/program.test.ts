@@ -225,9 +225,7 @@ describe("errors: one line, a hint, the exit code", () => {
         "--data-dir",
         "with-keys",
       ]);
-      expect(err).toMatch(
-        /^inkling: there is no active key key_x\nhint: `inkling keys list` .*\n$/,
-      );
+      expect(err).toMatch(/^inkling: there is no active key key_x\nhint: `inkling keys list` .*\n$/);
       expect(code).toBe(1);
     },
   );
