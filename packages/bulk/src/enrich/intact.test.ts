@@ -10,6 +10,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -265,6 +266,15 @@ describe("--out and the input are one file: refused, and the input is what it wa
     expect([code, err]).toEqual([2, expect.stringContaining("are the same file")]);
     expect(readFileSync(input, "utf8")).toBe(text);
   });
+});
+
+test("a FIFO named by --out is refused, and remains", async () => {
+  const fifo = join(temp, "fifo");
+  Bun.spawnSync(["mkfifo", fifo]);
+  const err = `inkling: ${fifo} is not a regular file\nhint: use --out - and redirect it: … > ${fifo}\n`;
+  const ran = await inkling("enrich", file("fifo.csv", "81.2.69.1\n"), "--out", fifo);
+  expect([ran.code, ran.err.replace(/^read as .*\n/, "")]).toEqual([2, err]);
+  expect(statSync(fifo).isFIFO()).toBe(true);
 });
 
 describe("the ending of --out", () => {
