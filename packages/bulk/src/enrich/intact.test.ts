@@ -217,9 +217,9 @@ describe("rows that are too long", () => {
   });
 
   test("a row ends at the same byte whatever comes after it", () => {
-    const text = 'a,"b\n""c",d\n"x\r\ny"\n"",\n"open\n';
+    const text = 'a,"b\n""c",d\n"x\r\ny"\n"", \n"e" \n"f\n"g\n"h"i\n"open\n';
     const ends = new Set(Array.from(text, (_, i) => lastRowEnd(Buffer.from(text.slice(0, i + 1)), ",")));
-    expect([...ends]).toEqual([0, 12, 19, 23]);
+    expect([...ends]).toEqual([0, 12, 19, 24, 29, 32, 35, 40]);
   });
 });
 
