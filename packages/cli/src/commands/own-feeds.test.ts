@@ -197,3 +197,28 @@ test("check reads a feed and changes nothing; --no-check adds one that is not th
   );
   expect(existsSync(join(dataDir, "feeds"))).toBe(false);
 });
+
+test("special-use networks are not counted as usable, and a feed with nothing else gets a warning", async () => {
+  const { cwd, inkling } = host();
+  const add = (id: string) => inkling(`feeds add ${id} --file ${id}.txt --form networks --claims attacker`);
+  writeFileSync(join(cwd, "mixed.txt"), "# ours\n91.9.0.0/24\n203.0.113.0/24\n127.0.0.0/8\n");
+  expect(await add("mixed")).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(
+      /^mixed: 1 network; skipped 2, the first: line 3: 203\.0\.113\.0\/24 is documentation: never flagged\n/,
+    ),
+    err: expect.not.stringContaining("no effect"),
+  });
+  writeFileSync(join(cwd, "private.txt"), "192.168.0.0/16\n10.0.0.0/8\n");
+  expect(await add("private")).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(
+      /^private: 0 networks; skipped 2, the first: line 1: 192\.168\.0\.0\/16 is private: never flagged\n/,
+    ),
+    err: expect.stringContaining(
+      "warning: private has no effect, because Inkling skips all of its entries\n",
+    ),
+  });
+  const { out } = await inkling("feeds check private --json");
+  expect(JSON.parse(out)).toMatchObject({ entries: 2, usable: 0 });
+});
