@@ -75,6 +75,12 @@ export async function answerValues(
   context: Context,
 ): Promise<void> {
   const { terminal, ending } = context;
+  if (flags.json && flags.field !== undefined)
+    throw new CliError(
+      "--field prints text, so it cannot be used with --json",
+      "leave out --json; or leave out --field, and select members of the JSON with a tool such as jq",
+      EXIT.usage,
+    );
   const fields = flags.field === undefined ? undefined : readFields(flags.field);
   const data = await openAnswerData(settings, ALL, { release: flags.release });
   for (const text of data.warnings) warn(terminal, text);
