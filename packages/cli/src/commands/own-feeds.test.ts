@@ -71,6 +71,16 @@ test("a feed of the command line and one of inkling.toml: added, built, looked u
 
   const updated = await inkling("data update --json", env);
   expect(JSON.parse(updated.out)).toMatchObject({ refused: [], unreached: [], missing: [] });
+  const { peak_bytes, next_due, peakBytes, nextDue } = JSON.parse(updated.out);
+  expect([typeof peak_bytes, typeof next_due, peakBytes, nextDue]).toEqual([
+    "number",
+    "string",
+    undefined,
+    undefined,
+  ]);
+  const { ages, oldest_seconds } = JSON.parse((await inkling("data status --json")).out);
+  expect(typeof ages.is_abuser).toBe("number");
+  expect(oldest_seconds).toBe(Math.max(...(Object.values(ages) as number[])));
   const found = async (ip: string) =>
     JSON.parse((await inkling(`lookup reputation ${ip} --json --evidence`)).out);
   expect(await found("91.9.1.2")).toMatchObject({
