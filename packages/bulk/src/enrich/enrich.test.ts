@@ -461,6 +461,13 @@ describe("what a file is", () => {
     expect(() => planFor(head, "-", options)).toThrow(message),
   );
 
+  test("a mistyped member: the hint names the nearest", () => {
+    const hint = expect.stringMatching(/^did you mean country_iso_code\? the members are all, /);
+    expect(() => planFor("81.2.69.142\n", "-", { add: ["contry_iso_code"] })).toThrow(
+      expect.objectContaining({ hint }),
+    );
+  });
+
   test.each([
     ["in a user agent", `8.8.8.8 ${ACCESS.replace("Chrome/", "x is_proxy=true Chrome/")}`],
     [

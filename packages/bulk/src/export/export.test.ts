@@ -342,6 +342,11 @@ describe("bad input gets", () => {
     ["no form", ["export", "xml", "--out", "x"], "unknown command 'xml'"],
     ["a folder as target", ["export", "csv", "--out", "."], "is a folder"],
     ["a target in no folder", ["export", "csv", "--out", "nowhere/x.csv"], "does not exist"],
+    [
+      "a compressed file of a format that is compressed",
+      ["export", "parquet", "--out", "x.parquet.gz"],
+      "x.parquet.gz: parquet files are compressed in themselves",
+    ],
     ["a folder form to standard output", ["export", "clickhouse", "--out", "-"], "writes several files"],
     [
       "a lookup that the format cannot hold",
