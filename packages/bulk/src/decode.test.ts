@@ -52,6 +52,23 @@ describe("recognized by the first bytes", () => {
   });
 });
 
+test.each<[name: string, magic: string]>([
+  ["bzip2", "BZh91AY&SY"],
+  ["zip", "PK\x03\x04\x14\x00"],
+  ["xz", "\xfd7zXZ\x00"],
+  ["7z", "7z\xbc\xaf\x27\x1c"],
+  ["lz4", "\x04\x22\x4d\x18"],
+])("%s is not supported, also in gzip", async (name, magic) => {
+  const bytes = new Uint8Array(Buffer.from(magic, "latin1"));
+  for (const input of [bytes, gzip(bytes)])
+    await expect(decoded(input, 1)).rejects.toThrow(
+      expect.objectContaining({
+        message: `the input is compressed with ${name}, which is not supported`,
+        isUsage: true,
+      }),
+    );
+});
+
 describe("damage", () => {
   const many = TEXT.repeat(1000);
   test.each<[what: string, bytes: Uint8Array]>([

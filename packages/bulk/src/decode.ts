@@ -2,7 +2,7 @@
 //
 // in   chunks of bytes, from a file or a pipe
 // out  chunks of UTF-8, and the encodings recognized by the first bytes: gzip, zstd, UTF-16
-// err  BulkError for compressed data that is damaged or ends too early. As in gzip(1), zeros after the end of gzip data
+// err  BulkError for compressed data that is damaged or ends too early, or in another format. As in gzip(1), zeros after the end of gzip data
 //      are padding
 // cost only the memory that the streams need, regardless of the size of the output. A decompression bomb is just a long
 //      file
@@ -29,6 +29,14 @@ const FORMS: readonly Form[] = [
   { name: "UTF-16", magic: [0xff, 0xfe], decode: (chunks) => fromUtf16(chunks, "utf-16le") },
   { name: "UTF-16", magic: [0xfe, 0xff], decode: (chunks) => fromUtf16(chunks, "utf-16be") },
 ];
+/** Compressed formats that cannot be read, so that their bytes are not taken for text. */
+const UNSUPPORTED: readonly (readonly [name: string, magic: string])[] = [
+  ...Array.from({ length: 9 }, (_, i) => ["bzip2", `BZh${i + 1}`] as const),
+  ["zip", "PK\x03\x04"],
+  ["xz", "\xfd7zX"],
+  ["7z", "7z\xbc\xaf"],
+  ["lz4", "\x04\x22\x4d\x18"],
+];
 const MAX_MAGIC = 4;
 /** Maximum number of layers, enough for a UTF-16 file that was compressed twice. */
 const MAX_LAYERS = 3;
@@ -38,15 +46,30 @@ interface Decoded {
   readonly encodings: readonly Encoding[];
 }
 
-/** @param chunks only the first bytes are read before this returns */
+/**
+ * @param chunks only the first bytes are read before this returns
+ * @throws BulkError for a compressed format that cannot be read
+ */
 export async function decode(chunks: AsyncIterable<Uint8Array>): Promise<Decoded> {
   const encodings: Encoding[] = [];
   for (let layer = await peek(chunks); ; ) {
     const form = FORMS.find(({ magic }) => magic.every((byte, i) => layer.first[i] === byte));
+    if (form === undefined) refuseUnsupported(layer.first);
     if (form === undefined || encodings.length === MAX_LAYERS) return { chunks: layer.chunks, encodings };
     encodings.push(form.name);
     layer = await peek(form.decode(layer.chunks));
   }
+}
+
+function refuseUnsupported(first: Uint8Array): void {
+  const text = Buffer.from(first).toString("latin1");
+  const [name] = UNSUPPORTED.find(([, magic]) => text === magic) ?? [];
+  if (name === undefined) return;
+  throw new BulkError(
+    `the input is compressed with ${name}, which is not supported`,
+    "decompress it first, or compress it with gzip or zstd",
+    true,
+  );
 }
 
 /** Returns the first bytes, and all chunks. */

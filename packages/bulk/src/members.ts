@@ -3,6 +3,7 @@
 // The columns follow from the rows of the contract. A value that the answer omits is undefined, and is empty in a file.
 
 import { ANSWER_MEMBERS, type Member as MemberRow, NETWORK, recordOf, type Shape } from "@inkling/contract";
+import { nearest } from "@inkling/engine";
 
 /** The parts of a row: the lookups, and the `network` that the API adds to address lookups on request. */
 export const TABLES = ["geolocate", "reputation", "network", "email"] as const;
@@ -99,6 +100,17 @@ export function namesMatching(pattern: string, names: readonly string[]): readon
   if (!pattern.includes("*")) return names.includes(pattern) ? [pattern] : [];
   const expression = new RegExp(`^${pattern.split("*").map(RegExp.escape).join(".*")}$`);
   return names.filter((name) => expression.test(name));
+}
+
+/**
+ * Returns a hint with the nearest name, or with the first name of the nearest part of the answer: "contry" matches the
+ * part "country". Empty if nothing is near.
+ */
+export function didYouMean(word: string, names: readonly string[]): string {
+  const partOf = (name: string) => name.split("_")[0]!;
+  const part = nearest(word, names.map(partOf));
+  const near = nearest(word, names) ?? names.find((name) => partOf(name) === part);
+  return near === undefined ? "" : `did you mean ${near}? `;
 }
 
 export function perTable<T>(make: (table: Table) => T): Record<Table, T> {

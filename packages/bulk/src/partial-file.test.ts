@@ -1,7 +1,17 @@
 // What remains of a file if its process dies while writing, and who may read the finished file.
 
 import { expect, test } from "bun:test";
-import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { temporaryPath } from "@inkling/release-store";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
@@ -61,6 +71,73 @@ test.each<[before: string, mode: number | undefined, after: number]>([
   file.finish();
   expect(readFileSync(path, "utf8")).toBe("rows");
   expect(statSync(path).mode & 0o777).toBe(after & ~process.umask());
+});
+
+test.each(["a link to a file", "a link to none", "a link to a link in another folder"])(
+  "%s remains, and its target is written",
+  (what) => {
+    const folder = temporaryFolder();
+    const [target, link] = [join(folder, "target"), join(folder, "link")];
+    if (what === "a link to a file") writeFileSync(target, "before", { mode: 0o600 });
+    if (what.endsWith("folder")) {
+      mkdirSync(join(folder, "inner"));
+      symlinkSync("../target", join(folder, "inner", "link"));
+      symlinkSync("inner/link", link);
+    } else symlinkSync("target", link);
+    const file = new PartialFile(link);
+    file.write("rows");
+    file.finish();
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(lstatSync(target).isFile()).toBe(true);
+    expect(readFileSync(target, "utf8")).toBe("rows");
+    if (what === "a link to a file") expect(statSync(target).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder).filter((name) => name.startsWith(".tmp-"))).toEqual([]);
+  },
+);
+
+const special: [what: string, make: (path: string) => boolean][] = [
+  ["a FIFO", (path) => Bun.spawnSync(["mkfifo", path]).success],
+  // Only root may create a device.
+  ["a device", (path) => process.getuid?.() === 0 && Bun.spawnSync(["mknod", path, "c", "1", "3"]).success],
+  [
+    "a link to a FIFO",
+    (path) => {
+      symlinkSync(`${path}.fifo`, path);
+      return Bun.spawnSync(["mkfifo", `${path}.fifo`]).success;
+    },
+  ],
+  [
+    "a link to a file that a process has open",
+    (path) => {
+      if (process.platform !== "linux") return false;
+      symlinkSync(`/proc/self/fd/${openSync(`${path}.open`, "a")}`, path);
+      return true;
+    },
+  ],
+];
+test.each(special)("%s is refused, and remains", (_, make) => {
+  const folder = temporaryFolder();
+  const path = join(folder, "out");
+  if (!make(path)) return;
+  const before = [lstatSync(path).mode, readdirSync(folder)];
+  expect(() => new PartialFile(path)).toThrow(
+    expect.objectContaining({
+      message: `${path} is not a regular file`,
+      hint: `use --out - and redirect it: … > ${path}`,
+      isUsage: true,
+    }),
+  );
+  expect([lstatSync(path).mode, readdirSync(folder)]).toEqual(before);
+});
+
+test("what a killed process left of this file is removed, and nothing else", () => {
+  const folder = temporaryFolder();
+  const others = [".tmp-2147483646.1-other", `.tmp-${process.ppid}-out`, "tmp-2147483646.1-out"];
+  for (const name of [".tmp-2147483646.1-out", ".tmp-2147483645-out", ...others])
+    writeFileSync(join(folder, name), "half");
+  const file = new PartialFile(join(folder, "out"));
+  file.finish();
+  expect(readdirSync(folder).sort()).toEqual([...others, "out"].sort());
 });
 
 test("notWritten names the file, and an earlier version of it", () => {

@@ -8,7 +8,7 @@
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { AtomicFile, PUBLIC_FILE } from "@inkling/release-store";
+import { AtomicFile, PUBLIC_FILE, prepareOutput } from "@inkling/release-store";
 import { BulkError } from "./errors.ts";
 
 /** Describes the state of a file after an interruption. */
@@ -48,9 +48,12 @@ export class PartialFile {
   /** Removes the partial file if the process exits early. */
   private readonly onExit = () => this.discard();
 
-  /** @throws BulkError if the name belongs to a folder, or to a compressed file that cannot be written */
+  /** @throws BulkError if the name belongs to anything but a file, or to a compressed file that cannot be written */
   constructor(path: string) {
     this.compress = compressorOf(path);
+    const target = prepareOutput(path);
+    if (target === undefined)
+      throw new BulkError(`${path} is not a regular file`, `use --out - and redirect it: … > ${path}`, true);
     const before = statSync(path, { throwIfNoEntry: false });
     if (before?.isDirectory()) {
       throw new BulkError(`${path} is a folder`, "name a file to write");
@@ -58,7 +61,7 @@ export class PartialFile {
     this.path = path;
     // If the file replaces another one, it must not become readable by more users, because it may contain visitors'
     // addresses.
-    this.file = new AtomicFile(path, before?.isFile() ? before.mode & PUBLIC_FILE : PUBLIC_FILE);
+    this.file = new AtomicFile(target, before?.isFile() ? before.mode & PUBLIC_FILE : PUBLIC_FILE);
     process.once("exit", this.onExit);
   }
 

@@ -3,13 +3,26 @@
 // why  write-file-atomic does not flush the folder after the rename. It also cannot stream, which exports need
 // err  errors of node:fs, with the path; the previous file is then unchanged
 
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, utimesSync, writeSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { isAtWork, startOf } from "./process-start.ts";
 
 /**
  * Prefix of temporary files. They are never read. If a process is killed, the next build removes the temporary files of
- * that process.
+ * that process from the data folder, and {@link prepareOutput} removes those of a file that the user named.
  */
 export const TEMPORARY = ".tmp-";
 const OWNED = /^\.tmp-(\d+)(?:\.(\d*))?-/;
@@ -23,6 +36,34 @@ export function temporaryPath(path: string): string {
 export function isLeftover(file: string): boolean {
   const [, pid, started = ""] = OWNED.exec(file) ?? [];
   return pid !== undefined && !isAtWork(Number(pid), started);
+}
+
+/**
+ * Prepares to replace a file that the user named: finds the file behind symbolic links, because a rename would replace
+ * the link, and removes what killed processes left of this file.
+ * @returns the path to write to, or undefined if the path names a device, a FIFO, a socket or another process's file
+ */
+export function prepareOutput(path: string): string | undefined {
+  const known = statSync(path, { throwIfNoEntry: false });
+  if (known !== undefined && !known.isFile() && !known.isDirectory()) return undefined;
+  let target = path;
+  while (lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    const folder = realpathSync(dirname(target));
+    if (folder.startsWith("/proc/")) return undefined; // /dev/stdout: its file is already open
+    target = resolve(folder, readlinkSync(target));
+  }
+  removeLeftovers(target);
+  return target;
+}
+
+function removeLeftovers(path: string): void {
+  const folder = dirname(path);
+  try {
+    for (const file of readdirSync(folder))
+      if (file.replace(OWNED, "") === basename(path) && isLeftover(file)) rmSync(join(folder, file));
+  } catch {
+    // a leftover of another user, or a folder that cannot be listed: the new file does not depend on it
+  }
 }
 
 /** Mode of files in the data folder. */

@@ -2,7 +2,16 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { NewOverride } from "@inkling/engine";
@@ -418,6 +427,16 @@ test("a backup is never written over a file, nor made of a database that is not 
     code: 1,
     err: expect.stringContaining("the folder"),
   });
+  const [fifo, link] = [join(host.dataDir, "fifo"), join(host.dataDir, "link")];
+  Bun.spawnSync(["mkfifo", fifo]);
+  expect(await inkling(host, "backup", fifo)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("already exists"),
+  });
+  symlinkSync("linked.backup", link); // to no file yet
+  expect(await inkling(host, "backup", link)).toMatchObject({ code: 0, err: "" });
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  expect(statSync(join(host.dataDir, "linked.backup")).isFile()).toBe(true);
 });
 
 /** An archive with other files, and a valid hash of them. */

@@ -461,6 +461,13 @@ describe("what a file is", () => {
     expect(() => planFor(head, "-", options)).toThrow(message),
   );
 
+  test("a mistyped member: the hint names the nearest", () => {
+    const hint = expect.stringMatching(/^did you mean country_iso_code\? the members are all, /);
+    expect(() => planFor("81.2.69.142\n", "-", { add: ["contry_iso_code"] })).toThrow(
+      expect.objectContaining({ hint }),
+    );
+  });
+
   test.each([
     ["in a user agent", `8.8.8.8 ${ACCESS.replace("Chrome/", "x is_proxy=true Chrome/")}`],
     [
@@ -509,6 +516,18 @@ describe("files that are not as they should be", () => {
       { rows: 4, openQuotes: 1, ragged: 0 },
     ],
     [
+      "text after a closing quote: each line is a row, and no row has the address of another",
+      'id,ip,note\n1,81.2.69.1,"open\n2,8.8.8.8,"x"\n3,81.2.69.3,ok\n4,"81.2.69.4"z,ok\n5,81.2.69.5,"a"b,"c" \r\n',
+      `${OF}1,81.2.69.1,"open,GB\n2,8.8.8.8,"x",\n3,81.2.69.3,ok,GB\n4,"81.2.69.4"z,ok,\n5,81.2.69.5,"a"b,"c" ,GB\r\n`,
+      { rows: 5, openQuotes: 3, ragged: 1 },
+    ],
+    [
+      "such a quote in the header",
+      'id,ip,"note\n1,81.2.69.1,"x"\n',
+      'id,ip,"note,country_iso_code\n1,81.2.69.1,"x",GB\n',
+      { rows: 1, openQuotes: 1, ragged: 0 },
+    ],
+    [
       "too few fields, and too many",
       "id,ip,note\n1,81.2.69.1\n2,81.2.69.2,x,y\n3,81.2.69.3,z\n",
       `${OF}1,81.2.69.1,,GB\n2,81.2.69.2,x,y,GB\n3,81.2.69.3,z,GB\n`,
@@ -532,18 +551,50 @@ describe("files that are not as they should be", () => {
     expect(enricher.tally()).toMatchObject(odd);
   });
 
-  test("one such quote in the middle of a large file costs nothing but itself", async () => {
-    const rows = Array.from(
-      { length: 200_000 },
-      (_, i) => `${i},81.2.69.${i % 256},${i === 90_000 ? '"x' : "a"}`,
+  test("--strict refuses text after a closing quote; the first such line and the first ragged one are named", async () => {
+    const input = file(
+      "quotes.csv",
+      'id,ip,n\n1,8.8.8.8\n"2\n",81.2.69.1,"open\n3,8.8.8.8,"x"\n4,8.8.8.8,x,y\n',
     );
-    const text = `id,ip,note\n${rows.join("\n")}\n`;
-    for (const cuts of [[], [1_000_000, 1_500_000, 2_200_000]]) {
-      const { text: got, tally } = await streamed(text, cuts);
-      const firstUnparsable = 90_002; // the header is line 1
-      expect(tally).toMatchObject({ rows: 200_000, openQuotes: 1, firstUnparsable, withoutIp: 0, ragged: 0 });
-      expect(got.match(/,GB/g)!.length).toBe(200_000);
-    }
+    const args = ["enrich", input, "--add", "is_proxy"];
+    const strict = await inkling(...args, "--out", join(temp, "quotes-out.csv"), "--strict");
+    expect(strict.code).toBe(1);
+    expect(strict.err).toContain("--strict: 1 unparsable line (25.0 %, the first is line 3);");
+    expect(strict.out).toEndWith(
+      "2 with a different number of fields than the header (the first is line 2), 1 with an unclosed or misplaced quote, each read as one line\n",
+    );
+    const { out } = await inkling(...args, "--summary", "--json");
+    expect(JSON.parse(out)).toMatchObject({
+      rows: 4,
+      broken: { rows: 0, first_line: 3 },
+      ragged: 2,
+      ragged_first_line: 2,
+      open_quotes: 1,
+    });
+    const header = file("header-quote.csv", 'ip,"n\n');
+    const { err } = await inkling("enrich", header, "--strict");
+    expect(err).toContain("--strict: 1 unparsable line (100.0 %, the first is line 1)");
+  });
+
+  test("one such quote in the middle of a large file costs nothing but itself", async () => {
+    const rows = (last: string) =>
+      Array.from({ length: 200_000 }, (_, i) => {
+        const note = i === 90_000 ? '"x' : i === 190_000 ? last : "a";
+        return `${i},81.2.69.${i % 256},${note}`;
+      });
+    for (const last of ["a", '"b"'])
+      for (const cuts of [[], [1_000_000, 1_500_000, 2_200_000]]) {
+        const { text: got, tally } = await streamed(`id,ip,note\n${rows(last).join("\n")}\n`, cuts);
+        const firstUnparsable = 90_002; // the header is line 1
+        expect(tally).toMatchObject({
+          rows: 200_000,
+          openQuotes: 1,
+          firstUnparsable,
+          withoutIp: 0,
+          ragged: 0,
+        });
+        expect(got.match(/,GB/g)!.length).toBe(200_000);
+      }
   });
 
   test("a flag without data is empty, not false", async () => {

@@ -40,14 +40,16 @@ export async function enrich(
   const underWay: { readonly result: Promise<Enriched>; readonly size: number; readonly line: number }[] = [];
   let bytesUnderWay = 0;
   let firstUnparsable: number | undefined;
+  let firstRagged: number | undefined;
   let isFirst = true;
   let written = 0;
   const unlessStopped = <T>(promise: Promise<T>) => unlessAborted(promise, hooks.signal, notAllRead);
   const writeOldest = async () => {
     const { result, size, line } = underWay.shift()!;
-    const { bytes, unparsable } = await unlessStopped(result);
+    const { bytes, unparsable, ragged } = await unlessStopped(result);
     bytesUnderWay -= size;
     if (unparsable !== undefined) firstUnparsable ??= line + unparsable;
+    if (ragged !== undefined) firstRagged ??= line + ragged;
     await unlessStopped(Promise.resolve(hooks.write(bytes)));
     if (++written % BLOCKS_TO_COLLECT === 0) Bun.gc(true);
     hooks.onProgress(pool.rows);
@@ -69,7 +71,7 @@ export async function enrich(
       if (underWay.length >= AHEAD * pool.size) await writeOldest();
     }
     while (underWay.length > 0) await writeOldest();
-    return { ...(await unlessStopped(pool.finish())), firstUnparsable };
+    return { ...(await unlessStopped(pool.finish())), firstUnparsable, firstRagged };
   } finally {
     pool.stop();
   }

@@ -20,11 +20,13 @@ export interface Tally {
   rows: number;
   /** Number of rows that cannot be read: broken JSON, or lines of another format. */
   broken: number;
-  /** Number of the first line that is broken or has a quote that never closes, counted from 1. */
+  /** Number of the first line that is broken or counts in `openQuotes`, counted from 1. */
   firstUnparsable: number | undefined;
   /** Number of rows whose number of fields differs from the header's. */
   ragged: number;
-  /** Number of rows with a quote that never closes. Each was read as one line. */
+  /** Number of the first line of such a row, counted from 1. */
+  firstRagged: number | undefined;
+  /** Number of rows with a quote that never closes, or that text follows. Each was read as one line. */
   openQuotes: number;
   /**
    * Number of rows without an address or email address that can be looked up. Only columns that are looked up count.
@@ -48,6 +50,7 @@ export function emptyTally(): Tally {
     broken: 0,
     firstUnparsable: undefined,
     ragged: 0,
+    firstRagged: undefined,
     openQuotes: 0,
     withoutIp: 0,
     withoutEmail: 0,
@@ -63,7 +66,7 @@ export function emptyTally(): Tally {
  */
 export function unparsable({ rows, broken, openQuotes }: Tally): { lines: number; share: number } {
   const lines = broken + openQuotes;
-  return { lines, share: lines === 0 ? 0 : lines / (rows + broken) };
+  return { lines, share: lines === 0 ? 0 : lines / Math.max(lines, rows + broken) }; // the header may be such a line
 }
 
 export function addTally(into: Tally, more: Tally): void {
@@ -95,6 +98,8 @@ export interface Enriched {
   readonly rows: number;
   /** Index of the first line in this block that cannot be parsed, counted from 0. */
   readonly unparsable: number | undefined;
+  /** Index of the first line of the first row whose number of fields differs from the header's. */
+  readonly ragged: number | undefined;
 }
 
 export class Enricher {
@@ -111,6 +116,8 @@ export class Enricher {
   private readonly next: Enricher | undefined;
   /** Where the first row of the block that cannot be parsed starts. */
   private unparsableAt: number | undefined;
+  /** Where the first row of the block whose number of fields differs from the header's starts. */
+  private raggedAt: number | undefined;
 
   /** @param next processes the output of this enricher: `plan.next` */
   constructor(plan: Plan, answers: Answers, next?: Enricher) {
@@ -128,6 +135,7 @@ export class Enricher {
     const { answers, hasIp, pending, out, rows } = this;
     out.length = 0;
     this.unparsableAt = undefined;
+    this.raggedAt = undefined;
     let at = isFirst ? this.mark(bytes) : 0;
     if (isFirst && this.plan.hasHeader) at = this.header(bytes, at);
     while (at < bytes.length) {
@@ -143,9 +151,13 @@ export class Enricher {
       if (hasIp) answers.findAll();
       for (let i = 0; i < count; i++) this.write(bytes, pending[i]!, i);
     }
-    const unparsable =
-      this.unparsableAt === undefined ? undefined : lineEnds(bytes.subarray(0, this.unparsableAt));
-    const own = { bytes: out.copied(), rows: this.total.rows, unparsable };
+    const lineAt = (at: number | undefined) => (at === undefined ? at : lineEnds(bytes.subarray(0, at)));
+    const own = {
+      bytes: out.copied(),
+      rows: this.total.rows,
+      unparsable: lineAt(this.unparsableAt),
+      ragged: lineAt(this.raggedAt),
+    };
     return this.next === undefined ? own : { ...own, bytes: this.next.block(own.bytes, isFirst).bytes };
   }
 
@@ -159,11 +171,8 @@ export class Enricher {
     }
     this.total.rows++;
     out.append(bytes, row.start, row.insert);
-    if (row.isOpenQuoted) {
-      this.total.openQuotes++;
-      this.unparsableAt ??= row.start;
-    }
-    if (width !== undefined && row.columns !== width) this.pad(width - row.columns);
+    if (row.isOpenQuoted) this.countQuote(row);
+    if (width !== undefined && row.columns !== width) this.pad(row, width - row.columns);
     const before = out.length;
     if (this.hasIp) this.addIp(index);
     if (this.hasEmail) this.addEmail(bytes, row);
@@ -208,9 +217,15 @@ export class Enricher {
    * Pads a short row, so that added values align with their names.
    * @param fields number of missing fields; negative if the row has too many fields
    */
-  private pad(fields: number): void {
+  private pad(row: Row, fields: number): void {
     this.total.ragged++;
+    this.raggedAt ??= row.start;
     for (let i = 0; i < fields; i++) this.out.append(this.delimiter);
+  }
+
+  private countQuote(row: Row): void {
+    this.total.openQuotes++;
+    this.unparsableAt ??= row.start;
   }
 
   /** Copies the UTF-8 byte-order mark. @returns where the first row begins */
@@ -238,6 +253,7 @@ export class Enricher {
     const row = this.pending[0]!;
     let next = this.rows.next(bytes, from, row);
     while (!row.isReadable && next < bytes.length) next = this.rows.next(bytes, next, row);
+    if (row.isOpenQuoted) this.countQuote(row);
     out.append(bytes, from, row.insert);
     out.append(appendedHeader(this.plan));
     out.append(bytes, row.insert, row.end);

@@ -10,6 +10,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -216,9 +217,9 @@ describe("rows that are too long", () => {
   });
 
   test("a row ends at the same byte whatever comes after it", () => {
-    const text = 'a,"b\n""c",d\n"x\r\ny"\n"",\n"open\n';
+    const text = 'a,"b\n""c",d\n"x\r\ny"\n"", \n"e" \n"f\n"g\n"h"i\n"open\n';
     const ends = new Set(Array.from(text, (_, i) => lastRowEnd(Buffer.from(text.slice(0, i + 1)), ",")));
-    expect([...ends]).toEqual([0, 12, 19, 23]);
+    expect([...ends]).toEqual([0, 12, 19, 24, 29, 32, 35, 40]);
   });
 });
 
@@ -265,6 +266,15 @@ describe("--out and the input are one file: refused, and the input is what it wa
     expect([code, err]).toEqual([2, expect.stringContaining("are the same file")]);
     expect(readFileSync(input, "utf8")).toBe(text);
   });
+});
+
+test("a FIFO named by --out is refused, and remains", async () => {
+  const fifo = join(temp, "fifo");
+  Bun.spawnSync(["mkfifo", fifo]);
+  const err = `inkling: ${fifo} is not a regular file\nhint: use --out - and redirect it: … > ${fifo}\n`;
+  const ran = await inkling("enrich", file("fifo.csv", "81.2.69.1\n"), "--out", fifo);
+  expect([ran.code, ran.err.replace(/^read as .*\n/, "")]).toEqual([2, err]);
+  expect(statSync(fifo).isFIFO()).toBe(true);
 });
 
 describe("the ending of --out", () => {

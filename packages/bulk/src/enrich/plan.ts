@@ -5,7 +5,7 @@
 // err  BulkError for errors from layout.ts, unknown members, and names that already exist
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
-import { MEMBERS, type Member, namesMatching, perTable, TABLES, type Table } from "../members.ts";
+import { didYouMean, MEMBERS, type Member, namesMatching, perTable, TABLES, type Table } from "../members.ts";
 import {
   columnTitle,
   endingOf,
@@ -189,7 +189,7 @@ function addedMembers({ add, network }: OneColumn, columns: FileLayout): Plan["a
   if (unknown.length > 0) {
     throw usage(
       `--add: there is no member ${unknown.join(", ")} for these columns`,
-      `the members are all, ${names.join(", ")}; * matches any characters, as in 'country_*'`,
+      `${didYouMean(unknown[0]!, names)}the members are all, ${names.join(", ")}; * matches any characters, as in 'country_*'`,
     );
   }
   const wanted = new Set(add?.flatMap(matching) ?? USUAL);

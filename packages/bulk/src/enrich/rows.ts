@@ -38,7 +38,7 @@ export class Row {
   isFirst = false;
   /** Number of fields in the row (csv, tsv). */
   columns = 0;
-  /** Whether a quote opens a field and never closes. Then the quote is an ordinary character. */
+  /** Whether a quote opens a field and never closes, or text follows it. Then the quote is an ordinary character. */
   isOpenQuoted = false;
   /** Whether the row can be read. Blank lines, broken rows and directives remain unchanged. */
   isReadable = true;
@@ -112,7 +112,7 @@ class DelimitedRows implements RowReader {
     let at = from;
     for (let column = 0; ; column++) {
       const start = at;
-      const closed = bytes[at] === QUOTE ? afterQuotes(bytes, at) : -1;
+      const closed = bytes[at] === QUOTE ? afterQuotes(bytes, at, delimiter) : UNCLOSED;
       const isQuoted = closed >= 0;
       if (isQuoted) at = closed;
       else if (bytes[at] === QUOTE) row.isOpenQuoted = true;
@@ -166,12 +166,24 @@ function beforeSpaces(bytes: Uint8Array, from: number, to: number): number {
   return at;
 }
 
-/** Returns the position after the closing quote of the field that begins at `at`, or -1 if the quote never closes. */
-function afterQuotes(bytes: Uint8Array, at: number): number {
+/** The quote never closes. */
+const UNCLOSED = -1;
+/** Text follows the closing quote, so a quote is missing or stray. @src RFC 4180, 2.5 to 2.7 */
+const MISPLACED = -2;
+
+/**
+ * Returns the position after the closing quote of the field that begins at `at`, and after spaces that follow the
+ * quote; or one of the constants above, which are negative.
+ */
+function afterQuotes(bytes: Uint8Array, at: number, delimiter: number): number {
   for (let i = bytes.indexOf(QUOTE, at + 1); i >= 0; i = bytes.indexOf(QUOTE, i + 2)) {
-    if (bytes[i + 1] !== QUOTE) return i + 1;
+    if (bytes[i + 1] === QUOTE) continue;
+    let after = i + 1;
+    while (bytes[after] === SPACE || bytes[after] === CR) after++;
+    const c = bytes[after];
+    return c === undefined || c === delimiter || c === LF ? after : MISPLACED;
   }
-  return -1;
+  return UNCLOSED;
 }
 
 /** Returns the first rows of a table, without line ends and blank rows. */
@@ -209,10 +221,14 @@ export function firstRow(text: string): string {
   return text.slice(start);
 }
 
-/** Returns where the quote at `at` is closed, or `at` if it never is. */
+const AFTER_QUOTES = /[ \r]*(?:[,;\t\n]|$)/y;
+
+/** Returns where the quote at `at` is closed, or `at` if it never is or text follows. */
 function closingQuote(text: string, at: number): number {
   for (let i = text.indexOf('"', at + 1); i >= 0; i = text.indexOf('"', i + 2)) {
-    if (text[i + 1] !== '"') return i;
+    if (text[i + 1] === '"') continue;
+    AFTER_QUOTES.lastIndex = i + 1;
+    return AFTER_QUOTES.test(text) ? i : at;
   }
   return at;
 }
@@ -228,7 +244,7 @@ export function splitRow(line: string, delimiter: string): string[] {
     const stop = isLast && bytes[end - 1] === CR && end > from ? end - 1 : end;
     const start = afterSpaces(bytes, from, stop);
     cells.push(
-      isQuotedAt(bytes, from)
+      bytes[from] === QUOTE && afterQuotes(bytes, from, parting) >= 0
         ? unquoted(bytes, from, stop)
         : textOf(bytes, start, beforeSpaces(bytes, start, stop)),
     );
@@ -237,12 +253,9 @@ export function splitRow(line: string, delimiter: string): string[] {
   }
 }
 
-const isQuotedAt = (bytes: Uint8Array, from: number): boolean =>
-  bytes[from] === QUOTE && afterQuotes(bytes, from) >= 0;
-
 /** Returns the position of the delimiter or line end after the field that begins at `from`, or the end of the bytes. */
 function fieldEnd(bytes: Uint8Array, from: number, delimiter: number): number {
-  let at = bytes[from] === QUOTE ? Math.max(from, afterQuotes(bytes, from)) : from;
+  let at = bytes[from] === QUOTE ? Math.max(from, afterQuotes(bytes, from, delimiter)) : from;
   for (let c = bytes[at]; c !== undefined && c !== delimiter && c !== LF; ) c = bytes[++at];
   return at;
 }
@@ -358,10 +371,10 @@ export function lastRowEnd(bytes: Uint8Array, delimiter: string | undefined, fro
   for (let at = from; at < bytes.length; at++) {
     const c = bytes[at]!;
     if (c === QUOTE && isFieldStart) {
-      const closed = afterQuotes(bytes, at);
-      // More bytes may close the quote, or turn the last quote into the first of a pair.
-      if (closed < 0 || closed >= bytes.length) return end;
-      at = closed - 1;
+      const closed = afterQuotes(bytes, at, parting);
+      // More bytes may close the quote, turn the last quote into the first of a pair, or follow its spaces.
+      if (closed === UNCLOSED || closed >= bytes.length) return end;
+      if (closed !== MISPLACED) at = closed - 1;
       isFieldStart = false;
     } else if (c === LF) {
       end = at + 1;

@@ -1,7 +1,7 @@
 // `inkling export …` as users run it, on a small release with one network, one flag and one domain.
 
 import { describe, expect, spyOn, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NO_FLAGS, REPUTATION_FLAGS } from "@inkling/contract";
 import { formatPrefix, Overrides, parseIp } from "@inkling/engine";
@@ -342,6 +342,11 @@ describe("bad input gets", () => {
     ["no form", ["export", "xml", "--out", "x"], "unknown command 'xml'"],
     ["a folder as target", ["export", "csv", "--out", "."], "is a folder"],
     ["a target in no folder", ["export", "csv", "--out", "nowhere/x.csv"], "does not exist"],
+    [
+      "a compressed file of a format that is compressed",
+      ["export", "parquet", "--out", "x.parquet.gz"],
+      "x.parquet.gz: parquet files are compressed in themselves",
+    ],
     ["a folder form to standard output", ["export", "clickhouse", "--out", "-"], "writes several files"],
     [
       "a lookup that the format cannot hold",
@@ -364,6 +369,14 @@ describe("bad input gets", () => {
     expect(err).toContain(message);
     expect(err).toContain("hint: ");
     expect(code).not.toBe(0);
+  });
+
+  test("a FIFO as target", async () => {
+    const fifo = join(temporaryFolder(), "fifo");
+    Bun.spawnSync(["mkfifo", fifo]);
+    const err = `inkling: ${fifo} is not a regular file\nhint: use --out - and redirect it: … > ${fifo}\n`;
+    expect(await inkling("export", "csv", "--out", fifo)).toEqual({ out: "", err, code: 2 });
+    expect(statSync(fifo).isFIFO()).toBe(true);
   });
 
   test.each([

@@ -7,8 +7,8 @@
 // cost the event loop runs between pieces, for progress and signals
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { Interrupted } from "../errors.ts";
+import { extname, join } from "node:path";
+import { BulkError, Interrupted } from "../errors.ts";
 import { notWritten, PartialFile } from "../partial-file.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 
@@ -33,6 +33,12 @@ export async function writeExport(
   target: string,
   hooks: ExportHooks,
 ): Promise<Written[]> {
+  if (format.isCompressed && /\.(gz|zst)$/i.test(target))
+    throw new BulkError(
+      `${target}: ${format.name} files are compressed in themselves, and cannot be read as ${extname(target)} files`,
+      `use a name that ends in .${format.name}`,
+      true,
+    );
   const files = new PartialFiles(target, format.isFolder);
   try {
     const pieces = interruptible(format.pieces(request), hooks.signal, () => hooks.onProgress(files.bytes));

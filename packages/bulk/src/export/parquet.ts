@@ -28,6 +28,7 @@ export const parquet: ExportFormat = {
   what: "write a Parquet file with one row per network or disposable domain",
   lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: false,
+  isCompressed: true,
   pieces: (request) =>
     request.lookup === "email" ? domainPieces(request) : networkPieces(request, request.lookup),
 };

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { DATA_FOLDER, messageOf, PRIVATE_FILE, replaceFile } from "@inkling/release-store";
+import { DATA_FOLDER, messageOf, PRIVATE_FILE, prepareOutput, replaceFile } from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/server";
 import type { Command } from "commander";
 import type { LoadedSettings } from "../config/settings.ts";
@@ -295,7 +295,7 @@ function read(path: string): string {
 
 function write(path: string, text: string, mode: number): void {
   try {
-    replaceFile(path, [text], { mode });
+    replaceFile(prepareOutput(path) ?? path, [text], { mode });
   } catch (error) {
     throw explainTargetError(error, path);
   }

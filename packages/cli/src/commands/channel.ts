@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { type Settings, settingsReadBy, variableName } from "@inkling/contract";
 import {
   currentName,
+  prepareOutput,
   readChannelReport,
   releaseNames,
   replaceFile,
@@ -67,7 +68,7 @@ Examples:
     }
     const { privatePem, publicKey } = makeKeyPair();
     try {
-      replaceFile(path, [privatePem], { mode: OWNER_ONLY });
+      replaceFile(prepareOutput(path) ?? path, [privatePem], { mode: OWNER_ONLY });
     } catch (error) {
       throw explainFileError(error, path);
     }

@@ -2,7 +2,14 @@
 
 import { ACCEPT_RELEASE } from "@inkling/compiler/events";
 import { type Settings, settingsReadBy } from "@inkling/contract";
-import type { FeedReport, HeldRelease, Release, SegmentKind } from "@inkling/engine";
+import {
+  dataAges,
+  type FeedReport,
+  type HeldRelease,
+  oldestAge,
+  type Release,
+  type SegmentKind,
+} from "@inkling/engine";
 import {
   changedSegments,
   currentName,
@@ -96,12 +103,14 @@ Examples:
       id === ACCEPT_RELEASE ? id : feedOf(settings, id).id,
     );
     const { done, conflicts } = await update(settings, context, accept);
-    const { type: _, ...rest } = done;
+    const { type: _, nextDue, peakBytes, ...rest } = done;
     // If the build found an older release with the same content, the report contains that release's feed states.
     const feeds = feedsOf(settings.dataDir, { name: done.name, manifest: done.release });
     return {
       json: {
         ...rest,
+        ...(nextDue !== undefined && { next_due: nextDue }),
+        peak_bytes: peakBytes,
         ...troubledFeeds(done, feeds),
         release: { ...done.release, feeds },
         conflicts: conflicts.map(({ type: _, ...conflict }) => conflict),
@@ -216,7 +225,16 @@ function addStatus(data: Command, context: Context): void {
       releases: releaseNames(dataDir),
       conflicts: last?.release === current.name ? last.conflicts : [],
     };
-    return { json: status, text: () => statusText(status, new Date(), context.terminal) };
+    const now = new Date();
+    const ages = dataAges(status.release.feeds, now.getTime());
+    return {
+      json: {
+        ...status,
+        ages: Object.fromEntries(ages.map(({ answer, seconds }) => [answer, seconds])),
+        oldest_seconds: oldestAge(ages)?.seconds ?? null,
+      },
+      text: () => statusText(status, now, context.terminal),
+    };
   });
 }
 

@@ -370,6 +370,13 @@ describe("export-mirror", () => {
         .sort(),
     ).toEqual(["fakefilter.json", "readme.md"]);
     expect(readdirSync(target).filter((name) => name.includes(".tmp-"))).toEqual([]);
+    const fifo = join(target, "fakefilter.json");
+    rmSync(fifo);
+    Bun.spawnSync(["mkfifo", fifo]);
+    const { leftOut } = await exportMirror(TABLE, dataDir, target, new Date());
+    const why = "fakefilter.json in this folder is not a regular file";
+    expect(leftOut).toContainEqual({ feed: "fakefilter", why });
+    expect(statSync(fifo).isFIFO()).toBe(true);
   });
 
   test("the command, on a machine that has nothing yet: seeds, and what is left out with its reason", async () => {

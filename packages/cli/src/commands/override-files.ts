@@ -1,7 +1,7 @@
 // override-files.ts: `inkling override export | import`: overrides as a JSON file.
 
-import { readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
-import { replaceFile } from "@inkling/release-store";
+import { readFileSync, writeFileSync } from "node:fs";
+import { prepareOutput, replaceFile } from "@inkling/release-store";
 import { exportFile, parseOverrideFile } from "@inkling/server";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
@@ -84,11 +84,8 @@ function fileWork<T>(file: string, work: () => T): T {
 
 /** Writes a temporary file and renames it, so that an existing file remains whole until the new file is complete. */
 function writeExport(file: string, text: string): void {
-  const known = statSync(file, { throwIfNoEntry: false });
-  if (known?.isFile() === false) {
-    writeFileSync(file, text); // a pipe or a device; folders are refused
-    return;
-  }
-  const target = known === undefined ? file : realpathSync(file); // this keeps a symbolic link
-  replaceFile(target, [text], { mode: 0o600 });
+  const target = prepareOutput(file);
+  if (target === undefined)
+    writeFileSync(file, text); // a pipe or a device
+  else replaceFile(target, [text], { mode: 0o600 });
 }

@@ -71,6 +71,16 @@ test("a feed of the command line and one of inkling.toml: added, built, looked u
 
   const updated = await inkling("data update --json", env);
   expect(JSON.parse(updated.out)).toMatchObject({ refused: [], unreached: [], missing: [] });
+  const { peak_bytes, next_due, peakBytes, nextDue } = JSON.parse(updated.out);
+  expect([typeof peak_bytes, typeof next_due, peakBytes, nextDue]).toEqual([
+    "number",
+    "string",
+    undefined,
+    undefined,
+  ]);
+  const { ages, oldest_seconds } = JSON.parse((await inkling("data status --json")).out);
+  expect(typeof ages.is_abuser).toBe("number");
+  expect(oldest_seconds).toBe(Math.max(...(Object.values(ages) as number[])));
   const found = async (ip: string) =>
     JSON.parse((await inkling(`lookup reputation ${ip} --json --evidence`)).out);
   expect(await found("91.9.1.2")).toMatchObject({
@@ -196,4 +206,29 @@ test("check reads a feed and changes nothing; --no-check adds one that is not th
     "later: 11 domains; skipped 1, the first: line 12: is not a domain\n",
   );
   expect(existsSync(join(dataDir, "feeds"))).toBe(false);
+});
+
+test("special-use networks are not counted as usable, and a feed with nothing else gets a warning", async () => {
+  const { cwd, inkling } = host();
+  const add = (id: string) => inkling(`feeds add ${id} --file ${id}.txt --form networks --claims attacker`);
+  writeFileSync(join(cwd, "mixed.txt"), "# ours\n91.9.0.0/24\n203.0.113.0/24\n127.0.0.0/8\n");
+  expect(await add("mixed")).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(
+      /^mixed: 1 network; skipped 2, the first: line 3: 203\.0\.113\.0\/24 is documentation: never flagged\n/,
+    ),
+    err: expect.not.stringContaining("no effect"),
+  });
+  writeFileSync(join(cwd, "private.txt"), "192.168.0.0/16\n10.0.0.0/8\n");
+  expect(await add("private")).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(
+      /^private: 0 networks; skipped 2, the first: line 1: 192\.168\.0\.0\/16 is private: never flagged\n/,
+    ),
+    err: expect.stringContaining(
+      "warning: private has no effect, because Inkling skips all of its entries\n",
+    ),
+  });
+  const { out } = await inkling("feeds check private --json");
+  expect(JSON.parse(out)).toMatchObject({ entries: 2, usable: 0 });
 });

@@ -5,12 +5,12 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import type { FeedCheck } from "@inkling/compiler/check-feed";
 import type { Feed } from "@inkling/compiler/feed";
 import { writeFeedChoice } from "@inkling/compiler/feed-choice";
 import { feedTable, OwnFeedError } from "@inkling/compiler/feed-table";
 import { ownFeedProblems, ownFeeds } from "@inkling/compiler/own-feed";
 import { FEED_CLAIMS, FEED_FORMS, type OwnFeed, type Settings, shownFeed } from "@inkling/contract";
-import type { FeedReport } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
 import type { Command } from "commander";
 import { withAbsoluteFile } from "../config/feed-rows.ts";
@@ -20,7 +20,7 @@ import { ensureWritable } from "../runtime/data-folder.ts";
 import { choiceOf, credentialsOf, feedOf } from "../runtime/feeds.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
-import { formatCount } from "../terminal/terminal.ts";
+import { formatCount, warn } from "../terminal/terminal.ts";
 
 const READ_SETTINGS = ["dataDir", "mirror", "offline"] as const;
 export const NEXT_ROUND = "A running server applies this automatically; otherwise run `inkling data update`.";
@@ -73,7 +73,7 @@ Examples:
     const row = rowOf(id, flags, context.cwd);
     const { added = [], ...choice } = choiceOf(settings.dataDir);
     const feed = tableWith([...settings.feed, ...added, row]).at(-1)!; // the added feed is the last row
-    const report = flags.check === false ? undefined : await checked(feed, settings);
+    const report = flags.check === false ? undefined : await checked(feed, settings, context);
     const { dataDir } = settings;
     ensureWritable(dataDir);
     warnOfNewDatabase(settings, context.terminal);
@@ -178,28 +178,32 @@ function addCheck(feeds: Command, context: Context): void {
         `${id} cannot be checked outside a build: its publisher allows only ${feed.budgetPerDay} downloads a day`,
         "`inkling data update` reads it and counts the download",
       );
-    const report = await checked(feed, settings);
+    const report = await checked(feed, settings, context);
     return { json: report, text: () => reportText(report) };
   });
 }
 
 /** @throws CliError if no copy of the feed can be used */
-async function checked(feed: Feed, settings: Settings): Promise<FeedReport> {
+async function checked(feed: Feed, settings: Settings, { terminal }: Context): Promise<FeedCheck> {
   // Imported only here, because it loads network and archive code that no other `feeds` command needs.
   const { checkFeed } = await import("@inkling/compiler/check-feed");
   const { mirror } = settings;
   const fetch = mayFetch(settings);
   const report = await checkFeed(feed, { mirror, fetch, credentials: credentialsOf(settings) });
-  if (report.state === "loaded" && report.error === undefined) return report;
+  if (report.state === "loaded" && report.error === undefined) {
+    if (report.usable === 0)
+      warn(terminal, `${feed.id} has no effect, because Inkling skips all of its entries`);
+    return report;
+  }
   const why =
     report.error ?? (fetch ? "there is no copy" : "fetching is turned off: see --offline and --mirror");
   const hint = "fix the feed or its file; `feeds add --no-check` adds a feed without reading it";
   throw new CliError(`${feed.id} cannot be used: ${why}`, hint);
 }
 
-function reportText({ id, entries, names = "networks", skipped }: FeedReport): string {
+function reportText({ id, entries, usable = entries, names = "networks", skipped }: FeedCheck): string {
   const left =
     skipped === undefined ? "" : `; skipped ${formatCount(skipped.entries)}, the first: ${skipped.first}`;
-  const counted = entries === 1 ? names.replace(/s$/, "") : names;
-  return `${id}: ${formatCount(entries)} ${counted}${left}`;
+  const counted = usable === 1 ? names.replace(/s$/, "") : names;
+  return `${id}: ${formatCount(usable)} ${counted}${left}`;
 }

@@ -189,6 +189,14 @@ describe("values", () => {
     expect(code).toBe(2);
   });
 
+  test("fields and JSON exclude each other, also in a text", async () => {
+    for (const args of [[IP], ["lookup", IP], ["grep", "none.txt"]]) {
+      const { out, err, code } = await inkling(...args, "--json", "--field", "is_proxy");
+      expect([out, code]).toEqual(["", 2]);
+      expect(err).toStartWith("inkling: --field prints text, so it cannot be used with --json\nhint: ");
+    }
+  });
+
   test("fields", async () => {
     expect((await inkling(IP, "--field", "country_iso_code")).out).toBe("GB\n");
     const { out } = await inkling(IP, EMAIL, "--field", "value,city_name, is_proxy,disposable");

@@ -7,9 +7,9 @@
 //      error is printed on standard error, or with --json as an object on standard output; the command continues, and
 //      its exit code is 1
 
-import { MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
+import { didYouMean, MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
 import type { Settings } from "@inkling/contract";
-import { INCLUDE, type Lookup, nearest } from "@inkling/engine";
+import { INCLUDE, type Lookup } from "@inkling/engine";
 import { notAValue } from "@inkling/server/value-texts";
 import { type AnswerData, answer, openAnswerData, Refused } from "../runtime/answer.ts";
 import type { Context, Flags } from "../runtime/command.ts";
@@ -47,20 +47,9 @@ function readFields(text: string): readonly string[] {
   if (unknown.length === 0) return found.flatMap(({ fields }) => fields);
   throw new CliError(
     `--field: there is no ${unknown.map((name) => JSON.stringify(name)).join(", ")}`,
-    `${didYouMean(unknown[0]!)}available: ${FIELDS.join(", ")}; * matches any characters, as in 'network_*'`,
+    `${didYouMean(unknown[0]!, FIELDS)}available: ${FIELDS.join(", ")}; * matches any characters, as in 'network_*'`,
     EXIT.usage,
   );
-}
-
-/**
- * Returns a hint with the nearest member, or with the first member of the nearest part of the answer: "contry" matches
- * the part "country". Empty if nothing is near.
- */
-function didYouMean(word: string): string {
-  const partOf = (name: string) => name.split("_")[0]!;
-  const part = nearest(word, FIELDS.map(partOf));
-  const near = nearest(word, FIELDS) ?? FIELDS.find((name) => partOf(name) === part);
-  return near === undefined ? "" : `did you mean ${near}? `;
 }
 
 /**
@@ -75,6 +64,12 @@ export async function answerValues(
   context: Context,
 ): Promise<void> {
   const { terminal, ending } = context;
+  if (flags.json && flags.field !== undefined)
+    throw new CliError(
+      "--field prints text, so it cannot be used with --json",
+      "leave out --json; or leave out --field, and select members of the JSON with a tool such as jq",
+      EXIT.usage,
+    );
   const fields = flags.field === undefined ? undefined : readFields(flags.field);
   const data = await openAnswerData(settings, ALL, { release: flags.release });
   for (const text of data.warnings) warn(terminal, text);

@@ -14,7 +14,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createGunzip, gzipSync } from "node:zlib";
-import { AtomicFile } from "@inkling/release-store";
+import { AtomicFile, prepareOutput } from "@inkling/release-store";
 import { DUMPED, type DumpedRow, type DumpedRows, fits, type Store } from "@inkling/server";
 import { z } from "zod";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
@@ -102,7 +102,7 @@ class ArchiveWriter {
   private heldBytes = 0;
 
   constructor(path: string) {
-    this.file = new AtomicFile(path, OWNER_ONLY);
+    this.file = new AtomicFile(prepareOutput(path) ?? path, OWNER_ONLY);
   }
 
   line(value: unknown): void {

@@ -20,7 +20,7 @@ function columnsOf(tally: Tally, plan: Plan): Column[] {
  * name.
  */
 export function tallyJson(tally: Tally, plan: Plan): object {
-  const { rows, broken, firstUnparsable, ragged, openQuotes } = tally;
+  const { rows, broken, firstUnparsable, ragged, firstRagged, openQuotes } = tally;
   const columns = columnsOf(tally, plan);
   const ofIp = columns.filter(([, { ip }]) => ip !== undefined);
   const ip =
@@ -34,6 +34,7 @@ export function tallyJson(tally: Tally, plan: Plan): object {
     broken: { rows: broken, first_line: firstUnparsable ?? null },
     unparsable_share: unparsable(tally).share,
     ragged,
+    ragged_first_line: firstRagged ?? null,
     open_quotes: openQuotes,
     ...(ip !== undefined && { ip }),
     ...(email !== undefined && {
@@ -61,16 +62,22 @@ const sumOf = (counts: Readonly<Record<string, number>>) =>
 /** Formats how many lines cannot be parsed, with their share and the first such line: "2 unparsable lines (0.1 %)". */
 export function unparsableText(tally: Tally): string {
   const { lines, share } = unparsable(tally);
-  const first =
-    tally.firstUnparsable === undefined ? "" : `, the first is line ${formatCount(tally.firstUnparsable)}`;
+  const first = tally.firstUnparsable === undefined ? "" : `, ${firstText(tally.firstUnparsable)}`;
   return `${formatCount(lines)} unparsable ${lines === 1 ? "line" : "lines"} (${percent(share)}${first})`;
 }
 
+const firstText = (line: number) => `the first is line ${formatCount(line)}`;
+
 /** Describes irregularities in the file, and how they were read. */
-function irregularities({ ragged, openQuotes }: Tally): string[] {
+function irregularities({ ragged, firstRagged, openQuotes }: Tally): string[] {
+  const where = firstRagged === undefined ? "" : ` (${firstText(firstRagged)})`;
   return [
-    ...(ragged > 0 ? [`${formatCount(ragged)} with a different number of fields than the header`] : []),
-    ...(openQuotes > 0 ? [`${formatCount(openQuotes)} with an unclosed quote, each read as one line`] : []),
+    ...(ragged > 0
+      ? [`${formatCount(ragged)} with a different number of fields than the header${where}`]
+      : []),
+    ...(openQuotes > 0
+      ? [`${formatCount(openQuotes)} with an unclosed or misplaced quote, each read as one line`]
+      : []),
   ];
 }
 

@@ -1,8 +1,8 @@
 // network-list.ts: collects the networks of one feed, sorted and without duplicates. It refuses implausibly wide
 // networks.
 
-import { IpAddress, type Prefix, parsePrefix, SPECIAL_USE, specialUse } from "@inkling/engine";
-import type { Tally } from "./tally.ts";
+import { formatPrefix, IpAddress, type Prefix, parsePrefix, SPECIAL_USE, specialUse } from "@inkling/engine";
+import type { Skipped, Tally } from "./tally.ts";
 
 /**
  * Shortest accepted prefixes. The widest networks in default feeds are a /11 (AWS) and a /24 (Akamai). A /7 or 2000::/3
@@ -15,6 +15,7 @@ export const TOO_WIDE = "is too wide";
 
 export class NetworkList {
   private readonly networks: Prefix[] = [];
+  private special: Skipped | undefined;
   readonly tally: Tally;
 
   constructor(tally: Tally) {
@@ -39,17 +40,26 @@ export class NetworkList {
     }
     this.tally.use();
     this.networks.push(prefix);
+    if (this.special === undefined && isSpecialUse(prefix))
+      this.special = { line, reason: neverFlagged(prefix) };
     return prefix;
   }
 
-  /** Returns all added networks, sorted (IPv4 first) and without duplicates. They are not merged. */
-  result(): { readonly networks: readonly Prefix[] } {
+  /**
+   * Returns all added networks, sorted (IPv4 first) and without duplicates. They are not merged. Also returns the first
+   * special-use network, if there is one.
+   */
+  result(): { readonly networks: readonly Prefix[]; readonly special?: Skipped } {
     this.networks.sort(comparePrefixes);
     const isNew = (prefix: Prefix, i: number) =>
       i === 0 || comparePrefixes(this.networks[i - 1]!, prefix) !== 0;
-    return { networks: this.networks.filter(isNew) };
+    return { networks: this.networks.filter(isNew), ...(this.special && { special: this.special }) };
   }
 }
+
+/** Describes a special-use network: "10.0.0.0/8 is private: never flagged". */
+export const neverFlagged = (network: Prefix): string =>
+  `${formatPrefix(network)} is ${specialUse(network.address)!.use}: never flagged`;
 
 const WIDEST_SPECIAL = Math.max(
   ...SPECIAL_USE.filter(({ prefix }) => prefix.bits <= 8).map(({ prefix }) => prefix.bits),

@@ -1,7 +1,7 @@
 // check-feed.ts: reads one feed in the same way as a build, in a temporary folder, and keeps nothing.
 //
 // in   a row of the feed table, and where copies come from
-// out  the report that a build would create
+// out  the report that a build would create, and the number of entries that can have an effect
 // err  errors of node:fs if the temporary folder is not writable
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -10,16 +10,28 @@ import { join } from "node:path";
 import type { FeedReport } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
 import type { SourceOptions } from "../fetch/source.ts";
+import { unflaggableDomains, unflaggableNetworks } from "../validate/content-gates.ts";
 import { loadFeed } from "./load.ts";
+
+export interface FeedCheck extends FeedReport {
+  /** Number of entries without those that can never set a flag. Undefined if no copy can be used. */
+  readonly usable?: number;
+}
 
 export async function checkFeed(
   feed: Feed,
   options: Pick<SourceOptions, "mirror" | "fetch" | "credentials">,
-): Promise<FeedReport> {
+): Promise<FeedCheck> {
   const dataDir = mkdtempSync(join(tmpdir(), "inkling-check-"));
   try {
     const load = { ...options, dataDir, now: new Date(), onlyDue: false, chance: Math.random };
-    return (await loadFeed(feed, load, undefined)).report;
+    const { report, content } = await loadFeed(feed, load, undefined);
+    if (report.entries === undefined) return report;
+    const { networks = [], domains } = content();
+    const idle =
+      networks.flatMap((claims) => unflaggableNetworks(feed, claims.networks)).length +
+      unflaggableDomains(feed, domains?.domains.keys() ?? []).length;
+    return { ...report, usable: report.entries - idle };
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }

@@ -386,7 +386,7 @@ const TAKEN: readonly Taken[] = [
     list: ABUSE_LIST,
     body: (list) => `${list.day(2)}10.1.2.3\n192.168.0.0/16\n`,
     never: (manifest) => isFlagged(manifest, "10.1.2.3") || isFlagged(manifest, "192.168.1.1"),
-    reports: /"entries":2,"first":"a network is private: never flagged"/,
+    reports: /"entries":2,"first":"line 201: 10\.1\.2\.3\/32 is private: never flagged"/,
   },
   {
     name: "1.1.1.1",

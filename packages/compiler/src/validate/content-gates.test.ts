@@ -59,11 +59,11 @@ describe("width", () => {
 
 describe("entries without effect", () => {
   test("special-use networks in a list that sets flags", () => {
-    const list = prefixes("10.0.0.0/8", "45.66.100.1", "192.0.2.7", "fe80::/64");
+    const list = prefixes("10.0.0.0/8", "45.66.100.1", "192.0.0.0/16", "192.0.2.7", "fe80::/64");
     expect(unflaggableNetworks(feed({ sets: "is_abuser" }), list)).toEqual([
-      "a network is private: never flagged",
-      "a network is documentation: never flagged",
-      "a network is link-local: never flagged",
+      "10.0.0.0/8 is private: never flagged",
+      "192.0.2.7/32 is documentation: never flagged",
+      "fe80::/64 is link-local: never flagged",
     ]);
     expect(unflaggableNetworks(feed({ sets: "relay" }), list)).toEqual([]);
     expect(unflaggableNetworks(feed({ sets: "guard" }), list)).toEqual([]);

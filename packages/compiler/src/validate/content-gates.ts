@@ -5,9 +5,9 @@
 // out  nothing if the copy passes; entries that can never set a flag
 // err  FeedError with the reason
 
-import { ADDRESS_FLAGS, cutSuffix, type Prefix, specialUse } from "@inkling/engine";
+import { ADDRESS_FLAGS, cutSuffix, type Prefix } from "@inkling/engine";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
-import { isSpecialUse, TOO_WIDE } from "../parse/network-list.ts";
+import { isSpecialUse, neverFlagged, TOO_WIDE } from "../parse/network-list.ts";
 import type { Skipped } from "../parse/tally.ts";
 import { mayHaveMail } from "../policy/email.ts";
 import { FLAG_BOUNDS } from "../policy/labels.ts";
@@ -115,10 +115,7 @@ function widestOf({ widest }: Feed, family: 4 | 6, sets: string | undefined): nu
 /** Returns a message for each special-use network, because the policy never flags such networks. */
 export function unflaggableNetworks({ sets }: Feed, networks: readonly Prefix[]): string[] {
   if (!ADDRESS_FLAGS.some((flag) => flag === sets)) return [];
-  return networks.flatMap((network) => {
-    const special = specialUse(network.address);
-    return special === undefined ? [] : [`a network is ${special.use}: never flagged`];
-  });
+  return networks.filter(isSpecialUse).map(neverFlagged);
 }
 
 /** Returns a message for each public or special-use suffix, because the policy never flags such domains. */

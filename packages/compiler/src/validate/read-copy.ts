@@ -31,7 +31,7 @@ import {
 import { isSpecialUse } from "../parse/network-list.ts";
 import { parseVpnSystems } from "../parse/own-lists.ts";
 import { isSystemFormat, parseSystemKinds } from "../parse/system-kinds.ts";
-import type { Skips } from "../parse/tally.ts";
+import type { Skipped, Skips } from "../parse/tally.ts";
 import { requireNarrow, requireParsable, unflaggableDomains, unflaggableNetworks } from "./content-gates.ts";
 import { spaceOf } from "./space.ts";
 
@@ -150,7 +150,11 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
 }
 
 function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { networks, stated, publishedAt, copyright, ...left } = parseNetworks(format, body, feed.path);
+  const { networks, stated, special, publishedAt, copyright, ...left } = parseNetworks(
+    format,
+    body,
+    feed.path,
+  );
   requireNarrow(feed, networks, left.skipped);
   const { label } = feed;
   if (label === undefined && stated === undefined)
@@ -164,7 +168,7 @@ function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
     entries: networks.length,
     publishedAt,
     attribution: copyright,
-    skipped: leftOut(left, unflaggableNetworks(feed, networks)),
+    skipped: leftOut(left, unflaggableNetworks(feed, networks), special),
     space: spaceOf(networks.filter((network) => !isSpecialUse(network))),
   };
 }
@@ -209,11 +213,19 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
   return { content: { networks: claims }, entries, publishedAt, space: spaceOf(flagged) };
 }
 
-/** Describes the lines that the parser skipped, and the entries that can never set a flag. */
-function leftOut({ skipped, skippedCount }: Skips, unflaggable: readonly string[]): FeedReport["skipped"] {
+/**
+ * Describes the lines that the parser skipped, and the entries that can never set a flag.
+ * @param firstOf the first of these entries, if its line is known
+ */
+function leftOut(
+  { skipped, skippedCount }: Skips,
+  unflaggable: readonly string[],
+  firstOf?: Skipped,
+): FeedReport["skipped"] {
   const entries = skippedCount + unflaggable.length;
   if (entries === 0) return undefined;
-  const [line] = skipped;
+  const lines = [...skipped.slice(0, 1), ...(firstOf && unflaggable.length > 0 ? [firstOf] : [])];
+  const [line] = lines.sort((a, b) => a.line - b.line);
   return { entries, first: line === undefined ? unflaggable[0]! : `line ${line.line}: ${line.reason}` };
 }
 
