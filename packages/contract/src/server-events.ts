@@ -136,7 +136,7 @@ export const SERVER_EVENTS = {
   "usage-not-stored": {
     about: "server",
     levels: ["error"],
-    help: "The database does not accept usage, because of `reason`: disk full, read-only or locked. The server keeps the counts in memory. `usage-stored-again` reports the recovery.",
+    help: "The database does not accept usage, because of `reason`: disk full, read-only or locked. The server keeps the counts of `lookups` lookups in memory. `usage-stored-again` reports the recovery.",
   },
   "key-revoked-here": {
     about: "server",

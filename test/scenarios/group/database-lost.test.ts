@@ -219,6 +219,22 @@ test("a backup restored on purpose: no alarm, unless it makes a revoked key vali
   await until(async () => (await main.status(GEOLOCATE, after.token)) === 200);
 });
 
+test("PostgreSQL that is unreachable: a warning until it is back", async () => {
+  const postgres = await Postgres.create();
+  cleanUps.push(() => postgres.close());
+  const main = await startServer(folder(), { INKLING_DATABASE_URL: await postgres.freshDatabase() });
+  expect(await warningsOf(main)).toEqual({ status: 200, warnings: [] });
+  await postgres.stop();
+  await until(async () => (await warningsOf(main)).warnings.length > 0);
+  expect(await warningsOf(main)).toEqual({
+    status: 200,
+    warnings: [expect.stringMatching(/^the database is unreachable, .*; `inkling doctor` names the reason$/)],
+  });
+  expect(await main.status(GEOLOCATE)).toBe(200);
+  await postgres.start();
+  await until(async () => (await warningsOf(main)).warnings.length === 0);
+});
+
 test("a file that is lost under a running server: commands create no other, and name the ways back", async () => {
   const dataDir = folder();
   const file = join(dataDir, "inkling.db");

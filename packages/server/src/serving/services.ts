@@ -104,7 +104,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     ...(leases === undefined && { onToday: (now, stored) => keys.correctDays(now, stored) }),
     // A group uses leases for its quotas instead.
     ...(leases === undefined && { onStored: (keyId, stored) => keys.takeForeign(keyId, stored) }),
-    onFlush: watchUsage(options, keyring, parts),
+    onFlush: watchUsage(options, { keyring, guard }, parts),
   });
   closers.push(async () => {
     const { lost } = await usage.stop();
@@ -371,20 +371,27 @@ function writeHosts(path: string, hosts: number, log: Log): void {
 }
 
 /**
- * Logs when usage can no longer be stored, and when it can be stored again. If the failure lasts too long, this server
+ * Logs when usage waits because it cannot be stored, and when it is stored again. If usage waits too long, this server
  * reports that it is not ready.
  */
 function watchUsage(
   { maxUnstoredSeconds }: Pick<ServerSettings, "maxUnstoredSeconds">,
-  keyring: Keyring,
+  { keyring, guard }: Pick<Services, "keyring" | "guard">,
   { log, onChange }: ServiceParts,
 ): (state: UsageState) => void {
-  let isFailing = false;
-  return ({ failuresInRow, lastError: reason, pending, oldestMs }) => {
-    const wasFailing = isFailing;
-    isFailing = failuresInRow > 0;
-    if (isFailing && !wasFailing) log.error("usage-not-stored", { reason, lookups: pending });
-    if (!isFailing && wasFailing) log.info("usage-stored-again");
+  let isReported = false;
+  return ({ failuresInRow, lastError: reason, isReadOnly, pending, oldestMs }) => {
+    if (failuresInRow > 0 && pending > 0 && !isReported) {
+      log.error("usage-not-stored", { reason, lookups: pending });
+      isReported = true;
+    } else if (failuresInRow === 0 && isReported) {
+      log.info("usage-stored-again");
+      isReported = false;
+    }
+    if (isReadOnly !== guard.isReadOnly) {
+      guard.isReadOnly = isReadOnly;
+      guard.warn();
+    }
     const isLate = maxUnstoredSeconds > 0 && oldestMs > maxUnstoredSeconds * 1_000;
     if (isLate === (keyring.unready !== undefined)) return;
     keyring.unready = isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;
