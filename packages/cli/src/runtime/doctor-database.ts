@@ -11,7 +11,14 @@ import { databaseFile } from "../config/settings.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { type Checkup, type Finding, freeBytes, note, ok, problem, type Row } from "./doctor-checks.ts";
 import { countKeys } from "./keys.ts";
-import { databaseState, databaseTroubles, knowsKeys, lostDatabase, withStore } from "./store.ts";
+import {
+  databaseState,
+  databaseTroubles,
+  knowsKeys,
+  leftoverTexts,
+  lostDatabase,
+  withStore,
+} from "./store.ts";
 
 /** Seconds by which this machine's clock may differ from the database's. */
 const MAX_CLOCK_SECONDS = 60;
@@ -92,11 +99,17 @@ async function databaseHistory({ settings }: Checkup): Promise<Finding> {
   if (without !== undefined) return without;
   const state = await withStore(settings, (store) => databaseState(store, settings));
   const troubles = databaseTroubles(state);
-  if (troubles.length === 0) return ok("matches the data folder's copies");
+  const leftovers = leftoverTexts(state);
+  if (troubles.length === 0) {
+    const matches = "matches the data folder's copies";
+    return leftovers.length === 0
+      ? ok(matches)
+      : note(`${matches}; ${leftovers.join(" ")}`, "adopt or delete each of these files");
+  }
   const isOnlyUnstored = troubles.length === state.unstored_revocations.length;
   const full = isOnlyUnstored ? fullDisk(settings) : undefined;
   return problem(
-    troubles.join(" "),
+    [...troubles, ...leftovers].join(" "),
     full?.fix ??
       'docs/troubleshooting.md has the steps under "Database lost or replaced"; then check with `inkling database status`',
   );

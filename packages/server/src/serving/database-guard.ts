@@ -74,6 +74,15 @@ export class DatabaseGuard {
     this.warn();
   };
 
+  readonly wentBackAt = () => this.history.wentBack?.at;
+
+  /** Reports a copy that was moved aside because it has keys or overrides that the database lacks. */
+  readonly reportAside = (file: string) => {
+    const { log, store } = this.parts;
+    const hint = `\`inkling database status\` lists what only this file has; \`inkling database adopt ${file}\` writes it into the database`;
+    log.error("database-copy-kept", { database: store.label, file, hint });
+  };
+
   readonly withoutRevoked = (snapshot: KeySnapshot): KeySnapshot => {
     const kept = this.history.withoutRevoked(snapshot);
     return { ...kept, tokens: kept.tokens.filter(({ key }) => !this.revocations.has(key.id)) };
@@ -115,6 +124,15 @@ export class DatabaseGuard {
       found.push(
         "the database file is missing, but the last known keys and overrides still apply; restore a backup, or run `inkling database adopt`",
       );
+    } else if (away instanceof StoreError) {
+      const state = away.code === "AWAY" ? "is unreachable" : "cannot be used";
+      found.push(
+        `the database ${state}, but the last known keys and overrides still apply; \`inkling doctor\` names the reason`,
+      );
+    } else if (this.isReadOnly) {
+      found.push(
+        "the database cannot be written, because its disk is full or read-only; usage waits in memory; `inkling doctor` shows the free space",
+      );
     }
     if (keys + overrides > 0) {
       found.push(
@@ -124,15 +142,6 @@ export class DatabaseGuard {
     if (wentBack !== undefined) {
       found.push(
         `the database reverted to an earlier state: ${counted(revoked.length, "key")} revoked since then ${revoked.length === 1 ? "remains" : "remain"} revoked; ${CONFIRM_HINT}`,
-      );
-    } else if (away instanceof StoreError) {
-      const state = away.code === "AWAY" ? "is unreachable" : "cannot be used";
-      found.push(
-        `the database ${state}, but the last known keys and overrides still apply; \`inkling doctor\` names the reason`,
-      );
-    } else if (this.isReadOnly) {
-      found.push(
-        "the database cannot be written, because its disk is full or read-only; usage waits in memory; `inkling doctor` shows the free space",
       );
     }
     if (unstored > 0) {

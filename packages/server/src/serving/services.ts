@@ -116,6 +116,8 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     dataDir: options.dataDir,
     ...(options.checkMs !== undefined && { refreshMs: options.checkMs }),
     review: guard.review,
+    wentBackAt: guard.wentBackAt,
+    onCopyMoved: guard.reportAside,
     onEvent: (event) => {
       logOverrides(parts.log, event, store.label);
       guard.warn();
@@ -250,9 +252,13 @@ async function startKeyLoader(
       await replaceLeases({ leases, keys });
       onChange("keys");
     },
-    copy: keyCopy(join(dataDir, DATA_FOLDER.keys), Date.now, (reason) =>
-      log.error("keys-copy-failed", { reason }),
-    ),
+    copy: keyCopy({
+      path: join(dataDir, DATA_FOLDER.keys),
+      now: Date.now,
+      onFailure: (reason) => log.error("keys-copy-failed", { reason }),
+      wentBackAt: guard.wentBackAt,
+      onMovedAside: guard.reportAside,
+    }),
     onCopy: (count, ageMs) =>
       log.error("keys-from-copy", { keys: count, age_seconds: Math.round(ageMs / 1_000) }),
     onStoreChange: (error) => {
