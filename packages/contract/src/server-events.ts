@@ -136,7 +136,7 @@ export const SERVER_EVENTS = {
   "usage-not-stored": {
     about: "server",
     levels: ["error"],
-    help: "The database does not accept usage, because of `reason`: disk full, read-only or locked. The server keeps the counts in memory. `usage-stored-again` reports the recovery.",
+    help: "The database does not accept usage, because of `reason`: disk full, read-only or locked. The server keeps the counts of `lookups` lookups in memory. `usage-stored-again` reports the recovery.",
   },
   "key-revoked-here": {
     about: "server",
@@ -157,6 +157,11 @@ export const SERVER_EVENTS = {
     about: "server",
     levels: ["error"],
     help: "The newest audit entry that this server has read is no longer in the database: [what to do](troubleshooting.md#database-lost-or-replaced). `database-confirmed` follows when an operator accepts the database.",
+  },
+  "database-copy-kept": {
+    about: "server",
+    levels: ["error"],
+    help: "The database lacks keys or overrides of `keys.json` or `overrides.json`, because it went back or is a different one. The server kept that file as `file`: [what to do](troubleshooting.md#database-lost-or-replaced).",
   },
   "database-history-not-kept": {
     about: "server",
@@ -216,7 +221,7 @@ export const SERVER_EVENTS = {
   "database-empty": {
     about: "server",
     levels: ["error"],
-    help: "The database is new, but `keys.json` has `keys_in_copy` keys, or `overrides.json` has `overrides_in_copy` overrides. Check that it is the right database. The copies apply until you run `inkling database adopt` or create a key or override. The server then renames the file to `.before.json`, `.before-2.json`, …. To start empty, run `inkling database confirm`.",
+    help: "The database is new, but `keys.json` has `keys_in_copy` keys, or `overrides.json` has `overrides_in_copy` overrides. Check that it is the right database. The copies apply until you run `inkling database adopt` or create a key or override. The server then renames the file, and logs `database-copy-kept`. To start empty, run `inkling database confirm`.",
   },
   "keys-from-copy": {
     about: "server",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
 import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { type IssuedKey, openStore } from "../../../packages/server/src/store/store.ts";
 import { MAIN } from "../../harness/bundled-program.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { Postgres } from "../../harness/postgres.ts";
@@ -64,12 +64,13 @@ function folder(): string {
   return dataDir;
 }
 
-/** Creates three keys. `copyThenEnd` copies the database, then revokes one key and rotates another. */
+/** Creates three keys and an override. `copyThenEnd` copies the database, then revokes one key and rotates another. */
 async function revokedAfterCopy(address: string, copy: () => Promise<void>) {
   const store = await openStore(address);
   cleanUps.push(() => store.close());
   const make = async (name: string) => store.createKey(parseNewKey({ name }, 0));
   const [kept, revoked, rotated] = [await make("kept"), await make("revoked"), await make("rotated")];
+  await store.overrides.put([{ ...OVERRIDE, value: ADDRESS.replace("142", "143"), note: "older" }], ADA);
   return {
     store,
     kept,
@@ -86,11 +87,18 @@ async function revokedAfterCopy(address: string, copy: () => Promise<void>) {
   };
 }
 
+/** Do the copies have the late key and the override? They are written after both apply. */
+const isCopied = ({ dataDir }: ServerProgram, { key }: IssuedKey) =>
+  readFileSync(join(dataDir, "keys.json"), "utf8").includes(key.id) &&
+  existsSync(join(dataDir, "overrides.json")) &&
+  readFileSync(join(dataDir, "overrides.json"), "utf8").includes(OVERRIDE.note);
+
 /** What every server must do after the database went back, and after the operator confirmed that. */
 async function expectKept(
   main: ServerProgram,
   env: Record<string, string>,
   { kept, revoked, rotated }: Awaited<ReturnType<typeof revokedAfterCopy>>,
+  late: IssuedKey,
 ) {
   await until(() => main.events("database-went-back").length === 1);
   expect(main.events("database-went-back")).toMatchObject([
@@ -109,12 +117,33 @@ async function expectKept(
     expect.stringContaining("reverted to an earlier state: 1"),
   ]);
   expect(await main.metric("inkling_database_went_back")).toBe(1);
+  const asides = ["keys", "overrides"].map((name) => join(main.dataDir, `${name}.before.json`));
+  await until(() => main.events("database-copy-kept").length === 2);
+  const files = main.events("database-copy-kept").map(({ file }) => file);
+  expect(files.sort()).toEqual(asides);
   const state = await inkling(main.dataDir, ["database", "status"], env);
+  expect(state.exitCode).toBe(1);
   expect(state.out).toContain(`remain revoked: ${revoked.key.id}.`);
+  expect(state.out).toContain(
+    `${asides[0]} has 1 key and 0 overrides that the database does not have: ${late.key.id}. `,
+  );
+  expect(state.out).toContain(`${asides[1]} has 0 keys and 1 override that the database does not have: `);
   const doctor = JSON.parse((await inkling(main.dataDir, ["doctor", "--json"], env)).out) as {
     checks: { check: string; state: string }[];
   };
-  expect(doctor.checks.find(({ check }) => check === "database history")).toMatchObject({ state: "problem" });
+  expect(doctor.checks.find(({ check }) => check === "database history")).toMatchObject({
+    state: "problem",
+    found: expect.stringContaining(`\`inkling database adopt ${asides[0]}\``),
+  });
+
+  const adopt = async () =>
+    JSON.parse((await inkling(main.dataDir, ["database", "adopt", ...asides, "--json"], env)).out);
+  expect(await adopt()).toEqual({ keys: 1, overrides: 1 });
+  await until(async () => (await main.status(GEOLOCATE, late.token)) === 200);
+  expect(await statuses()).toEqual([200, 401, 401]);
+  expect(await adopt()).toEqual({ keys: 0, overrides: 0 });
+  expect((await inkling(main.dataDir, ["database", "status"], env)).out).not.toContain("before.json");
+  expect(main.events("database-copy-kept")).toHaveLength(2);
 
   expect(await inkling(main.dataDir, ["database", "confirm"], env)).toMatchObject({ exitCode: 0 });
   await until(async () => (await statuses()).join() === "200,200,200");
@@ -144,11 +173,11 @@ describe("a database that went back to an earlier state", () => {
     const late = await setUp.copyThenEnd();
     await until(async () => (await main.status(GEOLOCATE, setUp.revoked.token)) === 401);
     await until(async () => (await main.status(GEOLOCATE, late.token)) === 200);
+    await until(() => isCopied(main, late));
     await setUp.store.close();
     for (const suffix of ["-wal", "-shm"]) rmSync(file + suffix, { force: true });
     renameSync(copy, file);
-    await expectKept(main, {}, setUp);
-    expect(await main.status(GEOLOCATE, late.token)).toBe(401);
+    await expectKept(main, {}, setUp, late);
   });
 
   test("an older PostgreSQL dump: the same on a server that runs, and on one that starts after it", async () => {
@@ -169,6 +198,7 @@ describe("a database that went back to an earlier state", () => {
     for (const main of [running, stopped]) {
       await until(async () => (await main.status(GEOLOCATE, setUp.revoked.token)) === 401);
       await until(async () => (await main.status(GEOLOCATE, late.token)) === 200);
+      await until(() => isCopied(main, late));
     }
     // A server writes what it has learned to its file before it applies its snapshot.
     stopped.child.kill("SIGTERM");
@@ -180,7 +210,8 @@ describe("a database that went back to an earlier state", () => {
     const again = await startServer(stopped.dataDir, { ...env, INKLING_API_KEY: "" });
     await until(() => again.events("database-went-back").length === 1);
     expect(await again.status(GEOLOCATE, setUp.revoked.token)).toBe(401);
-    await expectKept(running, env, setUp);
+    await until(() => again.events("database-copy-kept").length === 2);
+    await expectKept(running, env, setUp, late);
     await until(async () => (await again.status(GEOLOCATE, setUp.revoked.token)) === 200);
   });
 });
@@ -217,6 +248,22 @@ test("a backup restored on purpose: no alarm, unless it makes a revoked key vali
   expect(await status()).not.toContain(before.key.id);
   expect(await inkling(dataDir, ["database", "confirm"])).toMatchObject({ exitCode: 0 });
   await until(async () => (await main.status(GEOLOCATE, after.token)) === 200);
+});
+
+test("PostgreSQL that is unreachable: a warning until it is back", async () => {
+  const postgres = await Postgres.create();
+  cleanUps.push(() => postgres.close());
+  const main = await startServer(folder(), { INKLING_DATABASE_URL: await postgres.freshDatabase() });
+  expect(await warningsOf(main)).toEqual({ status: 200, warnings: [] });
+  await postgres.stop();
+  await until(async () => (await warningsOf(main)).warnings.length > 0);
+  expect(await warningsOf(main)).toEqual({
+    status: 200,
+    warnings: [expect.stringMatching(/^the database is unreachable, .*; `inkling doctor` names the reason$/)],
+  });
+  expect(await main.status(GEOLOCATE)).toBe(200);
+  await postgres.start();
+  await until(async () => (await warningsOf(main)).warnings.length === 0);
 });
 
 test("a file that is lost under a running server: commands create no other, and name the ways back", async () => {

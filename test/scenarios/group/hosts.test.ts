@@ -124,6 +124,15 @@ test("each host reports version, release, load, leases, readiness; a stopped one
     state: "problem",
     found: expect.stringContaining("silent for 5"),
   });
+  await sql`UPDATE inkling_hosts SET id = 'lost', report = ${JSON.stringify({
+    ...busy.server.report(),
+    name: "lost:1",
+    warnings: ["the server does not follow the channel stable: expired"],
+  })}, confirmed_at = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) WHERE id = 'lost'`;
+  expect(await doctor(url)).toMatchObject({
+    state: "note",
+    found: expect.stringContaining("; lost:1: the server does not follow the channel stable: expired"),
+  });
   await leave(601);
   expect((await hosts(url)).map(({ id }) => id)).not.toContain("lost");
 });

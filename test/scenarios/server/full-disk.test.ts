@@ -60,10 +60,13 @@ describe.if(canMount)("a disk that cannot be written", () => {
   });
 
   test("a server on a full disk answers, reports, and stores what it counted when there is room", () => {
-    const { statuses, ready, log, stored } = seen.whileFull;
+    const { statuses, ready, warnings, log, stored } = seen.whileFull;
     expect([...new Set(statuses), ready]).toEqual([200, 200]);
     expect(statuses.length).toBeGreaterThan(20);
     expect(log).toContain('"event":"usage-not-stored"');
+    expect(warnings).toEqual([
+      expect.stringContaining("the database cannot be written, because its disk is full"),
+    ]);
     expect(stored).toBe(statuses.length);
   });
 

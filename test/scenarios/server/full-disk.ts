@@ -32,6 +32,8 @@ export interface Seen {
   readonly whileFull: {
     readonly statuses: readonly number[];
     readonly ready: number;
+    /** Of `/readyz`. */
+    readonly warnings: readonly string[] | undefined;
     readonly doctor: string;
     readonly log: string;
     /** Lookups in the database once there was room again. */
@@ -141,7 +143,8 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
   fill(dataDir);
   while (!seen.log.includes("usage-not-stored")) statuses.push(await statusOf(GEOLOCATE));
   for (let i = 0; i < 20; i++) statuses.push(await statusOf(GEOLOCATE));
-  const ready = await statusOf("/readyz");
+  const readiness = await fetch(`http://127.0.0.1:${server.port}/readyz`);
+  const { warnings } = (await readiness.json()) as { warnings?: string[] };
   const command = Bun.spawn([...INKLING, "keys", "revoke", leaked.key.id], {
     env: environment(dataDir),
     stdio: ["ignore", "pipe", "pipe"],
@@ -170,7 +173,8 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
     revoked,
     byApi,
     statuses,
-    ready,
+    ready: readiness.status,
+    warnings,
     doctor,
     log: seen.log,
     stored: usage.reduce((sum, { count }) => sum + count, 0),

@@ -3,7 +3,14 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { DATA_FOLDER, messageOf, PRIVATE_FILE, prepareOutput, replaceFile } from "@inkling/release-store";
+import {
+  DATA_FOLDER,
+  messageOf,
+  openCurrent,
+  PRIVATE_FILE,
+  prepareOutput,
+  replaceFile,
+} from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/server";
 import type { Command } from "commander";
 import type { LoadedSettings } from "../config/settings.ts";
@@ -141,7 +148,9 @@ Examples:
         isSettingsLeft ? "The settings file was not restored: `--settings FILE` writes it." : "",
         "Keys revoked after the backup are valid again. Check `inkling keys list` and revoke them with `keys revoke ID`.",
         "Servers still refuse keys revoked in the last day, and warn, until you run `inkling database confirm`.",
-        "A backup contains no releases: `inkling data update` builds one.",
+        openCurrent(settings.dataDir) === undefined
+          ? "A backup contains no releases: `inkling data update` builds one."
+          : "",
       ]
         .filter((line) => line !== "")
         .join("\n"),

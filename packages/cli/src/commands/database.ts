@@ -11,12 +11,14 @@ import {
   counts,
   databaseState,
   databaseTroubles,
+  isLostOrReplaced,
+  leftoverTexts,
   lostDatabase,
   lostDatabaseState,
   withExistingStore,
   withNewStore,
 } from "../runtime/store.ts";
-import { CliError } from "../terminal/errors.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
@@ -39,7 +41,15 @@ function addStatus(database: Command, context: Context): void {
     .command("status")
     .description("compare the database with the data folder's copies")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling database status\n  inkling database status --json");
+    .addHelpText(
+      "after",
+      `
+The exit code is 1 if the database is missing or empty, or went back to an earlier state.
+
+Examples:
+  inkling database status
+  inkling database status --json`,
+    );
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const lost = lostDatabase(settings);
     if (lost !== undefined) {
@@ -50,10 +60,11 @@ function addStatus(database: Command, context: Context): void {
     }
     const state = await withExistingStore(settings, (store) => databaseState(store, settings));
     const troubles = databaseTroubles(state);
+    const matches = `${state.database} matches the data folder's copies.`;
     return {
       json: state,
-      text:
-        troubles.length === 0 ? `${state.database} matches the data folder's copies.` : troubles.join("\n"),
+      text: [...(troubles.length === 0 ? [matches] : troubles), ...leftoverTexts(state)].join("\n"),
+      exitCode: isLostOrReplaced(state) ? EXIT.error : EXIT.ok,
     };
   });
 }

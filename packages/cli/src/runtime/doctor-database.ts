@@ -11,11 +11,16 @@ import { databaseFile } from "../config/settings.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { type Checkup, type Finding, freeBytes, note, ok, problem, type Row } from "./doctor-checks.ts";
 import { countKeys } from "./keys.ts";
-import { databaseState, databaseTroubles, knowsKeys, lostDatabase, withStore } from "./store.ts";
+import {
+  databaseState,
+  databaseTroubles,
+  knowsKeys,
+  leftoverTexts,
+  lostDatabase,
+  withStore,
+} from "./store.ts";
 
-/**
- * Seconds by which this machine's clock may differ from the database's. They include the time that earlier checks take.
- */
+/** Seconds by which this machine's clock may differ from the database's. */
 const MAX_CLOCK_SECONDS = 60;
 /** Minimum free space for a SQLite database, in bytes. Its write-ahead log normally has about 4 MB. */
 const MIN_FREE_BYTES = 10_000_000;
@@ -94,11 +99,17 @@ async function databaseHistory({ settings }: Checkup): Promise<Finding> {
   if (without !== undefined) return without;
   const state = await withStore(settings, (store) => databaseState(store, settings));
   const troubles = databaseTroubles(state);
-  if (troubles.length === 0) return ok("matches the data folder's copies");
+  const leftovers = leftoverTexts(state);
+  if (troubles.length === 0) {
+    const matches = "matches the data folder's copies";
+    return leftovers.length === 0
+      ? ok(matches)
+      : note(`${matches}; ${leftovers.join(" ")}`, "adopt or delete each of these files");
+  }
   const isOnlyUnstored = troubles.length === state.unstored_revocations.length;
   const full = isOnlyUnstored ? fullDisk(settings) : undefined;
   return problem(
-    troubles.join(" "),
+    [...troubles, ...leftovers].join(" "),
     full?.fix ??
       'docs/troubleshooting.md has the steps under "Database lost or replaced"; then check with `inkling database status`',
   );
@@ -150,15 +161,23 @@ async function notices({ settings }: Checkup): Promise<Finding> {
 }
 
 /** Quotas follow the database's clock; usage and expiries follow this machine's clock. */
-async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
+async function databaseClock({ settings }: Checkup): Promise<Finding> {
   if (!isSharedDatabase(settings.databaseUrl)) return ok("not needed with SQLite");
   return withStore(settings, async (store) => {
+    await store.ping(); // the first query also connects
+    const before = Date.now();
     const clock = await store.readClock();
-    const seconds = Math.round((now.getTime() - (clock ?? now.getTime())) / 1_000);
-    const found = `this machine's clock is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead of"} the database's`;
-    if (Math.abs(seconds) <= MAX_CLOCK_SECONDS) return ok(found);
-    return problem(found, "synchronize both clocks with NTP");
+    const here = (before + Date.now()) / 2;
+    return clockFinding(here - (clock ?? here));
   });
+}
+
+/** @param aheadMs milliseconds by which this machine's clock is ahead of the database's */
+export function clockFinding(aheadMs: number): Finding {
+  const seconds = Math.round(aheadMs / 1_000);
+  const found = `this machine's clock is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead of"} the database's`;
+  if (Math.abs(seconds) <= MAX_CLOCK_SECONDS) return ok(found);
+  return problem(found, "synchronize both clocks with NTP");
 }
 
 /** The hosts in the group, according to their own reports. */
@@ -166,7 +185,7 @@ async function hosts({ settings }: Checkup): Promise<Finding> {
   if (!isSharedDatabase(settings.databaseUrl)) return ok("one, with SQLite");
   const all = await withStore(settings, (store) => listHosts(store.tables));
   const troubled = all.flatMap((host) => {
-    const why = troubleOf(host);
+    const why = [...troublesOf(host), ...warningsOf(host)].join(", ");
     return why === "" ? [] : [`${host.report?.name ?? host.id}: ${why}`];
   });
   const versions = new Set(all.flatMap(({ report }) => report?.version ?? []));
@@ -174,10 +193,14 @@ async function hosts({ settings }: Checkup): Promise<Finding> {
   if (troubled.length === 0) return ok(found);
   const more = troubled.length - MAX_HOSTS;
   const named = [...troubled.slice(0, MAX_HOSTS), ...(more > 0 ? [`and ${more} more`] : [])];
-  return problem(`${found}; ${named.join("; ")}`, "`inkling hosts` shows all; `inkling doctor` there");
+  const finding = all.some((host) => troublesOf(host).length > 0) ? problem : note;
+  return finding(`${found}; ${named.join("; ")}`, "`inkling hosts` shows all; `inkling doctor` there");
 }
 
-function troubleOf({ state, ageMs, report }: ListedHost): string {
+/** A host with warnings still answers. The report of a silent host is out of date. */
+const warningsOf = ({ state, report }: ListedHost) => (state === "silent" ? [] : (report?.warnings ?? []));
+
+function troublesOf({ state, ageMs, report }: ListedHost): string[] {
   const offset = report?.clock_offset_seconds ?? 0;
   return [
     state === "silent" ? `silent for ${formatAge(ageMs)}` : "",
@@ -185,7 +208,5 @@ function troubleOf({ state, ageMs, report }: ListedHost): string {
     Math.abs(offset) > MAX_CLOCK_SECONDS
       ? `its clock is ${Math.round(Math.abs(offset))} s ${offset < 0 ? "behind" : "ahead of"} the database's`
       : "",
-  ]
-    .filter((text) => text !== "")
-    .join(", ");
+  ].filter((text) => text !== "");
 }

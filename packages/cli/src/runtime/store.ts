@@ -5,14 +5,16 @@
 //      nothing was changed
 
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Settings } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/release-store";
 import {
   type Copies,
+  findLeftovers,
   type HostEntry,
   holdsMadeKeys,
   judge,
+  type Leftovers,
   onlyInCopies,
   openStore,
   RevocationFile,
@@ -174,6 +176,10 @@ export async function databaseState(store: Store, { dataDir }: Settings): Promis
   // A database without any audit entry is empty. In that case, only the data that exists solely in the copies matters.
   const isEmpty = found.last === undefined;
   const wentBack = known === undefined || isEmpty ? null : judge(known, found, now).wentBack;
+  const outdated = [
+    ...(copies.tokens.length === 0 ? [DATA_FOLDER.keys] : []),
+    ...(copies.overrides.length === 0 ? [DATA_FOLDER.overrides] : []),
+  ];
   return {
     database: store.label,
     went_back:
@@ -186,6 +192,7 @@ export async function databaseState(store: Store, { dataDir }: Settings): Promis
             revocations_kept: found.takenBack.revoked.map(({ id }) => id),
           },
     missing_file: null,
+    leftovers: await findLeftovers(store, dataDir, wentBack === null ? [] : outdated),
     ...stateOfCopies(copies, dataDir),
   };
 }
@@ -197,6 +204,7 @@ export function lostDatabaseState({ dataDir, databaseUrl }: Settings): DatabaseS
     database: databaseUrl,
     went_back: null,
     missing_file: { revocations_kept: revoked.map(({ id }) => id) },
+    leftovers: [],
     ...stateOfCopies(readCopies(dataDir), dataDir),
   };
 }
@@ -228,7 +236,25 @@ interface DatabaseState extends ReturnType<typeof stateOfCopies> {
   } | null;
   /** Set if the SQLite file is missing: keys that were revoked in the last day, and remain revoked. */
   readonly missing_file: { readonly revocations_kept: readonly string[] } | null;
+  /** Files with keys or overrides that the database lacks. */
+  readonly leftovers: readonly Leftovers[];
 }
+
+/** Was the database lost or replaced? */
+export const isLostOrReplaced = ({ went_back, missing_file, only_in_copies }: DatabaseState) =>
+  went_back !== null ||
+  missing_file !== null ||
+  only_in_copies.keys.length + only_in_copies.overrides.length > 0;
+
+/** Describes each file that has what the database lacks on one line, with the command that helps. */
+export const leftoverTexts = ({ leftovers }: DatabaseState): string[] =>
+  leftovers.map(({ file, keys, overrides }) => {
+    const found = `${file} has ${counts(keys.length, overrides.length)} that the database does not have: ${[...keys, ...overrides].join(", ")}.`;
+    const adopt = `\`inkling database adopt ${file}\` writes them into the database.`;
+    return basename(file).includes(".before")
+      ? `${found} ${adopt} If you do not need them, delete the file.`
+      : `${found} ${adopt}`;
+  });
 
 /** Describes each problem on one line, with the command that helps. Empty if there is no problem. */
 export function databaseTroubles({

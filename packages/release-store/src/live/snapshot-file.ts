@@ -3,8 +3,8 @@
 //
 // in   the content, and a version that changes with the content
 // out  the file, and the time when it was last confirmed. The file is replaced by rename, so a starting process reads
-//      either the old or the new one. If the new content shares nothing with the file, the file is moved aside, because
-//      the database may be the wrong one.
+//      either the old or the new one. The file is moved aside if the new content shares nothing with it, because the
+//      database may be the wrong one, or if the database went back to an earlier state that lacks an entry of the file.
 // err  none: a failure to read or write is reported once for each reason, and the next call writes again
 
 import { existsSync, readFileSync, renameSync, statSync, utimesSync } from "node:fs";
@@ -18,7 +18,7 @@ const MODE = 0o640;
 /** Milliseconds after which the file gets a new modification time even though its content is still correct. */
 const CONFIRM_MS = 60_000;
 
-interface SnapshotFileOptions<T> {
+export interface SnapshotFileOptions<T> {
   readonly path: string;
   /** Epoch ms. */
   readonly now: () => number;
@@ -28,6 +28,10 @@ interface SnapshotFileOptions<T> {
   readonly print: (loaded: Loaded<T>) => string;
   /** Returns the ids of everything that exists only in the database and possibly in this file. */
   readonly idsOf: (value: T) => Iterable<string>;
+  /** Returns when the database was last found to have gone back to an earlier state, in epoch ms. */
+  readonly wentBackAt?: () => number | undefined;
+  /** Called after the file was moved aside. @param file its new path */
+  readonly onMovedAside?: (file: string) => void;
 }
 
 export interface Saved<T> extends Loaded<T> {
@@ -43,6 +47,8 @@ export class SnapshotFile<T> {
   /** Was the file saved from the current database, and has that database not been found empty since? */
   private isFromHere = false;
   private confirmedAt: number = Number.NEGATIVE_INFINITY;
+  /** Epoch ms when this process or an earlier one last saved or confirmed the file. */
+  private savedAt: number = Number.NEGATIVE_INFINITY;
   private lastFailure: string | undefined;
 
   constructor(options: SnapshotFileOptions<T>) {
@@ -56,7 +62,8 @@ export class SnapshotFile<T> {
     try {
       const loaded = parse(readFileSync(path, "utf8"));
       this.saved = this.contentOf(loaded);
-      return { ...loaded, ageMs: Math.max(0, now() - statSync(path).mtimeMs) };
+      this.savedAt = statSync(path).mtimeMs;
+      return { ...loaded, ageMs: Math.max(0, now() - this.savedAt) };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.report(error);
       return undefined;
@@ -79,13 +86,14 @@ export class SnapshotFile<T> {
     const isSame = version === this.saved?.version;
     try {
       const next = isSame ? this.saved! : this.contentOf(loaded);
-      if (this.wouldBeLost(next.ids)) moveAside(path);
+      if (this.wouldBeLost(next.ids)) this.moveAside();
       if (!isSame || !touch(path, new Date(now()))) {
         replaceFile(path, [print(loaded)], { mode: MODE, modified: new Date(now()) });
       }
       this.saved = next;
       this.isFromHere = true;
       this.confirmedAt = now();
+      this.savedAt = this.confirmedAt;
       this.lastFailure = undefined;
     } catch (error) {
       this.report(error);
@@ -97,13 +105,28 @@ export class SnapshotFile<T> {
   }
 
   /**
-   * Returns whether saving would lose everything in the file. If the file came from this database, an empty database is
-   * fine, because the last row may have been removed.
+   * Returns whether saving would lose entries that nobody removed. Since the database went back, that is any missing
+   * entry. Otherwise it is everything in the file at once. If the file came from this database, an empty database is
+   * then fine, because the last row may have been removed.
    */
   private wouldBeLost(ids: ReadonlySet<string>): boolean {
-    const { saved, isFromHere } = this;
-    if (saved === undefined || saved.ids.size === 0 || (isFromHere && ids.size === 0)) return false;
-    return [...saved.ids].every((id) => !ids.has(id));
+    const { saved, isFromHere, savedAt } = this;
+    if (saved === undefined || saved.ids.size === 0) return false;
+    const missing = [...saved.ids].filter((id) => !ids.has(id));
+    const wentBackAt = this.options.wentBackAt?.();
+    if (wentBackAt !== undefined && wentBackAt > savedAt) return missing.length > 0;
+    return missing.length === saved.ids.size && !(isFromHere && ids.size === 0);
+  }
+
+  /**
+   * Renames the file to `keys.before.json`, `keys.before-2.json` and so on. Never replaces a file that was moved earlier.
+   */
+  private moveAside(): void {
+    const { path, onMovedAside } = this.options;
+    const asideAt = (n: number) => path.replace(/(\.json)?$/, `.before${n > 1 ? `-${n}` : ""}.json`);
+    let n = 1;
+    while (existsSync(asideAt(n))) n++;
+    if (isThere(() => renameSync(path, asideAt(n)))) onMovedAside?.(asideAt(n));
   }
 
   private report(error: unknown): void {
@@ -112,16 +135,6 @@ export class SnapshotFile<T> {
     this.lastFailure = reason;
     this.options.onFailure(reason);
   }
-}
-
-/**
- * Renames a file to `keys.before.json`, `keys.before-2.json` and so on. Never replaces a file that was moved earlier.
- */
-function moveAside(path: string): void {
-  const asideAt = (n: number) => path.replace(/(\.json)?$/, `.before${n > 1 ? `-${n}` : ""}.json`);
-  let n = 1;
-  while (existsSync(asideAt(n))) n++;
-  isThere(() => renameSync(path, asideAt(n)));
 }
 
 const touch = (path: string, time: Date) => isThere(() => utimesSync(path, time, time));

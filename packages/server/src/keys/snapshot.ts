@@ -3,8 +3,8 @@
 // err  readKeySnapshot throws if the text is not a key snapshot
 // note A snapshot contains hashes of tokens, but no tokens and no revoked keys.
 
-import { SnapshotFile } from "@inkling/release-store";
-import { type EpochMs, type KeyRow, keyFromRow, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
+import { SnapshotFile, type SnapshotFileOptions } from "@inkling/release-store";
+import { type KeyRow, keyFromRow, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
 import type { KeySnapshot, TokenRecord } from "./keyring.ts";
 
 const FORMAT = "inkling-key-snapshot";
@@ -44,14 +44,10 @@ export function madeKeyIds(snapshot: KeySnapshot | undefined): string[] {
 
 /** Creates the object that reads and writes the copy of the keys in the data folder. */
 export function keyCopy(
-  path: string,
-  now: () => EpochMs,
-  onFailure: (reason: string) => void,
+  options: Omit<SnapshotFileOptions<KeySnapshot | undefined>, "parse" | "print" | "idsOf">,
 ): SnapshotFile<KeySnapshot | undefined> {
   return new SnapshotFile<KeySnapshot | undefined>({
-    path,
-    now,
-    onFailure,
+    ...options,
     parse: (text) => {
       const value = readKeySnapshot(text);
       return { version: value.stamp, value };

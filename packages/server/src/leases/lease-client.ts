@@ -47,7 +47,9 @@ export class LeaseClient {
   private looks = 0;
   private isAlone = false;
   private failures = 0;
-  private reason = "the database has not answered yet";
+  /** Why the last exchange failed; undefined if it succeeded. */
+  private reason: string | undefined = "the database has not answered yet";
+  private lookedAt: number | undefined;
   private clockOffsetMs: number | undefined;
   /** The report about this host for other hosts and operators. It is sent with each exchange. */
   reportHost: (() => string) | undefined;
@@ -96,8 +98,12 @@ export class LeaseClient {
   private look(): void {
     const { held } = this.options;
     const now = this.elapsed();
+    const sinceLook = now - (this.lookedAt ?? now);
+    this.lookedAt = now;
     held.tick(now);
-    this.report(held.silentMs(now) > SILENT_MS);
+    const silentMs = held.silentMs(now);
+    if (silentMs > SILENT_MS) this.report(this.reason ?? whySilent(silentMs, sinceLook));
+    else this.report(undefined);
     void this.exchange();
   }
 
@@ -120,7 +126,8 @@ export class LeaseClient {
       held.accept(answer, this.elapsed());
       this.failures = 0;
       this.looks = 0;
-      this.report(false);
+      this.reason = undefined;
+      this.report(undefined);
       if (answer.hosts !== before) onHosts?.(answer.hosts);
     } catch (error) {
       this.failures++;
@@ -129,9 +136,19 @@ export class LeaseClient {
     }
   }
 
-  private report(isAlone: boolean): void {
+  /** @param reason undefined if this host is in contact with the group */
+  private report(reason: string | undefined): void {
+    const isAlone = reason !== undefined;
     if (isAlone === this.isAlone) return;
     this.isAlone = isAlone;
-    this.options.onAlone?.(isAlone ? this.reason : undefined);
+    this.options.onAlone?.(reason);
   }
+}
+
+/** Explains a silence during which no exchange failed. @param sinceLook milliseconds between the last two checks */
+function whySilent(silentMs: number, sinceLook: number): string {
+  const seconds = Math.round(silentMs / 1_000);
+  return sinceLook > SILENT_MS / 2
+    ? `no exchange for ${seconds} s: this process was paused or busy`
+    : `the database has not answered for ${seconds} s`;
 }

@@ -140,6 +140,7 @@ describe("usage recorder", () => {
       failuresInRow: 0,
       flushedAt: NOON,
       lastError: undefined,
+      isReadOnly: false,
     });
   });
 

@@ -15,6 +15,7 @@ import { recordOf } from "@inkling/contract";
 import { backoffMs, messageOf, Poller } from "@inkling/release-store";
 import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "../keys/key.ts";
+import { StoreError } from "../store/error.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
 import { sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
 import type { CountryCounts, CountrySink } from "./key-countries.ts";
@@ -72,6 +73,8 @@ export interface UsageState {
   readonly flushedAt: EpochMs | undefined;
   /** Why the last flush failed, without secrets; undefined if it succeeded. */
   readonly lastError: string | undefined;
+  /** Did the last flush fail because the database's disk is full or read-only? */
+  readonly isReadOnly: boolean;
 }
 
 /** The counts of one key on one day. */
@@ -119,7 +122,7 @@ export class UsageRecorder implements CountrySink {
   private failures = 0;
   private failuresInRow = 0;
   private flushedAt: EpochMs | undefined;
-  private lastError: string | undefined;
+  private lastError: unknown;
 
   private queue: Promise<boolean> = Promise.resolve(true);
   private readonly flushes: Poller;
@@ -205,10 +208,12 @@ export class UsageRecorder implements CountrySink {
     for (const tallies of this.days.values()) {
       for (const tally of tallies.values()) pending += tally.sending + tally.waiting;
     }
-    const { failures, failuresInRow, flushedAt, lastError } = this;
+    const { failures, failuresInRow, flushedAt } = this;
+    const lastError = this.lastError === undefined ? undefined : messageOf(this.lastError);
+    const isReadOnly = this.lastError instanceof StoreError && this.lastError.isReadOnly;
     const oldest = this.sendingSince ?? this.waitingSince;
     const oldestMs = oldest === undefined ? 0 : this.elapsed() - oldest;
-    return { pending, oldestMs, failures, failuresInRow, flushedAt, lastError };
+    return { pending, oldestMs, failures, failuresInRow, flushedAt, lastError, isReadOnly };
   }
 
   private tally(keyId: KeyId, now: EpochMs): Tally {
@@ -243,7 +248,7 @@ export class UsageRecorder implements CountrySink {
     } catch (error) {
       this.failures++;
       this.failuresInRow++;
-      this.lastError = messageOf(error);
+      this.lastError = error;
       return false;
     }
   }

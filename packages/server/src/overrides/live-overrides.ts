@@ -53,12 +53,17 @@ interface LiveOverridesOptions {
   readonly onEvent?: (event: OverrideEvent) => void;
   /** Runs before the store's overrides are applied. It checks whether the store was reset to an earlier state. */
   readonly review?: () => Promise<void>;
+  /** Returns when the store was last found to have gone back to an earlier state, in epoch ms. */
+  readonly wentBackAt?: () => number | undefined;
+  /** Called after the data folder's copy was moved aside. */
+  readonly onCopyMoved?: (file: string) => void;
 }
 
 export type LiveOverrides = Live<Overrides>;
 
 export function liveOverrides(options: LiveOverridesOptions): LiveOverrides {
   const { store, dataDir, now = Date.now, refreshMs = REFRESH_MS, onEvent, review } = options;
+  const { wentBackAt, onCopyMoved } = options;
   const snapshot = new SnapshotFile<Overrides>({
     path: join(dataDir, DATA_FOLDER.overrides),
     now,
@@ -66,6 +71,8 @@ export function liveOverrides(options: LiveOverridesOptions): LiveOverrides {
     parse: (text) => compiled(readSnapshot(text)),
     print: ({ version, value }) => snapshotText({ stamp: version, overrides: value.all }),
     idsOf: ({ all }) => all.map(({ id }) => id),
+    ...(wentBackAt !== undefined && { wentBackAt }),
+    ...(onCopyMoved !== undefined && { onMovedAside: onCopyMoved }),
   });
   return new Live({
     initial: Overrides.NONE,

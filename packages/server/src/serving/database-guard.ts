@@ -12,6 +12,7 @@ import { type Revocation, RevocationFile } from "../keys/revocation-file.ts";
 import { type RevocationEvent, Revocations } from "../keys/revocations.ts";
 import type { LiveOverrides } from "../overrides/live-overrides.ts";
 import { type LiveRulesets, RulesetRefused } from "../rulesets/live-rulesets.ts";
+import { StoreError } from "../store/error.ts";
 import { DatabaseHistory, type HistoryEvent } from "../store/history.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -45,6 +46,8 @@ export class DatabaseGuard {
   readonly revocations: Revocations;
   private readonly parts: GuardParts;
   private followed: Followed | undefined;
+  /** Set if the database can be read but not written, because its disk is full or read-only. Then call `warn`. */
+  isReadOnly = false;
 
   constructor({ dataDir, checkMs }: Pick<ServerOptions, "dataDir" | "checkMs">, parts: GuardParts) {
     this.parts = parts;
@@ -69,6 +72,15 @@ export class DatabaseGuard {
   readonly review = async () => {
     await this.history.review();
     this.warn();
+  };
+
+  readonly wentBackAt = () => this.history.wentBack?.at;
+
+  /** Reports a copy that was moved aside because it has keys or overrides that the database lacks. */
+  readonly reportAside = (file: string) => {
+    const { log, store } = this.parts;
+    const hint = `\`inkling database status\` lists what only this file has; \`inkling database adopt ${file}\` writes it into the database`;
+    log.error("database-copy-kept", { database: store.label, file, hint });
   };
 
   readonly withoutRevoked = (snapshot: KeySnapshot): KeySnapshot => {
@@ -107,9 +119,19 @@ export class DatabaseGuard {
     const { keys, overrides } = this.onlyHere;
     const { wentBack, revoked } = this.history;
     const unstored = this.revocations.pending.length;
+    const away = this.followed?.keyLoader.state.error;
     if (this.parts.store.isFileGone) {
       found.push(
         "the database file is missing, but the last known keys and overrides still apply; restore a backup, or run `inkling database adopt`",
+      );
+    } else if (away instanceof StoreError) {
+      const state = away.code === "AWAY" ? "is unreachable" : "cannot be used";
+      found.push(
+        `the database ${state}, but the last known keys and overrides still apply; \`inkling doctor\` names the reason`,
+      );
+    } else if (this.isReadOnly) {
+      found.push(
+        "the database cannot be written, because its disk is full or read-only; usage waits in memory; `inkling doctor` shows the free space",
       );
     }
     if (keys + overrides > 0) {

@@ -104,7 +104,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     ...(leases === undefined && { onToday: (now, stored) => keys.correctDays(now, stored) }),
     // A group uses leases for its quotas instead.
     ...(leases === undefined && { onStored: (keyId, stored) => keys.takeForeign(keyId, stored) }),
-    onFlush: watchUsage(options, keyring, parts),
+    onFlush: watchUsage(options, { keyring, guard }, parts),
   });
   closers.push(async () => {
     const { lost } = await usage.stop();
@@ -116,6 +116,8 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     dataDir: options.dataDir,
     ...(options.checkMs !== undefined && { refreshMs: options.checkMs }),
     review: guard.review,
+    wentBackAt: guard.wentBackAt,
+    onCopyMoved: guard.reportAside,
     onEvent: (event) => {
       logOverrides(parts.log, event, store.label);
       guard.warn();
@@ -250,9 +252,13 @@ async function startKeyLoader(
       await replaceLeases({ leases, keys });
       onChange("keys");
     },
-    copy: keyCopy(join(dataDir, DATA_FOLDER.keys), Date.now, (reason) =>
-      log.error("keys-copy-failed", { reason }),
-    ),
+    copy: keyCopy({
+      path: join(dataDir, DATA_FOLDER.keys),
+      now: Date.now,
+      onFailure: (reason) => log.error("keys-copy-failed", { reason }),
+      wentBackAt: guard.wentBackAt,
+      onMovedAside: guard.reportAside,
+    }),
     onCopy: (count, ageMs) =>
       log.error("keys-from-copy", { keys: count, age_seconds: Math.round(ageMs / 1_000) }),
     onStoreChange: (error) => {
@@ -371,20 +377,27 @@ function writeHosts(path: string, hosts: number, log: Log): void {
 }
 
 /**
- * Logs when usage can no longer be stored, and when it can be stored again. If the failure lasts too long, this server
+ * Logs when usage waits because it cannot be stored, and when it is stored again. If usage waits too long, this server
  * reports that it is not ready.
  */
 function watchUsage(
   { maxUnstoredSeconds }: Pick<ServerSettings, "maxUnstoredSeconds">,
-  keyring: Keyring,
+  { keyring, guard }: Pick<Services, "keyring" | "guard">,
   { log, onChange }: ServiceParts,
 ): (state: UsageState) => void {
-  let isFailing = false;
-  return ({ failuresInRow, lastError: reason, pending, oldestMs }) => {
-    const wasFailing = isFailing;
-    isFailing = failuresInRow > 0;
-    if (isFailing && !wasFailing) log.error("usage-not-stored", { reason, lookups: pending });
-    if (!isFailing && wasFailing) log.info("usage-stored-again");
+  let isReported = false;
+  return ({ failuresInRow, lastError: reason, isReadOnly, pending, oldestMs }) => {
+    if (failuresInRow > 0 && pending > 0 && !isReported) {
+      log.error("usage-not-stored", { reason, lookups: pending });
+      isReported = true;
+    } else if (failuresInRow === 0 && isReported) {
+      log.info("usage-stored-again");
+      isReported = false;
+    }
+    if (isReadOnly !== guard.isReadOnly) {
+      guard.isReadOnly = isReadOnly;
+      guard.warn();
+    }
     const isLate = maxUnstoredSeconds > 0 && oldestMs > maxUnstoredSeconds * 1_000;
     if (isLate === (keyring.unready !== undefined)) return;
     keyring.unready = isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;

@@ -6,7 +6,7 @@
 // err  Error for a file that is not a copy; StoreError. Rows that were written remain, and the next run writes the rest
 // note Existing rows do not change, including those of revoked keys and removed overrides.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Override } from "@inkling/engine";
 import { DATA_FOLDER, isEmptyStamp } from "@inkling/release-store";
@@ -14,7 +14,7 @@ import type { Actor } from "../keys/actor.ts";
 import type { KeyId } from "../keys/key.ts";
 import type { TokenRecord } from "../keys/keyring.ts";
 import { RevocationFile } from "../keys/revocation-file.ts";
-import { readKeySnapshot } from "../keys/snapshot.ts";
+import { madeKeyIds, readKeySnapshot } from "../keys/snapshot.ts";
 import { readSnapshot } from "../overrides/file.ts";
 import { readRemembered } from "./history.ts";
 import type { Store } from "./store.ts";
@@ -72,6 +72,56 @@ export async function onlyInCopies(store: Store, dataDir: string): Promise<Copie
   return {
     tokens: isEmptyStamp(keyStamp) ? tokens : [],
     overrides: isEmptyStamp(overrideStamp) ? overrides : [],
+  };
+}
+
+/** A copy with keys or overrides that the database lacks. */
+export interface Leftovers {
+  readonly file: string;
+  readonly keys: readonly KeyId[];
+  readonly overrides: readonly string[];
+}
+
+const ASIDE = /^(keys|overrides)\.before(-\d+)?\.json$/;
+
+/**
+ * Finds what only files have that were moved aside. Without keys that were revoked on this host, keys from settings,
+ * and overrides that have expired.
+ * @param current names of current copies to check too, because no server may have moved them yet
+ */
+export async function findLeftovers(
+  store: Store,
+  dataDir: string,
+  current: readonly string[],
+): Promise<Leftovers[]> {
+  const names = existsSync(dataDir) ? readdirSync(dataDir).sort() : [];
+  const files = names.filter((name) => ASIDE.test(name) || current.includes(name));
+  if (files.length === 0) return [];
+  const keys = new Set((await store.listKeys()).map(({ id }) => id));
+  const overrides = await store.overrides.readIds();
+  return files
+    .map((name) => leftoversIn(join(dataDir, name), dataDir, keys, overrides))
+    .filter((found) => found.keys.length + found.overrides.length > 0);
+}
+
+function leftoversIn(
+  file: string,
+  dataDir: string,
+  keys: ReadonlySet<KeyId>,
+  overrides: ReadonlySet<string>,
+): Leftovers {
+  let copies: Copies = { tokens: [], overrides: [] };
+  try {
+    copies = readCopyFiles(dataDir, [file]);
+  } catch {} // nothing can be adopted from a damaged file
+  const now = Date.now();
+  const made = new Set(madeKeyIds({ stamp: "", tokens: copies.tokens }));
+  return {
+    file,
+    keys: [...made].filter((id) => !keys.has(id)),
+    overrides: copies.overrides
+      .filter(({ id, expiresAt = Infinity }) => expiresAt > now && !overrides.has(id))
+      .map(({ id }) => id),
   };
 }
 

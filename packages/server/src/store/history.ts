@@ -32,7 +32,10 @@ const remembered = z.object({
   wentBack: z.object({ at: z.number(), from: z.number(), to: z.number() }).nullable(),
 });
 export type Remembered = z.output<typeof remembered>;
-/** Sequence numbers of the newest audit entry, before and after the database went back. */
+/**
+ * When the database was last found to have gone back, and the sequence numbers of the newest audit entry before and
+ * after that.
+ */
 type WentBack = NonNullable<Remembered["wentBack"]>;
 
 /** The database's current history. */
@@ -249,7 +252,7 @@ export function judge(
   const { mark, wentBack: known } = before;
   const to = found.last?.sequence ?? 0;
   const isLost = mark !== null && !found.hasMark;
-  const wentBack = isLost ? { at: known?.at ?? now, from: known?.from ?? mark.sequence, to } : known;
+  const wentBack = isLost ? { at: now, from: known?.from ?? mark.sequence, to } : known;
   const isAccepted = (by: HistoryMark | undefined) => isAfter(by, before, found.hasMark);
   const { revoked, ended } = found.takenBack;
   // A restored backup that makes nothing valid again needs no confirmation.

@@ -121,6 +121,11 @@ export class OverrideStore {
     });
   }
 
+  /** Reads the ids of all overrides, including removed ones. */
+  async readIds(): Promise<Set<string>> {
+    return this.tables.read(readIds);
+  }
+
   /**
    * Restores overrides from a copy, with their ids. Overrides that exist in the database do not change. Overrides that
    * contradict an active one are skipped.
@@ -128,8 +133,7 @@ export class OverrideStore {
   async adopt(copied: readonly Override[], by: Actor): Promise<Override[]> {
     return this.change(async (tx) => {
       const subjects = new Set((await this.readInForce(tx)).map(subjectText));
-      const rows: { id: string }[] = await tx`SELECT id FROM inkling_overrides`;
-      const known = new Set(rows.map(({ id }) => id));
+      const known = await readIds(tx);
       const adopted: Override[] = [];
       for (const override of copied) {
         if (known.has(override.id) || subjects.has(subjectText(override))) continue;
@@ -289,4 +293,9 @@ function columns(sql: SQL) {
   return sql.unsafe(
     "o.id, o.kind, o.value, o.effect, o.argument, o.note, o.author, o.created_at, o.expires_at, o.removed_at",
   );
+}
+
+async function readIds(sql: SQL): Promise<Set<string>> {
+  const rows: { id: string }[] = await sql`SELECT id FROM inkling_overrides`;
+  return new Set(rows.map(({ id }) => id));
 }
