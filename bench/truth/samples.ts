@@ -29,12 +29,12 @@ export const SAMPLE = {
   popular: {
     name: "Cloudflare's popular domains",
     path: join(MIRROR, "cloudflare-top-100k.json"),
-    from: "the feed `cloudflare-top-100k` in a mirror (INKLING_MIRROR)",
+    from: "the `cloudflare-top-100k` feed in a mirror (INKLING_MIRROR)",
   },
   ranked: {
     name: "Tranco's popular domains",
     path: join(MIRROR, "tranco-10k.json"),
-    from: "the feed `tranco-10k` in a mirror (INKLING_MIRROR)",
+    from: "the `tranco-10k` feed in a mirror (INKLING_MIRROR)",
   },
   peeringdb: {
     name: "PeeringDB",

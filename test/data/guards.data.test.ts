@@ -53,7 +53,7 @@ function* reasonsOf(release: LoadedRelease, prefix: Prefix): Generator<Reasons> 
   const first = numberOf(prefix.address);
   const end = first + (1n << BigInt(width - prefix.bits));
   for (let at = first; at < end; ) {
-    const address = addressOf(family, at) as UnwrappedAddress; // networks are looked up in the form in which they are compiled
+    const address = addressOf(family, at) as UnwrappedAddress; // lookups use the same form as compiled networks
     // The largest such network around an address may begin before the address if it contains the whole prefix.
     const bits = Math.max(prefix.bits, reputation.reasonBits(address));
     const plain = reputation.lookup(address)!; // includes special-use addresses, which are never looked up

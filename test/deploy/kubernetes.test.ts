@@ -14,7 +14,7 @@ const CHART = join(DEPLOY, "helm/inkling");
 const MODES = ["one-host", "channel"] as const;
 /** A key in the format that `inkling channel init` prints. */
 const KEY = "K".repeat(43);
-/** The values that the schema requires in mode channel. */
+/** The values that the schema requires in `channel` mode. */
 const CHANNEL = { key: KEY, publishUrl: "s3://inkling-releases/prod" };
 /** Where the page mounts the database's CA certificate. */
 const CA_FILE = "/etc/postgres/ca.crt";

@@ -306,7 +306,7 @@ describe("output for programs", () => {
     expect(JSON.stringify(key)).not.toContain(made.out.trim());
     const traced = await inkling(["keys", "trace", key.id, "--for", "2h", ...data]);
     expect(traced.out).toMatch(
-      /^Traced until 20.*Z: live key key_\w{16} "shop"\. Within a second, each server starts to log .*\n$/,
+      /^Traced until 20.*Z: live key key_\w{16} "shop"\. Within a second, each server starts logging .*\n$/,
     );
     expect((await inkling(["keys", "list", ...data])).out).toMatch(/ shop +live, traced +/);
     expect((await inkling(["keys", "trace", key.id, "--off", ...data])).out).toMatch(

@@ -54,7 +54,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
 
   /**
    * @param effects clock and random numbers, for tests
-   * @throws TypeError, which names the wrong option
+   * @throws TypeError that names the invalid option
    */
   constructor(options: InklingOptions<P>, effects: Partial<Effects> = {}) {
     this.#options = readOptions(options);

@@ -104,7 +104,7 @@ export type AdminOperationRow = Row &
          */
         readonly audits: readonly AuditAction[];
         /**
-         * True if the operation needs a token with the scope `write`, whether or not the audit trail records its
+         * True if the operation needs a token with the `write` scope, whether or not the audit trail records its
          * change.
          */
         readonly writes: boolean;

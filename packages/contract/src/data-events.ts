@@ -91,7 +91,7 @@ export const DATA_EVENTS = {
   "release-refused": {
     about: "releases",
     levels: ["error"],
-    help: "The server refuses the release `name`, for the reason in the event. With `retry_in_ms`, the release is temporarily unreadable.",
+    help: "The server refuses release `name`, for the reason in the event. With `retry_in_ms`, the release is temporarily unreadable.",
   },
   "release-refusal-over": {
     about: "releases",
@@ -101,7 +101,7 @@ export const DATA_EVENTS = {
   "release-serving": {
     about: "releases",
     levels: ["info"],
-    help: "The server uses the release `name`. If the event has `wanted`, the server uses `name` instead of the release in `wanted`.",
+    help: "The server uses release `name`. If the event has `wanted`, the server uses `name` instead of the release in `wanted`.",
   },
   "release-none": {
     about: "releases",
@@ -116,7 +116,7 @@ export const DATA_EVENTS = {
   "release-unverified": {
     about: "releases",
     levels: ["error"],
-    help: "The server uses the release `name`, but cannot verify it again at the moment.",
+    help: "The server uses release `name`, but cannot verify it again at the moment.",
   },
   "release-unmarked": {
     about: "releases",

@@ -96,7 +96,7 @@ interface LabelRow {
 }
 
 const SAME_KIND =
-  "`include=network`: the network's kind, decided by the rule in `why`; the label `hosting` can have this meaning as well";
+  "`include=network`: the network's kind, decided by the rule in `why`; the `hosting` label can have this meaning as well";
 
 const LABELS = {
   tor_exit: {
@@ -174,7 +174,7 @@ export type EvidenceLabel = keyof typeof LABELS;
 export const LABEL_ROWS: Readonly<Record<EvidenceLabel, LabelRow>> = LABELS;
 export const EVIDENCE_LABELS = keysOf(LABELS);
 
-/** The labels with which lists set flags. */
+/** The labels that lists use to set flags. */
 export type FlagLabel = {
   [L in EvidenceLabel]: (typeof LABELS)[L] extends { readonly sets: ReputationFlag } ? L : never;
 }[EvidenceLabel];

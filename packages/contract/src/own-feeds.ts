@@ -119,7 +119,7 @@ export const FEED_CLAIMS = Object.keys(CLAIMS) as readonly FeedClaim[];
 export const claimsOf = (form: FeedForm): readonly FeedClaim[] =>
   FEED_CLAIMS.filter((claim) => FEED_FORM_ROWS[form].entries.includes(FEED_CLAIM_ROWS[claim].of));
 
-/** Returns the name of the secret for a feed's header, as used in the setting `feed_secret`. */
+/** Returns the name of the secret for a feed's header, as used in the `feed_secret` setting. */
 export const secretOf = ({ id, secret = id }: Pick<OwnFeed, "id" | "secret">): string =>
   secret.replaceAll("-", "_");
 

@@ -191,11 +191,11 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
   disposable("invalid-disposable", "disposable, but not a valid address", false),
   ordinary("invalid.example", "not a valid address", false),
   {
-    ...ordinary("listed.example", "on one list, not confirmed by any other: the label `listed`, no verdict"),
+    ...ordinary("listed.example", "on one list, not confirmed by any other: the `listed` label, no verdict"),
     evidence: [entry("disposable", "listed", "label")],
   },
   {
-    ...ordinary("mistyped.example", "a mistyped domain, with the label `mistyped`"),
+    ...ordinary("mistyped.example", "a mistyped domain, with the `mistyped` label"),
     evidence: [{ feed: "inkling", label: "mistyped", effect: "label", did_you_mean: "example.com" }],
   },
 ];

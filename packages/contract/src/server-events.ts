@@ -151,7 +151,7 @@ export const SERVER_EVENTS = {
   "revocations-file-failed": {
     about: "server",
     levels: ["error"],
-    help: "The file `revocations` cannot be created, read or written, because of `reason`. Revocations last only until a restart.",
+    help: "The `revocations` file cannot be created, read or written, because of `reason`. Revocations last only until a restart.",
   },
   "database-went-back": {
     about: "server",
@@ -331,7 +331,7 @@ export const SERVER_EVENTS = {
   "webhook-queue-full": {
     about: "server",
     levels: ["error"],
-    help: "The server dropped `dropped` deliveries of the event `type`, because too many are waiting. Remove webhooks whose receivers no longer exist.",
+    help: "The server dropped `dropped` deliveries for the event in `type`, because too many are waiting. Remove webhooks whose receivers no longer exist.",
   },
   "webhooks-stopped": {
     about: "server",

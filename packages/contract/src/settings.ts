@@ -217,7 +217,7 @@ export const SETTINGS = {
     type: "secrets",
     named: true,
     help: "values of request headers for your own feeds, by name",
-    docs: "Values of request headers for [your own feeds](own-feeds.md#a-header-with-a-secret), by name: `INKLING_FEED_SECRET_ACME`, a credentials file `feed_secret_acme`, or a table `[feed_secret]`.",
+    docs: "Values of request headers for [your own feeds](own-feeds.md#a-header-with-a-secret), by name: `INKLING_FEED_SECRET_ACME`, a `feed_secret_acme` credentials file, or a `[feed_secret]` table.",
     secret: true,
     reloadable: true,
     readBy: ["builder"],

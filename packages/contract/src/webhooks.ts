@@ -76,7 +76,7 @@ export const WEBHOOK_EVENT_ROWS: Readonly<Record<WebhookEvent, WebhookEventRow>>
 /** The event that an operator sends to test a webhook. The webhook need not subscribe to it. */
 export const WEBHOOK_TEST = "webhook.test";
 
-/** The member `data` of an event's payload. */
+/** The `data` member of an event's payload. */
 export type WebhookData<Event extends WebhookEvent> = ValueOf<{
   readonly type: "object";
   readonly members: (typeof WEBHOOK_EVENTS)[Event]["data"];

@@ -1,6 +1,6 @@
 // read-options.ts: checks the options of createLocal before anything is opened.
 //
-// err  TypeError, which names the wrong option
+// err  TypeError that names the invalid option
 
 import type { DataName, OnUnavailable } from "@inkling/client";
 import { DATA_OF, ON_UNAVAILABLE, readRequire, refuseUnknown } from "@inkling/client/support";

@@ -1,5 +1,5 @@
-// program.ts: finds the program's own files, processes and seeds. The program runs from a clone, from the bundle that
-// npm installs (@inkling/cli), or as a binary.
+// program.ts: finds the program's own files, its seeds and the modules of its processes. The program runs from a clone,
+// from the bundle that npm installs (@inkling/cli), or as a binary.
 //
 // A bundle has all code in one folder, with `files/` inside it (scripts/bundle.ts). A binary contains that folder, and
 // `seeds/` is next to the binary.
@@ -13,7 +13,7 @@ declare const IS_BUNDLE: true | undefined;
 export const FORM =
   typeof IS_BUNDLE === "undefined" ? "clone" : Bun.isStandaloneExecutable ? "binary" : "package";
 
-/** The flags with which the command-line launcher starts Bun. A binary is compiled with equivalent flags. */
+/** The flags that the command-line launcher passes to Bun. A binary is compiled with equivalent flags. */
 const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file", "--config=/dev/null"];
 
 /**

@@ -65,7 +65,7 @@ export async function findRollback(
     ? new ReleaseError(`no release before ${from} is sound: ${passedOver.join("; ")}`, BUILD_HINT)
     : new ReleaseError(
         `there is no release earlier than ${from}`,
-        "`inkling data status` lists the releases; the newest 5 are kept",
+        "`inkling data status` lists the releases that are kept",
       );
 }
 

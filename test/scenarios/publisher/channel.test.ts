@@ -159,7 +159,7 @@ class Server {
     return currentName(this.dataDir);
   }
 
-  /** @returns the fault with which following ends */
+  /** @returns the fault that ends following */
   async fault(): Promise<ChannelError> {
     const error = await this.follow().then(
       () => new Error("was followed"),
@@ -170,7 +170,7 @@ class Server {
   }
 }
 
-/** Waits for the promise, and returns the fault with which it ends. */
+/** Waits for the promise, and returns the fault that rejects it. */
 async function faultOf(act: Promise<unknown>): Promise<ChannelError> {
   const error = await act.then(
     () => new Error("did not fail"),

@@ -42,8 +42,8 @@ import { CHANNEL_PATHS, type ReleaseRef, readStatement, releaseFor, type Stateme
 
 /**
  * Milliseconds between two checks of a channel. A server makes each wait up to a fifth longer, at random. At one check
- * every 2 s, a server sends about 1.2 million requests of 2 KB a month. A bucket charges $0.50 for them, which is
- * acceptable because a release reaches every server within 10 s.
+ * every 2 s, a server sends about 1.2 million 2 KB requests a month. A bucket charges about $0.50 a month for them,
+ * which is acceptable because a release reaches every server within 10 s.
  */
 export const CHANNEL_POLL_MS = 2_000;
 /** Number of releases that a server keeps: the current release and the previous one. */

@@ -399,7 +399,7 @@ function required(
   );
 }
 
-/** Returns the text in an envelope without checking the signature. */
+/** Returns the envelope's payload as text, without checking the signature. */
 function unverified(text: string): string {
   try {
     return Buffer.from(String(JSON.parse(text).payload), "base64").toString();

@@ -307,7 +307,7 @@ export async function changeDefaults(
   await replaceLeases(services);
 }
 
-/** Starts to use this host's share of the limits that all hosts on the same database have in common. */
+/** Starts using this host's share of the limits that all hosts on the same database have in common. */
 function startLeases(
   options: ServerOptions,
   store: Store,

@@ -14,7 +14,7 @@ type ServingNumbers = Pick<
 >;
 
 export interface Serving extends ServingNumbers {
-  /** Starts to answer from the services' state. @returns the port. @throws StartError */
+  /** Starts answering requests from the services' state. @returns the port. @throws StartError */
   listen(services: Services): Promise<number>;
   /** Tells the processes that the services have changed. Does nothing before `listen`. */
   publish(change: Change): void;

@@ -13,8 +13,8 @@ import type { Closers, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
 /**
- * Starts to detect events and to send deliveries. Several hosts may share the database, but only one of them sends each
- * delivery.
+ * Starts detecting events and sending deliveries. If several hosts share the database, each delivery is sent by only
+ * one of them.
  */
 export function startWebhooks(
   options: Pick<ServerOptions, "version" | "dataDir" | "workerEnvironment" | "checkMs">,
