@@ -1,4 +1,4 @@
-// docs.test.ts: rules for the documentation: links and anchors resolve, pages open with an example, and the
+// docs.test.ts: tests the rules for the documentation: links and anchors resolve, pages open with an example, and the
 // README is short.
 //
 // Each rule is a function of files, and also runs on made-up files that break it.

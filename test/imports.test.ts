@@ -1,5 +1,5 @@
-// imports.test.ts: import rules between packages and between folders of a package, and no cycles. Type-only
-// imports count.
+// imports.test.ts: tests the import rules between packages and between folders of a package, and that there are no
+// cycles. Type-only imports count.
 //
 // Each rule is a function of files, and also runs on made-up files that break it.
 

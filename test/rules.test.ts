@@ -1,6 +1,6 @@
-// rules.test.ts: rules for what each package may use, for package.json, for docs that match the code, and
-// against local paths. imports.test.ts has the order of packages and folders. Each rule is a function of
-// files, and also runs on made-up files that break it.
+// rules.test.ts: tests the rules about what each package may use, about package.json, about docs that match the code,
+// and about local paths. imports.test.ts has the order of packages and folders. Each rule is a function of files, and
+// also runs on made-up files that break it.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// test/promises.md: every promise names an existing test, and each adversary in docs/threat-model.md has promises.
+// Tests test/promises.md: every promise names an existing test, and each adversary in docs/threat-model.md has
+// promises.
 
 import { describe, expect, test } from "bun:test";
 import { posix } from "node:path";

@@ -1,4 +1,4 @@
-// pages.ts: Markdown files of the project -> pages of the site.
+// pages.ts: turns the project's Markdown files into pages of the site.
 //
 // in   a file's path and text; links in it are those of the repository
 // out  its path on the site, and its text with links between pages; a link to any other file becomes that file's path

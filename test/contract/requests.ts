@@ -1,5 +1,5 @@
-// requests.ts: the requests of the contract test: hand-written tables, then requests from a fixed seed. Used
-// only for recording.
+// requests.ts: lists the requests of the contract test: hand-written tables, then requests from a fixed seed. Used only
+// for recording.
 
 import { batches } from "./batches.ts";
 import type { Request } from "./exchange.ts";

@@ -1,5 +1,5 @@
-// Guarded networks and domains are never flagged. Checked for all of guards/ in the vectors, with a release
-// from the mirror's lists and the resolvers' warning lists. docs/policy.md has the promise and its cost.
+// Tests that guarded networks and domains are never flagged, for all of guards/ in the vectors, with a release from the
+// mirror's lists and the resolvers' warning lists. docs/policy.md has the promise and its cost.
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The sample answers in README.md and docs/ match those of a server with a release from the whole mirror.
+// Tests that the sample answers in README.md and docs/ match those of a server with a release from the whole mirror.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { fetch } from "../harness/checked-fetch.ts";

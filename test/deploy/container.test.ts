@@ -1,4 +1,4 @@
-// deploy/container: the image as Kubernetes runs it, and the files, commands and settings that it names.
+// tests deploy/container: the image as Kubernetes runs it, and the files, commands and settings that the image names.
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";

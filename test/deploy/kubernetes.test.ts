@@ -1,4 +1,4 @@
-// deploy/kubernetes and deploy/helm: the manifests are valid, both produce the same objects, and they match the
+// tests deploy/kubernetes and deploy/helm: the manifests are valid, both produce the same objects, and they match the
 // program.
 
 import { describe, expect, test } from "bun:test";

@@ -1,4 +1,4 @@
-// api.ts: the refusals of both APIs, each caused by a request.
+// api.ts: causes the refusals of both APIs, each with a request.
 //
 // out  "CODE: what was sent" -> the detail, and the problems that the admin API lists
 

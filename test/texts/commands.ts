@@ -1,4 +1,4 @@
-// commands.ts: the mistakes in settings and commands, each caused on a command line.
+// commands.ts: causes the mistakes in settings and commands, each on a command line.
 //
 // out  "inkling … " -> its exit code and its standard error
 

@@ -1,4 +1,4 @@
-// The command as users run it: the real process, its two streams and its exit code.
+// Tests the command as users run it, as a real process with both streams and the exit code.
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";

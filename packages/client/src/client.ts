@@ -1,4 +1,5 @@
-// client.ts: the client: three lookups, each for one value or any number of values, and decisions about visitors.
+// client.ts: implements the client, with three lookups, each for one value or any number of values, and decisions about
+// visitors.
 //
 // in   an address, an email address, or an iterable of them; a visitor
 // out  typed answers, each with its data state; typed decisions; undefined for a public address whose location is

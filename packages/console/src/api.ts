@@ -1,4 +1,4 @@
-// api.ts: requests to the admin API with the session's cookie and secret.
+// api.ts: sends requests to the admin API with the session's cookie and secret.
 //
 // err  ApiError; an aborted request throws an AbortError
 // note When a session has ended, `window` receives the event LOGGED_OUT.

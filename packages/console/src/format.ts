@@ -1,4 +1,4 @@
-// format.ts: numbers, times and codes as text.
+// format.ts: formats numbers, times and codes as text.
 
 import { FLAG_ROWS, isEvidenceLabel, isReputationFlag, keysOf, LABEL_ROWS } from "@inkling/contract";
 import type { DataAge } from "@inkling/server/admin-answers";

@@ -1,4 +1,4 @@
-// hooks.ts: the route, loaded data, actions and messages.
+// hooks.ts: provides hooks for the route, loaded data, actions and messages.
 
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, UserError } from "./api.ts";

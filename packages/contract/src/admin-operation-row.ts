@@ -1,4 +1,4 @@
-// admin-operation-row.ts: the shape of a row for an admin API operation, and the actions of the audit trail.
+// admin-operation-row.ts: defines the shape of a row for an admin API operation, and the actions of the audit trail.
 
 import type { AdminProblemCode } from "./admin-problems.ts";
 

@@ -1,4 +1,4 @@
-// flags.ts: the flags of a reputation answer, and the labels that feeds and evidence use.
+// flags.ts: lists the flags of a reputation answer, and the labels that feeds and evidence use.
 //
 // A new flag needs a row here, a label that sets it, the plausible sizes of both in the compiler's policy/labels.ts, a
 // feed with that label, and rows in docs/policy.md. The fact `ip.FLAG` and the reason in assessments follow from the

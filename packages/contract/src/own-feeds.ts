@@ -1,4 +1,5 @@
-// own-feeds.ts: the operator's own feeds: the members of a [[feed]] in inkling.toml, the file forms, and the claims.
+// own-feeds.ts: describes the operator's own feeds: the members of a [[feed]] in inkling.toml, the file forms, and the
+// claims.
 //
 // `inkling feeds add` takes the same members as flags. docs/own-feeds.md lists them in tables (`npm run generate`).
 

@@ -1,4 +1,4 @@
-// sandbox.ts: the answers for ink_test_ keys: every verdict, and every problem that a client may meet.
+// sandbox.ts: defines the answers for ink_test_ keys: every verdict, and every problem that a client may meet.
 //
 // The server's sandbox, the examples of the OpenAPI document, the fake client of @inkling/client/testing and the tables
 // of docs/sandbox.md derive from these rows. Each flag's sandbox address is in the flag's row.

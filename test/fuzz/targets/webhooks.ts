@@ -1,4 +1,4 @@
-// Webhooks: the URL that an admin sends, the decision behind an event, and the receiver's response.
+// Fuzzes webhooks: the URL that an admin sends, the decision behind an event, and the receiver's response.
 //
 // in   lines: a URL, a visitor's email domain and `ref`, a text of evidence, how the receiver ends the connection; then
 //      its response

@@ -1,5 +1,5 @@
-// @inkling/client in a page, in a real Chromium, against a real server: as packages/client/MIDDLEWARE.md describes,
-// and from another origin.
+// Tests @inkling/client in a page, in a real Chromium, against a real server: as packages/client/MIDDLEWARE.md
+// describes, and from another origin.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// @inkling/local as an application gets it: packed, installed, on Node and on Bun. Its answers are compared
-// with a server's recorded answers.
+// Tests @inkling/local as an application gets it: packed, installed, on Node and on Bun. Its answers are compared with
+// a server's recorded answers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

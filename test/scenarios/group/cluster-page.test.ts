@@ -1,6 +1,5 @@
-// cluster-page.test.ts: docs/cluster.md on one machine, with the page's own commands: three servers, keys,
-// overrides, a roll-out, and the database and a server killed. Only the data is not built; small releases
-// replace it.
+// cluster-page.test.ts: tests docs/cluster.md on one machine, with the page's own commands: three servers, keys,
+// overrides, a roll-out, and the database and a server killed. Only the data is not built; small releases replace it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// database-lost.test.ts: a database that is lost, goes back to an earlier state, or becomes read-only under
-// running servers. Tests what remains active, what is reported, and which commands resolve it.
+// database-lost.test.ts: tests a database that is lost, goes back to an earlier state, or becomes read-only under
+// running servers: what remains active, what is reported, and which commands resolve it.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// group-limits.test.ts: several servers with one PostgreSQL keep one rate and one quota together, even
+// group-limits.test.ts: tests that several servers with one PostgreSQL keep one rate and one quota together, even
 // without the database.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";

@@ -1,4 +1,4 @@
-// store-outage.test.ts: a database that is unavailable, silent or shared, and processes that are killed.
+// store-outage.test.ts: tests a database that is unavailable, silent or shared, and processes that are killed.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Hours of `inkling serve` in seconds: the scheduler, the compiler and our own publisher on the test's clock,
+// Simulates hours of `inkling serve` in seconds: the scheduler, the compiler and our own publisher on the test's clock,
 // with a poisoned feed in the middle. Every release is opened and used for lookups, as the server does.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";

@@ -1,4 +1,4 @@
-// What builders publish and servers follow, through each kind of store, with good and bad content.
+// Tests what builders publish and servers follow, through each kind of store, with good and bad content.
 
 import { afterAll, beforeAll, describe, expect, jest, spyOn, test } from "bun:test";
 import { type ChildProcess, spawn } from "node:child_process";

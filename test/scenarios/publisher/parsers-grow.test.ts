@@ -1,5 +1,5 @@
-// Every parser is linear: four times the input costs about four times the CPU, whatever the input is made of. Hostile
-// input is a pattern that is repeated: as one line, and as many.
+// Tests that every parser is linear: four times the input costs about four times the CPU, whatever the input is made
+// of. Hostile input is a repeated pattern, as one line and as many lines.
 //
 // Each attempt parses the large input once and the small input four times, so both sides read the same number of
 // bytes and leave about as much garbage. Linear work costs the same on both sides; quadratic work costs four times

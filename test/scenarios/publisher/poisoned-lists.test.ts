@@ -1,5 +1,5 @@
-// Publishers as adversaries, with lists that claim a large part of the internet. The served data does not
-// change, the reason is visible, and a release that flags too much waits for the operator.
+// Tests publishers as adversaries, with lists that claim a large part of the internet. The served data does not change,
+// the reason is visible, and a release that flags too much waits for the operator.
 
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,6 +1,5 @@
-// Publishers with accounts, which answer as MaxMind's permanent links do: basic authentication, a .tar.gz
-// with a licence beside the database, and a checksum of the packed file. The test serves an archive that tar
-// created.
+// Tests publishers with accounts, which answer as MaxMind's permanent links do: basic authentication, a .tar.gz with a
+// licence beside the database, and a checksum of the packed file. The test serves an archive that tar created.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

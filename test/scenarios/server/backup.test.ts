@@ -1,4 +1,4 @@
-// `inkling backup` and `inkling restore`: round trips of both databases, bad archives, and running servers.
+// Tests `inkling backup` and `inkling restore`: round trips of both databases, bad archives, and running servers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";

@@ -1,5 +1,5 @@
-// The recipes in docs/cookbook.md, unchanged, with a small release. PostgreSQL is real. For nftables,
-// journald and ClickHouse, the test records the commands.
+// Tests the recipes in docs/cookbook.md, unchanged, with a small release. PostgreSQL is real. For nftables, journald
+// and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The configurations in docs/ and of the client, unchanged, in the programs that they are for.
+// Tests the configurations in docs/ and of the client, unchanged, in the programs that they are for.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

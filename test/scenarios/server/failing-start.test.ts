@@ -1,5 +1,5 @@
-// failing-start.test.ts: `inkling serve` with workers that cannot start, or killed while it starts: the
-// message, the exit code, and no process left behind.
+// failing-start.test.ts: tests the message and the exit code of `inkling serve` if workers cannot start or if it is
+// killed while it starts, and that no process is left behind.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";

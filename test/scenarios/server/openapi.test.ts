@@ -1,4 +1,4 @@
-// /openapi.json is valid OpenAPI 3.1 and complete, and responses are checked against it.
+// Tests that /openapi.json is valid OpenAPI 3.1 and complete, and checks responses against it.
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";

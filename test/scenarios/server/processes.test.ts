@@ -1,4 +1,4 @@
-// processes.test.ts: `inkling serve` as a service manager runs it, and faults around it: a log that cannot be
+// processes.test.ts: tests `inkling serve` as a service manager runs it, and faults around it: a log that cannot be
 // written, workers that cannot be started, uncaught errors, and a primary or worker that is stopped.
 
 import { ptr } from "bun:ffi";

@@ -1,4 +1,4 @@
-// Releases change while requests come in. No request fails, no answer mixes two releases, and a corrupt
+// Tests releases that change while requests come in. No request fails, no answer mixes two releases, and a corrupt
 // release changes nothing.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";

@@ -1,6 +1,6 @@
-// up-hours.test.ts: hours of `inkling up` in a minute: the real command and its builds on fast clocks (fast-clock.ts).
-// The first run has our own publisher, whose lists become bad halfway through; the second has an offline folder.
-// Lookups run all the time. None may fail, and entries of good lists must always be flagged.
+// up-hours.test.ts: simulates hours of `inkling up` in a minute: the real command and its builds on fast clocks
+// (fast-clock.ts). The first run has our own publisher, whose lists become bad halfway through; the second has an
+// offline folder. Lookups run all the time. None may fail, and entries of good lists must always be flagged.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";

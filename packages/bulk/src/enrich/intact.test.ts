@@ -1,4 +1,4 @@
-// What `inkling enrich` leaves intact: every byte of the input, rows of any length, and the input file itself.
+// Tests what `inkling enrich` leaves intact: every byte of the input, rows of any length, and the input file itself.
 
 import { describe, expect, test } from "bun:test";
 import {

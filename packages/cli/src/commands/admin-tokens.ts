@@ -1,4 +1,5 @@
-// admin-tokens.ts: `inkling admin-tokens create | list | revoke`: named tokens for the admin API and the console.
+// admin-tokens.ts: `inkling admin-tokens create | list | revoke` manages named tokens for the admin API and the
+// console.
 //
 // The command writes directly to the database, as `inkling keys` does. Running servers read the database for each admin
 // request.

@@ -1,5 +1,5 @@
-// assess.ts: `inkling assess`: would this visitor be let in, and why? The command needs neither a server nor a key, and
-// it stores nothing.
+// assess.ts: `inkling assess` decides whether a visitor would be let in, and explains why. The command needs neither a
+// server nor a key, and it stores nothing.
 
 import { type Action, type AssessmentAnswer, REASON_ROWS, type ReasonCode } from "@inkling/contract";
 import { Answerer, type AnswerSource } from "@inkling/engine";

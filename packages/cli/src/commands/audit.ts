@@ -1,5 +1,5 @@
-// audit.ts: `inkling audit`: who changed what, when, and through which interface. `inkling override audit` is its older
-// name.
+// audit.ts: `inkling audit` lists who changed what, when, and through which interface. `inkling override audit` is its
+// older name.
 
 import { AUDIT_ACTIONS } from "@inkling/contract";
 import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/server";

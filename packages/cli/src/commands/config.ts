@@ -1,4 +1,4 @@
-// config.ts: `inkling config`: the active settings and where each value comes from.
+// config.ts: `inkling config` prints the active settings and where each value comes from.
 
 import { SETTING_NAMES, type SettingName, settingRow, tomlKey } from "@inkling/contract";
 import type { Command } from "commander";

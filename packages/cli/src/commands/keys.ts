@@ -1,4 +1,4 @@
-// keys.ts: `inkling keys create | list | update | trace | revoke | rotate`.
+// keys.ts: implements `inkling keys create | list | update | trace | revoke | rotate`.
 
 import type { Settings } from "@inkling/contract";
 import {

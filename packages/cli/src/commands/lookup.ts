@@ -1,4 +1,5 @@
-// lookup.ts: `inkling lookup VALUE…`, or geolocate | reputation | email VALUE: the API's answers, without a server.
+// lookup.ts: `inkling lookup VALUE…` and `inkling geolocate | reputation | email VALUE` print the API's answers without
+// a server.
 
 import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";

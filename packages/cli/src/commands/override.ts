@@ -1,4 +1,4 @@
-// override.ts: `inkling override add | list | remove | export | import | audit`: the operator's own verdicts.
+// override.ts: `inkling override add | list | remove | export | import | audit` manages the operator's own verdicts.
 //
 // The command writes directly to the database, as `inkling keys` does. No server needs to run, and running
 // servers apply the change within a second. The admin API does the same over HTTP (docs/overrides.md).

@@ -1,4 +1,4 @@
-// `inkling feeds add | check | remove`, and the way from a command through a build to an answer.
+// Tests `inkling feeds add | check | remove`, and that an added feed's entries reach the answers after a build.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {

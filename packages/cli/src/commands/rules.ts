@@ -1,5 +1,5 @@
-// rules.ts: `inkling rules init | check | publish | list | show | diff | rollback`, and `replay` (replay.ts):
-// the rules that decide about visitors.
+// rules.ts: `inkling rules init | check | publish | list | show | diff | rollback` manages the rules that decide about
+// visitors. `replay` is in replay.ts.
 //
 // The command writes directly to the database, as `inkling override` does. No server needs to run, and
 // running servers apply the new ruleset within a second. The admin API does the same over HTTP

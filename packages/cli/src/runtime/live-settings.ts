@@ -198,8 +198,8 @@ export class LiveSettings {
   }
 
   /**
-   * Reads the settings and refuses a file that became empty or disappeared. An editor that truncates a file
-   * before it writes leaves it empty for a moment, which does not mean that the operator chose defaults.
+   * Reads the settings and refuses a file that became empty or disappeared. An editor that truncates a file before
+   * writing leaves the file empty for a moment. That does not mean that the operator chose defaults.
    * @throws SettingsError
    */
   private readWhole(): LoadedSettings {

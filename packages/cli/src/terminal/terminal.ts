@@ -1,4 +1,4 @@
-// terminal.ts: a command's output: streams, colours, tables, numbers.
+// terminal.ts: formats and writes a command's output, with colours, tables and numbers.
 //
 // Results go to standard output; progress, warnings and errors to standard error. If the reader of standard
 // output closes the pipe early (`| head`), a command ends quietly and a server keeps running. If standard error is

@@ -1,4 +1,4 @@
-// next.ts: the visitor for Next.js: route handlers, middleware, server components and actions.
+// next.ts: finds the visitor in Next.js: in route handlers, middleware, server components and actions.
 //
 // note Next.js does not provide the connection's address. The visitor's address is known only from one of the
 //      platform's headers, or from the proxies in front of the application. The proxies must be given as a number,

@@ -1,4 +1,4 @@
-// protect.ts: a decision about a request's sender before a sign-up, for every framework's middleware.
+// protect.ts: decides about a request's sender before a sign-up, for every framework's middleware.
 //
 // in   a client, the visitor's address, the body that the framework has read
 // out  a decision for the handler, or the refusal that is sent to the visitor

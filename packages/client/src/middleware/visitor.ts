@@ -1,4 +1,4 @@
-// visitor.ts: the sender of a request, for every framework's middleware.
+// visitor.ts: looks up the sender of a request, for every framework's middleware.
 //
 // in   a client, how the visitor's address is found, a request
 // out  Visitor: the address and its lookups; the same lookup with the same options runs at most once for each

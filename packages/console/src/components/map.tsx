@@ -1,4 +1,4 @@
-// map.tsx: maps as SVG. Loaded when a page first shows a map, because the outlines and projections take 50 KB
+// map.tsx: draws maps as SVG. Loaded when a page first shows a map, because the outlines and projections take 50 KB
 // compressed.
 //
 // src  world-atlas (Natural Earth, 1:110 million), which identifies countries by their ISO 3166-1 numbers

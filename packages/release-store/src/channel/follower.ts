@@ -1,4 +1,5 @@
-// follower.ts: a server's side of a channel: downloads the release that the channel names into the data folder.
+// follower.ts: implements a server's side of a channel: downloads the release that the channel names into the data
+// folder.
 //
 // in   a store to read from, the public keys, and this server's id
 // out  the verified release, as the data folder's current release; from there on, the server follows the data folder
@@ -351,8 +352,8 @@ function isThere(dataDir: string, { sha256, bytes }: SegmentReport): boolean {
 export const parseTrustState = (text: string): TrustState => trustState.parse(JSON.parse(text));
 
 /**
- * Reads the channel version in this data folder; undefined before the first one. @throws ChannelError if the file is
- * damaged
+ * Reads the channel version in this data folder; undefined before the first one.
+ * @throws ChannelError if the file is damaged
  */
 export function readTrustState(dataDir: string): TrustState | undefined {
   const path = join(dataDir, DATA_FOLDER.channel);

@@ -1,4 +1,4 @@
-// admin.ts: /admin/v1/openapi.json, from the rows of the admin API's operations.
+// admin.ts: builds /admin/v1/openapi.json from the rows of the admin API's operations.
 
 import {
   ADMIN_OPERATION_IDS,

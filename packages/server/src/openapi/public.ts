@@ -1,4 +1,4 @@
-// public.ts: /openapi.json, built from the contract's operations, parameters and problems, and from sandbox answers.
+// public.ts: builds /openapi.json from the contract's operations, parameters and problems, and from sandbox answers.
 
 import {
   COMMON_HEADERS,

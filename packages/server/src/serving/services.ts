@@ -1,4 +1,4 @@
-// services.ts: the state that the primary owns, with or without workers: releases, store, keys, usage, overrides,
+// services.ts: holds the state that the primary owns, with or without workers: releases, store, keys, usage, overrides,
 // rulesets.
 //
 // err  StartError with a hint; StoreError

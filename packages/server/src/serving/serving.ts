@@ -1,4 +1,5 @@
-// serving.ts: how the primary controls the processes that answer requests, which are the primary itself or its workers.
+// serving.ts: defines how the primary controls the processes that answer requests, which are the primary itself or its
+// workers.
 
 import type { ServerSettings } from "@inkling/contract";
 import type { EpochMs } from "../keys/key.ts";

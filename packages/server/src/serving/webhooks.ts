@@ -1,4 +1,4 @@
-// webhooks.ts: the part of a server that sends events to webhooks. It runs in the primary, and no request waits for it.
+// webhooks.ts: sends a server's events to webhooks. This part runs in the primary, and no request waits for it.
 
 import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
 import { processCommand } from "@inkling/release-store/program";

@@ -1,5 +1,5 @@
-// visitor.ts: a visitor as form fields and as a query: `ip=203.0.113.9&facts.plan=free`. The query is kept only in
-// memory. In a page's address, the query would put an email address into the browser's history.
+// visitor.ts: converts a visitor between form fields and a query such as `ip=203.0.113.9&facts.plan=free`. The query is
+// kept only in memory. In a page's address, the query would put an email address into the browser's history.
 
 import type { FactType, VisitorInput } from "@inkling/contract";
 import type { DeclaredFacts } from "@inkling/server/admin-answers";
