@@ -34,7 +34,7 @@ export function addCompletion(program: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-The script completes the command \`inkling\`, not \`npx @inkling/cli\`. In a clone, add \`inkling\` to your PATH first:
+The script completes the \`inkling\` command, not \`npx @inkling/cli\`. In a clone, add \`inkling\` to your PATH first:
   export PATH=$PWD/node_modules/.bin:$PATH
 
 Examples:

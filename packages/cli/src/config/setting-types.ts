@@ -65,7 +65,7 @@ const channel = z
 
 const channelKeys = listOf(
   "keys",
-  "public keys of 43 characters, as `inkling channel init` prints them",
+  "43-character public keys, as `inkling channel init` prints them",
   (text) => (/^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined),
 );
 
