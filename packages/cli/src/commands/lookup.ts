@@ -1,5 +1,5 @@
-// lookup.ts: `inkling lookup VALUE…` and `inkling geolocate | reputation | email VALUE` print the API's answers without
-// a server.
+// lookup.ts: `inkling lookup VALUE…` prints the API's answers without a server. So do `geolocate`, `reputation` and
+// `email`, each for one kind of answer.
 
 import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
