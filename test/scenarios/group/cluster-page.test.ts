@@ -1,5 +1,6 @@
 // cluster-page.test.ts: tests docs/cluster.md on one machine, with the page's own commands: three servers, keys,
-// overrides, a roll-out, and the database and a server killed. Only the data is not built; small releases replace it.
+// overrides, a roll-out, and the database and a server killed. Small releases replace the data that a build would
+// create.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 // reload.test.ts: tests SIGHUP to `inkling serve`, with one process and with workers. Valid settings are applied while
-// requests continue. If a setting is wrong, none is applied.
+// requests continue. If a setting is invalid, no setting is applied.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// up.test.ts: Tests `inkling up` from an empty folder to answers over HTTP. It is stopped in every way, and started
+// up.test.ts: tests `inkling up` from an empty folder to answers over HTTP. It is stopped in every way, and started
 // again.
 //
 // Nearly the whole file uses one data folder, because its first build takes most of the time. The geolocation

@@ -1,5 +1,5 @@
 // request-server.ts: sets up everything that a process needs to answer requests: the API on a port, limits, DNS checks
-// and a connection limit. The only process of a server uses this file, and so does each of several workers.
+// and a connection limit. A server runs this code in its only process, or in each of its workers.
 
 import type { SettingsOf } from "@inkling/contract";
 import type { Overrides, Prefix } from "@inkling/engine";

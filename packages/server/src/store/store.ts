@@ -1,5 +1,4 @@
-// store.ts: stores keys in an SQLite file or a PostgreSQL database, and gives access to everything else that is stored
-// there.
+// store.ts: stores keys in an SQLite file or a PostgreSQL database, and provides access to everything else in it.
 //
 // in   the database's address
 // out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions`
