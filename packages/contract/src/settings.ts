@@ -348,7 +348,7 @@ export type Settings = {
     : Value<Rows[Name]["type"]> | undefined;
 };
 
-/** The settings that a process reads. It receives no others. */
+/** The settings that a process reads. The process receives no others. */
 export type SettingsOf<Reader extends SettingReader> = Pick<
   Settings,
   { [Name in SettingName]: Reader extends Rows[Name]["readBy"][number] ? Name : never }[SettingName]

@@ -24,7 +24,7 @@ export interface ReadLocalOptions<P extends OnUnavailable> {
   readonly require: readonly DataName[];
 }
 
-/** The names of all options. It is a `Record`, so that TypeScript reports a missing name. */
+/** The names of all options, as a `Record`, so that TypeScript reports a missing name. */
 const LOCAL_OPTIONS: Readonly<Record<keyof LocalOptions, true>> = {
   data: true,
   channel: true,

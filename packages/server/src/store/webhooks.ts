@@ -151,8 +151,7 @@ export class WebhookStore {
 
   /**
    * Enables a webhook that was disabled after a 410. It receives events from now on.
-   * @returns undefined if no webhook
-   * has this id
+   * @returns undefined if no webhook has this id
    */
   enable(id: string, by: Actor): Promise<Webhook | undefined> {
     return this.tables.write(async (tx) => {
