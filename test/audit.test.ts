@@ -90,7 +90,7 @@ class Host {
     }
   }
 
-  /** Oldest first. */
+  /** Returns the trail, oldest entry first. */
   trail(): Promise<AuditEntry[]> {
     return this.withStore(async ({ overrides }) =>
       (await overrides.audit({ limit: 100 })).items.toReversed(),

@@ -81,7 +81,7 @@ function valueImportsOf({ path, text }: File): string[] {
   });
 }
 
-/** The path of the file that a relative import names; undefined for a package. */
+/** Returns the path of the file that a relative import names; undefined for a package. */
 function targetOf(file: File, specifier: string): string | undefined {
   if (!specifier.startsWith(".")) return undefined;
   return relative(ROOT, resolve(ROOT, dirname(file.path), specifier)).replaceAll("\\", "/");

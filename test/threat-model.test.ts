@@ -27,7 +27,7 @@ function linesOf(page: string): Line[] {
   });
 }
 
-/** Quoted texts in code that may be a test's name, with `…` for inserted values. */
+/** Returns quoted texts in code that may be a test's name, with `…` for inserted values. */
 const namesIn = ({ text }: ProjectFile) =>
   new Set(
     [...text.matchAll(/"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)].map(([, quoted, template]) =>

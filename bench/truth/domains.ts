@@ -93,7 +93,7 @@ function ordinaryRows(mode: Mode, claims: readonly DomainClaims[]): TruthRow[] {
   return rows;
 }
 
-/** The registrable domains in the sample of embedded domains. */
+/** Returns the registrable domains in the sample of embedded domains. */
 function embeddedDomains(): string[] {
   const lines = readFileSync(SAMPLE.embedded.path, "utf8").split("\n");
   const hosts = lines.map((line) => line.split(",", 1)[0]!).filter(Boolean);

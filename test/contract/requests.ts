@@ -206,7 +206,7 @@ function keys(): Request[] {
     ]);
 }
 
-/** Every address and domain in docs/sandbox.md, and some that are in none of its tables. */
+/** Returns every address and domain in docs/sandbox.md, and some that are in none of its tables. */
 function sandbox(page: string): Request[] {
   const named = [
     ...new Set(

@@ -41,7 +41,7 @@ function readNetwork(text: string): Prefix {
   return { address: parsed, bits: Number(bits) };
 }
 
-/** The first and last address of a network. */
+/** Returns the first and last address of a network. */
 function edges({ address, bits }: Prefix): IpAddress[] {
   const last = new IpAddress();
   last.family = address.family;

@@ -44,7 +44,7 @@ interface Reasons {
   }[];
 }
 
-/** The answers for a network, from its first address to its last. */
+/** Yields the answers for a network, from its first address to its last. */
 function* reasonsOf(release: LoadedRelease, prefix: Prefix): Generator<Reasons> {
   const reputation = release.reputation!;
   const evidence = new EvidenceAppender();

@@ -31,7 +31,7 @@ const samples: Sample[] = projectFiles()
   )
   .filter(({ path }) => !path.includes(NEEDS_DNS));
 
-/** The answer without parts that are new in each release or each answer. */
+/** Returns the answer without parts that are new in each release or each answer. */
 const stable = (answer: string) =>
   answer.replace(/"asm_\w+"/g, '"asm_…"').replace(/"data_version":"\w+"/g, '"data_version":"…"');
 

@@ -284,7 +284,7 @@ describe("the image", () => {
     expect(await log).not.toContain("ENOENT");
   });
 
-  /** The whole program, in containers that share this machine's network. */
+  /** Returns the whole program, which runs in containers that share this machine's network. */
   const programOf = (image: Image) => {
     const folder = temporaryFolder();
     const data = join(folder, "data");

@@ -53,7 +53,7 @@ function run(command: readonly string[]): string {
 
 const kustomized = (mode: string) => parse(run(["kubectl", "kustomize", join(DEPLOY, "kubernetes", mode)]));
 
-/** A user's kustomization, in a folder beside a copy of deploy/kubernetes. */
+/** Returns a user's kustomization, in a folder beside a copy of deploy/kubernetes. */
 function customized(kustomization: string): Manifest[] {
   const own = temporaryFolder();
   cpSync(join(DEPLOY, "kubernetes"), join(own, "deploy/kubernetes"), { recursive: true });
@@ -78,7 +78,7 @@ function rendered(values: object, release = "inkling", ...options: readonly stri
 const byName = (objects: readonly Manifest[]) =>
   objects.toSorted((a, b) => `${a.kind} ${a.metadata.name}`.localeCompare(`${b.kind} ${b.metadata.name}`));
 
-/** The objects without labels that only Helm sets, and with sorted lists where the order has no meaning. */
+/** Returns the objects without labels that only Helm sets, and with sorted lists where the order has no meaning. */
 function comparable(objects: readonly Manifest[]): unknown {
   const text = JSON.stringify(byName(objects), (name, value) => {
     if (HELM_LABELS.includes(name)) return undefined;
@@ -89,7 +89,7 @@ function comparable(objects: readonly Manifest[]): unknown {
 }
 type Volume = { readonly name: string };
 
-/** Every manifest as it is written. */
+/** Returns every manifest as it is written. */
 const manifests = (mode: string) =>
   ["base", mode].flatMap((name) =>
     readdirSync(join(DEPLOY, "kubernetes", name))

@@ -194,7 +194,7 @@ async function publicRefusals(): Promise<Refusal[]> {
   return found;
 }
 
-/** The response's problem, or the problems in a batch's positions; none for an answer. */
+/** Returns the response's problem, or the problems in a batch's positions; none for an answer. */
 function refusalsIn(what: string, body: string): Refusal[] {
   const document = JSON.parse(body);
   return [document, ...(document.answers ?? [])]
@@ -285,7 +285,7 @@ async function adminRefusals(): Promise<Refusal[]> {
   return found;
 }
 
-/** All refusals, by API. */
+/** Returns all refusals, by API. */
 export async function refusals(): Promise<Readonly<Record<"API" | "admin API", readonly Refusal[]>>> {
   return { API: await publicRefusals(), "admin API": await adminRefusals() };
 }

@@ -260,7 +260,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
 }
 
 /**
- * Same as `new Inkling`. An application that switches to answers in its own process changes only this line
+ * Does the same as `new Inkling`. An application that switches to answers in its own process changes only this line
  * (`createLocal` of @inkling/local).
  */
 export function createClient<P extends OnUnavailable = "throw">(options: InklingOptions<P>): Inkling<P> {

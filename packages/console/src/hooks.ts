@@ -49,7 +49,7 @@ function currentRoute() {
 }
 
 /**
- * The current route: "#/lookup/8.8.8.8" is the page "lookup" and the rest "8.8.8.8". Updates when the address
+ * Returns the current route: "#/lookup/8.8.8.8" is the page "lookup" and the rest "8.8.8.8". Updates when the address
  * changes.
  */
 export function useRoute() {

@@ -24,7 +24,7 @@ export function followRuleset(
 ): Live<ChannelRuleset | undefined> {
   const refuse = (reason: string) => report({ type: "ruleset-refused", reason });
   const path = join(dataDir, DATA_FOLDER.channelRuleset);
-  /** The version of the file. Every new ruleset replaces the file. */
+  /** Returns the version of the file. Every new ruleset replaces the file. */
   const version = () => {
     const found = statSync(path, { throwIfNoEntry: false });
     return found === undefined ? "" : `${found.mtimeMs} ${found.ino}`;

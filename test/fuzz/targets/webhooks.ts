@@ -253,7 +253,7 @@ export default async function webhooks(): Promise<Target> {
   };
 }
 
-/** The parts of a visitor that a decision keeps. Leaves out a name or `ref` that assessments refuse. */
+/** Returns the parts of a visitor that a decision keeps. Leaves out a name or `ref` that assessments refuse. */
 function visitorOf(line: string): { readonly domain: string; readonly ref: string | null } {
   const [name = "", ...words] = line.split(" ");
   const ref = words.join(" ");

@@ -73,7 +73,8 @@ const CONTENT_SECURITY_POLICY = "default-src 'none'; script-src 'self'; connect-
 const FILE = /^\/client\/([\w-]+\.js)$/;
 
 /**
- * A site with pages. /inkling adds the key for users who are logged in; /open passes the page's own key on.
+ * Answers requests for a site with pages. /inkling adds the key for users who are logged in; /open passes the page's
+ * own key on.
  */
 async function answer(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);

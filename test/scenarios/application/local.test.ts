@@ -125,7 +125,7 @@ afterAll(() => {
   for (const child of children) child.kill();
 });
 
-/** Recorded lookups of one value on a server without overrides, with their responses. */
+/** Returns recorded lookups of one value on a server without overrides, with their responses. */
 function recorded(server: "serve" | "up"): { request: LocalRequest; status: number; body: string }[] {
   const text = brotliDecompressSync(readFileSync(RECORDED)).toString().trimEnd();
   const seen = new Set<string>();

@@ -86,7 +86,7 @@ async function revokedAfterCopy(address: string, copy: () => Promise<void>) {
   };
 }
 
-/** What every server must do after the database went back, and after the operator confirmed that. */
+/** Expects what every server must do after the database went back, and after the operator confirmed that. */
 async function expectKept(
   main: ServerProgram,
   env: Record<string, string>,

@@ -32,7 +32,7 @@ let now = 0;
 const requests: { at: number; feed: string; status: number }[] = [];
 let server: Bun.Server<undefined>;
 
-/** The content of ipsum-3 at this minute: good, then a web page from minute 60 to 100, then new content. */
+/** Returns the content of ipsum-3 at this minute: good, then a web page from minute 60 to 100, then new content. */
 function ipsum(): string {
   if (now < 60) return "81.2.69.1\n81.2.69.2\n81.2.69.3\n";
   if (now < 100) return "<!doctype html><title>We are moving</title>";

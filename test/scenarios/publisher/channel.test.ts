@@ -630,7 +630,7 @@ describe("a roll-out", () => {
 });
 
 describe("a server refuses, and goes on with what it has", () => {
-  /** A server at release 1, while the channel is at release 2. */
+  /** Returns a server at release 1, while the channel is at release 2. */
   async function behind(base?: string, env?: S3Environment) {
     const group = new Group(base, env);
     const server = group.server();
@@ -861,7 +861,7 @@ describe("a server refuses, and goes on with what it has", () => {
       "another form": { change: (sound) => ({ ...sound, segments: [] }), why: "has an unknown format" },
     };
 
-    /** What remains of the release in use. */
+    /** Returns what remains of the release in use. */
     const kept = ({ dataDir }: Server) =>
       [
         "current",

@@ -106,7 +106,7 @@ const STARTS = ["", "# updated: a", "# last updated: a", '"', "1.2.3.4 # last up
 const text = (start: string, pattern: string, end: string) => (size: number) =>
   new TextEncoder().encode(start + pattern.repeat(Math.ceil(size / pattern.length)) + end);
 
-/** As one line that is as long as a line may be, and as lines of their own. */
+/** Yields the pattern as one line that is as long as a line may be, and as separate lines. */
 function* hostile(
   lineLength: number,
 ): Generator<[name: string, make: (size: number) => Uint8Array, size: number]> {

@@ -115,7 +115,7 @@ test("a copy older than 30 days is deleted, not only ignored", async () => {
   expect(later.kept.filter((name) => name.endsWith(".mmdb"))).toEqual([]);
 });
 
-/** A token in a URL. Whatever fails, events, reports and states have the feed table's URL. */
+/** A token in a URL. Whatever fails, events, reports and states contain the feed table's URL instead. */
 describe("a token in a URL is never reported", () => {
   const ipinfo = FEEDS.find(({ id }) => id === "ipinfo-lite")!;
   const lite = FEEDS.find(({ id }) => id === "ip2proxy-lite")!;

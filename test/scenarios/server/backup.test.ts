@@ -420,7 +420,7 @@ test("a backup is never written over a file, nor made of a database that is not 
   });
 });
 
-/** An archive with other files, and a valid hash of them. */
+/** Returns an archive with other files, and a valid hash of them. */
 function withFiles(archive: string, files: readonly (readonly [name: string, text: string])[]): Buffer {
   const lines = gunzipSync(readFileSync(archive)).toString().trimEnd().split("\n");
   const { end } = JSON.parse(lines.pop()!);

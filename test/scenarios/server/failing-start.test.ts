@@ -14,7 +14,7 @@ const isLinux = process.platform === "linux";
 const busy = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
 afterAll(() => busy.stop(true));
 
-/** Workers, including orphans, whose environment contains this text. */
+/** Returns the workers, including orphans, whose environment contains this text. */
 function workersOf(mark: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -26,7 +26,7 @@ import { testServerOptions } from "../../harness/server-options.ts";
 type Json = any;
 const document: Json = JSON.parse(openApiJson("1.2.3"));
 
-/** Every object in the document, with its path. */
+/** Yields every object in the document, with its path. */
 function* objects(json: unknown, way = "#"): Generator<[way: string, object: Record<string, unknown>]> {
   if (typeof json !== "object" || json === null) return;
   yield [way, json as Record<string, unknown>];

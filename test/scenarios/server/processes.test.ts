@@ -97,7 +97,7 @@ class NamedPipe {
     closeSync(this.fd!);
   }
 
-  /** Everything read so far. */
+  /** Returns everything read so far. */
   read(): string {
     const bytes = new Uint8Array(65_536);
     try {
@@ -112,7 +112,7 @@ class NamedPipe {
   }
 }
 
-/** Log lines. Each must be one complete object, neither cut nor mixed with another. */
+/** Parses log lines. Each must be one complete object, neither cut nor mixed with another. */
 const linesOf = (text: string): Record<string, unknown>[] =>
   text
     .split("\n")

@@ -56,7 +56,7 @@ async function get(main: ServerProgram, path: string, isNew = true): Promise<Res
   return response;
 }
 
-/** The responses on new connections, each different response once. */
+/** Returns the responses on new connections, each different response once. */
 async function seen(main: ServerProgram): Promise<string[]> {
   const all = new Set<string>();
   for (let i = 0; i < CONNECTIONS; i++) {

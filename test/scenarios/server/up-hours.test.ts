@@ -127,7 +127,7 @@ class FastInkling {
     return this.up.stop();
   }
 
-  /** The logged events with this name about a feed. */
+  /** Returns the logged events with this name about a feed. */
   logged(event: string, feed: string): Record<string, unknown>[] {
     return this.up.events(event).filter((line) => line.feed === feed);
   }
@@ -227,7 +227,7 @@ describe("hours of inkling up", () => {
   );
 });
 
-/** A proxy from the list that is not a relay. */
+/** Returns a proxy from the list that is not a relay. */
 async function findProxy(
   proxies: readonly { readonly exit_ip: string }[],
   lookUp: (ip: string) => Promise<{ is_proxy: boolean }>,

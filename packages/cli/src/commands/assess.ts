@@ -126,7 +126,7 @@ async function rulesetFor(
   return { ruleset: parsedRuleset(value.text, `ruleset ${value.number}`, value.number), warnings };
 }
 
-/** The command's flags as input for the API. */
+/** Returns the command's flags as input for the API. */
 function inputOf({ event, ip, email, userAgent, expectedCountry, fact }: Flags, ruleset: Ruleset) {
   const facts = Object.fromEntries(
     (fact as readonly string[]).map((text) => {

@@ -152,7 +152,7 @@ Examples:
   });
 }
 
-/** The flags that add members to the answer, as the API's `include`. */
+/** Returns the flags that add members to the answer, as the API's `include`. */
 const includeOf = (flags: Readonly<Record<string, unknown>>): number =>
   keysOf(INCLUDE).reduce((bits, name) => (flags[name] === true ? bits | INCLUDE[name] : bits), 0);
 

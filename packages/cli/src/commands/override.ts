@@ -88,7 +88,7 @@ const OUTCOMES = { added: "Added", changed: "Changed", unchanged: "There already
 const endOf = ({ expiresAt }: Override) =>
   expiresAt === undefined ? "for good" : `until ${new Date(expiresAt).toISOString()}`;
 
-/** The flags as input for the admin API. */
+/** Returns the flags as input for the admin API. */
 function inputOf(value: string, flags: Flags, now: number): Record<string, unknown> {
   if (typeof flags.flag !== "string")
     throw usage("--flag is missing: every override sets a flag", "for example --flag is_tor_exit=false");

@@ -32,7 +32,9 @@ beforeAll(() => {
 afterAll(() => server.stop(true));
 
 let folders = 0;
-/** A host on which all built-in feeds except Inkling's own lists are off, so a test fetches only its own feeds. */
+/**
+ * Returns a host on which all built-in feeds except Inkling's own lists are off, so a test fetches only its own feeds.
+ */
 function host(toml = "") {
   const cwd = join(temp, String(folders++));
   const dataDir = join(cwd, "data");

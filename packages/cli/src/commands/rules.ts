@@ -96,7 +96,7 @@ Examples:
 
 const countsOf = ({ live, shadow }: Ruleset) => ({ live: live.length, shadow: shadow.length });
 
-/** "1 live rule, 3 in shadow" */
+/** Returns a text such as "1 live rule, 3 in shadow". */
 const rulesText = ({ live, shadow }: ReturnType<typeof countsOf>) =>
   `${live} live ${live === 1 ? "rule" : "rules"}, ${shadow} in shadow`;
 

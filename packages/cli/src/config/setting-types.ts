@@ -117,7 +117,7 @@ const secrets = z.record(
 );
 
 /**
- * A list of texts, or a single text with commas.
+ * Returns the schema for a list of texts, or for a single text with commas.
  * @param form what each item must be
  */
 function listOf<T>(what: string, form: string, parse: (text: string) => T | undefined) {

@@ -178,7 +178,7 @@ function dataFolder({ settings, isFolderNamed }: Checkup): Finding {
   return isOpen ? note(`${found}; other users may read it`, `\`chmod -R o-rwx ${dataDir}\``) : ok(found);
 }
 
-/** The free space on the file system of this path. */
+/** Returns the free bytes on the file system of this path. */
 export function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path);
   return bavail * bsize;

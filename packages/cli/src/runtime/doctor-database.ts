@@ -161,7 +161,7 @@ async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
   });
 }
 
-/** The hosts in the group, according to their own reports. */
+/** Returns the hosts in the group, according to their own reports. */
 async function hosts({ settings }: Checkup): Promise<Finding> {
   if (!isSharedDatabase(settings.databaseUrl)) return ok("one, with SQLite");
   const all = await withStore(settings, (store) => listHosts(store.tables));

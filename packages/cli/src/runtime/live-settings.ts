@@ -33,7 +33,7 @@ type Role = number | "build";
 
 const fileOf = ({ dataDir }: Settings, role: Role) => join(dataDir, DATA_FOLDER.knownSettings(String(role)));
 
-/** The value for an audit entry. For a secret, the entry contains only "set" or "changed". */
+/** Returns the value for an audit entry. For a secret, the entry contains only "set" or "changed". */
 function auditValue(name: SettingName, settings: Settings, secret: string): unknown {
   return settingRow(name).secret && settings[name] !== undefined ? secret : shown(name, settings);
 }

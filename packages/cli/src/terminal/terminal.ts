@@ -44,7 +44,7 @@ export function makeStyle(color: boolean): Style {
   };
 }
 
-/** Text from outside (a file, a server), with its control codes and text-direction marks replaced. */
+/** Returns text from outside (a file, a server) with its control codes and text-direction marks replaced. */
 export const printable = (text: string): string =>
   text.replace(/[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 
@@ -74,7 +74,7 @@ const asStarted = (isNpx: boolean) => (text: string) =>
   isNpx ? text.replaceAll(/`inkling(?= [a-z-]|`)/g, "`npx @inkling/cli") : text;
 
 /**
- * The terminal of this process.
+ * Returns the terminal of this process.
  * @param isNpx whether npx or `npm start` started the command
  */
 export function processTerminal(noColor: boolean, isNpx: boolean): Terminal {
