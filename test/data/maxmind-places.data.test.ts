@@ -27,7 +27,7 @@ interface Source {
   readonly subdivisions?: readonly Named[];
 }
 
-/** MaxMind's record in our contract's format. */
+/** Returns MaxMind's record in our contract's format. */
 function inOurShape(record: Source): object {
   return {
     city: leaves({ name: record.city?.names?.en }),

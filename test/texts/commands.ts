@@ -114,7 +114,7 @@ function leaves(command: Command, path = ""): [path: string, values: string][] {
   return [[path, needed.map(() => "x").join(" ")]];
 }
 
-/** The text without parts that differ from run to run. */
+/** Returns the text without parts that differ from run to run. */
 function plain(text: string, cwd = folder): string {
   return text
     .replaceAll(cwd, "DIR")

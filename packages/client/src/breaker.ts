@@ -67,7 +67,7 @@ export class Breaker {
     if (isProbe) this.isProbing = false;
   }
 
-  /** Remaining milliseconds of the pause; 0 or less if the pause is over or the clock was set back. */
+  /** Returns the remaining milliseconds of the pause; 0 or less if the pause is over or the clock was set back. */
   private leftMs(): number {
     const passedMs = this.now() - this.openedMs;
     return passedMs < 0 ? 0 : this.pauseMs - passedMs;

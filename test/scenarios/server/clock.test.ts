@@ -61,7 +61,7 @@ const key: Key = {
   revokedAt: undefined,
 };
 
-/** Two workers with the same memory, and the primary, which sends usage to a store that has no clock. */
+/** Returns two workers with the same memory, and the primary, which sends usage to a store that has no clock. */
 function server(clock: { now: number }, day = { at: (now: number) => now }) {
   const stored = new Map<string, number>();
   const memory = new HeapCells(clock.now);

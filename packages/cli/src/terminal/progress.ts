@@ -164,7 +164,7 @@ export class LiveLine {
   }
 }
 
-/** `done` divided by `total`, from 0 to 1; undefined while the total is unknown. */
+/** Returns `done` divided by `total`, from 0 to 1; undefined while the total is unknown. */
 function fraction({ done, total }: Pick<Step, "done" | "total">): number | undefined {
   if (total === undefined || total <= 0) return undefined;
   return Math.min(1, Math.max(0, done / total));
