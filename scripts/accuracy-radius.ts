@@ -129,8 +129,8 @@ function measure(name: string, families: readonly Family[], draw: (family: Famil
 }
 
 /**
- * For each address that both databases have, adds a distance to the lists of its areas. @returns the number of
- * distances, by level
+ * For each address that both databases have, adds a distance to the lists of its areas.
+ * @returns the number of distances, by level
  */
 function compareAll(family: Family, addresses: Addresses, distances: Map<string, Halves>) {
   const compared: Record<Level, number> = { city: 0, region: 0, country: 0 };

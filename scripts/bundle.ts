@@ -52,8 +52,8 @@ export async function bundle(out: string = DIST): Promise<void> {
 }
 
 /**
- * Returns the name, version and licence of every npm package with a file in the bundle. @throws Error if a package
- * names no licence
+ * Returns the name, version and licence of every npm package with a file in the bundle.
+ * @throws Error if a package names no licence
  */
 function licences(inputs: readonly string[]): string {
   const folders = new Set(

@@ -182,7 +182,7 @@ function putControl(
   chmodSync(root, 0o755);
 }
 
-/** Returns the output of a command, in which the command has its name in the package. */
+/** Returns the output of a command, with the command's name in the package. */
 function printed(...args: string[]): string {
   const { success, stdout, stderr } = Bun.spawnSync([...COMMAND, ...args]);
   if (!success) throw new Error(`inkling ${args.join(" ")}: ${stderr}`);

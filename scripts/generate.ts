@@ -53,8 +53,8 @@ export const nameOf = (output: Generated): string =>
   "section" in output ? `${output.path}, section ${output.section}` : output.path;
 
 /**
- * Returns the file's stored content, and its content with this output. @throws Error if the section's markers are
- * missing
+ * Returns the file's stored content, and its content with this output.
+ * @throws Error if the section's markers are missing
  */
 export function fileWith(output: Generated): { readonly stored: string; readonly wanted: string } {
   const path = join(ROOT, output.path);

@@ -61,7 +61,7 @@ for (const { code, name } of [...iso31662].sort((a, b) => (a.code < b.code ? -1 
 writeFileSync(OUT, `${HEAD}${lines.join("\n")}\n`);
 
 /**
- * Replaces "&" by "and", and removes the raised digit with which CLDR marks names that several divisions share, and a
+ * Replaces "&" by "and", and removes the raised digit that CLDR adds to names that several divisions share, and a
  * country that CLDR left in.
  */
 function tidy(name: string): string {

@@ -1,4 +1,4 @@
-// The admin API over a real socket, with real releases and the command that its actions run.
+// Tests the admin API over a real socket, with real releases and the command that its actions run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";

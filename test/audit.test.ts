@@ -1,6 +1,6 @@
-// audit.test.ts: every command and every admin operation either only reads, or leaves exactly one entry in the audit
-// trail. The entry has who made the change, through which interface, and the values before and after. A new command or
-// operation that is in neither list makes the first tests fail.
+// audit.test.ts: tests that every command and every admin operation either only reads, or leaves exactly one entry in
+// the audit trail. The entry has who made the change, through which interface, and the values before and after. A new
+// command or operation that is in neither list makes the first tests fail.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -90,7 +90,7 @@ class Host {
     }
   }
 
-  /** Oldest first. */
+  /** Returns the trail, oldest entry first. */
   trail(): Promise<AuditEntry[]> {
     return this.withStore(async ({ overrides }) =>
       (await overrides.audit({ limit: 100 })).items.toReversed(),

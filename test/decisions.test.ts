@@ -1,4 +1,4 @@
-// decisions.test.ts: stored decisions as users see them: several workers, two hosts, a killed worker, an
+// decisions.test.ts: tests stored decisions as users see them: several workers, two hosts, a killed worker, an
 // unreachable database.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";

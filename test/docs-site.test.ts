@@ -1,4 +1,4 @@
-// The pages of the documentation site, as docs/.vitepress/build.ts writes them. VitePress itself runs in CI.
+// Tests the pages of the documentation site, as docs/.vitepress/build.ts writes them. VitePress itself runs in CI.
 
 import { describe, expect, test } from "bun:test";
 import { pageFile, pageText, SOURCES, slugOf } from "../docs/.vitepress/pages.ts";

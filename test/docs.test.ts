@@ -1,4 +1,4 @@
-// docs.test.ts: rules for the documentation: links and anchors resolve, pages open with an example, and the
+// docs.test.ts: tests the rules for the documentation: links and anchors resolve, pages open with an example, and the
 // README is short.
 //
 // Each rule is a function of files, and also runs on made-up files that break it.
@@ -77,7 +77,7 @@ const deadMentions = (all: readonly ProjectFile[], existing = all.map(({ path })
         .map((problem) => `${path}: ${problem}`),
     );
 
-/** Source files that comments mention but that do not exist, and notes that are not part of the project. */
+/** Returns source files that comments mention but that do not exist, and notes that are not part of the project. */
 const deadFileNames = (all: readonly ProjectFile[], existing = all.map(({ path }) => path)) =>
   all
     .filter(({ path }) => /\.(?:m?js|tsx?)$/.test(path) && path !== OWN_PATH)
@@ -92,11 +92,11 @@ const deadFileNames = (all: readonly ProjectFile[], existing = all.map(({ path }
         .map((name) => `${path}: no file ${name}`),
     );
 
-/** The number of the first line that matches a pattern, from 1. */
+/** Returns the number of the first line that matches a pattern, from 1. */
 const lineOf = ({ text }: ProjectFile, pattern: RegExp) =>
   text.split("\n").findIndex((line) => pattern.test(line)) + 1 || Number.POSITIVE_INFINITY;
 
-/** Table rows without a header, or with a different number of cells than their header. */
+/** Returns table rows without a header, or with a different number of cells than their header. */
 const badRows = (all: readonly ProjectFile[]) =>
   all.filter(isMarkdown).flatMap(({ path, text }) =>
     text

@@ -1,4 +1,4 @@
-// Every file and page section that is generated from tables is current. `npm run generate` writes them.
+// Tests that every file and page section that is generated from tables is current. `npm run generate` writes them.
 
 import { expect, test } from "bun:test";
 import { fileWith, generated, nameOf } from "../scripts/generate.ts";

@@ -1,5 +1,5 @@
-// imports.test.ts: import rules between packages and between folders of a package, and no cycles. Type-only
-// imports count.
+// imports.test.ts: tests the import rules between packages and between folders of a package, and that there are no
+// cycles. Type-only imports count.
 //
 // Each rule is a function of files, and also runs on made-up files that break it.
 
@@ -81,7 +81,7 @@ function valueImportsOf({ path, text }: File): string[] {
   });
 }
 
-/** The path of the file that a relative import names; undefined for a package. */
+/** Returns the path of the file that a relative import names; undefined for a package. */
 function targetOf(file: File, specifier: string): string | undefined {
   if (!specifier.startsWith(".")) return undefined;
   return relative(ROOT, resolve(ROOT, dirname(file.path), specifier)).replaceAll("\\", "/");

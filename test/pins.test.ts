@@ -1,4 +1,4 @@
-// pins.test.ts: everything that a release uses by tag. A tag's owner can move it, so the list makes each new tag
+// pins.test.ts: lists everything that a release uses by tag. A tag's owner can move it, so the list makes each new tag
 // noticeable.
 
 import { expect, test } from "bun:test";

@@ -1,4 +1,4 @@
-// prose.test.ts: the prose check of `npm run lint` finds sentences that a native engineer would rewrite, and
+// prose.test.ts: tests that the prose check of `npm run lint` finds sentences that a native engineer would rewrite, and
 // accepts the rewritten ones.
 //
 // The sentences come from the project's own early pages.

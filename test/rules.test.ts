@@ -1,6 +1,6 @@
-// rules.test.ts: rules for what each package may use, for package.json, for docs that match the code, and
-// against local paths. imports.test.ts has the order of packages and folders. Each rule is a function of
-// files, and also runs on made-up files that break it.
+// rules.test.ts: tests the rules about what each package may use, about package.json, about docs that match the code,
+// and about local paths. imports.test.ts has the order of packages and folders. Each rule is a function of files, and
+// also runs on made-up files that break it.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -26,7 +26,7 @@ const isTest = ({ path }: File) =>
   /\.test\.ts$/.test(path) || /^(test|bench)\//.test(path) || /^packages\/[^/]+\/test\//.test(path);
 const code = files.filter(isCode);
 
-/** "@inkling/engine/x" -> "@inkling/engine", "zod/v4" -> "zod". */
+/** Returns the package of an import: "@inkling/engine/x" -> "@inkling/engine", "zod/v4" -> "zod". */
 const packageName = (specifier: string) =>
   specifier
     .split("/")
@@ -67,7 +67,7 @@ describe("the engine", () => {
     );
   }
 
-  /** The policy must also be pure: it gets times as arguments. */
+  /** Must the file be pure? The policy must be, too: it gets times as arguments. */
   const isPure = (file: File) =>
     packageOf(file.path) === "engine" || file.path.startsWith("packages/compiler/src/policy/");
 
@@ -318,7 +318,7 @@ describe("docs match the code", () => {
   test.each(FORMATS.map(({ name }) => name))("docs/exports.md has a row for %s", (name) =>
     expect([name, hasRow("docs/exports.md", `\`${name}\` `)]).toEqual([name, true]),
   );
-  /** Console pages that one of these files lacks, each with the file. */
+  /** Returns console pages that one of these files lacks, each with the file. */
   const unknownPages = (all: readonly File[]) => {
     const textOf = (path: string) => all.find((file) => file.path === path)?.text ?? "";
     const actions = all.filter(({ path }) => /^test\/console\/(?!looks).*\.test\.ts$/.test(path));

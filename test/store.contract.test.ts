@@ -1,4 +1,4 @@
-// store.contract.test.ts: the same tests for every store: an SQLite file and a real PostgreSQL.
+// store.contract.test.ts: runs the same tests for every store: an SQLite file and a real PostgreSQL.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";

@@ -1,5 +1,5 @@
-// supply-chain.test.ts: all packages' licences, integrity and platforms in the lock file, the bill of
-// materials, and the commands of the workflows.
+// supply-chain.test.ts: tests all packages' licences, integrity and platforms in the lock file. Also tests the bill of
+// materials and the workflows' commands.
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,4 @@
-// test-runner.test.ts: `npm test` itself: it counts and names every failure, crash and hang of a test file.
+// test-runner.test.ts: tests `npm test` itself: it counts and names every failure, crash and hang of a test file.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// test/promises.md: every promise names an existing test, and each adversary in docs/threat-model.md has promises.
+// Tests test/promises.md: every promise names an existing test, and each adversary in docs/threat-model.md has
+// promises.
 
 import { describe, expect, test } from "bun:test";
 import { posix } from "node:path";
@@ -26,7 +27,7 @@ function linesOf(page: string): Line[] {
   });
 }
 
-/** Quoted texts in code that may be a test's name, with `…` for inserted values. */
+/** Returns quoted texts in code that may be a test's name, with `…` for inserted values. */
 const namesIn = ({ text }: ProjectFile) =>
   new Set(
     [...text.matchAll(/"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)].map(([, quoted, template]) =>

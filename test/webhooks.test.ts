@@ -1,5 +1,5 @@
-// webhooks.test.ts: the webhook queue in both databases. One host of a group sends each message once, and
-// again after failures and restarts. Also tests what servers report.
+// webhooks.test.ts: tests the webhook queue in both databases. One host of a group sends each message once, and again
+// after failures and restarts. Also tests what servers report.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";

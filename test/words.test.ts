@@ -1,4 +1,4 @@
-// words.test.ts: each of these terms has one spelling, so that a search for the term finds every place.
+// words.test.ts: tests that each of these terms has one spelling, so that a search for the term finds every place.
 
 import { expect, test } from "bun:test";
 import { made, type ProjectFile, projectFiles } from "./harness/project-files.ts";

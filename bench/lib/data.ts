@@ -1,4 +1,5 @@
-// data.ts: the data for measurements: a release of the whole database, the database itself, random addresses.
+// data.ts: provides the data for measurements: a release of the whole database, the database itself, and random
+// addresses.
 //
 // out  paths below CACHE; existing data is reused
 // note Nothing is fetched. A release is built from the mirror (INKLING_MIRROR) if there is one and INKLING_BENCH_SEEDS

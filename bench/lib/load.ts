@@ -32,7 +32,7 @@ export interface Loaded {
   readonly clientShare: number;
 }
 
-/** Full load from {@link CONNECTIONS} keep-alive connections, with one request at a time on each. */
+/** Puts full load on a server from {@link CONNECTIONS} keep-alive connections, with one request at a time on each. */
 export async function fullLoad({ pid, port }: Running, paths: string, seconds: number): Promise<Loaded> {
   const script = join(ROOT, "bench/peers/wrk.lua");
   const load = [`-c${CONNECTIONS}`, `-d${seconds}s`, "--timeout", "60s"]; // a busy machine must not cause a failure
@@ -65,9 +65,9 @@ export async function fullLoad({ pid, port }: Running, paths: string, seconds: n
 const STAGGER_MS = 7;
 
 /**
- * Load at a fixed rate from {@link CONNECTIONS} keep-alive connections. Each connection sends its share of the rate at
- * its own times, and requests the paths in order from the first one. If an answer is late, the client sends the next
- * request late, and measures from the time at which that request was sent.
+ * Puts load at a fixed rate on a server from {@link CONNECTIONS} keep-alive connections. Each connection sends its
+ * share of the rate at its own times, and requests the paths in order from the first one. If an answer is late, the
+ * client sends the next request late, and measures from the time at which that request was sent.
  *
  * @param rate requests per second of all connections together
  * @returns the 99.9th percentile of the milliseconds from sending a request to receiving its complete answer

@@ -3,7 +3,7 @@
 //
 // One neighbour (peers/neighbour.ts) runs on the server's core and one on the client's. On a host with several virtual
 // machines, other tenants take turns on a core and its caches, and use the last-level cache and memory from other
-// cores. CPU time is compared, because it leaves out the time that a neighbour has the core.
+// cores. The measure is CPU time, because it does not include the time in which a neighbour has the core.
 
 import { join } from "node:path";
 import { PEERS } from "./peers.ts";
@@ -22,8 +22,8 @@ export const PRESSED = strengthName(JUDGED);
 export const underPressure = (what: string): string => `${what}, beside neighbours`;
 
 /**
- * Starts a neighbour and waits until it streams. @returns a function that stops it and returns the GB/s that it read;
- * the neighbour wrote as much
+ * Starts a neighbour and waits until it streams. Returns a function that stops the neighbour and returns the GB/s that
+ * it read. The neighbour writes at the same rate.
  */
 async function startNeighbour(run: Run, core: number, megabytes: number) {
   const command = [process.execPath, "--no-install", join(PEERS, "neighbour.ts"), String(megabytes)];

@@ -11,8 +11,8 @@ export interface Program {
   readonly pid: number;
   readonly version: string;
   /**
-   * Looks up the first `count` values in one of the program's ways. @returns ns per value: the mean of each block, and
-   * the mean of all blocks
+   * Looks up the first `count` values in one of the program's ways.
+   * @returns ns per value: the mean of each block, and the mean of all blocks
    */
   lookUp(way: string, count: number, block: number): Promise<{ blocks: number[]; mean: number }>;
   stop(): Promise<void>;

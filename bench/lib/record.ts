@@ -1,5 +1,6 @@
-// record.ts: what a part records. A figure is a row: question, contestant, measure, and one value for each round. Rows
-// with the same question and measure are compared round by round, so contestants are measured in alternating rounds.
+// record.ts: defines what a part records. A figure is a row: question, contestant, measure, and one value for each
+// round. Rows with the same question and measure are compared round by round, so contestants are measured in
+// alternating rounds.
 
 import { messageOf } from "@inkling/release-store";
 import { spread } from "./stats.ts";

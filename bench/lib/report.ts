@@ -19,8 +19,9 @@ const REFERENCES = ["inkling", "inkling on Bun"];
 const HEAD = `# Results
 
 Written by \`npm run bench\`; [README.md](README.md) explains what each part measures and how. A figure is the median of the
-rounds, with the least and the greatest in brackets; a ratio is the median of the ratios within each round. Contestants are
-measured in alternating rounds on the same core, so a ratio holds on a busy machine better than the figures it is made of.
+rounds, with the minimum and the maximum in brackets. A ratio is the median of the ratios within each round. Contestants
+are measured in alternating rounds on the same core. On a busy machine, a ratio is therefore more reliable than its two
+figures.
 `;
 
 export function renderReport({ parts, results, targets, plots }: ReportInput): string {

@@ -1,4 +1,4 @@
-// shared-folders.ts: where benchmarks find the offline mirror and the conformance vectors.
+// shared-folders.ts: returns the paths of the offline mirror and the conformance vectors.
 //
 // Both are large and belong to other publishers, so they are not part of the repository. INKLING_MIRROR and
 // INKLING_VECTORS name them; by default, they are in a folder beside the repository.

@@ -1,5 +1,5 @@
-// slow-rulesets.ts: rulesets that are as slow as their limits allow: 100 rules of 1,024 characters, cut to what
-// parseRuleset accepts.
+// slow-rulesets.ts: creates rulesets that are as slow as their limits allow: 100 rules of 1,024 characters each, cut to
+// what parseRuleset accepts.
 //
 // All conditions are false, so that each is evaluated to its end. The facts are the longest that a caller may send.
 

@@ -24,7 +24,10 @@ export function figure(value: number): string {
   return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }
 
-/** "12.3 (11.9 to 14.0)": median, minimum and maximum. Returns only the figure for one round, and "" for no rounds. */
+/**
+ * Formats figures as "12.3 (11.9 to 14.0)": median, minimum and maximum. Returns only the figure for one round, and ""
+ * for no rounds.
+ */
 export function spread(values: readonly number[]): string {
   if (values.length === 0) return "";
   const middle = figure(median(values));

@@ -1,4 +1,4 @@
-// targets.ts: the targets of the benchmark, and the rules that parts check.
+// targets.ts: lists the targets of the benchmark, and the rules that parts check.
 //
 // Targets are judged by the median, and ratios by the median of the ratios within each round. A target without figures
 // counts as not measured. README.md, "Limits", explains targets that are not reached.

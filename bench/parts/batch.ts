@@ -32,8 +32,8 @@ interface Stream {
 }
 
 /**
- * Sends a file several times and reads all answers. @throws Error if the numbers of answers and lines differ, except
- * for gzip
+ * Sends a file several times and reads all answers.
+ * @throws Error if the numbers of answers and lines differ, except for gzip
  */
 async function send(server: Running, { path, file, times, isGzip }: Stream): Promise<void> {
   const url = `http://127.0.0.1:${server.port}${path}`;

@@ -61,7 +61,7 @@ async function lookUpAt(
   return { status: response.status, release: response.headers.get("inkling-data-version"), body };
 }
 
-/** Returns the number of the ruleset with which a host decides. */
+/** Returns the number of the ruleset that a host uses. */
 async function rulesetAt({ port }: Host, headers: Readonly<Record<string, string>>): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${port}/v1/assess`, {
     method: "POST",

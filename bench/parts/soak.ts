@@ -1,4 +1,5 @@
-// soak.ts: hours of full load with changes. Nothing may fail or leak, and no request may be counted twice.
+// soak.ts: runs a server under full load for hours while data and settings change. Nothing may fail or leak, and no
+// request may be counted twice.
 //
 // One client sends lookups and assessments as fast as the server answers. Meanwhile, keys are created and revoked,
 // overrides are added and removed, batches are sent, and the current release changes. Memory is what the processes

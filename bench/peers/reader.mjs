@@ -75,7 +75,7 @@ async function ours() {
   };
 }
 
-/** The calls of an application: bytes for one value and for many, and the object from the promise. */
+/** Returns the calls of an application: bytes for one value and for many, and the object from the promise. */
 async function local() {
   const { createLocal } = await import(pathToFileURL(enginePath).href);
   const inkling = await createLocal({ data: database });

@@ -1,4 +1,4 @@
-// builds.ts: the two releases for which figures are measured, and lookups in them.
+// builds.ts: builds the two releases whose figures are measured, and looks up values in them.
 //
 // in   the checkout, and the mirror if there is one
 // out  releases: one from the mirror, and one from the npm packages only

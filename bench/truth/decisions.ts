@@ -1,4 +1,4 @@
-// decisions.ts: what the default weights decide about visitors who are known to be good or bad.
+// decisions.ts: measures what the default weights decide about visitors who are known to be good or bad.
 //
 // in   a release, never-flag lists, lists from the mirror
 // out  figures: how many good visitors and how many bad visitors are denied or challenged

@@ -1,5 +1,5 @@
-// machines.ts: whether crawlers, monitors, webhook senders and Tor exits are known, and neither flagged nor cleared by
-// mistake.
+// machines.ts: measures whether crawlers, monitors, webhook senders and Tor exits are known, and neither flagged nor
+// cleared by mistake.
 //
 // in   a release, the operators' own lists in the mirror
 // out  figures

@@ -1,5 +1,5 @@
-// places.ts: how often a place lies within its radius, by kind of network, and whether its country is what the operator
-// states.
+// places.ts: measures how often a place lies within its radius, by kind of network, and whether its country is what the
+// operator states.
 //
 // in   a release, GeoLite2 (samples.ts), operators' geofeeds in the mirror
 // out  figures; also GeoLite2's own figures if they can be compared

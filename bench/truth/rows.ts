@@ -1,4 +1,4 @@
-// rows.ts: a figure in bench/TRUTH.md, and the tables that show figures.
+// rows.ts: defines a figure in bench/TRUTH.md, and the tables that show figures.
 //
 // in   figures, each for one sample and one build: from a mirror, or only from the seeds
 // out  Markdown with a line for each sample and measure, and a column for each build and one for GeoLite2

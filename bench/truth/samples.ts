@@ -1,4 +1,5 @@
-// samples.ts: the samples that some builds, or all, do not read: path, name, and where to get them.
+// samples.ts: lists the samples that some builds, or all builds, do not read, with the path, name and source of each
+// sample.
 //
 // in   the mirror, the never-flag lists, and a folder of samples (INKLING_SAMPLES)
 // out  paths; the report names missing samples and never drops them
@@ -29,12 +30,12 @@ export const SAMPLE = {
   popular: {
     name: "Cloudflare's popular domains",
     path: join(MIRROR, "cloudflare-top-100k.json"),
-    from: "the feed `cloudflare-top-100k` in a mirror (INKLING_MIRROR)",
+    from: "the `cloudflare-top-100k` feed in a mirror (INKLING_MIRROR)",
   },
   ranked: {
     name: "Tranco's popular domains",
     path: join(MIRROR, "tranco-10k.json"),
-    from: "the feed `tranco-10k` in a mirror (INKLING_MIRROR)",
+    from: "the `tranco-10k` feed in a mirror (INKLING_MIRROR)",
   },
   peeringdb: {
     name: "PeeringDB",

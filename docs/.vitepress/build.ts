@@ -1,4 +1,5 @@
-// build.ts: `npm run docs`: the documentation as a site in docs/.vitepress/dist. `npm run docs -- preview` serves it.
+// build.ts: `npm run docs` builds the documentation as a site in docs/.vitepress/dist. `npm run docs -- preview` serves
+// it.
 //
 // err  exit code 1 where a link leads nowhere, or npm cannot install VitePress
 

@@ -1,4 +1,4 @@
-// config.ts: the site's menu and theme; build.ts writes its pages and starts VitePress.
+// config.ts: defines the site's menu and theme; build.ts writes the pages and starts VitePress.
 //
 // out  dist/: static files that need no network; search is in them
 

@@ -1,4 +1,4 @@
-// pages.ts: Markdown files of the project -> pages of the site.
+// pages.ts: turns the project's Markdown files into pages of the site.
 //
 // in   a file's path and text; links in it are those of the repository
 // out  its path on the site, and its text with links between pages; a link to any other file becomes that file's path
@@ -133,7 +133,7 @@ const PATHS: ReadonlyMap<string, string> = new Map([
 /** Files of the project that are pages as they are. */
 export const SOURCES = [...PATHS.keys()].filter((source) => source.endsWith(".md"));
 
-/** Where the page of a file is written. */
+/** Returns the path of the page for a file. */
 export function pageFile(source: string): string {
   const path = PATHS.get(source);
   if (path === undefined) throw new Error(`${source} is no page`);
@@ -144,7 +144,7 @@ const FENCED = /^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[^\n]*$/gm;
 /** A label may continue in the next line. */
 const LINK = /(!?)\[((?:[^\][]|\[[^\]]*\])*)\]\(([^()\s]+)\)/g;
 
-/** The text of a page, its links those of the site. */
+/** Returns the text of a page, with links of the site. */
 export function pageText(source: string, text: string): string {
   let page = "";
   let at = 0;
@@ -155,7 +155,7 @@ export function pageText(source: string, text: string): string {
   return page + withSiteLinks(source, text.slice(at));
 }
 
-/** As forges make anchors of headings, which links in the files name. */
+/** Returns a heading's anchor, as code hosts create it and as links in the files name it. */
 export const slugOf = (heading: string) =>
   heading
     .toLowerCase()

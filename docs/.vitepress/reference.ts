@@ -1,4 +1,4 @@
-// reference.ts: the API reference as a page, from the OpenAPI document that the server answers.
+// reference.ts: creates the page with the API reference from the server's OpenAPI document.
 
 interface Parameter {
   readonly name: string;

@@ -1,4 +1,4 @@
-// generated.ts: what a generator returns, and helpers for its text.
+// generated.ts: defines what a generator returns, and helpers for its text.
 
 /** A file whose whole content is generated. */
 export interface GeneratedFile {

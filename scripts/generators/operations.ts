@@ -11,10 +11,10 @@ export const operations = (): Generated[] => [
 const KEYS: Readonly<Record<OperationRow["access"], string>> = {
   open: "none",
   key: "any",
-  geolocate: "scope `geolocate`",
-  reputation: "scope `reputation`",
-  email: "scope `email`",
-  assess: "scope `assess`",
+  geolocate: "`geolocate` scope",
+  reputation: "`reputation` scope",
+  email: "`email` scope",
+  assess: "`assess` scope",
 };
 
 function publicTable(): string {

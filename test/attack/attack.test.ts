@@ -1,6 +1,6 @@
-// Hostile requests against a server with one worker and with several: 300,000 in full size. The server must
-// have no internal failure, answer nothing without a key, and log nothing from a caller. Its memory and
-// descriptors must return to their earlier values.
+// Sends hostile requests to a server with one worker and with several: 300,000 requests in a full run. The server must
+// have no internal failure, answer nothing without a key, and log nothing from a caller. Its memory and descriptors
+// must return to their earlier values.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { share } from "../harness/share.ts";

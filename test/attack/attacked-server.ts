@@ -1,4 +1,4 @@
-// attacked-server.ts: a server in its own process, with one worker or several, and what can be observed from outside.
+// attacked-server.ts: starts a server in its own process, with one worker or several, and observes it from outside.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

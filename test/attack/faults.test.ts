@@ -1,4 +1,4 @@
-// Machine faults during an attack, with one worker and with several: damaged releases, a pointer that leads
+// Tests machine faults during an attack, with one worker and with several: damaged releases, a pointer that leads
 // nowhere, killed workers, a deleted database. The last sound release must keep answering.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

@@ -1,4 +1,4 @@
-// framing-cases.ts: requests whose end can be read in two ways, and similar requests that are sound.
+// framing-cases.ts: lists requests whose end can be read in two ways, and similar requests that are sound.
 //
 // A proxy in front may read the end differently. The server must refuse an ambiguous request and close its
 // connection. Otherwise its remainder would be taken for another client's request (RFC 9112, 6.3 and 11.2).

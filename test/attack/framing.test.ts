@@ -1,5 +1,5 @@
-// Where requests end: the server refuses anything ambiguous and closes its connection, with one worker and
-// with several.
+// Tests where requests end: the server refuses anything ambiguous and closes its connection, with one worker and with
+// several.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type AttackedServer, startAttackedServer } from "./attacked-server.ts";

@@ -309,7 +309,7 @@ export function* hostileRequests(
     );
   };
 
-  /** An Authorization header, and the active key that it carries. */
+  /** Returns an Authorization header, and the active key that it carries. */
   const authorization = (): [header: string, key: KeyName | undefined, token: string | undefined] => {
     const name = pick(names);
     const token = keys[name];

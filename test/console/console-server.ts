@@ -1,4 +1,4 @@
-// console-server.ts: a real server with a console and a real Chromium, and helpers for tests that use both.
+// console-server.ts: provides a real server with a console, a real Chromium, and helpers for tests that use both.
 
 import { expect } from "bun:test";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// decisions.test.ts: what an operator does with decisions, in a real Chromium: assess a visitor, write rules,
+// decisions.test.ts: tests what an operator does with decisions, in a real Chromium: assess a visitor, write rules,
 // publish them, and check what they decided.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

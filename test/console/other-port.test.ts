@@ -1,6 +1,6 @@
-// other-port.test.ts: browsers send cookies to every port of a host. A program on another port therefore gets
-// the console's cookie, and can set cookies with the same name. It must not become an admin with the cookie,
-// nor lock the admin out with its own cookies.
+// other-port.test.ts: tests an attack from another port, because browsers send cookies to every port of a host. A
+// program on another port therefore gets the console's cookie, and can set cookies with the same name. It must not
+// become an admin with the cookie, nor lock the admin out with its own cookies.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

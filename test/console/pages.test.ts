@@ -1,4 +1,4 @@
-// pages.test.ts: every action of the console in a real Chromium, against a real server.
+// pages.test.ts: tests every action of the console in a real Chromium, against a real server.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

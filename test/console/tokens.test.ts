@@ -1,5 +1,5 @@
-// tokens.test.ts: the console's page of admin tokens: every action, its appearance, and what a read-only
-// session cannot do.
+// tokens.test.ts: tests the console's page of admin tokens: every action, its appearance, and what a read-only session
+// cannot do.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

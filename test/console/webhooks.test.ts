@@ -1,4 +1,4 @@
-// webhooks.test.ts: the console's page of webhooks: every action, and its appearance in each state.
+// webhooks.test.ts: tests the console's page of webhooks: every action, and its appearance in each state.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";

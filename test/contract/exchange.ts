@@ -1,4 +1,4 @@
-// exchange.ts: one request of the contract test, how it is sent, and how its response is recorded.
+// exchange.ts: defines a request of the contract test, its bytes, and the recorded form of its response.
 //
 // The record leaves out what may differ between two runs or two wordings: request ids, dates, ids of releases
 // and overrides, the version, sizes and checksums of segments, problem texts, titles and descriptions in

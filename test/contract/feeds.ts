@@ -1,4 +1,5 @@
-// feeds.ts: the feeds of the contract test: the compiler's fixtures, and entries from a fixed seed in the same formats.
+// feeds.ts: creates the feeds of the contract test: the compiler's fixtures, and entries from a fixed seed in the same
+// formats.
 //
 // out  the files of a mirror folder by name, and the networks and domains in them, so that requests can ask
 //      about them

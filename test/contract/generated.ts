@@ -1,4 +1,5 @@
-// generated.ts: requests from a fixed seed, about values in the feeds, values beside them, and damaged values.
+// generated.ts: generates requests from a fixed seed, about values in the feeds, values beside them, and damaged
+// values.
 
 import type { Request } from "./exchange.ts";
 import { ipv4 } from "./feeds.ts";

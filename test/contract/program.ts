@@ -1,4 +1,4 @@
-// program.ts: a server of the contract test as users start it: the executable, with a stopped clock.
+// program.ts: starts a server of the contract test as users do: the executable, with a stopped clock.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// requests.ts: the requests of the contract test: hand-written tables, then requests from a fixed seed. Used
-// only for recording.
+// requests.ts: lists the requests of the contract test: hand-written tables, then requests from a fixed seed. Used only
+// for recording.
 
 import { batches } from "./batches.ts";
 import type { Request } from "./exchange.ts";
@@ -206,7 +206,7 @@ function keys(): Request[] {
     ]);
 }
 
-/** Every address and domain in docs/sandbox.md, and some that are in none of its tables. */
+/** Returns every address and domain in docs/sandbox.md, and some that are in none of its tables. */
 function sandbox(page: string): Request[] {
   const named = [
     ...new Set(

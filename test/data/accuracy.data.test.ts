@@ -1,4 +1,4 @@
-// Compares the accuracy radius with independent locations: 492 proxies whose exits GeoLite2 has located.
+// Compares the accuracy radius with independent locations of 492 proxies whose exits GeoLite2 has located.
 // docs/accuracy-radius.md quotes the result.
 
 import { describe, expect, test } from "bun:test";

@@ -1,4 +1,5 @@
-// No suggestion corrects a domain that receives mail. Checked with a list of free mail providers and all universities.
+// Tests, with a list of free mail providers and all universities, that no suggestion corrects a domain that receives
+// mail.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -38,7 +38,7 @@ import { randomWords } from "../harness/random.ts";
 
 const decoder = new TextDecoder();
 
-/** The first and last address of a network. */
+/** Returns the first and last address of a network. */
 function ends({ address, bits }: Prefix): IpAddress[] {
   const last = new IpAddress();
   last.family = address.family;
@@ -312,7 +312,7 @@ describe("evidence on the mirror", () => {
   });
 });
 
-/** The values at a path, including those in lists. */
+/** Returns the values at a path, including those in lists. */
 function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   if (Array.isArray(value)) return value.flatMap((each) => valuesAt(each, path));
   if (path.length === 0) return value === undefined ? [] : [value];

@@ -1,6 +1,6 @@
-// MaxMind's test databases through all steps of geolocation: file -> places -> segment -> answer for an
-// address. The expected answers come from MaxMind's own source data. The mapping to our format has its own
-// test (maxmind-places.data.test.ts).
+// Takes MaxMind's test databases through all steps of geolocation: file -> places -> segment -> answer for an address.
+// The expected answers come from MaxMind's own source data. The mapping to our format has its own test
+// (maxmind-places.data.test.ts).
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -41,7 +41,7 @@ function readNetwork(text: string): Prefix {
   return { address: parsed, bits: Number(bits) };
 }
 
-/** The first and last address of a network. */
+/** Returns the first and last address of a network. */
 function edges({ address, bits }: Prefix): IpAddress[] {
   const last = new IpAddress();
   last.family = address.family;

@@ -1,5 +1,5 @@
-// Guarded networks and domains are never flagged. Checked for all of guards/ in the vectors, with a release
-// from the mirror's lists and the resolvers' warning lists. docs/policy.md has the promise and its cost.
+// Tests that guarded networks and domains are never flagged, for all of guards/ in the vectors, with a release from the
+// mirror's lists and the resolvers' warning lists. docs/policy.md has the promise and its cost.
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ interface Reasons {
   }[];
 }
 
-/** The answers for a network, from its first address to its last. */
+/** Yields the answers for a network, from its first address to its last. */
 function* reasonsOf(release: LoadedRelease, prefix: Prefix): Generator<Reasons> {
   const reputation = release.reputation!;
   const evidence = new EvidenceAppender();
@@ -53,7 +53,7 @@ function* reasonsOf(release: LoadedRelease, prefix: Prefix): Generator<Reasons> 
   const first = numberOf(prefix.address);
   const end = first + (1n << BigInt(width - prefix.bits));
   for (let at = first; at < end; ) {
-    const address = addressOf(family, at) as UnwrappedAddress; // networks are looked up in the form in which they are compiled
+    const address = addressOf(family, at) as UnwrappedAddress; // lookups use the same form as compiled networks
     // The largest such network around an address may begin before the address if it contains the whole prefix.
     const bits = Math.max(prefix.bits, reputation.reasonBits(address));
     const plain = reputation.lookup(address)!; // includes special-use addresses, which are never looked up

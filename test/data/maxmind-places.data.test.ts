@@ -27,7 +27,7 @@ interface Source {
   readonly subdivisions?: readonly Named[];
 }
 
-/** MaxMind's record in our contract's format. */
+/** Returns MaxMind's record in our contract's format. */
 function inOurShape(record: Source): object {
   return {
     city: leaves({ name: record.city?.names?.en }),
@@ -58,7 +58,7 @@ function flat(value: unknown, path = ""): [string, unknown][] {
   return Object.entries(value).flatMap(([key, inner]) => flat(inner, path === "" ? key : `${path}.${key}`));
 }
 
-/** The record with only the members that DB-IP has. */
+/** Returns the record with only the members that DB-IP has. */
 function silenced(record: Source): Source {
   return {
     ...(record.city && { city: record.city }),

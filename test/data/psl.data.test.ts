@@ -1,4 +1,4 @@
-// The Public Suffix List's own test vectors, through our suffix lookup.
+// Runs the Public Suffix List's own test vectors through our suffix lookup.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

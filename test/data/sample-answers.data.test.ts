@@ -1,4 +1,4 @@
-// The sample answers in README.md and docs/ match those of a server with a release from the whole mirror.
+// Tests that the sample answers in README.md and docs/ match those of a server with a release from the whole mirror.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { fetch } from "../harness/checked-fetch.ts";
@@ -31,7 +31,7 @@ const samples: Sample[] = projectFiles()
   )
   .filter(({ path }) => !path.includes(NEEDS_DNS));
 
-/** The answer without parts that are new in each release or each answer. */
+/** Returns the answer without parts that are new in each release or each answer. */
 const stable = (answer: string) =>
   answer.replace(/"asm_\w+"/g, '"asm_…"').replace(/"data_version":"\w+"/g, '"data_version":"…"');
 

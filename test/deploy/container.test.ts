@@ -1,4 +1,4 @@
-// deploy/container: the image as Kubernetes runs it, and the files, commands and settings that it names.
+// tests deploy/container: the image as Kubernetes runs it, and the files, commands and settings that the image names.
 
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -284,7 +284,7 @@ describe("the image", () => {
     expect(await log).not.toContain("ENOENT");
   });
 
-  /** The whole program, in containers that share this machine's network. */
+  /** Returns the whole program, which runs in containers that share this machine's network. */
   const programOf = (image: Image) => {
     const folder = temporaryFolder();
     const data = join(folder, "data");

@@ -1,5 +1,5 @@
-// debian.test.ts: the Debian packages. Their texts must match the unit, the program and the documentation. The tests
-// install, upgrade, remove and purge them in every order on a copy of this machine's system. They also do so in a
+// debian.test.ts: tests the Debian packages. Their texts must match the unit, the program and the documentation. The
+// tests install, upgrade, remove and purge them in every order on a copy of this machine's system. They also do so in a
 // separate Debian with a systemctl that records how it was called. Finally, systemd runs as PID 1, and starts, reloads,
 // watches and confines the server as the unit specifies.
 

@@ -1,5 +1,5 @@
-// docker.test.ts: the image under a separate Docker daemon, with the command line from docs/install.md. It
-// uses this machine's network, so that the daemon needs no bridge.
+// docker.test.ts: tests the image under a separate Docker daemon, with the command line from docs/install.md. The
+// container uses this machine's network, so that the daemon needs no bridge.
 
 import { afterAll, describe, expect, setDefaultTimeout } from "bun:test";
 import { readFileSync } from "node:fs";

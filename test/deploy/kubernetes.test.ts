@@ -1,4 +1,4 @@
-// deploy/kubernetes and deploy/helm: the manifests are valid, both produce the same objects, and they match the
+// tests deploy/kubernetes and deploy/helm: the manifests are valid, both produce the same objects, and they match the
 // program.
 
 import { describe, expect, test } from "bun:test";
@@ -14,7 +14,7 @@ const CHART = join(DEPLOY, "helm/inkling");
 const MODES = ["one-host", "channel"] as const;
 /** A key in the format that `inkling channel init` prints. */
 const KEY = "K".repeat(43);
-/** The values that the schema requires in mode channel. */
+/** The values that the schema requires in `channel` mode. */
 const CHANNEL = { key: KEY, publishUrl: "s3://inkling-releases/prod" };
 /** Where the page mounts the database's CA certificate. */
 const CA_FILE = "/etc/postgres/ca.crt";
@@ -53,7 +53,7 @@ function run(command: readonly string[]): string {
 
 const kustomized = (mode: string) => parse(run(["kubectl", "kustomize", join(DEPLOY, "kubernetes", mode)]));
 
-/** A user's kustomization, in a folder beside a copy of deploy/kubernetes. */
+/** Returns a user's kustomization, in a folder beside a copy of deploy/kubernetes. */
 function customized(kustomization: string): Manifest[] {
   const own = temporaryFolder();
   cpSync(join(DEPLOY, "kubernetes"), join(own, "deploy/kubernetes"), { recursive: true });
@@ -78,7 +78,7 @@ function rendered(values: object, release = "inkling", ...options: readonly stri
 const byName = (objects: readonly Manifest[]) =>
   objects.toSorted((a, b) => `${a.kind} ${a.metadata.name}`.localeCompare(`${b.kind} ${b.metadata.name}`));
 
-/** The objects without labels that only Helm sets, and with sorted lists where the order has no meaning. */
+/** Returns the objects without labels that only Helm sets, and with sorted lists where the order has no meaning. */
 function comparable(objects: readonly Manifest[]): unknown {
   const text = JSON.stringify(byName(objects), (name, value) => {
     if (HELM_LABELS.includes(name)) return undefined;
@@ -89,7 +89,7 @@ function comparable(objects: readonly Manifest[]): unknown {
 }
 type Volume = { readonly name: string };
 
-/** Every manifest as it is written. */
+/** Returns every manifest as it is written. */
 const manifests = (mode: string) =>
   ["base", mode].flatMap((name) =>
     readdirSync(join(DEPLOY, "kubernetes", name))

@@ -1,5 +1,5 @@
-// The MMDB fuzzer on MaxMind's conformance files. fuzz.test.ts has all other fuzzers, and explains how to run
-// one for longer.
+// Runs the MMDB fuzzer on MaxMind's conformance files. fuzz.test.ts has all other fuzzers, and explains how to run one
+// for longer.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";

@@ -4,7 +4,7 @@
 // in   JSON: an Order
 // out  JSON on standard output: a Report
 // exit 1 with the error on standard error if a check threw
-// The file `progress` has the number of the current case, so that the case that ended the process is known.
+// The `progress` file has the number of the current case, so that the case that ended the process is known.
 
 import { existsSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";

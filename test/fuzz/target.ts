@@ -1,4 +1,4 @@
-// target.ts: what a fuzzer attacks, and how it damages inputs.
+// target.ts: defines what a fuzzer attacks, and how it damages inputs.
 //
 // A case is a pure function of seed and number, so it is the same in every run and on every machine.
 

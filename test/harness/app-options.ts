@@ -100,7 +100,7 @@ export function testOptions<T>(
 }
 
 /**
- * A release with one disposable domain.
+ * Returns a release with one disposable domain.
  * @param emailRecord the domain's evidence
  */
 export function testRelease(

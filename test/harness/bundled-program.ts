@@ -1,4 +1,4 @@
-// bundled-program.ts: the command line as npm installs it, bundled once for all test processes.
+// bundled-program.ts: bundles the command line as npm installs it, once for all test processes.
 //
 // out  the path of main.js, which starts in two thirds of the CPU time of the clone's modules
 

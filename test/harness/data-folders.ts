@@ -40,5 +40,5 @@ function madeToday(file: string, body: Buffer): Buffer | string {
   return body.toString().replace(stated, date(new Date()));
 }
 
-/** A fresh data folder with a release from the whole mirror. Never write to its files. */
+/** Returns a fresh data folder with a release from the whole mirror. Never write to its files. */
 export const mirrorRelease = (): Promise<string> => builtRelease("mirror-release", [MIRROR], copyMirror);

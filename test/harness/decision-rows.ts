@@ -4,7 +4,7 @@ import type { DecisionRow } from "../../packages/server/src/decisions/record.ts"
 
 export const decisionId = (n: number) => `asm_${String(n).padStart(16, "0")}`;
 
-/** A sign-up through a proxy that was allowed. */
+/** Returns a sign-up through a proxy that was allowed. */
 export const decisionRow = (n: number, created_at: number, over: Partial<DecisionRow> = {}): DecisionRow => ({
   id: decisionId(n),
   created_at,

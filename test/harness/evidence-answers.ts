@@ -40,7 +40,7 @@ const read = (answer: Uint8Array) => JSON.parse(decoder.decode(answer));
 
 /** Returns the reputation of an address, even of a special-use address, which is never looked up. */
 export function reputation(release: LoadedRelease, at: IpAddress): Answer {
-  const address = at as UnwrappedAddress; // networks are looked up in the form in which they are compiled
+  const address = at as UnwrappedAddress; // lookups use the same form as compiled networks
   const plain = release.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
   return read(appender.toAddressAnswer(plain, "reputation", address, release));
 }

@@ -1,4 +1,4 @@
-// inkling.ts: the command line as a separate process: its output, its log and its exit.
+// inkling.ts: runs the command line as a separate process, and reads its output, its log and its exit code.
 //
 // preload.ts kills a process that still runs after a file's tests.
 

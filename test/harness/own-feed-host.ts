@@ -1,4 +1,4 @@
-// own-feed-host.ts: a publisher of operators' own feeds on this machine, and builds that use it together with a few
+// own-feed-host.ts: publishes operators' own feeds on this machine, and runs builds that use them together with a few
 // built-in feeds.
 
 import { readFileSync } from "node:fs";

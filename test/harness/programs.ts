@@ -1,4 +1,4 @@
-// programs.ts: tests that need programs which may be missing on a machine.
+// programs.ts: runs or skips tests that need programs that may be missing on a machine.
 
 import { test } from "bun:test";
 

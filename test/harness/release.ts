@@ -41,7 +41,7 @@ const SYSTEMS = [
 ].join("\n");
 const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
 
-/** The flag of {@link SMALL_NETWORK} in small release `n`. */
+/** Returns the flag of {@link SMALL_NETWORK} in small release `n`. */
 export const smallFlag = (n: number) => FLAGS[n % 3]!;
 export const smallCity = (n: number) => `City ${n}`;
 export const smallDomain = (n: number) => `disposable-${n}.com`;

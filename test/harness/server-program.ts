@@ -1,4 +1,4 @@
-// server-program.ts: `inkling serve` as a service manager starts it: the real entry point in a separate process.
+// server-program.ts: starts `inkling serve` as a service manager does: the real entry point in a separate process.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// server.ts: a server in the test's own process, and helpers for requests to it.
+// server.ts: starts a server in the test's own process, and sends requests to it.
 //
 // startGroupHost    with small release 1 and a database that its caller shares between hosts
 // startSmallServer  with small release 1, its own database, and a key of each mode

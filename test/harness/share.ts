@@ -1,4 +1,4 @@
-// share.ts: slow tests run a part of their cases by default, and all of them with `npm run test:full`.
+// share.ts: lets slow tests run a part of their cases by default, and all of them with `npm run test:full`.
 
 /** True if everything runs in full size. */
 export const FULL = process.env.INKLING_TEST_FULL === "1";

@@ -1,4 +1,4 @@
-// small-feeds.ts: two rows of the feed table, with a publisher on this machine and lists of a few entries.
+// small-feeds.ts: provides two rows of the feed table, with a publisher on this machine and lists of a few entries.
 
 import type { Feed } from "../../packages/compiler/src/catalog/feed.ts";
 import { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";

@@ -4,5 +4,5 @@ import { type KeyMode, newKeyToken } from "../../packages/server/src/keys/token.
 
 export const randomBytes = (n: number): Uint8Array => crypto.getRandomValues(new Uint8Array(n));
 
-/** A well-formed token with a valid checksum, unlike any other. */
+/** Returns a well-formed token with a valid checksum, unlike any other. */
 export const freshToken = (mode: KeyMode = "live"): string => newKeyToken(mode, randomBytes);

@@ -1,4 +1,4 @@
-// api.ts: the refusals of both APIs, each caused by a request.
+// api.ts: causes the refusals of both APIs, each with a request.
 //
 // out  "CODE: what was sent" -> the detail, and the problems that the admin API lists
 
@@ -194,7 +194,7 @@ async function publicRefusals(): Promise<Refusal[]> {
   return found;
 }
 
-/** The response's problem, or the problems in a batch's positions; none for an answer. */
+/** Returns the response's problem, or the problems in a batch's positions; none for an answer. */
 function refusalsIn(what: string, body: string): Refusal[] {
   const document = JSON.parse(body);
   return [document, ...(document.answers ?? [])]
@@ -285,7 +285,7 @@ async function adminRefusals(): Promise<Refusal[]> {
   return found;
 }
 
-/** All refusals, by API. */
+/** Returns all refusals, by API. */
 export async function refusals(): Promise<Readonly<Record<"API" | "admin API", readonly Refusal[]>>> {
   return { API: await publicRefusals(), "admin API": await adminRefusals() };
 }

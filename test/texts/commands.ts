@@ -1,4 +1,4 @@
-// commands.ts: the mistakes in settings and commands, each caused on a command line.
+// commands.ts: causes the mistakes in settings and commands, each on a command line.
 //
 // out  "inkling … " -> its exit code and its standard error
 
@@ -18,7 +18,9 @@ export interface Mistake {
 
 const folder = temporaryFolder();
 
-/** Every setting with a value that is valid only for paths; then a list with two mistakes. */
+/**
+ * Runs `config` with each setting set to a value that is valid only for paths, then with a list that has two mistakes.
+ */
 export async function settingMistakes(): Promise<Mistake[]> {
   const mistakes: Mistake[] = [];
   for (const name of SETTING_NAMES) {
@@ -72,7 +74,7 @@ const TABLE = [
 ] as const;
 
 /**
- * Each command with an unknown flag, without its arguments, and with ids that do not exist; then the lines of
+ * Runs each command with an unknown flag, without its arguments, and with ids that do not exist. Then runs the lines of
  * the table.
  */
 export async function commandMistakes(): Promise<Mistake[]> {
@@ -112,7 +114,7 @@ function leaves(command: Command, path = ""): [path: string, values: string][] {
   return [[path, needed.map(() => "x").join(" ")]];
 }
 
-/** The text without parts that differ from run to run. */
+/** Returns the text without parts that differ from run to run. */
 function plain(text: string, cwd = folder): string {
   return text
     .replaceAll(cwd, "DIR")

@@ -1,5 +1,5 @@
-// texts.test.ts: the texts about mistakes match the recorded ones, and every code is caused, either here or
-// in the named test.
+// texts.test.ts: tests that the texts about mistakes match the recorded ones, and that every code is caused, either
+// here or in the named test.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";

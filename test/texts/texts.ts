@@ -1,4 +1,4 @@
-// texts.ts: Inkling's texts about mistakes in both APIs, settings and commands, as one text.
+// texts.ts: joins Inkling's texts about mistakes in both APIs, settings and commands into one text.
 
 import { join } from "node:path";
 import { refusals } from "./api.ts";

@@ -1,4 +1,4 @@
-// The alert rules and the dashboard in deploy/ name only metrics and labels that exist, and sections of
+// Tests that the alert rules and the dashboard in deploy/ name only metrics and labels that exist, and sections of
 // docs/troubleshooting.md.
 
 import { describe, expect, test } from "bun:test";

@@ -1,6 +1,6 @@
-// Prometheus scrapes two real servers, one with workers and PostgreSQL, the other with SQLite and a channel. Every
-// query of the dashboard and the rules returns series, and no alert fires while the servers are healthy. Each alert
-// fires for its fault (`npm run test:full`).
+// Tests with Prometheus, which scrapes two real servers, one with workers and PostgreSQL, the other with SQLite and a
+// channel. Every query of the dashboard and the rules returns series, and no alert fires while the servers are healthy.
+// Each alert fires for its fault (`npm run test:full`).
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

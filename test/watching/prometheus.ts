@@ -1,4 +1,5 @@
-// prometheus.ts: a separate Prometheus for a test: temporary folder, free port, and the rules with short windows.
+// prometheus.ts: runs a separate Prometheus for a test, with a temporary folder, a free port, and the rules with short
+// windows.
 //
 // in   the executable, the targets
 // out  what a query returns now

@@ -1,4 +1,4 @@
-// watched.ts: the alert rules and the dashboard in deploy/, as tests read them.
+// watched.ts: reads the alert rules and the dashboard in deploy/ for tests.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Compressed files and UTF-16 in chunks of any size, damaged files, and a decompression bomb.
+// Tests compressed files and UTF-16 in chunks of any size, damaged files, and a decompression bomb.
 
 import { describe, expect, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";

@@ -1,4 +1,4 @@
-// What remains of a file if its process dies while writing, and who may read the finished file.
+// Tests what remains of a file if its process dies while writing, and who may read the finished file.
 
 import { expect, test } from "bun:test";
 import {

@@ -59,7 +59,7 @@ export class PartialFile {
       throw new BulkError(`${path} is a folder`, "name a file to write");
     }
     this.path = path;
-    // If the file replaces another one, it must not become readable by more users, because it may contain visitors'
+    // A file that replaces another one must not become readable by more users, because it may contain visitors'
     // addresses.
     this.file = new AtomicFile(target, before?.isFile() ? before.mode & PUBLIC_FILE : PUBLIC_FILE);
     process.once("exit", this.onExit);

@@ -1,4 +1,4 @@
-// Values on the command line and in any text.
+// Tests values on the command line and in any text.
 
 import { expect, test } from "bun:test";
 import { kindOf, valuesIn } from "./values.ts";

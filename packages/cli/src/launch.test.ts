@@ -1,4 +1,4 @@
-// The launcher and the start scripts on Node, as npm runs them.
+// Tests the launcher and the start scripts on Node, as npm runs them.
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";

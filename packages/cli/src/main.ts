@@ -1,4 +1,4 @@
-// main.ts: the process of the `inkling` command, on Bun. It runs one command line, from its arguments to the
+// main.ts: the entry point of the `inkling` command, on Bun. It runs one command line, from its arguments to the
 // exit code. bin/inkling starts it.
 
 import { writeSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The command as users run it: the real process, its two streams and its exit code.
+// Tests the command as users run it, as a real process with both streams and the exit code.
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -306,7 +306,7 @@ describe("output for programs", () => {
     expect(JSON.stringify(key)).not.toContain(made.out.trim());
     const traced = await inkling(["keys", "trace", key.id, "--for", "2h", ...data]);
     expect(traced.out).toMatch(
-      /^Traced until 20.*Z: live key key_\w{16} "shop"\. Within a second, each server starts to log .*\n$/,
+      /^Traced until 20.*Z: live key key_\w{16} "shop"\. Within a second, each server starts logging .*\n$/,
     );
     expect((await inkling(["keys", "list", ...data])).out).toMatch(/ shop +live, traced +/);
     expect((await inkling(["keys", "trace", key.id, "--off", ...data])).out).toMatch(

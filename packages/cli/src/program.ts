@@ -1,4 +1,4 @@
-// program.ts: the command tree, and the exit code for each way a command can end.
+// program.ts: defines the command tree, and the exit code for each way a command can end.
 
 import { FORM } from "@inkling/release-store/program";
 import { Command, CommanderError } from "commander";
@@ -75,7 +75,7 @@ export async function makeProgram(context: Context, [name = ""]: readonly string
   return program;
 }
 
-/** What commander would print, kept until it is clear whether it is help or an error message. */
+/** Commander's output, kept until it is clear whether that is help or an error message. */
 interface Written {
   out: string;
   err: string;

@@ -1,4 +1,4 @@
-// assess.ts: a decision about a visitor: the request and the answer.
+// assess.ts: defines a decision about a visitor, with its request and its answer.
 //
 // src  docs/decisions.md of the server
 

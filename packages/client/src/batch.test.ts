@@ -34,7 +34,7 @@ const valuesOf = (body: string): string[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line));
 /**
- * A distinct answer for each value, so that tests can check the order: is_proxy is true if its last number is
+ * Returns a distinct answer for each value, so that tests can check the order: is_proxy is true if its last number is
  * odd.
  */
 const answerTo = (value: string) => ({

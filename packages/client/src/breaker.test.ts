@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { CLEAN, KEY } from "../test/fake-server.ts";
 import { Inkling, InklingError, Unavailable } from "./index.ts";
 
-/** A client with the test's clock, and a server that the test starts and stops. */
+/** Returns a client with the test's clock, and a server that the test starts and stops. */
 function setUp({ random = 0, retries = 0 } = {}) {
   const state = { now: 1_000_000, requests: 0, isDown: true, status: 200 };
   const held: (() => void)[] = [];

@@ -44,14 +44,14 @@ export class Breaker {
     return true;
   }
 
-  /** There was a response, whatever its status. */
+  /** Records a response, whatever its status. */
   succeed(): void {
     this.failures = 0;
     this.isProbing = false;
     this.last = undefined;
   }
 
-  /** The connection failed or timed out. */
+  /** Records that the connection failed or timed out. */
   fail(isProbe: boolean, error: InklingError): void {
     if (this.last !== undefined && !isProbe) return;
     this.isProbing = false;
@@ -62,12 +62,12 @@ export class Breaker {
     this.pauseMs = pauseMs(this.failures, undefined, this.random());
   }
 
-  /** The caller aborted the lookup, so nothing is known about the server. */
+  /** Records that the caller aborted the lookup, so nothing is known about the server. */
   abandon(isProbe: boolean): void {
     if (isProbe) this.isProbing = false;
   }
 
-  /** Remaining milliseconds of the pause; 0 or less if the pause is over or the clock was set back. */
+  /** Returns the remaining milliseconds of the pause; 0 or less if the pause is over or the clock was set back. */
   private leftMs(): number {
     const passedMs = this.now() - this.openedMs;
     return passedMs < 0 ? 0 : this.pauseMs - passedMs;

@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const server of open.splice(0)) await server.close();
 });
 
-/** A server with these steps, and a client that does not really wait between its attempts. */
+/** Returns a server with these steps, and a client that does not really wait between its attempts. */
 async function pair(
   steps: readonly Step[],
   options: Partial<InklingOptions> = {},

@@ -1,4 +1,5 @@
-// client.ts: the client: three lookups, each for one value or any number of values, and decisions about visitors.
+// client.ts: implements the client, with three lookups, each for one value or any number of values, and decisions about
+// visitors.
 //
 // in   an address, an email address, or an iterable of them; a visitor
 // out  typed answers, each with its data state; typed decisions; undefined for a public address whose location is
@@ -54,7 +55,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
 
   /**
    * @param effects clock and random numbers, for tests
-   * @throws TypeError, which names the wrong option
+   * @throws TypeError that names the invalid option
    */
   constructor(options: InklingOptions<P>, effects: Partial<Effects> = {}) {
     this.#options = readOptions(options);
@@ -259,7 +260,7 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
 }
 
 /**
- * Same as `new Inkling`. An application that switches to answers in its own process changes only this line
+ * Does the same as `new Inkling`. An application that switches to answers in its own process changes only this line
  * (`createLocal` of @inkling/local).
  */
 export function createClient<P extends OnUnavailable = "throw">(options: InklingOptions<P>): Inkling<P> {

@@ -1,4 +1,4 @@
-// data-state.ts: how complete the data behind an answer is.
+// data-state.ts: finds out how complete the data behind an answer is.
 //
 // in   the response's Inkling-Data-State and Inkling-Data-Version
 // out  a DataState, which is the same object for all answers in a response; DATA_INCOMPLETE if required data is missing

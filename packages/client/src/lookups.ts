@@ -11,9 +11,9 @@ import type { IfUnavailable, OnUnavailable } from "./unavailable.ts";
 /** Options of one lookup. */
 export interface LookupOptions extends Omit<Extras, "checks"> {
   readonly signal?: AbortSignal;
-  /** Time limit in milliseconds, which replaces the client's limit. */
+  /** Time limit in milliseconds; overrides the client's time limit. */
   readonly timeoutMs?: number;
-  /** Required data, which replaces the client's `require`. */
+  /** Required data; overrides the client's `require`. */
   readonly require?: readonly DataName[];
 }
 
@@ -23,7 +23,7 @@ export interface BatchOptions extends Extras {
   readonly signal?: AbortSignal;
   /** Maximum milliseconds without data from the server. The default is 30,000. */
   readonly timeoutMs?: number;
-  /** Required data, which replaces the client's `require`. If data is missing, the batch throws DATA_INCOMPLETE. */
+  /** Required data; overrides the client's `require`. If data is missing, the batch throws DATA_INCOMPLETE. */
   readonly require?: readonly DataName[];
   /** Number of values in one request, from 1 to 1,000. The default is 1,000. */
   readonly size?: number;

@@ -1,6 +1,6 @@
 // options.ts: the options of a client, checked when the client is created.
 //
-// err  TypeError, which names the wrong option; it never quotes the key
+// err  TypeError that names the invalid option and never quotes the key
 
 import type { Extras } from "./answers.ts";
 import type { DataName } from "./data-state.ts";

@@ -1,4 +1,4 @@
-// transport.ts: one request to the server, with retries.
+// transport.ts: sends one request to the server, with retries.
 //
 // in   a request, the caller's signal, a time limit
 // out  what `read` returns for the response, whose status is 2xx or 304

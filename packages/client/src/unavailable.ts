@@ -1,4 +1,4 @@
-// unavailable.ts: the result of a lookup when the service is unavailable, and how a form should then decide.
+// unavailable.ts: defines the result of a lookup when the service is unavailable, and how a form should then decide.
 //
 // The result has none of an answer's members. TypeScript requires a check with `instanceof Unavailable` before a member
 // is read. In JavaScript, reading a member throws the underlying error with "deny", and returns undefined with "allow".

@@ -1,4 +1,4 @@
-// format.ts: numbers, times and codes as text.
+// format.ts: formats numbers, times and codes as text.
 
 import { FLAG_ROWS, isEvidenceLabel, isReputationFlag, keysOf, LABEL_ROWS } from "@inkling/contract";
 import type { DataAge } from "@inkling/server/admin-answers";
@@ -67,11 +67,11 @@ export const formatMilliseconds = (seconds: number | null) =>
 /** Replaces each URL by its host, because paths and queries take too much space in a table. */
 export const shortenUrls = (text: string) => text.replace(/https?:\/\/([^\s/]+)\/\S+/g, "$1/…");
 
-/** An evidence label in words. */
+/** Returns an evidence label in words. */
 export const formatLabel = (code: string) =>
   (isEvidenceLabel(code) && LABEL_ROWS[code].name) || code.replaceAll("_", " ");
 
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** A flag's name: "Abuser", "Disposable". */
+/** Returns a flag's name: "Abuser", "Disposable". */
 export const flagName = (flag: string) => capitalized(isReputationFlag(flag) ? FLAG_ROWS[flag].name : flag);

@@ -1,4 +1,4 @@
-// frame.tsx: the header, the navigation, the current page, and the notices that licences require.
+// frame.tsx: shows the header, the navigation, the current page, and the notices that licences require.
 
 import type { DataOverview, Feed } from "@inkling/server/admin-answers";
 import type { RefObject } from "preact";

@@ -1,4 +1,4 @@
-// hooks.ts: the route, loaded data, actions and messages.
+// hooks.ts: provides hooks for the route, loaded data, actions and messages.
 
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, UserError } from "./api.ts";
@@ -49,7 +49,7 @@ function currentRoute() {
 }
 
 /**
- * The current route: "#/lookup/8.8.8.8" is the page "lookup" and the rest "8.8.8.8". Updates when the address
+ * Returns the current route: "#/lookup/8.8.8.8" is the page "lookup" and the rest "8.8.8.8". Updates when the address
  * changes.
  */
 export function useRoute() {

@@ -1,4 +1,4 @@
-// main.tsx: the session, with the login page or the console, and messages at the bottom of the window.
+// main.tsx: starts the console: shows the login page or the current page, and messages at the bottom of the window.
 
 import type { AdminSession } from "@inkling/server/admin-answers";
 import { render } from "preact";

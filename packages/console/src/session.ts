@@ -1,4 +1,4 @@
-// session.ts: who is signed in, and what the session's token may do.
+// session.ts: tells who is signed in, and what the session's token may do.
 
 import type { AdminSession } from "@inkling/server/admin-answers";
 import { createContext } from "preact";

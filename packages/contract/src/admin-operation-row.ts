@@ -1,11 +1,11 @@
-// admin-operation-row.ts: the shape of a row for an admin API operation, and the actions of the audit trail.
+// admin-operation-row.ts: defines the shape of a row for an admin API operation, and the actions of the audit trail.
 
 import type { AdminProblemCode } from "./admin-problems.ts";
 
 export const ADMIN_PATH = "/admin/v1/";
 /** Maximum size of a request body, unless the operation sets a larger limit. */
 export const MAX_BODY_BYTES = 16 * 1024;
-/** Large enough for a ruleset of 256 KiB as JSON. */
+/** Large enough for a 256 KiB ruleset as JSON. */
 export const MAX_RULESET_BYTES = 1024 * 1024;
 /** Large enough for a file with the maximum number of overrides. The listener refuses larger bodies. */
 export const MAX_IMPORT_BYTES = 16 * 1024 * 1024;
@@ -104,7 +104,7 @@ export type AdminOperationRow = Row &
          */
         readonly audits: readonly AuditAction[];
         /**
-         * True if the operation needs a token with the scope `write`, whether or not the audit trail records its
+         * True if the operation needs a token with the `write` scope, whether or not the audit trail records its
          * change.
          */
         readonly writes: boolean;

@@ -56,14 +56,14 @@ export const ADMIN_PROBLEMS = {
   SCOPE_REQUIRED: {
     status: 403,
     title: "The admin token does not allow this",
-    detail: "This request needs an admin token with the scope `write`. This token has the scope `read`.",
+    detail: "This request needs an admin token with the `write` scope. This token has the `read` scope.",
     headers: INSUFFICIENT_ADMIN_SCOPE,
   },
   CSRF_REJECTED: {
     status: 403,
     title: "Request not from the console",
     detail:
-      "A request with a cookie also needs the header `Inkling-Console` with the session's secret, and must come from a page of this listener.",
+      "A request with a cookie also needs the `Inkling-Console` header with the session's secret, and must come from a page of this listener.",
   },
   PATH_NOT_FOUND: { ...PROBLEMS.PATH_NOT_FOUND, detail: "The admin API has no such path." },
   OVERRIDE_NOT_FOUND: { status: 404, title: "No such override", detail: "No override has this id." },

@@ -11,7 +11,7 @@ export const DATA_EVENTS = {
   "feed-not-updated": {
     about: "updates",
     levels: ["error", "info"],
-    help: "The server refused the copy of `feed`, because of `reason`. One line per reason. At level info, the event means that no copy was available.",
+    help: "The server refused the copy of `feed`, because of `reason`. There is one line per reason. At level info, the event means that no copy was available.",
   },
   "feeds-not-reached": {
     about: "updates",
@@ -56,7 +56,7 @@ export const DATA_EVENTS = {
   "channel-not-reported": {
     about: "updates",
     levels: ["info"],
-    help: "This server cannot write its report beside the channel, or has no permission to. Promotions do not count this server.",
+    help: "This server cannot write its report next to the channel, for example because it has no permission. Promotions do not count this server.",
   },
   "channel-published": {
     about: "updates",
@@ -66,7 +66,7 @@ export const DATA_EVENTS = {
   "channel-not-published": {
     about: "updates",
     levels: ["error"],
-    help: "The store was unreachable or refused, because of `reason`. Inkling retries every 10 seconds.",
+    help: "The store was unreachable or refused the request, because of `reason`. Inkling retries every 10 seconds.",
   },
   "channel-failed": {
     about: "updates",
@@ -91,7 +91,7 @@ export const DATA_EVENTS = {
   "release-refused": {
     about: "releases",
     levels: ["error"],
-    help: "The server refuses the release `name`, for the reason in the event. With `retry_in_ms`, the release is temporarily unreadable.",
+    help: "The server refuses release `name`, for the reason in the event. With `retry_in_ms`, the release is temporarily unreadable.",
   },
   "release-refusal-over": {
     about: "releases",
@@ -101,7 +101,7 @@ export const DATA_EVENTS = {
   "release-serving": {
     about: "releases",
     levels: ["info"],
-    help: "The server uses the release `name`. If the event has `wanted`, the server uses `name` instead of the release in `wanted`.",
+    help: "The server uses release `name`. If the event has `wanted`, the server uses `name` instead of the release in `wanted`.",
   },
   "release-none": {
     about: "releases",
@@ -116,7 +116,7 @@ export const DATA_EVENTS = {
   "release-unverified": {
     about: "releases",
     levels: ["error"],
-    help: "The server uses the release `name`, but cannot verify it again at the moment.",
+    help: "The server uses release `name`, but cannot verify it again at the moment.",
   },
   "release-unmarked": {
     about: "releases",
@@ -126,7 +126,7 @@ export const DATA_EVENTS = {
   "release-verified": {
     about: "releases",
     levels: ["info"],
-    help: "The server has read every byte of `name`, and it matches its manifest.",
+    help: "The server has read every byte of `name`, which matches its manifest.",
   },
   "release-watch-failed": {
     about: "releases",

@@ -1,4 +1,4 @@
-// flags.ts: the flags of a reputation answer, and the labels that feeds and evidence use.
+// flags.ts: lists the flags of a reputation answer, and the labels that feeds and evidence use.
 //
 // A new flag needs a row here, a label that sets it, the plausible sizes of both in the compiler's policy/labels.ts, a
 // feed with that label, and rows in docs/policy.md. The fact `ip.FLAG` and the reason in assessments follow from the
@@ -96,7 +96,7 @@ interface LabelRow {
 }
 
 const SAME_KIND =
-  "`include=network`: the network's kind, decided by the rule in `why`; the label `hosting` can have this meaning as well";
+  "`include=network`: the network's kind, decided by the rule in `why`; the `hosting` label can have this meaning as well";
 
 const LABELS = {
   tor_exit: {
@@ -174,7 +174,7 @@ export type EvidenceLabel = keyof typeof LABELS;
 export const LABEL_ROWS: Readonly<Record<EvidenceLabel, LabelRow>> = LABELS;
 export const EVIDENCE_LABELS = keysOf(LABELS);
 
-/** The labels with which lists set flags. */
+/** The labels that lists use to set flags. */
 export type FlagLabel = {
   [L in EvidenceLabel]: (typeof LABELS)[L] extends { readonly sets: ReputationFlag } ? L : never;
 }[EvidenceLabel];

@@ -1,4 +1,4 @@
-// operation-parts.ts: the parameters, headers and answers that rows of operations.ts share.
+// operation-parts.ts: defines the parameters, headers and answers that rows of operations.ts share.
 
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import type { OptIn } from "./shapes.ts";

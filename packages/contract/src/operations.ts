@@ -242,7 +242,7 @@ const ROWS = {
     tag: "Other interfaces",
     summary: "Decide for Supabase whether to create a user",
     description:
-      'Supabase calls this auth hook ("Before User Created") and signs the request according to Standard Webhooks, with the secret in the setting `supabase_hook_secret`. Inkling assesses the user\'s address and email address as the event `sign_up`. If the action is `deny`, the answer has an `error`, with status 200 as Supabase requires. With `challenge`, Supabase creates the user.',
+      'Supabase calls this auth hook ("Before User Created") and signs the request according to Standard Webhooks, with the secret in the `supabase_hook_secret` setting. Inkling assesses the user\'s address and email address as a `sign_up` event. If the action is `deny`, the answer has an `error`, with status 200 as Supabase requires. With `challenge`, Supabase creates the user.',
     body: json({
       type: "object",
       properties: {

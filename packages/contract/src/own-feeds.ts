@@ -1,4 +1,5 @@
-// own-feeds.ts: the operator's own feeds: the members of a [[feed]] in inkling.toml, the file forms, and the claims.
+// own-feeds.ts: describes the operator's own feeds: the members of a [[feed]] in inkling.toml, the file forms, and the
+// claims.
 //
 // `inkling feeds add` takes the same members as flags. docs/own-feeds.md lists them in tables (`npm run generate`).
 
@@ -119,7 +120,7 @@ export const FEED_CLAIMS = Object.keys(CLAIMS) as readonly FeedClaim[];
 export const claimsOf = (form: FeedForm): readonly FeedClaim[] =>
   FEED_CLAIMS.filter((claim) => FEED_FORM_ROWS[form].entries.includes(FEED_CLAIM_ROWS[claim].of));
 
-/** Returns the name of the secret for a feed's header, as used in the setting `feed_secret`. */
+/** Returns the name of the secret for a feed's header, as used in the `feed_secret` setting. */
 export const secretOf = ({ id, secret = id }: Pick<OwnFeed, "id" | "secret">): string =>
   secret.replaceAll("-", "_");
 

@@ -1,4 +1,4 @@
-// problems.ts: every error code of the public API, and the codes of clients that cannot reach a server.
+// problems.ts: lists every error code of the public API, and the codes of clients that cannot reach a server.
 // admin-problems.ts contains the codes of the admin API.
 //
 // The server's problem documents (RFC 9457), the error types and hints of both SDKs and the tables of docs/errors.md

@@ -1,4 +1,4 @@
-// sandbox.ts: the answers for ink_test_ keys: every verdict, and every problem that a client may meet.
+// sandbox.ts: defines the answers for ink_test_ keys: every verdict, and every problem that a client may meet.
 //
 // The server's sandbox, the examples of the OpenAPI document, the fake client of @inkling/client/testing and the tables
 // of docs/sandbox.md derive from these rows. Each flag's sandbox address is in the flag's row.
@@ -191,11 +191,11 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
   disposable("invalid-disposable", "disposable, but not a valid address", false),
   ordinary("invalid.example", "not a valid address", false),
   {
-    ...ordinary("listed.example", "on one list, not confirmed by any other: the label `listed`, no verdict"),
+    ...ordinary("listed.example", "on one list, not confirmed by any other: the `listed` label, no verdict"),
     evidence: [entry("disposable", "listed", "label")],
   },
   {
-    ...ordinary("mistyped.example", "a mistyped domain, with the label `mistyped`"),
+    ...ordinary("mistyped.example", "a mistyped domain, with the `mistyped` label"),
     evidence: [{ feed: "inkling", label: "mistyped", effect: "label", did_you_mean: "example.com" }],
   },
 ];

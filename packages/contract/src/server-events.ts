@@ -6,7 +6,7 @@ export const SERVER_EVENTS = {
   "key-traced": {
     about: "server",
     levels: ["info"],
-    help: "Somebody used the [traced](leaked-keys.md#trace-a-key) `key` from `network`. One line per minute, network and worker, at every log level.",
+    help: "Somebody used the [traced](leaked-keys.md#trace-a-key) `key` from `network`. There is one line per minute, network and worker, at every log level.",
   },
   "settings-reloaded": {
     about: "server",
@@ -16,7 +16,7 @@ export const SERVER_EVENTS = {
   "settings-refused": {
     about: "server",
     levels: ["error"],
-    help: "After SIGHUP, nothing changed, because of `problems`: an invalid setting, or an empty or missing file. Fix it and send SIGHUP again.",
+    help: "After SIGHUP, nothing changed, because of `problems`: an invalid setting, or an empty or missing file. Fix the problem and send SIGHUP again.",
   },
   "data-folder-read-only": {
     about: "server",
@@ -31,7 +31,7 @@ export const SERVER_EVENTS = {
   "worker-crashed": {
     about: "server",
     levels: ["error"],
-    help: "The runtime crashed in a worker or wrote to standard error. `report` has up to 12 lines of that output. It leaves out lines that contain paths, links, keys or addresses. `worker-died` comes before or after it.",
+    help: "The runtime crashed in a worker or wrote to standard error. `report` has up to 12 lines of that output. It leaves out lines that contain paths, links, keys or addresses. The `worker-died` event comes before or after this one.",
   },
   "worker-died": {
     about: "server",
@@ -81,7 +81,7 @@ export const SERVER_EVENTS = {
   "too-many-connections": {
     about: "server",
     levels: ["error"],
-    help: "The server closed `closed` connections above the limit `most`. With `listener` `admin`, it is the admin listener's limit, 128.",
+    help: "The server closed `closed` connections above the limit in `most`. If `listener` is `admin`, this is the admin listener's limit of 128.",
   },
   "keys-without-memory": {
     about: "server",
@@ -151,7 +151,7 @@ export const SERVER_EVENTS = {
   "revocations-file-failed": {
     about: "server",
     levels: ["error"],
-    help: "The file `revocations` cannot be created, read or written, because of `reason`. Revocations last only until a restart.",
+    help: "The `revocations` file cannot be created, read or written, because of `reason`. Revocations last only until a restart.",
   },
   "database-went-back": {
     about: "server",
@@ -336,7 +336,7 @@ export const SERVER_EVENTS = {
   "webhook-queue-full": {
     about: "server",
     levels: ["error"],
-    help: "The server dropped `dropped` deliveries of the event `type`, because too many are waiting. Remove webhooks whose receivers no longer exist.",
+    help: "The server dropped `dropped` deliveries for the event in `type`, because too many are waiting. Remove webhooks whose receivers no longer exist.",
   },
   "webhooks-stopped": {
     about: "server",

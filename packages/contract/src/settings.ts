@@ -1,4 +1,4 @@
-// settings.ts: every setting, one row each, and what derives from a row: the setting's names, its type and its readers.
+// settings.ts: lists every setting as a row, and derives the setting's names, its type and its readers from the row.
 //
 // A new row adds several things at once: a flag for the commands whose processes read it, an INKLING_* variable, a key
 // of inkling.toml, a line in `inkling config` and in docs/configuration.md (`npm run generate`), and a member of
@@ -217,7 +217,7 @@ export const SETTINGS = {
     type: "secrets",
     named: true,
     help: "values of request headers for your own feeds, by name",
-    docs: "Values of request headers for [your own feeds](own-feeds.md#a-header-with-a-secret), by name: `INKLING_FEED_SECRET_ACME`, a credentials file `feed_secret_acme`, or a table `[feed_secret]`.",
+    docs: "Values of request headers for [your own feeds](own-feeds.md#a-header-with-a-secret), by name: `INKLING_FEED_SECRET_ACME`, a `feed_secret_acme` credentials file, or a `[feed_secret]` table.",
     secret: true,
     reloadable: true,
     readBy: ["builder"],
@@ -348,7 +348,7 @@ export type Settings = {
     : Value<Rows[Name]["type"]> | undefined;
 };
 
-/** The settings that a process reads. It receives no others. */
+/** The settings that a process reads. The process receives no others. */
 export type SettingsOf<Reader extends SettingReader> = Pick<
   Settings,
   { [Name in SettingName]: Reader extends Rows[Name]["readBy"][number] ? Name : never }[SettingName]

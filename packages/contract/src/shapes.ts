@@ -1,4 +1,4 @@
-// shapes.ts: how members.ts describes values, and the TypeScript types that follow from the descriptions.
+// shapes.ts: defines how members.ts describes values, and the TypeScript types that follow from the descriptions.
 
 /** The three lookups. */
 export const LOOKUPS = ["geolocate", "reputation", "email"] as const;

@@ -1,4 +1,4 @@
-// webhooks.ts: the events that webhooks report, and how they are delivered (https://www.standardwebhooks.com).
+// webhooks.ts: defines the events that webhooks report, and how they are delivered (https://www.standardwebhooks.com).
 //
 // The types of payloads, the choices in the console and on the command line, and the tables of docs/webhooks.md derive
 // from these rows. An event never changes its meaning, but later versions may add events and members.
@@ -76,7 +76,7 @@ export const WEBHOOK_EVENT_ROWS: Readonly<Record<WebhookEvent, WebhookEventRow>>
 /** The event that an operator sends to test a webhook. The webhook need not subscribe to it. */
 export const WEBHOOK_TEST = "webhook.test";
 
-/** The member `data` of an event's payload. */
+/** The `data` member of an event's payload. */
 export type WebhookData<Event extends WebhookEvent> = ValueOf<{
   readonly type: "object";
   readonly members: (typeof WEBHOOK_EVENTS)[Event]["data"];

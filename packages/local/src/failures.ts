@@ -1,4 +1,4 @@
-// failures.ts: the error for each reason why the engine has no answer, with the server's codes and statuses.
+// failures.ts: defines the error for each reason why the engine has no answer, with the server's codes and statuses.
 
 import type { InklingError } from "@inkling/client";
 import { type Problem, problemError } from "@inkling/client/support";

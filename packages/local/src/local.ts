@@ -1,4 +1,4 @@
-// local.ts: the three lookups, and decisions about visitors, in this process.
+// local.ts: provides the three lookups, and decisions about visitors, in this process.
 //
 // in   an address, an email address, or several of them; a visitor
 // out  the answers that a server with the same release would return, as objects or as the bytes that it would send; a
@@ -83,7 +83,7 @@ const decoder = new TextDecoder();
 /**
  * Opens a data folder or a channel, and follows its releases.
  * @throws InklingError DATA_NOT_LOADED if there is no sound release
- * @throws TypeError, which names the wrong option
+ * @throws TypeError that names the invalid option
  */
 export async function createLocal<P extends OnUnavailable = "throw">(
   options: LocalOptions<P>,

@@ -1,6 +1,6 @@
 // read-options.ts: checks the options of createLocal before anything is opened.
 //
-// err  TypeError, which names the wrong option
+// err  TypeError that names the invalid option
 
 import type { DataName, OnUnavailable } from "@inkling/client";
 import { DATA_OF, ON_UNAVAILABLE, readRequire, refuseUnknown } from "@inkling/client/support";
@@ -24,7 +24,7 @@ export interface ReadLocalOptions<P extends OnUnavailable> {
   readonly require: readonly DataName[];
 }
 
-/** The names of all options. It is a `Record`, so that TypeScript reports a missing name. */
+/** The names of all options, as a `Record`, so that TypeScript reports a missing name. */
 const LOCAL_OPTIONS: Readonly<Record<keyof LocalOptions, true>> = {
   data: true,
   channel: true,

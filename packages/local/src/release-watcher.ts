@@ -173,7 +173,7 @@ export class ReleaseWatcher {
     }
   }
 
-  /** The release that should be in use; undefined while another process fills an empty folder. */
+  /** Returns the release that should be in use; undefined while another process fills an empty folder. */
   private wanted(): string | undefined {
     const { dataDir } = this.options;
     if (this.isFilled && currentName(dataDir) === undefined) return undefined;

@@ -128,7 +128,7 @@ export class Releases {
   }
 }
 
-/** The error that a server without a release returns. A retry may succeed. */
+/** Creates the error of a server that has no release. A retry may succeed. */
 function notLoaded(reason: string, hint: string | undefined, cause?: unknown): InklingError {
   return new InklingError("DATA_NOT_LOADED", reason, {
     status: 503,

@@ -1,8 +1,8 @@
 // ruleset.ts: follows the ruleset that the channel brings into the data folder. Runs in the thread of
 // release-watcher.ts.
 //
-// out  each ruleset that this version can evaluate; at startup, if it cannot evaluate the newest ruleset, the last one
-//      that it could
+// out  each ruleset that this version can evaluate; at startup, if this version cannot evaluate the newest ruleset, the
+//      last one that it could
 // err  reported once for each reason; the previous ruleset remains in use
 
 import { statSync } from "node:fs";
@@ -24,7 +24,7 @@ export function followRuleset(
 ): Live<ChannelRuleset | undefined> {
   const refuse = (reason: string) => report({ type: "ruleset-refused", reason });
   const path = join(dataDir, DATA_FOLDER.channelRuleset);
-  /** The version of the file. Every new ruleset replaces the file. */
+  /** Returns the version of the file. Every new ruleset replaces the file. */
   const version = () => {
     const found = statSync(path, { throwIfNoEntry: false });
     return found === undefined ? "" : `${found.mtimeMs} ${found.ino}`;

@@ -151,7 +151,7 @@ PROBLEMS: Dict[str, Tuple[int, str, str]] = {
     "KEY_MISSING": (401, "No API key", "Send your key as `Authorization: Bearer ink_live_…`."),
     "KEY_INVALID": (401, "Unknown API key", "This server has no such key, or it was revoked. A new key is accepted within a second."),
     "KEY_EXPIRED": (401, "Expired API key", "This key has expired. Ask the operator of this server for a new one."),
-    "SCOPE_REQUIRED": (403, "The key does not allow this lookup", "This operation needs a key with the scope \"assess\"."),
+    "SCOPE_REQUIRED": (403, "The key does not allow this lookup", "This operation needs a key with the \"assess\" scope."),
     "SOURCE_NOT_ALLOWED": (403, "Key not allowed from this network", "This key works only from the networks that it is bound to, and this request came from a different network. If there is a proxy in front of this server, the operator must list it as trusted."),
     "CALLER_UNKNOWN": (403, "The caller's address is unknown", "This key works only from the networks that it is bound to, and the trusted proxy that sent this request does not name the caller. Configure the proxy to send `X-Forwarded-For`, or remove it from INKLING_TRUSTED_PROXIES."),
     "SIGNATURE_INVALID": (401, "The signature does not match", "The signature matches none of this server's secrets. `webhook-id`, `webhook-timestamp` and `webhook-signature` follow Standard Webhooks; compare INKLING_SUPABASE_HOOK_SECRET with the secret that Supabase shows."),

@@ -1,4 +1,4 @@
-// What status and metrics report about feeds: the release's own reports, updated with the report of the last build.
+// Tests what status and metrics report about feeds: the release's own reports, updated with the last build's report.
 
 import { beforeEach, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";

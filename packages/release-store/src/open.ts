@@ -46,8 +46,8 @@ export function findFiles(dataDir: string, name: string): ReleaseFiles {
 }
 
 /**
- * Does the same as {@link findFiles}, but also reads the start of each segment and checks its version. @throws
- * ReleaseError
+ * Does the same as {@link findFiles}, but also reads the start of each segment and checks its version.
+ * @throws ReleaseError
  */
 export function checkFiles(dataDir: string, name: string): ReleaseFiles {
   const files = findFiles(dataDir, name);

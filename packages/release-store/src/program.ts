@@ -1,5 +1,5 @@
-// program.ts: finds the program's own files, processes and seeds. The program runs from a clone, from the bundle that
-// npm installs (@inkling/cli), or as a binary.
+// program.ts: finds the program's own files, its seeds and the modules of its processes. The program runs from a clone,
+// from the bundle that npm installs (@inkling/cli), or as a binary.
 //
 // A bundle has all code in one folder, with `files/` inside it (scripts/bundle.ts). A binary contains that folder, and
 // `seeds/` is next to the binary.
@@ -13,7 +13,7 @@ declare const IS_BUNDLE: true | undefined;
 export const FORM =
   typeof IS_BUNDLE === "undefined" ? "clone" : Bun.isStandaloneExecutable ? "binary" : "package";
 
-/** The flags with which the command-line launcher starts Bun. A binary is compiled with equivalent flags. */
+/** The flags that the command-line launcher passes to Bun. A binary is compiled with equivalent flags. */
 const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file", "--config=/dev/null"];
 
 /**
@@ -61,8 +61,8 @@ export function programFile(path: string): string {
 export const HAS_SEEDS = FORM !== "binary" || existsSync(join(dirname(process.execPath), "seeds"));
 
 /**
- * Finds the folder of an npm package that contains seeds. @throws Error if a bundle or clone does not contain the
- * package
+ * Finds the folder of an npm package that contains seeds.
+ * @throws Error if a bundle or clone does not contain the package
  */
 export function seedFolder(name: string): string {
   if (FORM === "binary") return join(dirname(process.execPath), "seeds", name);

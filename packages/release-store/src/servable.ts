@@ -75,8 +75,8 @@ export function openKept(dataDir: string, text: string | undefined): LoadedRelea
 }
 
 /**
- * Reads the manifest of the current release; undefined if there is none yet. @throws ReleaseError if its manifest
- * cannot be read
+ * Reads the manifest of the current release; undefined if there is none yet.
+ * @throws ReleaseError if its manifest cannot be read
  */
 export function openCurrent(dataDir: string): NamedRelease | undefined {
   const name = currentName(dataDir);

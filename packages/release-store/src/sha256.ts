@@ -1,4 +1,4 @@
-// sha256.ts: SHA-256 in lower-case hex.
+// sha256.ts: computes SHA-256 in lower-case hex.
 
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";

@@ -65,7 +65,7 @@ export async function findRollback(
     ? new ReleaseError(`no release before ${from} is sound: ${passedOver.join("; ")}`, BUILD_HINT)
     : new ReleaseError(
         `there is no release earlier than ${from}`,
-        "`inkling data status` lists the releases; the newest 5 are kept",
+        "`inkling data status` lists the releases that are kept",
       );
 }
 
@@ -102,8 +102,8 @@ export async function unpin(
 }
 
 /**
- * Writes a name to all pointers, or to none of them if the disk is full or a pointer is not writable. @throws
- * ReleaseError
+ * Writes a name to all pointers, or to none of them if the disk is full or a pointer is not writable.
+ * @throws ReleaseError
  */
 function switchTo(dataDir: string, name: string, pointers: readonly string[], first: () => void): void {
   const files: AtomicFile[] = [];

@@ -1,5 +1,5 @@
-// Text and bytes of addresses and networks. The readers agree with each other and with the runtime, and print
-// what they read.
+// Fuzzes the text and bytes of addresses and networks. The readers agree with each other and with the runtime, and
+// print what they read.
 
 import { isIP } from "node:net";
 import { formatIp, IpAddress, parseIp, parseIpBytesInto, parsePrefix } from "@inkling/engine";

@@ -1,4 +1,4 @@
-// Archives as publishers pack them. Unpacking yields at most MAX_UNPACKED_BYTES bytes, or throws a FeedError.
+// Fuzzes archives as publishers pack them. Unpacking yields at most MAX_UNPACKED_BYTES bytes, or throws a FeedError.
 
 import { gzipSync } from "node:zlib";
 import { tar, zip } from "../../../packages/compiler/src/fetch/archive.testing.ts";

@@ -1,4 +1,4 @@
-// Batch bodies as JSON, NDJSON and gzip, over a real socket. The server returns answers or a problem, never a
+// Fuzzes batch bodies as JSON, NDJSON and gzip, over a real socket. The server returns answers or a problem, never a
 // 5xx, and a line for each line.
 
 import { gunzipSync, gzipSync } from "node:zlib";

@@ -1,5 +1,5 @@
-// Replies from DNS servers. The result is a reply or none, with a bounded number of records, and never
-// NXDOMAIN for another name.
+// Fuzzes replies from DNS servers. The result is a reply or none, with a bounded number of records, and never NXDOMAIN
+// for another name.
 
 import { encodeQuestion, RECORD_TYPES, readReply } from "../../../packages/server/src/mx/dns-message.ts";
 import { a, cname, encodeAnswer, mx, soa } from "../../harness/dns-server.ts";

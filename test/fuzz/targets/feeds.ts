@@ -1,4 +1,4 @@
-// Feed files, each with the parser of any format. The result is entries or a FeedError.
+// Fuzzes feed files, each with the parser of any format. The result is entries or a FeedError.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

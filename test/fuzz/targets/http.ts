@@ -1,5 +1,5 @@
-// Bytes from a client over a raw socket. The server returns only complete responses, and no more of them than there
-// were requests. It returns no 5xx, and no data without a key.
+// Fuzzes bytes from a client over a raw socket. The server returns only complete responses, and no more of them than
+// there were requests. It returns no 5xx, and no data without a key.
 
 import { FRAMING } from "../../attack/framing-cases.ts";
 import { converse, responsesIn } from "../../attack/raw-http.ts";

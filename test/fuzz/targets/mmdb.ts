@@ -1,4 +1,4 @@
-// MMDB files. The result is an MmdbError or an answer.
+// Fuzzes MMDB files. The result is an MmdbError or an answer.
 
 import { CountrySource, GeoSource } from "../../../packages/compiler/src/geo/place-source.ts";
 import { Mmdb, MmdbError } from "../../../packages/compiler/src/mmdb/mmdb.ts";

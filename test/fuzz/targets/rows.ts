@@ -1,4 +1,4 @@
-// CSV, NDJSON and logs that `inkling enrich` reads. Either no byte is lost, or a BulkError is thrown.
+// Fuzzes CSV, NDJSON and logs that `inkling enrich` reads. Either no byte is lost, or a BulkError is thrown.
 
 import { Overrides } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";

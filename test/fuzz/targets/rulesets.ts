@@ -1,4 +1,4 @@
-// Ruleset texts. Every text is parsed, or refused with a position for each mistake. A parsed ruleset decides
+// Fuzzes ruleset texts. Every text is parsed, or refused with a position for each mistake. A parsed ruleset decides
 // about random facts without an exception, and its shadow rules never change the action.
 
 import { FACT_NAMES, STARTER_RULESET } from "@inkling/contract";

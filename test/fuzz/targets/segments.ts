@@ -1,4 +1,4 @@
-// Segment files, half of them with checksums that match the damage. The result is a SegmentError, or lookups
+// Fuzzes segment files, half of them with checksums that match the damage. The result is a SegmentError, or lookups
 // that end without throwing.
 
 import { readFileSync } from "node:fs";

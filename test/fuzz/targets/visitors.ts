@@ -1,4 +1,4 @@
-// Bodies of POST /v1/assess. Every body is a visitor, or is refused with lines that repeat none of its values.
+// Fuzzes bodies of POST /v1/assess. Every body is a visitor, or is refused with lines that repeat none of its values.
 
 import { parseRuleset, readAssessmentInput } from "@inkling/engine/assess";
 import { parseJson } from "../../../packages/server/src/batch/body.ts";

@@ -1,9 +1,9 @@
-// Webhooks: the URL that an admin sends, the decision behind an event, and the receiver's response.
+// Fuzzes webhooks: the URL that an admin sends, the decision behind an event, and the receiver's response.
 //
 // in   lines: a URL, a visitor's email domain and `ref`, a text of evidence, how the receiver ends the connection; then
 //      its response
 // A URL is refused with the documented problems or accepted, and no inner address is contacted. A delivery is sent
-// once, verifies with the package `standardwebhooks`, leaves no connection, and ends in the state that the response
+// once, verifies with the `standardwebhooks` package, leaves no connection, and ends in the state that the response
 // calls for.
 
 import { deepStrictEqual, match } from "node:assert";
@@ -253,7 +253,7 @@ export default async function webhooks(): Promise<Target> {
   };
 }
 
-/** The parts of a visitor that a decision keeps. Leaves out a name or `ref` that assessments refuse. */
+/** Returns the parts of a visitor that a decision keeps. Leaves out a name or `ref` that assessments refuse. */
 function visitorOf(line: string): { readonly domain: string; readonly ref: string | null } {
   const [name = "", ...words] = line.split(" ");
   const ref = words.join(" ");

@@ -1,4 +1,4 @@
-// The plugin in the real better-auth, with its SQLite adapter.
+// Tests the plugin in the real better-auth, with its SQLite adapter.
 
 import { Database } from "bun:sqlite";
 import { describe, spyOn, test } from "bun:test";

@@ -1,5 +1,5 @@
-// @inkling/client in a page, in a real Chromium, against a real server: as packages/client/MIDDLEWARE.md describes,
-// and from another origin.
+// Tests @inkling/client in a page, in a real Chromium, against a real server: as packages/client/MIDDLEWARE.md
+// describes, and from another origin.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -73,7 +73,8 @@ const CONTENT_SECURITY_POLICY = "default-src 'none'; script-src 'self'; connect-
 const FILE = /^\/client\/([\w-]+\.js)$/;
 
 /**
- * A site with pages. /inkling adds the key for users who are logged in; /open passes the page's own key on.
+ * Answers requests for a site with pages. /inkling adds the key for users who are logged in; /open passes the page's
+ * own key on.
  */
 async function answer(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);

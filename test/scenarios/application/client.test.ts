@@ -1,6 +1,6 @@
-// @inkling/client as an application gets it: packed, installed, on Node and on Bun, against a real server.
-// The Python client runs the same cases. packages/client/src and packages/python/test have the detailed
-// tests, with faulty servers.
+// Tests @inkling/client as an application gets it: packed, installed, on Node and on Bun, against a real server. The
+// Python client runs the same cases. packages/client/src and packages/python/test have the detailed tests, with faulty
+// servers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// @inkling/local as an application gets it: packed, installed, on Node and on Bun. Its answers are compared
-// with a server's recorded answers.
+// Tests @inkling/local as an application gets it: packed, installed, on Node and on Bun. Its answers are compared with
+// a server's recorded answers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -125,7 +125,7 @@ afterAll(() => {
   for (const child of children) child.kill();
 });
 
-/** Recorded lookups of one value on a server without overrides, with their responses. */
+/** Returns recorded lookups of one value on a server without overrides, with their responses. */
 function recorded(server: "serve" | "up"): { request: LocalRequest; status: number; body: string }[] {
   const text = brotliDecompressSync(readFileSync(RECORDED)).toString().trimEnd();
   const seen = new Set<string>();

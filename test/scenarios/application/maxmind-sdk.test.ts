@@ -1,5 +1,5 @@
-// MaxMind's SDK from npm, unchanged, against a server. The SDK supports only HTTPS, so a proxy with a certificate is
-// between them.
+// Tests MaxMind's SDK from npm, unchanged, against a server. The SDK supports only HTTPS, so a proxy with a certificate
+// is between them.
 
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";

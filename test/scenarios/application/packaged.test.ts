@@ -1,4 +1,4 @@
-// packaged.test.ts: what users install: the npm packages and the executable, away from the clone's files.
+// packaged.test.ts: tests what users install: the npm packages and the executable, away from the clone's files.
 
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The Python client: its own tests pass, and its README's example prints the output that the README shows.
-// test/scenarios/application/client.test.ts runs it with the TypeScript client's cases.
+// Tests the Python client: its own tests pass, and its README's example prints the output that the README shows.
+// test/scenarios/application/client.test.ts runs the Python client with the TypeScript client's cases.
 
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -105,7 +105,7 @@ async function main(seconds: number): Promise<Seen> {
       for (const { status } of hosts) await until(async () => (await status(free.token)) === 200);
       const { allowed, refused, failed } = await load({
         seconds,
-        // Uneven, and four times the limit in total. Every 3 seconds, another host gets the most.
+        // Uneven, and four times the limit in total. Every 3 seconds, a different host gets the largest part.
         rates: (second) => hosts.map((_, i) => [280, 80, 40][(i + Math.floor(second / 3)) % HOSTS]!),
         lookUp: (host) => hosts[host]!.status(limited.token),
         onSecond: (second) => {

@@ -1,6 +1,6 @@
-// cluster-page.test.ts: docs/cluster.md on one machine, with the page's own commands: three servers, keys,
-// overrides, a roll-out, and the database and a server killed. Only the data is not built; small releases
-// replace it.
+// cluster-page.test.ts: tests docs/cluster.md on one machine, with the page's own commands: three servers, keys,
+// overrides, a roll-out, and the database and a server killed. Small releases replace the data that a build would
+// create.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -67,13 +67,13 @@ class Shell {
   }
 }
 
-/** A code block of the page, with this test's ports and database. */
+/** Returns a code block of the page, with this test's ports and database. */
 const block = (n: number, address: string) =>
   BLOCKS[n]!.replaceAll(/\b820(?=[$\d])/g, ports.api)
     .replaceAll(/\b821(?=[$\d])/g, ports.admin)
     .replace(/postgres:\/\/\S+/, address);
 
-/** A code block in which a small release replaces the build. */
+/** Returns a code block in which a small release replaces the build. */
 function built(n: number, release: number, address: string): string {
   const text = block(n, address);
   if (!BUILD.test(text)) throw new Error("no step builds the data");

@@ -1,5 +1,5 @@
-// database-lost.test.ts: a database that is lost, goes back to an earlier state, or becomes read-only under
-// running servers. Tests what remains active, what is reported, and which commands resolve it.
+// database-lost.test.ts: tests a database that is lost, goes back to an earlier state, or becomes read-only under
+// running servers: what remains active, what is reported, and which commands resolve it.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -93,7 +93,7 @@ const isCopied = ({ dataDir }: ServerProgram, { key }: IssuedKey) =>
   existsSync(join(dataDir, "overrides.json")) &&
   readFileSync(join(dataDir, "overrides.json"), "utf8").includes(OVERRIDE.note);
 
-/** What every server must do after the database went back, and after the operator confirmed that. */
+/** Expects what every server must do after the database went back, and after the operator confirmed that. */
 async function expectKept(
   main: ServerProgram,
   env: Record<string, string>,

@@ -1,5 +1,5 @@
-// The TLS connection to PostgreSQL as docs/configuration.md describes it, and what `inkling doctor` reports about a
-// connection without TLS.
+// Tests the TLS connection to PostgreSQL as docs/configuration.md describes it, and what `inkling doctor` reports about
+// a connection without TLS.
 
 import { afterAll, expect, test } from "bun:test";
 import { openStore, type Store } from "@inkling/server";

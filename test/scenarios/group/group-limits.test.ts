@@ -1,4 +1,4 @@
-// group-limits.test.ts: several servers with one PostgreSQL keep one rate and one quota together, even
+// group-limits.test.ts: tests that several servers with one PostgreSQL keep one rate and one quota together, even
 // without the database.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -123,7 +123,7 @@ test("a key can be used as soon as it is in force, and a server that stops leave
   await until(async () => (await hosts[0]!.metric("inkling_group_hosts")) === 1);
 });
 
-/** The request of a host without tokens for a key with this burst, which does not refill during a test. */
+/** Returns the request of a host without tokens for a key with this burst, which does not refill during a test. */
 const wishFor = (keyId: string, burst: number, want: number): LeaseWish => ({
   keyId,
   isInUse: true,

@@ -1,4 +1,4 @@
-// hosts.test.ts: a group's hosts as `inkling hosts`, the admin API and `inkling doctor` show them.
+// hosts.test.ts: tests a group's hosts as `inkling hosts`, the admin API and `inkling doctor` show them.
 
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { hostname } from "node:os";

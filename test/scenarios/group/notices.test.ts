@@ -1,5 +1,5 @@
-// notices.test.ts: several servers with one PostgreSQL learn of each other's changes at once, without waiting
-// for a check. If notices do not arrive, checks find the changes. A server that has lost the database for too
+// notices.test.ts: tests that several servers with one PostgreSQL learn of each other's changes at once, without
+// waiting for a check. If notices do not arrive, checks find the changes. A server that has lost the database for too
 // long refuses keys.
 
 import { afterAll, beforeAll, expect, jest, test } from "bun:test";

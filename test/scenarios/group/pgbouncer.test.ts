@@ -1,5 +1,5 @@
-// pgbouncer.test.ts: several servers behind PgBouncer in transaction mode, if it is installed. Nothing may
-// depend on keeping the same connection.
+// pgbouncer.test.ts: tests several servers behind PgBouncer in transaction mode, if it is installed. Nothing may depend
+// on keeping the same connection.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";

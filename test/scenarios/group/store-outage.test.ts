@@ -1,4 +1,4 @@
-// store-outage.test.ts: a database that is unavailable, silent or shared, and processes that are killed.
+// store-outage.test.ts: tests a database that is unavailable, silent or shared, and processes that are killed.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ async function stored(store: Store, keyId: string): Promise<number> {
   return entries.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Everything that a server does with the store, as traffic with one key. */
+/** Does everything that a server does with the store, as traffic with one key. */
 async function traffic(store: Store, token: string, intervalMs = 10) {
   const keyring = new Keyring();
   const loader = liveKeys({ store, keyring, refreshMs: intervalMs });

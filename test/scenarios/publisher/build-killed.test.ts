@@ -1,4 +1,5 @@
-// A build that is killed at any moment leaves a data folder that opens, and from which the next build continues.
+// Tests that a build that is killed at any moment leaves a data folder that opens, and from which the next build
+// continues.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

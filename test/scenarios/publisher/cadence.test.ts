@@ -1,4 +1,4 @@
-// Hours of `inkling serve` in seconds: the scheduler, the compiler and our own publisher on the test's clock,
+// Simulates hours of `inkling serve` in seconds: the scheduler, the compiler and our own publisher on the test's clock,
 // with a poisoned feed in the middle. Every release is opened and used for lookups, as the server does.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -32,7 +32,7 @@ let now = 0;
 const requests: { at: number; feed: string; status: number }[] = [];
 let server: Bun.Server<undefined>;
 
-/** The content of ipsum-3 at this minute: good, then a web page from minute 60 to 100, then new content. */
+/** Returns the content of ipsum-3 at this minute: good, then a web page from minute 60 to 100, then new content. */
 function ipsum(): string {
   if (now < 60) return "81.2.69.1\n81.2.69.2\n81.2.69.3\n";
   if (now < 100) return "<!doctype html><title>We are moving</title>";

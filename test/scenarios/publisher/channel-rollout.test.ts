@@ -1,4 +1,5 @@
-// channel-rollout.test.ts: servers report the state of a release, and a promotion stops if too few are ready.
+// channel-rollout.test.ts: tests that servers report the state of a release, and that a promotion stops if too few are
+// ready.
 
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// A builder and servers of one channel, as processes from the command line.
+// Tests a builder and servers of one channel, as processes from the command line.
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";

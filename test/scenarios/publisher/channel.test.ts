@@ -1,4 +1,4 @@
-// What builders publish and servers follow, through each kind of store, with good and bad content.
+// Tests what builders publish and servers follow, through each kind of store, with good and bad content.
 
 import { afterAll, beforeAll, describe, expect, jest, spyOn, test } from "bun:test";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -159,7 +159,7 @@ class Server {
     return currentName(this.dataDir);
   }
 
-  /** @returns the fault with which following ends */
+  /** @returns the fault that ends following */
   async fault(): Promise<ChannelError> {
     const error = await this.follow().then(
       () => new Error("was followed"),
@@ -170,7 +170,7 @@ class Server {
   }
 }
 
-/** Waits for the promise, and returns the fault with which it ends. */
+/** Waits for the promise, and returns the fault that rejects it. */
 async function faultOf(act: Promise<unknown>): Promise<ChannelError> {
   const error = await act.then(
     () => new Error("did not fail"),
@@ -630,7 +630,7 @@ describe("a roll-out", () => {
 });
 
 describe("a server refuses, and goes on with what it has", () => {
-  /** A server at release 1, while the channel is at release 2. */
+  /** Returns a server at release 1, while the channel is at release 2. */
   async function behind(base?: string, env?: S3Environment) {
     const group = new Group(base, env);
     const server = group.server();
@@ -861,7 +861,7 @@ describe("a server refuses, and goes on with what it has", () => {
       "another form": { change: (sound) => ({ ...sound, segments: [] }), why: "has an unknown format" },
     };
 
-    /** What remains of the release in use. */
+    /** Returns what remains of the release in use. */
     const kept = ({ dataDir }: Server) =>
       [
         "current",

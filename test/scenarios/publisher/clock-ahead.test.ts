@@ -1,5 +1,5 @@
-// clock-ahead.test.ts: builds while the clock is ahead, and after it is right again. Releases are ordered by
-// their publication, not by the times in their names.
+// clock-ahead.test.ts: tests builds while the clock is ahead, and after the clock is right again. Releases are ordered
+// by their publication, not by the times in their names.
 
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";

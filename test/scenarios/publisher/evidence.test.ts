@@ -1,4 +1,5 @@
-// Evidence: the worst case of lists, and docs/evidence.md. evidence.data.test.ts tests the evidence on the mirror.
+// Tests evidence: the worst case of lists, and the examples in docs/evidence.md. evidence.data.test.ts tests the
+// evidence on the mirror.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

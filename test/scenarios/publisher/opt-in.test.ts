@@ -1,4 +1,4 @@
-// Feeds that are off by default, from a mirror of their samples to answers. They are on only if chosen, and
+// Tests feeds that are off by default, from a mirror of their samples to answers. They are on only if chosen, and
 // preferred for each network.
 
 import { describe, expect, test } from "bun:test";

@@ -1,5 +1,5 @@
-// Copies of the operator's own feeds that cannot be used. They are refused by name, and the last good copy
-// still answers.
+// Tests copies of the operator's own feeds that cannot be used. They are refused by name, and the last good copy still
+// answers.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The operator's own feeds, from a publisher on this machine to answers: every format with every claim,
-// through the code of built-in feeds.
+// Tests the operator's own feeds, from a publisher on this machine to answers: every format with every claim, through
+// the code of built-in feeds.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { FEED_CLAIMS, type OwnFeed } from "@inkling/contract";

@@ -1,5 +1,5 @@
-// Every parser is linear: four times the input costs about four times the CPU, whatever the input is made of. Hostile
-// input is a pattern that is repeated: as one line, and as many.
+// Tests that every parser is linear: four times the input costs about four times the CPU, whatever the input is made
+// of. Hostile input is a repeated pattern, as one line and as many lines.
 //
 // Each attempt parses the large input once and the small input four times, so both sides read the same number of
 // bytes and leave about as much garbage. Linear work costs the same on both sides; quadratic work costs four times
@@ -106,7 +106,7 @@ const STARTS = ["", "# updated: a", "# last updated: a", '"', "1.2.3.4 # last up
 const text = (start: string, pattern: string, end: string) => (size: number) =>
   new TextEncoder().encode(start + pattern.repeat(Math.ceil(size / pattern.length)) + end);
 
-/** As one line that is as long as a line may be, and as lines of their own. */
+/** Yields the pattern as one line that is as long as a line may be, and as separate lines. */
 function* hostile(
   lineLength: number,
 ): Generator<[name: string, make: (size: number) => Uint8Array, size: number]> {

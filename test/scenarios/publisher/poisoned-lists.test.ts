@@ -1,5 +1,5 @@
-// Publishers as adversaries, with lists that claim a large part of the internet. The served data does not
-// change, the reason is visible, and a release that flags too much waits for the operator.
+// Tests publishers as adversaries, with lists that claim a large part of the internet. The served data does not change,
+// the reason is visible, and a release that flags too much waits for the operator.
 
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -55,7 +55,7 @@ async function failure(...args: string[]): Promise<string> {
   return new Response(child.stderr).text();
 }
 
-/** The share of random IPv4 addresses that the served release flags. */
+/** Returns the share of random IPv4 addresses that the served release flags. */
 function flaggedShare(): number {
   const { reputation } = openRelease(dataDir, requireCurrent(dataDir).name);
   const next = randomWords(172);
@@ -85,7 +85,7 @@ const writeDrop = (rows: readonly string[], made: number) =>
     `${rows.join("\n")}\n${JSON.stringify({ type: "metadata", timestamp: Math.floor(made / 1000), records: rows.length })}\n`,
   );
 const drop = (network: string) => JSON.stringify({ cidr: network });
-/** Different networks of one length, all over the address space except its first and last parts. */
+/** Returns different networks of one length, all over the address space except its first and last parts. */
 const networks = (bits: number, count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, i) => {
     const index = 2 ** bits / 16 + (((i + from) * 7_919) % (2 ** bits * 0.75));

@@ -1,4 +1,5 @@
-// publish-race.test.ts: several builders publish to one channel at once. One of them succeeds, and nothing is lost.
+// publish-race.test.ts: tests several builders that publish to one channel at once. One of them succeeds, and nothing
+// is lost.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,6 +1,5 @@
-// Publishers with accounts, which answer as MaxMind's permanent links do: basic authentication, a .tar.gz
-// with a licence beside the database, and a checksum of the packed file. The test serves an archive that tar
-// created.
+// Tests publishers with accounts, which answer as MaxMind's permanent links do: basic authentication, a .tar.gz with a
+// licence beside the database, and a checksum of the packed file. The test serves an archive that tar created.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -116,7 +115,7 @@ test("a copy older than 30 days is deleted, not only ignored", async () => {
   expect(later.kept.filter((name) => name.endsWith(".mmdb"))).toEqual([]);
 });
 
-/** A token in a URL. Whatever fails, events, reports and states have the feed table's URL. */
+/** A token in a URL. Whatever fails, events, reports and states contain the feed table's URL instead. */
 describe("a token in a URL is never reported", () => {
   const ipinfo = FEEDS.find(({ id }) => id === "ipinfo-lite")!;
   const lite = FEEDS.find(({ id }) => id === "ip2proxy-lite")!;

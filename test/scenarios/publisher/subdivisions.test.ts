@@ -1,4 +1,4 @@
-// How many of DB-IP City's ranges with a state name get the state's ISO 3166-2 code. `bun
+// Tests how many of DB-IP City's ranges with a state name get the state's ISO 3166-2 code. `bun
 // test/scenarios/publisher/subdivisions.test.ts` prints those that do not.
 //
 // A range is a run of neighbouring networks that share a record. DB-IP has only names, not codes.

@@ -1,4 +1,4 @@
-// `inkling backup` and `inkling restore`: round trips of both databases, bad archives, and running servers.
+// Tests `inkling backup` and `inkling restore`: round trips of both databases, bad archives, and running servers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -441,7 +441,7 @@ test("a backup is never written over a file, nor made of a database that is not 
   expect(statSync(join(host.dataDir, "linked.backup")).isFile()).toBe(true);
 });
 
-/** An archive with other files, and a valid hash of them. */
+/** Returns an archive with other files, and a valid hash of them. */
 function withFiles(archive: string, files: readonly (readonly [name: string, text: string])[]): Buffer {
   const lines = gunzipSync(readFileSync(archive)).toString().trimEnd().split("\n");
   const { end } = JSON.parse(lines.pop()!);

@@ -1,5 +1,5 @@
-// bad-sector.ts: a single process serves a marked release with a segment that kills every process that reads it, and is
-// restarted each time it dies. damaged-release.test.ts starts it in its own mount namespace.
+// bad-sector.ts: runs a single process that serves a marked release with a segment that kills every process that reads
+// it, and is restarted each time it dies. damaged-release.test.ts starts it in its own mount namespace.
 //
 // out  a line of JSON: Seen
 

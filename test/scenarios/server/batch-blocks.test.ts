@@ -48,7 +48,7 @@ const VALUE = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<unknown>(5, null, ["8.8.8.8"], { value: "8.8.8.8" }) },
 );
 
-/** A separate server, and everything that it counted. */
+/** Returns a separate server, and everything that it counted. */
 function setUp(overrides: readonly Override[]) {
   const { options, ...seen } = testOptions(
     {
@@ -79,7 +79,7 @@ function setUp(overrides: readonly Override[]) {
   return { send, post, counted };
 }
 
-/** A body in pieces of these sizes, used in turn. */
+/** Returns a body in pieces of these sizes, used in turn. */
 function inPieces(text: string, sizes: readonly number[]): ReadableStream {
   const bytes = Buffer.from(text);
   let [at, turn] = [0, 0];

@@ -1,4 +1,4 @@
-// Batch streams over real sockets. Clients send odd chunks, too much, too slowly or nothing, or do not read.
+// Tests batch streams over real sockets. Clients send odd chunks, too much, too slowly or nothing, or do not read.
 // packages/server/src/batch/batch.test.ts tests the same app without sockets.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

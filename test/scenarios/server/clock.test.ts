@@ -1,4 +1,5 @@
-// clock.test.ts: a clock that is wrong for a while, then right again. Tests what is blocked, and what is granted twice.
+// clock.test.ts: tests what is blocked, and what is granted twice, if the clock is wrong for a while and then right
+// again.
 //
 // what                  while the clock is wrong                   once it is right
 // rates                 unchanged                                  at worst an empty bucket, until it has refilled
@@ -60,7 +61,7 @@ const key: Key = {
   revokedAt: undefined,
 };
 
-/** Two workers with the same memory, and the primary, which sends usage to a store that has no clock. */
+/** Returns two workers with the same memory, and the primary, which sends usage to a store that has no clock. */
 function server(clock: { now: number }, day = { at: (now: number) => now }) {
   const stored = new Map<string, number>();
   const memory = new HeapCells(clock.now);

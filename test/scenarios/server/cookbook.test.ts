@@ -1,5 +1,5 @@
-// The recipes in docs/cookbook.md, unchanged, with a small release. PostgreSQL is real. For nftables,
-// journald and ClickHouse, the test records the commands.
+// Tests the recipes in docs/cookbook.md, unchanged, with a small release. PostgreSQL is real. For nftables, journald
+// and ClickHouse, the test records the commands.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ function program(name: string, script: string): void {
   chmodSync(join(programs, name), 0o755);
 }
 
-/** The code blocks in a section. */
+/** Returns the code blocks in a section. */
 function blocks(heading: string): string[] {
   const section = PAGE.split(/^#+ /m).find((text) => text.startsWith(heading)) ?? "";
   return [...section.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map(([, code]) => code!);
@@ -32,7 +32,7 @@ function blocks(heading: string): string[] {
 const shell = (script: string, flags = "-ec") =>
   run(["env", `PATH=${programs}:${process.env.PATH}`, "sh", flags, script], folder);
 
-/** The commands called since the last time. */
+/** Returns the commands called since the last time. */
 function calls(): string[] {
   const path = join(folder, "calls");
   const lines = readFileSync(path, "utf8").trim().split("\n");

@@ -1,4 +1,4 @@
-// damaged-release.test.ts: the release in use, or the release with which a server starts, is damaged on disk. `inkling
+// damaged-release.test.ts: damages, on disk, the release in use or the release that a server opens at startup. `inkling
 // serve` as installed, with one process and with several workers, switches to the newest sound release on every
 // connection. If there is none, it returns 503 on every connection. It reports the damage.
 

@@ -1,4 +1,4 @@
-// The reference page, /docs, in a real Chromium against a real server. It contacts no other host, and its
+// Tests the reference page, /docs, in a real Chromium against a real server. It contacts no other host, and its
 // requests work.
 //
 // out  screenshots/docs-*: the page in light and dark, at the width of a desktop and of a phone

@@ -1,4 +1,4 @@
-// The configurations in docs/ and of the client, unchanged, in the programs that they are for.
+// Tests the configurations in docs/ and of the client, unchanged, in the programs that they are for.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -40,7 +40,7 @@ function runApart<Seen>(name: string, given: object, unshare = UNSHARE): Seen {
   return JSON.parse(stdout.toString());
 }
 
-/** Code blocks in a language, with their pages. */
+/** Returns the code blocks in a language, with their pages. */
 const blocksOf = (language: string, files = projectFiles()) =>
   files
     .filter(({ path }) => path.endsWith(".md"))
@@ -50,7 +50,7 @@ const blocksOf = (language: string, files = projectFiles()) =>
         .map(([, , code]) => ({ path, code: code! })),
     );
 
-/** The only code block of a page in a language. */
+/** Returns the only code block of a page in a language. */
 function block(language: string, page: string): string {
   const found = blocksOf(language).filter(({ path }) => path === page);
   expect(found).toHaveLength(1);

@@ -1,5 +1,5 @@
-// drain.test.ts: a server that is asked to stop, as a load balancer and its clients see it, with real processes over
-// loopback.
+// drain.test.ts: tests a server that is asked to stop, as a load balancer and its clients see it, with real processes
+// over loopback.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";

@@ -1,4 +1,4 @@
-// One email address has one answer, however it is requested: single lookups, batches, the command line,
+// Tests that one email address has one answer, however it is requested: single lookups, batches, the command line,
 // enrich, and @inkling/local.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";

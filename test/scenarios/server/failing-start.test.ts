@@ -1,5 +1,5 @@
-// failing-start.test.ts: `inkling serve` with workers that cannot start, or killed while it starts: the
-// message, the exit code, and no process left behind.
+// failing-start.test.ts: tests the message and the exit code of `inkling serve` if workers cannot start or if it is
+// killed while it starts, and that no process is left behind.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const isLinux = process.platform === "linux";
 const busy = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
 afterAll(() => busy.stop(true));
 
-/** Workers, including orphans, whose environment contains this text. */
+/** Returns the workers, including orphans, whose environment contains this text. */
 function workersOf(mark: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

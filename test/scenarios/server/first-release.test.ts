@@ -1,5 +1,5 @@
-// first-release.test.ts: `inkling serve` without a release that opens. It starts, returns 503, builds at
-// once, and serves the first release.
+// first-release.test.ts: tests `inkling serve` without a release that opens. It starts, returns 503, builds at once,
+// and serves the first release.
 
 import { afterEach, expect, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// full-disk.test.ts: `inkling data rollback`, `unpin` and a server when nothing can be written: what they report, and
+// full-disk.test.ts: tests what `inkling data rollback`, `unpin` and a server report when nothing can be written, and
 // what remains.
 
 import { beforeAll, describe, expect, test } from "bun:test";

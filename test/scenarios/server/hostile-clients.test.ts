@@ -1,4 +1,4 @@
-// Clients that send what no library would send, over real sockets.
+// Tests clients that send what no library would send, over real sockets.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";

@@ -1,4 +1,5 @@
-// ?checks=mx over real sockets on both sides: HTTP requests to the server, and the server's questions to a DNS server.
+// Tests `?checks=mx` over real sockets on both sides: HTTP requests to the server, and the server's questions to a DNS
+// server.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";

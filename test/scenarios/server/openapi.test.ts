@@ -1,4 +1,4 @@
-// /openapi.json is valid OpenAPI 3.1 and complete, and responses are checked against it.
+// Tests that /openapi.json is valid OpenAPI 3.1 and complete, and checks responses against it.
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ import { testServerOptions } from "../../harness/server-options.ts";
 type Json = any;
 const document: Json = JSON.parse(openApiJson("1.2.3"));
 
-/** Every object in the document, with its path. */
+/** Yields every object in the document, with its path. */
 function* objects(json: unknown, way = "#"): Generator<[way: string, object: Record<string, unknown>]> {
   if (typeof json !== "object" || json === null) return;
   yield [way, json as Record<string, unknown>];

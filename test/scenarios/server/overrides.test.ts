@@ -1,4 +1,4 @@
-// Overrides over real sockets: two server processes with one database, continuous lookups, new releases,
+// Tests overrides over real sockets: two server processes with one database, continuous lookups, new releases,
 // restarts, and a database that becomes unavailable.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";

@@ -1,4 +1,4 @@
-// processes.test.ts: `inkling serve` as a service manager runs it, and faults around it: a log that cannot be
+// processes.test.ts: tests `inkling serve` as a service manager runs it, and faults around it: a log that cannot be
 // written, workers that cannot be started, uncaught errors, and a primary or worker that is stopped.
 
 import { ptr } from "bun:ffi";
@@ -97,7 +97,7 @@ class NamedPipe {
     closeSync(this.fd!);
   }
 
-  /** Everything read so far. */
+  /** Returns everything read so far. */
   read(): string {
     const bytes = new Uint8Array(65_536);
     try {
@@ -112,7 +112,7 @@ class NamedPipe {
   }
 }
 
-/** Log lines. Each must be one complete object, neither cut nor mixed with another. */
+/** Parses log lines. Each must be one complete object, neither cut nor mixed with another. */
 const linesOf = (text: string): Record<string, unknown>[] =>
   text
     .split("\n")

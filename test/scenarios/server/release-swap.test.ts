@@ -1,4 +1,4 @@
-// Releases change while requests come in. No request fails, no answer mixes two releases, and a corrupt
+// Tests releases that change while requests come in. No request fails, no answer mixes two releases, and a corrupt
 // release changes nothing.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -46,7 +46,7 @@ interface Status {
   readonly refused_release: { readonly name: string; readonly reason: string } | null;
 }
 const refused = async () => ((await (await send("/v1/status")).json()) as Status).refused_release;
-/** The logged reason for the release that was refused last. */
+/** Returns the logged reason for the release that was refused last. */
 const loggedReason = (): string =>
   logged
     .join("")

@@ -1,5 +1,5 @@
-// reload.test.ts: SIGHUP to `inkling serve`, with one process and with workers. Valid settings are applied
-// while requests continue. If a setting is wrong, none is applied.
+// reload.test.ts: tests SIGHUP to `inkling serve`, with one process and with workers. Valid settings are applied while
+// requests continue. If a setting is invalid, no setting is applied.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -56,7 +56,7 @@ async function get(main: ServerProgram, path: string, isNew = true): Promise<Res
   return response;
 }
 
-/** The responses on new connections, each different response once. */
+/** Returns the responses on new connections, each different response once. */
 async function seen(main: ServerProgram): Promise<string[]> {
   const all = new Set<string>();
   for (let i = 0; i < CONNECTIONS; i++) {

@@ -1,6 +1,6 @@
-// storage.test.ts: a server whose database file is locked, deleted or replaced while it serves, with one
-// process and with several; a server that starts while its database is unreachable; and a server whose
-// database is found empty.
+// storage.test.ts: tests servers whose database file is locked, deleted or replaced while they serve, with one process
+// and with several. It also tests a server that starts while its database is unreachable, and a server that finds its
+// database empty.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";

@@ -1,6 +1,5 @@
-// stream-memory.test.ts: the memory of a server whose client sends streams and reads no answers, with gzip in
-// both directions and evidence, which takes the most memory. SECURITY.md has the figure that the test
-// compares.
+// stream-memory.test.ts: tests the memory of a server whose client sends streams and reads no answers, with gzip in
+// both directions and evidence, which takes the most memory. SECURITY.md has the figure that the test compares.
 
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

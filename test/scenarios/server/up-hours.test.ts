@@ -1,6 +1,6 @@
-// up-hours.test.ts: hours of `inkling up` in a minute: the real command and its builds on fast clocks (fast-clock.ts).
-// The first run has our own publisher, whose lists become bad halfway through; the second has an offline folder.
-// Lookups run all the time. None may fail, and entries of good lists must always be flagged.
+// up-hours.test.ts: simulates hours of `inkling up` in a minute: the real command and its builds on fast clocks
+// (fast-clock.ts). The first run has our own publisher, whose lists become bad halfway through; the second has an
+// offline folder. Lookups run all the time. None may fail, and entries of good lists must always be flagged.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -127,7 +127,7 @@ class FastInkling {
     return this.up.stop();
   }
 
-  /** The logged events with this name about a feed. */
+  /** Returns the logged events with this name about a feed. */
   logged(event: string, feed: string): Record<string, unknown>[] {
     return this.up.events(event).filter((line) => line.feed === feed);
   }
@@ -227,7 +227,7 @@ describe("hours of inkling up", () => {
   );
 });
 
-/** A proxy from the list that is not a relay. */
+/** Returns a proxy from the list that is not a relay. */
 async function findProxy(
   proxies: readonly { readonly exit_ip: string }[],
   lookUp: (ip: string) => Promise<{ is_proxy: boolean }>,

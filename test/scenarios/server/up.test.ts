@@ -1,4 +1,5 @@
-// up.test.ts: `inkling up` from an empty folder to answers over HTTP, stopped in every way, and started again.
+// up.test.ts: tests `inkling up` from an empty folder to answers over HTTP. It is stopped in every way, and started
+// again.
 //
 // Nearly the whole file uses one data folder, because its first build takes most of the time. The geolocation
 // data comes from the npm packages, and the lists come from the mirror (release.ts).

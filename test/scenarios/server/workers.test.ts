@@ -1,4 +1,4 @@
-// Several workers on one port, as real processes: shared state, a worker that dies, and shutdown.
+// Tests several workers on one port, as real processes: shared state, a worker that dies, and shutdown.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

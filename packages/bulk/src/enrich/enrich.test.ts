@@ -1,5 +1,5 @@
-// `inkling enrich` as users run it, on a small release. 81.2.69.0/24 is a proxy in City 1, and disposable-1.com is
-// listed.
+// Tests `inkling enrich` as users run it, on a small release. 81.2.69.0/24 is a proxy in City 1, and disposable-1.com
+// is listed.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

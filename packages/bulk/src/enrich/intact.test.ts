@@ -1,4 +1,4 @@
-// What `inkling enrich` leaves intact: every byte of the input, rows of any length, and the input file itself.
+// Tests what `inkling enrich` leaves intact: every byte of the input, rows of any length, and the input file itself.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -66,8 +66,8 @@ async function enriched(
 }
 
 /**
- * An independent reading of RFC 4180. Returns rows as the texts of their fields, including quotes, with their line
- * ends.
+ * Parses CSV by RFC 4180, independently of the product's parser. Returns rows as the texts of their fields, including
+ * quotes, with their line ends.
  */
 function parse(text: string, delimiter: string): { fields: string[]; lineEnd: string }[] {
   const rows: { fields: string[]; lineEnd: string }[] = [];

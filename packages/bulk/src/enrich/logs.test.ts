@@ -1,4 +1,4 @@
-// Log lines as programs write them, and as attackers manipulate them.
+// Tests log lines as programs write them, and as attackers manipulate them.
 
 import { describe, expect, test } from "bun:test";
 import { fieldNames, LOG_NAMES, lineReader } from "./logs.ts";

@@ -1,4 +1,4 @@
-// logs.ts: the formats of log lines, and the field of a line that contains the client's address.
+// logs.ts: defines the formats of log lines, and which field of a line contains the client's address.
 //
 // in   one line without its end; the format, and the name of the field to read
 // out  the text of that field; "" if a line of the format lacks it; undefined if the line is not in this format

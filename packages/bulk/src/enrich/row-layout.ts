@@ -1,4 +1,4 @@
-// row-layout.ts: the formats of files with rows, and where each format stores its values.
+// row-layout.ts: defines the formats of files with rows, and where each format stores its values.
 
 import { LOG_NAMES, type LogName } from "./logs.ts";
 

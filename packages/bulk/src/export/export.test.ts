@@ -1,4 +1,4 @@
-// `inkling export …` as users run it, on a small release with one network, one flag and one domain.
+// Tests `inkling export …` as users run it, on a small release with one network, one flag and one domain.
 
 import { describe, expect, spyOn, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";

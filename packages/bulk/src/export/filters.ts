@@ -136,8 +136,8 @@ function* flagSetLines(
 const IPSET_HELP =
   "# ipset restore -exist < FILE; then: iptables -A INPUT -m set --match-set inkling_is_abuser_v4 src -j DROP\n";
 /**
- * Minimum capacity of a set. A set keeps the capacity with which it was created, and the sets of two exports can only
- * be swapped if their capacities are equal.
+ * Minimum capacity of a set. A set never changes its capacity, and the sets of two exports can only be swapped if their
+ * capacities are equal.
  */
 const MIN_MAXELEM = 2 ** 20;
 

@@ -1,4 +1,4 @@
-// mmdb-types.ts: the MaxMind DB types that an export can have: the answers that they hold, and the shape of their
+// mmdb-types.ts: defines the MaxMind DB types that an export can have, with their answers and the shape of their
 // records.
 //
 // Many readers open only types whose names they recognize, and read the members that MaxMind documents for these types.

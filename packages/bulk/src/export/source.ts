@@ -1,4 +1,4 @@
-// source.ts: a release's answers as tables for other programs: networks or domains, and their answers.
+// source.ts: reads a release as tables for other programs: networks or domains, with their answers.
 //
 // in   an open release, the active overrides, and the current time
 // out  AnswerRanges: ranges whose value is an index into the distinct answers; listed domains

@@ -1,4 +1,5 @@
-// admin-tokens.ts: `inkling admin-tokens create | list | revoke`: named tokens for the admin API and the console.
+// admin-tokens.ts: `inkling admin-tokens create | list | revoke` manages named tokens for the admin API and the
+// console.
 //
 // The command writes directly to the database, as `inkling keys` does. Running servers read the database for each admin
 // request.
@@ -58,7 +59,7 @@ Examples:
     const { adminToken, token } = await withStore(settings, (store) =>
       store.adminToken.add(wanted, cliActor()),
     );
-    const remark = `Created the admin token ${name} with the scope ${wanted.scope}. It is shown only once: Inkling keeps only its hash.`;
+    const remark = `Created the admin token ${name} with the ${wanted.scope} scope. The token is shown only once: Inkling keeps only its hash.`;
     if (!flags.json) context.terminal.err(`${remark}\n`);
     return { json: { ...adminTokenJson(adminToken, now), token }, text: token };
   });

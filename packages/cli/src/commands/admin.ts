@@ -1,4 +1,4 @@
-// admin.ts: `inkling admin token rotate`: the admin API's root token. For named tokens, see admin-tokens.ts.
+// admin.ts: `inkling admin token rotate` replaces the admin API's root token. For named tokens, see admin-tokens.ts.
 
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";

@@ -1,5 +1,5 @@
-// assess.ts: `inkling assess`: would this visitor be let in, and why? The command needs neither a server nor a key, and
-// it stores nothing.
+// assess.ts: `inkling assess` decides whether a visitor would be let in, and explains why. The command needs neither a
+// server nor a key, and it stores nothing.
 
 import { type Action, type AssessmentAnswer, REASON_ROWS, type ReasonCode } from "@inkling/contract";
 import { Answerer, type AnswerSource } from "@inkling/engine";
@@ -126,7 +126,7 @@ async function rulesetFor(
   return { ruleset: parsedRuleset(value.text, `ruleset ${value.number}`, value.number), warnings };
 }
 
-/** The command's flags as input for the API. */
+/** Returns the command's flags as input for the API. */
 function inputOf({ event, ip, email, userAgent, expectedCountry, fact }: Flags, ruleset: Ruleset) {
   const facts = Object.fromEntries(
     (fact as readonly string[]).map((text) => {

@@ -1,5 +1,5 @@
-// audit.ts: `inkling audit`: who changed what, when, and through which interface. `inkling override audit` is its older
-// name.
+// audit.ts: `inkling audit` lists who changed what, when, and through which interface. `inkling override audit` is its
+// older name.
 
 import { AUDIT_ACTIONS } from "@inkling/contract";
 import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/server";
@@ -109,6 +109,6 @@ function aboutText(about: unknown): string {
     .join(" ");
 }
 
-/** A hash has 64 characters. The first 12 are enough to identify it. */
+/** Shortens the hash of an email address to 12 of its 64 characters, which are enough to identify it. */
 export const shortValue = ({ kind, value }: Pick<OverrideJson, "kind" | "value">) =>
   kind === "email_hash" ? `email ${value.slice(0, 12)}…` : value;

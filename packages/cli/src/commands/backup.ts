@@ -1,4 +1,5 @@
-// backup.ts: `inkling backup` and `inkling restore`: keys, usage, overrides, audit trail and configuration files.
+// backup.ts: `inkling backup` and `inkling restore` save and restore keys, usage, overrides, audit trail and
+// configuration files.
 
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";

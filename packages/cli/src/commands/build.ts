@@ -1,4 +1,4 @@
-// build.ts: `inkling build`: builds releases for a group of servers. It builds when feeds change and publishes to a
+// build.ts: `inkling build` builds releases for a group of servers. It builds when feeds change and publishes to a
 // channel, but serves no requests.
 
 import { settingsReadBy } from "@inkling/contract";

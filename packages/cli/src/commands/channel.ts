@@ -1,4 +1,4 @@
-// channel.ts: `inkling channel init | publish | promote | rollback | status`: releases for many servers.
+// channel.ts: `inkling channel init | publish | promote | rollback | status` distributes releases to many servers.
 
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";

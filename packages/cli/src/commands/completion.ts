@@ -1,4 +1,4 @@
-// completion.ts: `inkling completion bash | zsh | fish`: a script with which a shell completes the command line.
+// completion.ts: `inkling completion bash | zsh | fish` prints a script that lets a shell complete the command line.
 //
 // out  subcommands, flags, and the values of flags that have a fixed set; ids of feeds, keys, overrides and admin
 //      tokens, for which the script calls the command again; files in all other positions
@@ -34,7 +34,7 @@ export function addCompletion(program: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-The script completes the command \`inkling\`, not \`npx @inkling/cli\`. In a clone, add \`inkling\` to your PATH first:
+The script completes the \`inkling\` command, not \`npx @inkling/cli\`. In a clone, add \`inkling\` to your PATH first:
   export PATH=$PWD/node_modules/.bin:$PATH
 
 Examples:

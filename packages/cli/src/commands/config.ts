@@ -1,4 +1,4 @@
-// config.ts: `inkling config`: the active settings and where each value comes from.
+// config.ts: `inkling config` prints the active settings and where each value comes from.
 
 import { SETTING_NAMES, type SettingName, settingRow, tomlKey } from "@inkling/contract";
 import type { Command } from "commander";
@@ -38,10 +38,10 @@ function configJson(loaded: LoadedSettings) {
   return { file: loaded.file ?? null, settings: Object.fromEntries(settings) };
 }
 
-/** A setting's environment variable, or null if only the file may set it. */
+/** Returns a setting's environment variable, or null if only the file may set it. */
 const placeOf = (name: SettingName) => (settingRow(name).fileOnly ? null : variableText(name));
 
-/** A value in the form that an environment variable would have; for a feed, its id. */
+/** Returns a value in the form that an environment variable would have; for a feed, its id. */
 function cell(value: unknown): string {
   if (value === null || (Array.isArray(value) && value.length === 0)) return "-";
   if (Array.isArray(value)) return value.map((each) => each.id ?? each).join();

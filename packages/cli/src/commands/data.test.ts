@@ -1,5 +1,5 @@
-// What `data update` prints after a build: what waits, what is missing, and which command helps. Which changed files
-// `data status` reports.
+// Tests what `data update` prints after a build: the feeds that wait or are missing, and the command that helps. Also
+// tests which changed files `data status` reports.
 
 import { expect, test } from "bun:test";
 import { readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// data.ts: `inkling data update | status | verify | rollback | unpin`.
+// data.ts: implements `inkling data update | status | verify | rollback | unpin`.
 
 import { ACCEPT_RELEASE } from "@inkling/compiler/events";
 import { type Settings, settingsReadBy } from "@inkling/contract";

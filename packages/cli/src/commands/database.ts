@@ -1,5 +1,5 @@
-// database.ts: `inkling database status | adopt | confirm`: what to do after the database was lost or
-// replaced by an older one.
+// database.ts: `inkling database status | adopt | confirm` handles a database that was lost or replaced by an older
+// one.
 
 import { resolve } from "node:path";
 import type { Settings } from "@inkling/contract";

@@ -1,4 +1,4 @@
-// `inkling decisions …` and `inkling rules replay` as users run them.
+// Tests `inkling decisions …` and `inkling rules replay` as users run them.
 
 import { beforeEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// decisions.ts: `inkling decisions list | show | outcome | delete | export`: what a server stored about its
+// decisions.ts: `inkling decisions list | show | outcome | delete | export` manages what a server stored about its
 // assessments.
 //
 // The command reads and writes the database directly, so no server needs to run. The admin API does the same over HTTP.

@@ -1,4 +1,4 @@
-// doctor.ts: `inkling doctor`: checks this installation, and prints a fix for each problem.
+// doctor.ts: `inkling doctor` checks this installation, and prints a fix for each problem.
 
 import { SETTING_NAMES } from "@inkling/contract";
 import type { Command } from "commander";

@@ -1,4 +1,4 @@
-// enrich.ts: `inkling enrich FILE`: adds the answers for each row's addresses, from the release in the data folder.
+// enrich.ts: `inkling enrich FILE` adds the answers for each row's addresses, from the release in the data folder.
 
 import { availableParallelism } from "node:os";
 import {

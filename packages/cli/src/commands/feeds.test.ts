@@ -1,5 +1,5 @@
-// `inkling feeds`, `data rollback` and `data unpin` as an operator uses them: in this process, each test with
-// its own folder.
+// Tests `inkling feeds`, `data rollback` and `data unpin` as an operator uses them, in this process. Each test has its
+// own folder.
 
 import { describe, expect, test } from "bun:test";
 import {

@@ -1,5 +1,5 @@
-// feeds.ts: `inkling feeds list | enable | disable | export-mirror`: which feeds are used, and on which
-// terms. own-feeds.ts handles the operator's feeds.
+// feeds.ts: `inkling feeds list | enable | disable | export-mirror` shows and chooses which feeds are used, and on
+// which terms. own-feeds.ts handles the operator's feeds.
 //
 // The choice is stored in <dataDir>/feeds.json. Builds read it, so a running server applies it with its next build.
 

@@ -1,4 +1,4 @@
-// grep.ts: `inkling grep [FILE]`: finds the IP addresses and email addresses in any text, and prints each of them once
+// grep.ts: `inkling grep [FILE]` finds the IP addresses and email addresses in any text, and prints each of them once
 // with its answers.
 
 import { valuesIn } from "@inkling/bulk/values";

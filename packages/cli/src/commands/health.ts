@@ -1,4 +1,4 @@
-// health.ts: `inkling health`: is this machine's server ready? For health checks that have no HTTP client.
+// health.ts: `inkling health` tells whether this machine's server is ready, for health checks that have no HTTP client.
 
 import { get } from "node:http";
 import { text } from "node:stream/consumers";

@@ -1,5 +1,5 @@
-// hosts.ts: `inkling hosts`: the hosts that share a PostgreSQL database, with their release, load, readiness and last
-// contact.
+// hosts.ts: `inkling hosts` lists the hosts that share a PostgreSQL database, with their release, load, readiness and
+// last contact.
 
 import { hostJson, type ListedHost, listHosts } from "@inkling/server";
 import { isSharedDatabase } from "@inkling/server/store";

@@ -1,4 +1,4 @@
-// key-list.ts: `inkling keys list`.
+// key-list.ts: implements `inkling keys list`.
 
 import { recordOf } from "@inkling/contract";
 import { formatPrefix } from "@inkling/engine";

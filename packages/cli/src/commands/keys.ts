@@ -1,4 +1,4 @@
-// keys.ts: `inkling keys create | list | update | trace | revoke | rotate`.
+// keys.ts: implements `inkling keys create | list | update | trace | revoke | rotate`.
 
 import type { Settings } from "@inkling/contract";
 import {
@@ -230,7 +230,7 @@ Examples:
     const text =
       key.tracedUntil === undefined
         ? `No longer traced: ${describe(key)}.`
-        : `Traced until ${new Date(key.tracedUntil).toISOString()}: ${describe(key)}. Within a second, each server starts to log "key-traced" with the network.`;
+        : `Traced until ${new Date(key.tracedUntil).toISOString()}: ${describe(key)}. Within a second, each server starts logging "key-traced" with the network.`;
     return { json: keyJson(key, now), text };
   });
 }

@@ -1,4 +1,5 @@
-// lookup.ts: `inkling lookup VALUE…`, or geolocate | reputation | email VALUE: the API's answers, without a server.
+// lookup.ts: `inkling lookup VALUE…` prints the API's answers without a server. So do `geolocate`, `reputation` and
+// `email`, each for one kind of answer.
 
 import { keysOf } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
@@ -151,7 +152,7 @@ Examples:
   });
 }
 
-/** The flags that add members to the answer, as the API's `include`. */
+/** Returns the flags that add members to the answer, as the API's `include`. */
 const includeOf = (flags: Readonly<Record<string, unknown>>): number =>
   keysOf(INCLUDE).reduce((bits, name) => (flags[name] === true ? bits | INCLUDE[name] : bits), 0);
 

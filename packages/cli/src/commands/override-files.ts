@@ -1,4 +1,4 @@
-// override-files.ts: `inkling override export | import`: overrides as a JSON file.
+// override-files.ts: `inkling override export | import` writes and reads overrides as a JSON file.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { prepareOutput, replaceFile } from "@inkling/release-store";

@@ -1,4 +1,4 @@
-// `inkling override …` and `inkling admin token rotate` as users run them: two streams and an exit code.
+// Tests `inkling override …` and `inkling admin token rotate` as users run them, with both streams and the exit code.
 
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// override.ts: `inkling override add | list | remove | export | import | audit`: the operator's own verdicts.
+// override.ts: `inkling override add | list | remove | export | import | audit` manages the operator's own verdicts.
 //
 // The command writes directly to the database, as `inkling keys` does. No server needs to run, and running
 // servers apply the change within a second. The admin API does the same over HTTP (docs/overrides.md).
@@ -88,7 +88,7 @@ const OUTCOMES = { added: "Added", changed: "Changed", unchanged: "There already
 const endOf = ({ expiresAt }: Override) =>
   expiresAt === undefined ? "for good" : `until ${new Date(expiresAt).toISOString()}`;
 
-/** The flags as input for the admin API. */
+/** Returns the flags as input for the admin API. */
 function inputOf(value: string, flags: Flags, now: number): Record<string, unknown> {
   if (typeof flags.flag !== "string")
     throw usage("--flag is missing: every override sets a flag", "for example --flag is_tor_exit=false");

@@ -1,4 +1,4 @@
-// `inkling feeds add | check | remove`, and the way from a command through a build to an answer.
+// Tests `inkling feeds add | check | remove`, and that an added feed's entries reach the answers after a build.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
@@ -32,7 +32,9 @@ beforeAll(() => {
 afterAll(() => server.stop(true));
 
 let folders = 0;
-/** A host on which all built-in feeds except Inkling's own lists are off, so a test fetches only its own feeds. */
+/**
+ * Returns a host on which all built-in feeds except Inkling's own lists are off, so a test fetches only its own feeds.
+ */
 function host(toml = "") {
   const cwd = join(temp, String(folders++));
   const dataDir = join(cwd, "data");

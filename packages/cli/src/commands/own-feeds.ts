@@ -1,4 +1,4 @@
-// own-feeds.ts: `inkling feeds add | remove | check`: the operator's own feeds on the command line.
+// own-feeds.ts: `inkling feeds add | remove | check` manages the operator's own feeds on the command line.
 //
 // Added feeds are stored in <dataDir>/feeds.json, next to the choice of feeds. They are not in inkling.toml, because
 // rewriting that file would lose its comments. Rows have the same form in both files, and the same code reads them.

@@ -1,4 +1,4 @@
-// replay.ts: `inkling rules replay`: shows how a ruleset would have changed past decisions.
+// replay.ts: `inkling rules replay` shows how a ruleset would have changed past decisions.
 //
 // cost memory for the report and one page of decisions, regardless of the number of decisions
 

@@ -1,4 +1,4 @@
-// `inkling rules …` and `inkling assess` as users run them: two streams and an exit code.
+// Tests `inkling rules …` and `inkling assess` as users run them, with both streams and the exit code.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// rules.ts: `inkling rules init | check | publish | list | show | diff | rollback`, and `replay` (replay.ts):
-// the rules that decide about visitors.
+// rules.ts: `inkling rules init | check | publish | list | show | diff | rollback` manages the rules that decide about
+// visitors. `replay` is in replay.ts.
 //
 // The command writes directly to the database, as `inkling override` does. No server needs to run, and
 // running servers apply the new ruleset within a second. The admin API does the same over HTTP
@@ -96,7 +96,7 @@ Examples:
 
 const countsOf = ({ live, shadow }: Ruleset) => ({ live: live.length, shadow: shadow.length });
 
-/** "1 live rule, 3 in shadow" */
+/** Returns a text such as "1 live rule, 3 in shadow". */
 const rulesText = ({ live, shadow }: ReturnType<typeof countsOf>) =>
   `${live} live ${live === 1 ? "rule" : "rules"}, ${shadow} in shadow`;
 

@@ -1,4 +1,4 @@
-// serve.ts: `inkling serve`: the production server, which writes JSON logs to standard error.
+// serve.ts: `inkling serve` runs the production server, which writes JSON logs to standard error.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

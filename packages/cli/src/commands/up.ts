@@ -1,5 +1,5 @@
-// up.ts: `inkling up`: everything in one command: builds data if there is none, creates keys on the first
-// run, and runs the server.
+// up.ts: `inkling up` does everything in one command: it builds data if there is none, creates keys on the first run,
+// and runs the server.
 
 import { type Settings, settingsReadBy } from "@inkling/contract";
 import type { LoadedRelease } from "@inkling/engine";

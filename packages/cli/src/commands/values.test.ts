@@ -1,4 +1,5 @@
-// Values on the command line, with a small release: 81.2.69.0/24 is a proxy in City 1, and disposable-1.com is listed.
+// Tests values on the command line, with a small release: 81.2.69.0/24 is a proxy in City 1, and disposable-1.com is
+// listed.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";

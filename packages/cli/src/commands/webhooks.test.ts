@@ -1,4 +1,5 @@
-// `inkling webhooks`: only the secret is on standard output; wrong command lines; what a test message prints.
+// Tests `inkling webhooks`: standard output contains only the secret, invalid command lines are refused, and `test`
+// prints the result of a test message.
 
 import { expect, test } from "bun:test";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";

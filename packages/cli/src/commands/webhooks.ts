@@ -1,4 +1,4 @@
-// webhooks.ts: `inkling webhooks add | list | test | rotate | enable | remove | deliveries`: alerts to the
+// webhooks.ts: `inkling webhooks add | list | test | rotate | enable | remove | deliveries` manages alerts to the
 // operator's own services.
 //
 // The command writes directly to the database, as `inkling keys` does. Running servers then send the

@@ -38,11 +38,11 @@ const RUNTIME =
 const NETWORK = /^((https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|NODE_USE_SYSTEM_CA)$/i;
 
 /**
- * The environment for processes that answer requests or read releases. It contains no settings, and therefore no
- * credentials of Inkling. Nor does it contain credentials of other programs.
+ * Returns the environment for processes that answer requests or read releases. It contains no settings, and therefore
+ * no credentials of Inkling. Nor does it contain credentials of other programs.
  */
 export const workerEnvironment = (env: Environment) => pick(env, (name) => RUNTIME.test(name));
-/** The environment for builds, which receive their settings through a pipe. */
+/** Returns the environment for builds, which receive their settings through a pipe. */
 export const buildEnvironment = (env: Environment) => ({
   ...FRUGAL,
   ...pick(env, (name) => RUNTIME.test(name) || NETWORK.test(name)),

@@ -1,4 +1,5 @@
-// [[feed]] in inkling.toml: each mistake with its line and what is allowed; secrets; what is shown.
+// Tests [[feed]] tables in inkling.toml: a message about a mistake names the line and the allowed values, and secrets
+// are never shown.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

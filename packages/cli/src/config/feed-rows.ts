@@ -7,7 +7,7 @@ import type { OwnFeed } from "@inkling/contract";
 import { z } from "zod";
 import type { SettingsFile } from "./sources.ts";
 
-/** Problems, each with the line of the member or of its [[feed]]. */
+/** Returns the problems, each with the line of the member or of its [[feed]]. */
 export function feedProblems(
   issues: readonly z.core.$ZodIssue[],
   rows: unknown,
@@ -19,7 +19,7 @@ export function feedProblems(
   );
 }
 
-/** The line of a member of the `index`th [[feed]] table, or of the table itself if the member has no line. */
+/** Returns the line of a member of the `index`th [[feed]] table, or of the table itself if the member has no line. */
 export function lineOf(text: string, index: number | undefined, member: string | undefined): number {
   const lines = text.split("\n");
   const tables = lines.flatMap((line, at) => (/^\s*\[\[\s*"?feed"?\s*\]\]/.test(line) ? at : []));

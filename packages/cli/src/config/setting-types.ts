@@ -65,7 +65,7 @@ const channel = z
 
 const channelKeys = listOf(
   "keys",
-  "public keys of 43 characters, as `inkling channel init` prints them",
+  "43-character public keys, as `inkling channel init` prints them",
   (text) => (/^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined),
 );
 
@@ -117,7 +117,7 @@ const secrets = z.record(
 );
 
 /**
- * A list of texts, or a single text with commas.
+ * Returns the schema for a list of texts, or for a single text with commas.
  * @param form what each item must be
  */
 function listOf<T>(what: string, form: string, parse: (text: string) => T | undefined) {

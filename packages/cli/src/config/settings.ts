@@ -170,7 +170,7 @@ function settle(settings: Parsed, raw: Record<SettingName, Raw>): Settings {
 }
 
 /**
- * A relative path is resolved against the folder of the file that contains it, or otherwise against the current folder.
+ * Resolves a relative path against the folder of the file that contains it, or otherwise against the current folder.
  */
 function absoluteValue(type: SettingType, value: unknown, base: string): unknown {
   if (type === "feeds") return (value as readonly OwnFeed[]).map((feed) => withAbsoluteFile(feed, base));
@@ -194,7 +194,7 @@ function absoluteValue(type: SettingType, value: unknown, base: string): unknown
 const isUrl = (text: string) => /^[a-z0-9]+:\/\//i.test(text);
 
 const SQLITE = "sqlite://";
-/** The path of the SQLite database file; undefined for other databases. */
+/** Returns the path of the SQLite database file; undefined for other databases. */
 export function databaseFile({ databaseUrl }: Pick<Settings, "databaseUrl">): string | undefined {
   return databaseUrl.startsWith(SQLITE) ? databaseUrl.slice(SQLITE.length) : undefined;
 }
@@ -266,7 +266,8 @@ function readSettingsFile(
 }
 
 /**
- * A misspelt variable would silently have no effect. The prefix may also belong to another program, so this only warns.
+ * Returns a warning for each unknown variable, because a misspelt variable would silently have no effect. The prefix
+ * may also belong to another program, so an unknown variable is not an error.
  */
 function unknownVariables(env: Environment): string[] {
   const names = SETTING_NAMES.filter((name) => !settingRow(name).fileOnly);
@@ -306,7 +307,7 @@ export function maskUrl(url: string): string {
 
 const maskQuery = (query: string) => query.replace(/([?&])(?!sslmode=|sslrootcert=)[^&]+/g, "$1***");
 
-/** A value as it may be shown to people and logged; null if there is none. */
+/** Returns a value as it may be shown to people and logged; null if there is none. */
 export function shown(name: SettingName, settings: Settings): unknown {
   const value = settings[name];
   if (value === undefined) return null;
@@ -319,7 +320,7 @@ export function shown(name: SettingName, settings: Settings): unknown {
   return value;
 }
 
-/** A commented inkling.toml that contains every setting with its default. */
+/** Returns a commented inkling.toml that contains every setting with its default. */
 export function exampleFile(): string {
   const entries = SETTING_NAMES.map((name) => {
     const { help, default: standard = "", unset, named, fileOnly } = settingRow(name);
@@ -330,7 +331,7 @@ export function exampleFile(): string {
   return `# inkling.toml: Inkling settings. Flags and INKLING_* variables override this file.\n# Lines that start with # show the defaults: remove the # to change one.\n\n${entries.join("\n")}`;
 }
 
-/** The variable's name: `INKLING_FEED_SECRET_NAME` for a setting that has a value for each name. */
+/** Returns the variable's name: `INKLING_FEED_SECRET_NAME` for a setting that has a value for each name. */
 export const variableText = (name: SettingName) =>
   settingRow(name).named ? `${variableName(name)}_NAME` : variableName(name);
 
@@ -338,7 +339,7 @@ const flagOrNone = (name: SettingName) =>
   settingRow(name).secret ? "none (it is a secret)" : flagName(name);
 
 /**
- * The URL at which this machine reaches a listener.
+ * Returns the URL at which this machine reaches a listener.
  * @param host the listening address; if the server listens on all addresses, the URL has the loopback address
  */
 export function localUrl(host: string, port: number): string {

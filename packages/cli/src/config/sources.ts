@@ -1,4 +1,4 @@
-// sources.ts: where a setting's value comes from, including settings that have a value for each name.
+// sources.ts: finds where a setting's value comes from, including settings that have a value for each name.
 //
 // in   environment, credentials, the settings file
 // out  Raw: the value as it was given, and the name of its source for problems

@@ -9,7 +9,7 @@ import type { Actor } from "@inkling/server";
 const NOBODY_KNOWN = "unknown";
 
 /**
- * The actor for the audit trail.
+ * Returns the actor for the audit trail.
  * @param author a name to use instead of the user's
  */
 export const cliActor = (author = userName()): Actor => ({ actor: author, way: "cli" });

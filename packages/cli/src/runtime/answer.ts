@@ -1,5 +1,5 @@
-// answer.ts: lookups without a server, from the release in use or a kept one, and the active overrides. They need neither HTTP nor a
-// key.
+// answer.ts: looks up values without a server, in the release in use or a kept one, with the active overrides. Such a
+// lookup needs neither HTTP nor a key.
 //
 // out  the body of the API's answer. Overrides come from the database; if it cannot be read, they come from
 //      the data folder's copy, with a warning

@@ -1,5 +1,5 @@
-// backup-file.ts: the archive of `inkling backup`: JSON lines, compressed with gzip. An archive from SQLite can be
-// restored to PostgreSQL, and vice versa.
+// backup-file.ts: writes and reads the archive of `inkling backup`, which consists of JSON lines compressed with gzip.
+// An archive from SQLite can be restored to PostgreSQL, and vice versa.
 //
 // in   the store and files of the data folder; or an archive
 // out  the complete archive under its name, readable only by its owner, or no file at all; or an archive's content

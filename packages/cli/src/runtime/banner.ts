@@ -1,4 +1,4 @@
-// banner.ts: what `inkling up` prints once it serves: addresses, data, keys, and examples to try.
+// banner.ts: formats what `inkling up` prints once it serves: addresses, data, keys, and examples to try.
 
 import type { Settings } from "@inkling/contract";
 import type { LoadedRelease, Lookup } from "@inkling/engine";

@@ -1,4 +1,4 @@
-// How the settings become a build order, and how a build process's output becomes its result or an error.
+// Tests how the settings become a build order, and how a build process's output becomes a result or an error.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";

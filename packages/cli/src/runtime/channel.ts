@@ -1,4 +1,4 @@
-// channel.ts: the channel that the settings name: its location, keys, publisher and follower.
+// channel.ts: opens the channel that the settings name, with its location, keys, publisher and follower.
 //
 // err  CliError with a hint
 

@@ -1,4 +1,4 @@
-// command.ts: how a command runs: its context, its settings and their flags, and how its result is printed.
+// command.ts: runs a command with its context and its settings, adds the settings' flags, and prints the result.
 
 import { flagName, type SettingName, type Settings, settingRow } from "@inkling/contract";
 import { type Command, Option } from "commander";

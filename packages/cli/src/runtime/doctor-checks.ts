@@ -178,7 +178,7 @@ function dataFolder({ settings, isFolderNamed }: Checkup): Finding {
   return isOpen ? note(`${found}; other users may read it`, `\`chmod -R o-rwx ${dataDir}\``) : ok(found);
 }
 
-/** The free space on the file system of this path. */
+/** Returns the free bytes on the file system of this path. */
 export function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path);
   return bavail * bsize;
@@ -233,12 +233,12 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
 
 const current = ({ dataDir }: Settings) => openCurrent(dataDir);
 
-/** Runs `check` on the release in use. If there is none, the check `release` has already reported that. */
+/** Runs `check` on the release in use. If there is none, the `release` check has already reported that. */
 function onRelease(check: (current: NamedRelease, checkup: Checkup) => Finding): Check {
   return (checkup) => {
     const found = current(checkup.settings);
     return found === undefined
-      ? note("unknown: there is no release", "see the check `release`")
+      ? note("unknown: there is no release", "see the `release` check")
       : check(found, checkup);
   };
 }
@@ -351,7 +351,7 @@ function answers(release: NamedRelease, { settings }: Checkup): Finding {
   }
   return problem(
     found,
-    "`inkling serve` returns 503 for missing data; get the feeds that the check `feeds` lists",
+    "`inkling serve` returns 503 for missing data; get the feeds that the `feeds` check lists",
   );
 }
 

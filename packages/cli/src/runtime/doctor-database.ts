@@ -180,7 +180,7 @@ export function clockFinding(aheadMs: number): Finding {
   return problem(found, "synchronize both clocks with NTP");
 }
 
-/** The hosts in the group, according to their own reports. */
+/** Returns the hosts in the group, according to their own reports. */
 async function hosts({ settings }: Checkup): Promise<Finding> {
   if (!isSharedDatabase(settings.databaseUrl)) return ok("one, with SQLite");
   const all = await withStore(settings, (store) => listHosts(store.tables));

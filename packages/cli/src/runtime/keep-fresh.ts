@@ -62,7 +62,7 @@ const facts = (feeds: readonly Feed[], choice: FeedChoice): readonly FeedFacts[]
 
 type FeedSettings = Pick<Settings, "feed" | "dataDir">;
 
-/** The build state, and requests for builds. It connects the admin API with the loop that keeps the data fresh. */
+/** Holds the build state and requests for builds. Connects the admin API with the loop that keeps the data fresh. */
 export class Updates {
   private requested = false;
   /** What the current build fetches: all feeds, or only those that are due. */

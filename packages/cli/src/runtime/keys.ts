@@ -1,4 +1,4 @@
-// keys.ts: the two keys and the admin token that the first run creates, and how a key is revoked.
+// keys.ts: creates the two keys and the admin token of the first run, and revokes keys.
 //
 // The first keys are shown only on a terminal. Other output may go to a container's log, which is kept and can be read
 // by other people. In that case the keys are written to a file that only this user can read. A key can be revoked even

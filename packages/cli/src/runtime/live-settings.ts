@@ -33,7 +33,7 @@ type Role = number | "build";
 
 const fileOf = ({ dataDir }: Settings, role: Role) => join(dataDir, DATA_FOLDER.knownSettings(String(role)));
 
-/** The value for an audit entry. For a secret, the entry contains only "set" or "changed". */
+/** Returns the value for an audit entry. For a secret, the entry contains only "set" or "changed". */
 function auditValue(name: SettingName, settings: Settings, secret: string): unknown {
   return settingRow(name).secret && settings[name] !== undefined ? secret : shown(name, settings);
 }
@@ -198,8 +198,8 @@ export class LiveSettings {
   }
 
   /**
-   * Reads the settings and refuses a file that became empty or disappeared. An editor that truncates a file
-   * before it writes leaves it empty for a moment, which does not mean that the operator chose defaults.
+   * Reads the settings and refuses a file that became empty or disappeared. An editor that truncates a file before
+   * writing leaves the file empty for a moment. That does not mean that the operator chose defaults.
    * @throws SettingsError
    */
   private readWhole(): LoadedSettings {

@@ -1,4 +1,4 @@
-// past-decisions.ts: the input of a replay: decisions in the database, or decisions and visitors in a file.
+// past-decisions.ts: reads the input of a replay: decisions in the database, or decisions and visitors in a file.
 //
 // err  CliError, which names the line that is neither a decision nor a visitor
 

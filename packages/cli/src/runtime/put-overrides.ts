@@ -1,5 +1,5 @@
-// put-overrides.ts: overrides that a command creates: adds the author and time, explains mistakes, and writes the
-// overrides to the database.
+// put-overrides.ts: handles overrides that a command creates: adds the author and time, explains mistakes, and writes
+// the overrides to the database.
 
 import type { Settings } from "@inkling/contract";
 import type { NewOverride } from "@inkling/engine";

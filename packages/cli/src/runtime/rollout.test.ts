@@ -1,4 +1,4 @@
-// How a roll-out is reported.
+// Tests how a roll-out is reported.
 
 import { expect, test } from "bun:test";
 import { rolloutText } from "./rollout.ts";

@@ -56,7 +56,7 @@ export async function readRollout(
   return rolloutOf(statement, reports);
 }
 
-/** "2 of 3 servers in the roll-out report the release ready; web-3:8080: not ready: …" */
+/** Returns a text such as "2 of 3 servers in the roll-out report the release ready; web-3:8080: not ready: …". */
 export function rolloutText({ ready, failed, waiting, others: outside }: Rollout): string {
   const all = ready.length + failed.length + waiting.length;
   if (all === 0 && outside === 0) return "no server in the roll-out sends reports";

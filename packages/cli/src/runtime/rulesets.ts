@@ -1,4 +1,4 @@
-// rulesets.ts: rulesets for commands, read from files and from the database.
+// rulesets.ts: reads rulesets for commands, from files and from the database.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

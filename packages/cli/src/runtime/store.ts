@@ -122,7 +122,7 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
   }
 }
 
-/** The URL of the database in the data folder. */
+/** Returns the URL of the database in the data folder. */
 const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${DATA_FOLDER.database}`;
 
 /** Records an action of this user, then performs it. */
@@ -197,7 +197,7 @@ export async function databaseState(store: Store, { dataDir }: Settings): Promis
   };
 }
 
-/** The state of a database whose file is missing. Reads only the data folder. */
+/** Returns the state of a database whose file is missing. Reads only the data folder. */
 export function lostDatabaseState({ dataDir, databaseUrl }: Settings): DatabaseState {
   const { revoked = [] } = readRemembered(join(dataDir, DATA_FOLDER.databaseHistory)) ?? {};
   return {

@@ -168,7 +168,7 @@ function emailParts({ rows, withoutEmail, email }: Tally, style: Style): string[
   ];
 }
 
-/** A name, a count, its share, and a bar whose length is relative to the highest count. */
+/** Formats a name, a count, its share, and a bar whose length is relative to the highest count. */
 function bar(name: string, count: number, most: number, all: number): string[] {
   const cells = most > 0 ? Math.min(CELLS, Math.ceil((count / most) * CELLS)) : 0;
   return [

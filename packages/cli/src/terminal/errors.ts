@@ -1,4 +1,4 @@
-// errors.ts: expected failures of a command: a one-line message, a hint and an exit code.
+// errors.ts: defines the expected failures of a command, each with a one-line message, a hint and an exit code.
 
 import { dirname } from "node:path";
 import { BulkError, Interrupted } from "@inkling/bulk/errors";

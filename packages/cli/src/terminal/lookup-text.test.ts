@@ -27,7 +27,7 @@ const NOWHERE = {
 };
 
 const WIDTH = Math.max(...REPUTATION_FLAGS.map((flag) => FLAG_ROWS[flag].name.length));
-/** A line for each flag, in reverse order. */
+/** Returns a line for each flag, in reverse order. */
 const said = (verdicts: Partial<Record<ReputationFlag, string>>) =>
   REPUTATION_FLAGS.map((flag) => `  ${FLAG_ROWS[flag].name.padEnd(WIDTH)}  ${verdicts[flag] ?? "no"}`)
     .reverse()

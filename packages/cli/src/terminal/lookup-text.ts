@@ -43,7 +43,7 @@ export function lookupText(lookup: Lookup, result: LookupResult): string {
   return parts.join("\n\n");
 }
 
-/** The verdicts on one value, in one line. */
+/** Returns the verdicts on one value, in one line. */
 export function lookupLine(results: readonly (readonly [lookup: Lookup, result: LookupResult])[]): string {
   const verdicts = results.map(([lookup, result]) => VERDICT[lookup](result));
   return headline(results[0]![1], verdicts.join("; "));
@@ -70,7 +70,7 @@ function headline({ value, style }: LookupResult, verdict: string): string {
   return `${style.bold(shown)}: ${verdict}`;
 }
 
-/** The lines below a headline, each with the name and value of a member. */
+/** Returns the lines below a headline, each with the name and value of a member. */
 function lines(rows: readonly (readonly string[] | undefined)[]): string {
   const known = rows.filter((row) => row !== undefined);
   return table(known.map(([name, ...cells]) => [`  ${name}`, ...cells]));
@@ -79,12 +79,12 @@ function lines(rows: readonly (readonly string[] | undefined)[]): string {
 const listed = (texts: readonly (string | undefined)[]) =>
   texts.filter((text) => text !== undefined).join(", ");
 
-/** "England (ENG)", "GB", or undefined. */
+/** Returns "England (ENG)", "GB" or undefined. */
 function named({ name, iso_code, code = iso_code }: Named): string | undefined {
   return name !== undefined && code !== undefined ? `${name} (${code})` : (name ?? code);
 }
 
-/** "AS13335 Cloudflare, Inc., 104.16.0.0/12: hosting, cdn"; undefined if nothing is known. */
+/** Returns "AS13335 Cloudflare, Inc., 104.16.0.0/12: hosting, cdn"; undefined if nothing is known. */
 function networkRow(network: Geolocation["network"]): readonly string[] | undefined {
   if (network === null || network === undefined) return undefined;
   const { asn, organization, prefix, kind, shared, services, operator } = network;
@@ -196,7 +196,7 @@ function describeEmail(result: LookupResult): string {
   ].join("\n");
 }
 
-/** A flag, the feeds that set it, and the feeds that remove it. */
+/** Formats a flag, the feeds that set it, and the feeds that remove it. */
 function flagLine({ flag, name }: FlagRow, { answer, missing, style }: LookupResult): string[] {
   const about = answer.evidence.filter(({ flags }) => flags?.includes(flag) === true);
   const feeds = (effect: string) => about.filter((entry) => entry.effect === effect).map(sourceName);
@@ -239,7 +239,7 @@ function remarks({ answer }: LookupResult): string[][] {
   return [...also, ...others];
 }
 
-/** Every entry: feed, label, effect, subject, time. */
+/** Formats every entry: feed, label, effect, subject and time. */
 function evidenceTable({ answer, now, style }: LookupResult): string {
   const { evidence } = answer;
   if (evidence.length === 0) return "Evidence: none.";

@@ -18,7 +18,7 @@ const FEEDS_SHOWN = 3;
 const PARTS_SHOWN = 10;
 const NETWORKS_SHOWN = 5;
 
-/** The verdict on a network, as one line. */
+/** Returns the verdict on a network, as one line. */
 export const networkLine = (network: string, report: NetworksReport, look: Look): string =>
   `${look.style.bold(network)}: ${verdict(report, look)}`;
 
@@ -97,7 +97,7 @@ function details(report: NetworksReport, look: Look): string {
   ].join("\n");
 }
 
-/** A flag, its share, the feeds that set it, and the feeds that remove it. */
+/** Formats a flag, its share, the feeds that set it, and the feeds that remove it. */
 function flagRow(flag: ReputationFlag, { flags, sources }: NetworksReport, look: Look): string[] {
   const { name } = FLAG_ROWS[flag];
   const { missing, withEvidence, style } = look;
@@ -124,7 +124,7 @@ function firstOf(texts: readonly string[], count: number): string {
   return `${texts.slice(0, count).join(", ")}${more > 0 ? ` and ${formatCount(more)} more` : ""}`;
 }
 
-/** "100 %", "3.2 %", "< 0.1 %" */
+/** Returns a text such as "100 %", "3.2 %" or "< 0.1 %". */
 function percent(share: number): string {
   const value = share * 100;
   if (value > 0 && value < 0.1) return "< 0.1 %";

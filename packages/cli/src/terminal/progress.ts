@@ -55,7 +55,7 @@ export class Progress {
     return { keep, live: this.live(now) };
   }
 
-  /** The line in progress, with the elapsed time at `now`. */
+  /** Returns the line in progress, with the elapsed time at `now`. */
   live(now: number): string | undefined {
     if (!this.options.live || this.step === undefined) return undefined;
     return stepLine(this.step, now, this.options.columns, this.options.style);
@@ -117,7 +117,7 @@ function unreachedLines(why: string, feeds: readonly FeedReport[], style: Style)
   ];
 }
 
-/** "1 feed", "25 feeds" */
+/** Returns a text such as "1 feed" or "25 feeds". */
 export const feedCount = (count: number) => `${count} ${count === 1 ? "feed" : "feeds"}`;
 
 /** Where a feed's copy came from, as shown. */
@@ -164,7 +164,7 @@ export class LiveLine {
   }
 }
 
-/** `done` divided by `total`, from 0 to 1; undefined while the total is unknown. */
+/** Returns `done` divided by `total`, from 0 to 1; undefined while the total is unknown. */
 function fraction({ done, total }: Pick<Step, "done" | "total">): number | undefined {
   if (total === undefined || total <= 0) return undefined;
   return Math.min(1, Math.max(0, done / total));

@@ -1,5 +1,5 @@
-// The age of data: the time since publishers created it, not since it was downloaded or built. The tests also cover
-// what is shown of long lists.
+// Tests the age of data, which is the time since publishers created the data, not the time since its download or build.
+// The tests also cover what is shown of long lists.
 
 import { expect, test } from "bun:test";
 import { dataAges, type FeedReport } from "@inkling/engine";

@@ -44,15 +44,15 @@ export function attributions(feeds: readonly AttributedFeed[], tables?: readonly
   return [...new Set(texts)];
 }
 
-/** A feed's state, as tables show it. */
+/** Returns a feed's state, as tables show it. */
 export function stateWord({ state, pending, stale }: FeedReport): string {
   if (pending !== undefined) return "waits";
   return stale === true ? "stale" : state;
 }
 
 /**
- * The age of a feed's data, such as "3 days", or "-" if no time is known. For a file in a mirror that contains no date,
- * this is the age of the file.
+ * Returns the age of a feed's data, such as "3 days", or "-" if no time is known. For a file in a mirror that contains
+ * no date, this is the age of the file.
  */
 export function feedAge(feed: FeedReport | undefined, now: Date): string {
   const seconds = feed && feedAgeSeconds(feed, now.getTime());
@@ -65,14 +65,14 @@ interface FeedsOf {
   readonly feeds: readonly FeedReport[];
 }
 
-/** The age of each answer's data: "geolocation 171 days, is_proxy 3 hours". Empty if no age is known. */
+/** Returns the age of each answer's data as "geolocation 171 days, is_proxy 3 hours". Empty if no age is known. */
 export function dataAge({ feeds }: FeedsOf, now: Date): string {
   const ages = dataAges(feeds, now.getTime());
   return ages.map(({ answer, seconds }) => `${answer} ${formatAge(seconds * 1000)}`).join(", ");
 }
 
 /**
- * The age of the oldest data: "; oldest data: 278 days", to append to a build time. Empty if no age is known.
+ * Returns the age of the oldest data as "; oldest data: 278 days", to append to a build time. Empty if no age is known.
  */
 export function oldestData({ feeds }: FeedsOf, now: Date): string {
   const oldest = oldestAge(dataAges(feeds, now.getTime()));

@@ -104,7 +104,7 @@ const reasonsText = (reasons: ReplayReport["reasons"]) =>
     [1, 2],
   );
 
-/** "67 % (35-88) of 12" */
+/** Returns a text such as "67 % (35-88) of 12". */
 function shareText(share: Share | null): string {
   if (share === null) return "-";
   const percent = (value: number) => String(Math.round(100 * value));

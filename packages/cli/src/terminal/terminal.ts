@@ -1,4 +1,4 @@
-// terminal.ts: a command's output: streams, colours, tables, numbers.
+// terminal.ts: formats and writes a command's output, with colours, tables and numbers.
 //
 // Results go to standard output; progress, warnings and errors to standard error. If the reader of standard
 // output closes the pipe early (`| head`), a command ends quietly and a server keeps running. If standard error is
@@ -44,7 +44,7 @@ export function makeStyle(color: boolean): Style {
   };
 }
 
-/** Text from outside (a file, a server), with its control codes and text-direction marks replaced. */
+/** Returns text from outside (a file, a server) with its control codes and text-direction marks replaced. */
 export const printable = (text: string): string =>
   text.replace(/[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 
@@ -74,7 +74,7 @@ const asStarted = (isNpx: boolean) => (text: string) =>
   isNpx ? text.replaceAll(/`inkling(?= [a-z-]|`)/g, "`npx @inkling/cli") : text;
 
 /**
- * The terminal of this process.
+ * Returns the terminal of this process.
  * @param isNpx whether npx or `npm start` started the command
  */
 export function processTerminal(noColor: boolean, isNpx: boolean): Terminal {

@@ -53,7 +53,7 @@ class SignUpRefused extends Error {
 
 /**
  * `betterAuth({ plugins: [inklingPlugin(inkling, { trustProxy: 1 })] })`
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function inklingPlugin(client: Assessor, options: PluginOptions) {
   const { onDecision, ...rest } = options;

@@ -23,7 +23,7 @@ export interface NodeRequest {
 
 /**
  * `app.use(visitor(inkling, { trustProxy: 1 }))`. Express's own `trust proxy` setting is not used.
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function visitor<R extends NodeRequest>(client: VisitorLookups, options: VisitorOptions<R> = {}) {
   const visitorOf = visitors(client, options, nodeFacts);
@@ -41,7 +41,7 @@ export interface ExpressResponse {
 /**
  * `app.post("/sign-up", express.json(), protect(inkling, { trustProxy: 1 }), handler)`. Denied visitors get a
  * 403 response. For all others, the handler gets `req.assessment`.
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function protect<R extends NodeRequest>(client: Assessor, options: ProtectOptions<R> = {}) {
   const ask = guard(client, options, nodeFacts);

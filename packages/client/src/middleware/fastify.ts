@@ -37,7 +37,7 @@ export interface Pluggable {
 
 /**
  * `app.register(visitor(inkling, { trustProxy: 1 }))`. Fastify's own `trustProxy` setting is not used.
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function visitor(client: VisitorLookups, options: VisitorOptions<FastifyLikeRequest> = {}) {
   const visitorOf = visitors(client, options, ({ raw }) => nodeFacts(raw));
@@ -62,7 +62,7 @@ export interface FastifyLikeReply {
 /**
  * `app.post("/sign-up", { preHandler: protect(inkling, { trustProxy: 1 }) }, handler)`. Denied visitors get a
  * 403 response. For all others, the handler gets `request.assessment`.
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function protect(client: Assessor, options: ProtectOptions<FastifyLikeRequest> = {}) {
   const ask = guard(client, options, ({ raw }: FastifyLikeRequest) => nodeFacts(raw));

@@ -34,7 +34,7 @@ interface Connection {
 
 /**
  * `app.use(visitor(inkling, { trustProxy: 1 }))`
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function visitor<C extends HonoLikeContext>(client: VisitorLookups, options: VisitorOptions<C> = {}) {
   const visitorOf = visitors(client, options, (c: C) => factsOf(c));
@@ -58,7 +58,7 @@ export interface HonoLikeForm extends Omit<HonoLikeContext, "set"> {
 /**
  * `app.post("/sign-up", protect(inkling, { trustProxy: 1 }), handler)`. Denied visitors get a 403 response.
  * For all others, the handler gets `c.var.assessment`. The body is JSON or a form.
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function protect<C extends HonoLikeForm>(client: Assessor, options: ProtectOptions<C> = {}) {
   const ask = guard(client, options, (c: C) => factsOf(c));

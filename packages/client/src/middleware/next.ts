@@ -1,4 +1,4 @@
-// next.ts: the visitor for Next.js: route handlers, middleware, server components and actions.
+// next.ts: finds the visitor in Next.js: in route handlers, middleware, server components and actions.
 //
 // note Next.js does not provide the connection's address. The visitor's address is known only from one of the
 //      platform's headers, or from the proxies in front of the application. The proxies must be given as a number,
@@ -17,7 +17,7 @@ export type NextProtectOptions<R extends WithHeaders> = Omit<ProtectOptions<R>, 
 /**
  * `const visitorOf = visitor(inkling, { trustProxy: 1 })`, then `visitorOf(request)` or `visitorOf({ headers:
  * await headers() })`.
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function visitor<R extends WithHeaders>(
   client: VisitorLookups,
@@ -30,7 +30,7 @@ export function visitor<R extends WithHeaders>(
 /**
  * Passes the request to a handler with `request.visitor`:
  * `export const POST = withVisitor(inkling, { trustProxy: 1 }, async (request) => …)`.
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function withVisitor<R extends WithHeaders = Request, Rest extends unknown[] = [], Result = unknown>(
   client: VisitorLookups,
@@ -53,7 +53,7 @@ export interface WithBody extends WithHeaders {
  * Asks for a decision before a route handler runs. Denied visitors get a 403 response. For all others, the
  * handler gets the request with `request.assessment`. The handler can read the body again, whether JSON or a form.
  * `export const POST = protect(inkling, { trustProxy: 1 }, async (request) => …)`
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function protect<R extends WithBody = Request, Rest extends unknown[] = []>(
   client: Assessor,

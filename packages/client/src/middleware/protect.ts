@@ -1,9 +1,9 @@
-// protect.ts: a decision about a request's sender before a sign-up, for every framework's middleware.
+// protect.ts: decides about a request's sender before a sign-up, for every framework's middleware.
 //
 // in   a client, the visitor's address, the body that the framework has read
 // out  a decision for the handler, or the refusal that is sent to the visitor
-// err  TypeError for wrong options; InklingError for anything that is not an outage, such as a wrong key or a missing
-//      scope
+// err  TypeError if an option is invalid; InklingError for anything that is not an outage, such as a wrong key or a
+//      missing scope
 // note If there is no decision, the client's `onUnavailable` applies. "throw" counts as "allow" here, because a visitor
 //      is not to blame for an outage. An outage is never silent: the handler gets an `Unavailable`, and `onUndecided`
 //      is called. If nobody on the internet can have the visitor's address, as when `trustProxy` is too small, a client
@@ -80,7 +80,7 @@ export type Guard<R> = (
 
 /**
  * Creates the guard of a route.
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function guard<R>(
   client: Assessor,

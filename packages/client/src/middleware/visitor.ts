@@ -1,9 +1,9 @@
-// visitor.ts: the sender of a request, for every framework's middleware.
+// visitor.ts: looks up the sender of a request, for every framework's middleware.
 //
 // in   a client, how the visitor's address is found, a request
 // out  Visitor: the address and its lookups; the same lookup with the same options runs at most once for each
 //      request
-// err  TypeError for wrong options; lookups throw the client's errors, or ADDRESS_UNKNOWN if there is no address
+// err  TypeError if an option is invalid; lookups throw the client's errors, or ADDRESS_UNKNOWN if there is no address
 
 import { InklingError } from "../errors.ts";
 import { parseIp } from "../ip.ts";
@@ -89,7 +89,7 @@ export function visitors<R>(
 /**
  * Returns a function that finds the sender's address of each request; the function returns undefined if the
  * address is unknown.
- * @throws TypeError for wrong options
+ * @throws TypeError if an option is invalid
  */
 export function addressFinder<R>(
   { trustProxy = 0, address: readAddress, loopback }: AddressOptions<R>,

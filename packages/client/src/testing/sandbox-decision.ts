@@ -1,4 +1,4 @@
-// sandbox-decision.ts: the sandbox's decision about a visitor, from what its address and its email address contribute.
+// sandbox-decision.ts: computes the sandbox's decision about a visitor from the visitor's IP address and email address.
 //
 // out  the decision that the server's sandbox makes, which follows no ruleset
 // note `user_agent`, `previous` and the text before the @ add no reasons here

@@ -81,7 +81,7 @@ export class SandboxServer {
     this.missing = missing;
   }
 
-  /** The fetch function for the client. */
+  /** Answers a request of the client, which uses this as its `fetch`. */
   async fetch(url: string, { body, headers, signal }: RequestInit): Promise<Response> {
     signal?.throwIfAborted();
     const { pathname, searchParams } = new URL(url);

@@ -1,4 +1,4 @@
-// sandbox-values.ts: the sandbox's row for an address or an email address, or an error code.
+// sandbox-values.ts: finds the sandbox's row for an address or an email address, or an error code.
 //
 // src  sandbox-answers.ts, generated from the server's own tables
 // note Email syntax is checked only roughly. A top-level domain that does not exist counts as real

@@ -1,4 +1,4 @@
-// The feed table is consistent: ids are unique, and each row has a fixture and limits.
+// Tests that the feed table is consistent: ids are unique, and each row has a fixture and limits.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

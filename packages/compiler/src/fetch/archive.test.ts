@@ -1,4 +1,4 @@
-// What unpack.ts extracts from archives, and which archives it refuses.
+// Tests what unpack.ts extracts from archives, and which archives it refuses.
 
 import { describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";

@@ -1,4 +1,4 @@
-// copy.ts: a copy of a feed, as the compiler handles it: its origin, its bytes and its checksum.
+// copy.ts: defines a copy of a feed, with its origin, its bytes and its checksum.
 
 import { readFileSync, statSync } from "node:fs";
 import type { FeedReport } from "@inkling/engine";

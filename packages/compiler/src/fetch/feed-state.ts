@@ -1,5 +1,5 @@
-// feed-state.ts: the state of a feed between builds: <dataDir>/feeds/<id>/state.json, with the bodies in the same
-// folder.
+// feed-state.ts: keeps the state of a feed between builds in <dataDir>/feeds/<id>/state.json, with the bodies in the
+// same folder.
 //
 // in   a feed, the data folder
 // out  a FeedState; load.ts describes when it is read and written

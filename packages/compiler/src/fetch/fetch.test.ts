@@ -1,4 +1,4 @@
-// What download returns or throws, for valid and faulty publishers.
+// Tests what download returns or throws, for valid and faulty publishers.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync } from "node:fs";

@@ -1,5 +1,5 @@
-// kept-copies.ts: the copies that a feed's state names. Each copy is read from disk once, on first use. This file also
-// names new copies.
+// kept-copies.ts: reads the copies that a feed's state names. Each copy is read from disk once, on first use. This file
+// also names new copies.
 //
 // err  FeedError if a copy is missing or damaged, or the state is damaged
 

@@ -1,4 +1,4 @@
-// A feed's state after each outcome of a load.
+// Tests a feed's state after each outcome of a load.
 
 import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";

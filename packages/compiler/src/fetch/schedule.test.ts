@@ -1,4 +1,4 @@
-// When a feed is requested again after successes, failures and Retry-After, and within budgets.
+// Tests when a feed is requested again after successes, failures and Retry-After, and within budgets.
 
 import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";

@@ -1,4 +1,4 @@
-// Where copies come from, in which order, and which of them are kept.
+// Tests where copies come from, in which order, and which of them are kept.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {

@@ -1,4 +1,4 @@
-// Operators' places laid over a database. Each test looks up addresses in the finished segment.
+// Tests operators' places laid over a database. Each test looks up addresses in the finished segment.
 
 import { describe, expect, test } from "bun:test";
 import { IpSegment, parsePrefix, parseUnwrapped } from "@inkling/engine";

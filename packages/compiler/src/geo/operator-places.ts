@@ -154,8 +154,8 @@ export class OperatorPlaces {
   }
 
   /**
-   * Returns a place from the database, with the members on which its radius estimate depends. @param kind kind of
-   * network, or 0 for none
+   * Returns a place from the database, with the members on which its radius estimate depends.
+   * @param kind kind of network, or 0 for none
    */
   placeAt(id: number, kind = 0): Place {
     const density = this.gazetteer.densityOf(id);

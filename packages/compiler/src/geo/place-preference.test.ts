@@ -1,4 +1,4 @@
-// The order of sources, compared with an oracle that looks up every address in every source.
+// Compares the order of sources with an oracle that looks up every address in every source.
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";

@@ -1,4 +1,5 @@
-// MaxMind's conformance files: valid files have their documented content, and each broken file fails at a known stage.
+// Tests MaxMind's conformance files: valid files have their documented content, and each broken file fails at a known
+// stage.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

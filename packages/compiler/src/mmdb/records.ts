@@ -21,7 +21,7 @@ const FREE_EXPANSION = 16 * 1024 * 1024;
 /**
  * Called with one distinct record.
  * @param at position of the record, for {@link MmdbRecords.decode}
- * @returns the id with which to visit the record's networks, or -1 to leave them out
+ * @returns the id that a visit reports for the record's networks, or -1 to leave them out
  */
 type AddRecord = (record: unknown, at: number) => number;
 

@@ -1,5 +1,5 @@
-// The rules for kinds of networks. Each row of the table decides; names that fit no rule, or rules of two kinds, remain
-// unknown.
+// Tests the rules for kinds of networks. Each row of the table has an effect. Names that fit no rule, or rules of two
+// kinds, remain unknown.
 
 import { describe, expect, test } from "bun:test";
 import type { KindClaims, NetworkKind } from "../catalog/claims.ts";

@@ -1,4 +1,4 @@
-// What the network segment contains about ranges that operators publish, by label, tested with samples of the feeds.
+// Tests, with samples of the feeds, what the network segment contains about ranges that operators publish, by label.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// MaxMind's own test database of anonymous addresses, compared with the JSON that it was built from.
+// Compares MaxMind's own test database of anonymous addresses with the JSON that it was built from.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

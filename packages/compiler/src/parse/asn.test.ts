@@ -1,4 +1,4 @@
-// Autonomous systems from tables of ranges and from an MMDB.
+// Tests autonomous systems from tables of ranges and from an MMDB.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -128,7 +128,8 @@ export function readAsnCsv(files: readonly Uint8Array[]): AsnNetworks {
 
 /**
  * Reads the tables. This is a separate function, so that nothing keeps the files' text in memory afterwards. Values are
- * ids + 1. @throws FeedError
+ * ids + 1.
+ * @throws FeedError
  */
 function readTables(files: readonly Uint8Array[]) {
   const systems = new Systems();

@@ -1,4 +1,4 @@
-// Every domain that is read from a list has the form that lookups use, so that no entry can stop a build.
+// Tests that every domain that is read from a list has the form that lookups use, so that no entry can stop a build.
 
 import { expect, test } from "bun:test";
 import { toAsciiDomain } from "@inkling/engine";

@@ -1,4 +1,4 @@
-// What a geofeed states, in every form that operators write.
+// Tests what a geofeed states, in every form that operators write.
 
 import { describe, expect, test } from "bun:test";
 import { formatPrefix } from "@inkling/engine";

@@ -1,4 +1,4 @@
-// Every format in the mirror, and in the samples of feeds that are off by default.
+// Tests every format in the mirror, and in the samples of feeds that are off by default.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Every format: the samples in fixtures/feeds, the seeds, and files that must be refused.
+// Tests every format with the samples in fixtures/feeds, the seeds, and files that must be refused.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Lists of autonomous systems, in the publishers' formats and in invalid forms.
+// Tests lists of autonomous systems, in the publishers' formats and in invalid forms.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

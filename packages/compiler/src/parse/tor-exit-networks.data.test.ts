@@ -1,4 +1,4 @@
-// Inkling's own list of Tor exit networks, compared with the exits of the mirror.
+// Compares Inkling's own list of Tor exit networks with the exits of the mirror.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Inkling's own list of Tor exit networks: its rows are public, unique and documented. tor-exit-networks.data.test.ts
-// compares it with the exits of the mirror.
+// Tests that the rows in Inkling's own list of Tor exit networks are public, unique and documented.
+// tor-exit-networks.data.test.ts compares the list with the exits of the mirror.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// build.ts: one build, from feeds to a published release.
+// build.ts: runs one build, from feeds to a published release.
 //
 // in   a BuildRequest; BuildEffects, such as the clock and a function that receives events
 // out  a Build, which describes the newest release. Nothing new is published if the newest release has the same

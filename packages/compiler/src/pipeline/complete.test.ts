@@ -1,4 +1,4 @@
-// What a release lacks: answers without data, answers with a missing feed, and feeds that brought no copy.
+// Tests what a release lacks: answers without data, answers with a missing feed, and feeds that brought no copy.
 
 import { beforeEach, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";

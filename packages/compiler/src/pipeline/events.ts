@@ -1,4 +1,4 @@
-// events.ts: input and output of the compiler process.
+// events.ts: defines the input and output of the compiler process.
 //
 // in   a BuildRequest as one JSON document on standard input rather than in argv, because it contains secrets
 // out  BuildEvents on standard output; "done" or "failed" is the last event

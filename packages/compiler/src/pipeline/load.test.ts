@@ -1,4 +1,4 @@
-// What a load stores, and what its report contains. Every API key can read the report.
+// Tests what a load stores, and what its report contains. Every API key can read the report.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";

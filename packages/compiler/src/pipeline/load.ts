@@ -46,8 +46,8 @@ export interface LoadedFeed {
   /** Stores the result after a release has been created: the candidate becomes the last good copy, or is refused. */
   readonly settle: () => void;
   /**
-   * Loads the feed without its candidate. Settling that result refuses the candidate. @param why why no segment can be
-   * built
+   * Loads the feed without its candidate. Settling that result refuses the candidate.
+   * @param why why no segment can be built
    */
   readonly withoutCandidate: (why: string) => Promise<LoadedFeed>;
 }

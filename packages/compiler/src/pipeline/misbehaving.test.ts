@@ -1,5 +1,5 @@
-// A publisher that misbehaves, case by case. Each time, the last good data remains in use, the reason is shown, and the
-// next good file is used. The table in docs/feed-failures.md lists the same cases.
+// Tests publishers that misbehave, case by case. Each time, the last good data remains in use, the reason is shown, and
+// the next good file is used. The table in docs/feed-failures.md lists the same cases.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
 import fs, { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// parts.ts: the feeds that each segment is built from, according to the engine's FEED_SETS.
+// parts.ts: tells which feeds each segment is built from, according to the engine's FEED_SETS.
 
 import { type Answer, FEED_SETS, type SegmentKind } from "@inkling/engine";
 import { ANONYMOUS_FLAGS } from "../parse/anonymous-ip.ts";

@@ -1,4 +1,4 @@
-// countries.ts: English names and continents of countries by ISO 3166-1 alpha-2 code.
+// countries.ts: lists English names and continents of countries by ISO 3166-1 alpha-2 code.
 //
 // src  countries-list (npm) has common English names ("South Korea", "Türkiye") and GeoNames' continents. The tables
 //      below correct names that lack letters or parts, and continents that differ from where the country's people and

@@ -1,4 +1,5 @@
-// Why a domain is disposable or not: a table by rule, and random lists whose evidence has to add up to the verdict.
+// Tests the reasons why a domain is disposable or not, with a table for each rule, and with random lists whose evidence
+// has to add up to the verdict.
 
 import { describe, expect, test } from "bun:test";
 import { SPAN_NONE, walkUp } from "@inkling/engine";

@@ -1,4 +1,4 @@
-// The email policy on real lists: the mirror's lists of August 2026, and the seeds on a machine without internet
+// Tests the email policy on real lists: the mirror's lists of August 2026, and the seeds on a machine without internet
 // access.
 
 import { describe, expect, test } from "bun:test";

@@ -1,4 +1,4 @@
-// The email policy on small claims and on random claims. email.data.test.ts tests the real lists.
+// Tests the email policy on small claims and on random claims. email.data.test.ts tests the real lists.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// evidence.ts: the evidence for an address's flags: entries from lists, guards and labels.
+// evidence.ts: creates the evidence for an address's flags, with entries from lists, guards and labels.
 //
 // out  ranges like the ranges of flags; a value of 0 means no evidence, and a value n refers to lists[n - 1], a list of
 //      entries

@@ -1,4 +1,4 @@
-// labels.ts: how each label affects the answer, and the weight of each list.
+// labels.ts: defines how each label affects the answer, and the weight of each list.
 //
 // A flag is set if the lists that claim it for an address together reach the weight QUORUM (verdict.ts has the
 // exceptions). docs/policy.md gives the reasons, and a test checks that it matches these tables.

@@ -1,4 +1,4 @@
-// docs/policy.md, docs/guards.md and docs/mail-policy.md agree with the tables of this folder.
+// Tests that docs/policy.md, docs/guards.md and docs/mail-policy.md agree with the tables of this folder.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The policy on the mirror's lists and the vectors' never-flag lists, compared with a deliberately simple
-// implementation.
+// Compares the policy with a deliberately simple implementation, on the mirror's lists and the vectors' never-flag
+// lists.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";

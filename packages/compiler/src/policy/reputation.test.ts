@@ -1,4 +1,4 @@
-// The policy compared with a deliberately simple implementation, on small lists and on random lists.
+// Compares the policy with a deliberately simple implementation, on small lists and on random lists.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Answers that share templates have the same bytes as whole answers, and damaged templates are detected.
+// Tests that answers that share templates have the same bytes as whole answers, and that damaged templates are
+// detected.
 
 import { describe, expect, test } from "bun:test";
 import { Answers, openSegment, type PartSink, SegmentError, type SegmentFile } from "@inkling/engine";

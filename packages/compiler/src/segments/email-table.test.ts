@@ -1,4 +1,4 @@
-// The email table against an independent oracle: a Map that is searched for each parent in turn.
+// Compares the email table with an independent oracle: a Map that is searched for each parent in turn.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

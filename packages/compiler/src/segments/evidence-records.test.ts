@@ -1,4 +1,4 @@
-// Evidence, from its writer to the bytes that a server sends, and records that every reader refuses.
+// Tests evidence from its writer to the bytes that a server sends, and records that every reader refuses.
 
 import { describe, expect, test } from "bun:test";
 import {

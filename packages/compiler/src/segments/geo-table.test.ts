@@ -1,5 +1,5 @@
-// The order of the geo segment's records: first the record for "nothing known", then the records that most addresses
-// have.
+// Tests the order of the geo segment's records: first the record for "nothing known", then the records that most
+// addresses have.
 
 import { describe, expect, test } from "bun:test";
 import { NETWORK_KINDS } from "@inkling/contract";

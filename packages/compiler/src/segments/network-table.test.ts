@@ -1,4 +1,4 @@
-// The network segment: facts, prefixes and evidence of addresses, read back through the engine.
+// Tests the network segment: reads the facts, prefixes and evidence of addresses back through the engine.
 
 import { describe, expect, test } from "bun:test";
 import { EvidenceAppender, IpSegment, parsePrefix, parseUnwrapped } from "@inkling/engine";

@@ -1,4 +1,4 @@
-// Range tables against an independent oracle: a list of networks that is searched from its end.
+// Compares range tables with an independent oracle: a list of networks that is searched from its end.
 
 import { describe, expect, test } from "bun:test";
 import {

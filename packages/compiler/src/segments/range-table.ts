@@ -102,8 +102,8 @@ class TrieWriter {
   }
 
   /**
-   * Finds the runs of keys that share a cell, for the ranges from `from` up to, but not including, `to`. @returns the
-   * number of runs
+   * Finds the runs of keys that share a cell, for the ranges from `from` up to, but not including, `to`.
+   * @returns the number of runs
    */
   private findRuns(from: number, to: number, byte: number): number {
     let count = 0;

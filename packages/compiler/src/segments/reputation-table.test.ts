@@ -1,4 +1,5 @@
-// The reputation segment returns what the policy judged, address by address, and detects damage to its evidence.
+// Tests that the reputation segment returns what the policy judged, address by address, and detects damage to its
+// evidence.
 
 import { describe, expect, test } from "bun:test";
 import {

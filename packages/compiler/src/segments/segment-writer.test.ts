@@ -1,4 +1,4 @@
-// Damage to a segment: what open refuses, what only verify detects, and that lookups always terminate.
+// Tests damage to a segment: what open refuses, what only verify detects, and that lookups always terminate.
 
 import { describe, expect, test } from "bun:test";
 import {

@@ -1,4 +1,4 @@
-// What a copy may contain. The tests check each gate at its limit.
+// Tests what a copy may contain, with each gate at its limit.
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";

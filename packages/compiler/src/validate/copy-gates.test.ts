@@ -1,4 +1,4 @@
-// Which copies pass, given the last good copy. The tests check each gate at its limit.
+// Tests which copies pass, given the last good copy, with each gate at its limit.
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";

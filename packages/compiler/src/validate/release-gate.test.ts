@@ -1,4 +1,4 @@
-// Which releases are held for the operator. The tests check each bound at its limit.
+// Tests which releases are held for the operator, with each bound at its limit.
 
 import { describe, expect, test } from "bun:test";
 import { type FeedReport, parsePrefix, type Release } from "@inkling/engine";

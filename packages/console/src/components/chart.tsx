@@ -1,4 +1,4 @@
-// chart.tsx: bars, lines, meters and sparklines as SVG. A chart's label summarizes it in words.
+// chart.tsx: draws bars, lines, meters and sparklines as SVG. A chart's label summarizes it in words.
 
 import { max, min, nice, sum, ticks } from "d3-array";
 import { line, stack } from "d3-shape";

@@ -1,4 +1,4 @@
-// dialog.tsx: a modal dialog, and a button that asks for confirmation in a dialog.
+// dialog.tsx: shows a modal dialog, and a button that asks for confirmation in a dialog.
 
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";

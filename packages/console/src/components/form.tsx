@@ -1,4 +1,4 @@
-// form.tsx: forms that each send one request to change something, and the fields of these forms.
+// form.tsx: defines forms that each send one request to change something, and the fields of these forms.
 
 import {
   type ComponentChildren,

@@ -1,4 +1,4 @@
-// map.tsx: maps as SVG. Loaded when a page first shows a map, because the outlines and projections take 50 KB
+// map.tsx: draws maps as SVG. Loaded when a page first shows a map, because the outlines and projections take 50 KB
 // compressed.
 //
 // src  world-atlas (Natural Earth, 1:110 million), which identifies countries by their ISO 3166-1 numbers
@@ -47,7 +47,7 @@ export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
   const height = WIDTH / 1.8;
   const reach = (radius ?? 200) / KM_PER_DEGREE;
   // Leaves room for the circle and the land around it. At a higher zoom, the outlines are too coarse. At a lower zoom,
-  // the dot would hide a circle of 20 km.
+  // the dot would hide a 20 km circle.
   const halfHeight = Math.min(90, Math.max(3, reach * 3));
   const projection = geoAzimuthalEquidistant()
     .rotate([-longitude, -latitude])

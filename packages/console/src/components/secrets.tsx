@@ -1,5 +1,5 @@
-// secrets.tsx: parts that keys and webhooks share: showing a token or secret once, rotating it, and permanently ending
-// its key or webhook.
+// secrets.tsx: defines what keys and webhooks share: parts that show a token or secret once, rotate it, or permanently
+// end its key or webhook.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -15,7 +15,7 @@ interface SecretOnceProps {
   readonly children?: ComponentChildren;
 }
 
-/** A token or secret that the server never shows again. When it appears, the page scrolls to it and focuses it. */
+/** Shows a token or secret that the server never shows again. The page scrolls to it and moves the focus there. */
 export function SecretOnce({ what, secret, children }: SecretOnceProps) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// theme-choice.tsx: the choice between light, dark and the system's theme. theme.ts reads it when a page opens.
+// theme-choice.tsx: offers the choice between light, dark and the system's theme. theme.ts reads it when a page opens.
 
 import { useState } from "preact/hooks";
 import { Select } from "./form.tsx";

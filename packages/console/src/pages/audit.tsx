@@ -1,4 +1,5 @@
-// audit.tsx: the audit trail: who changed what, when, and through which interface. The list has filters and pages.
+// audit.tsx: shows the audit trail: who changed what, when, and through which interface. The list has filters and
+// pages.
 
 import type { AuditEntry } from "@inkling/server/admin-answers";
 import { api } from "../api.ts";

@@ -1,4 +1,4 @@
-// hosts.tsx: the hosts of the group. With SQLite, this is only the current host.
+// hosts.tsx: shows the hosts of the group. With SQLite, there is only the current host.
 
 import type { Host, Hosts } from "@inkling/server/admin-answers";
 import { api } from "../api.ts";

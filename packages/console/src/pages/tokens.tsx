@@ -1,4 +1,4 @@
-// tokens.tsx: named admin tokens: a list, a form for a new token, and a button that revokes one.
+// tokens.tsx: lists named admin tokens, with a form for a new token and a button that revokes one.
 
 import { ADMIN_SCOPES, type AdminScope } from "@inkling/contract";
 import type { AdminToken, IssuedAdminToken } from "@inkling/server/admin-answers";

@@ -1,4 +1,4 @@
-// traffic.tsx: request counts and latencies for the last hours, or for up to 30 days.
+// traffic.tsx: shows request counts and latencies for the last hours, or for up to 30 days.
 
 import { keysOf, REPUTATION_FLAGS } from "@inkling/contract";
 import type { CountryCount, Traffic, TrafficPoint } from "@inkling/server/admin-answers";

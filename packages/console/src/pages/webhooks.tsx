@@ -1,5 +1,5 @@
-// webhooks.tsx: a list of webhooks and a form for a new one. A single webhook's page has its last attempts, a
-// test, enabling, rotation and removal.
+// webhooks.tsx: lists webhooks, with a form for a new one. A single webhook's page shows its last attempts. From there,
+// the user can test, enable, rotate or remove the webhook.
 
 import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS } from "@inkling/contract";
 import type { Delivery, IssuedWebhook, Webhook, WebhookAttempt } from "@inkling/server/admin-answers";

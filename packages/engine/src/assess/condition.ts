@@ -116,8 +116,8 @@ const ORDER: Readonly<Record<string, <T extends string | number>(a: T, b: T) => 
 
 /**
  * Extra steps for the longest texts and lists, in addition to one step for each part of a condition. The longest text
- * is a user agent of 2,048 characters. The slowest list has 32 texts of 256 characters that differ only in the last
- * character. `npm run bench -- assess` measures these costs.
+ * is a user agent of 2,048 characters. The slowest list has 32 texts, each of 256 characters, that differ only in the
+ * last character. `npm run bench -- assess` measures these costs.
  */
 const COSTS = { contains: 200, size: 700, membership: 80, order: 5 } as const;
 

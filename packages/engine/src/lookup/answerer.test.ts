@@ -1,4 +1,4 @@
-// The answer pipeline: failures, forced flags, and checks of an email address.
+// Tests the answer pipeline: failures, forced flags, and checks of an email address.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

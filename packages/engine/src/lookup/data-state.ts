@@ -1,5 +1,5 @@
-// data-state.ts: a loaded release: its segments, the lookups that it can answer, the age of its data, and the header
-// that reports this state.
+// data-state.ts: describes a loaded release: its segments, the lookups that it supports, the age of its data, and the
+// header that reports this state.
 //
 // in   the missing and partial answers in a release manifest, the reports of the release's feeds, and the time
 // out  for each lookup: the missing answers, and the Inkling-Data-State header

@@ -1,4 +1,5 @@
-// failure.ts: the reasons why a lookup has no answer: a closed set of frozen values, independent of any protocol.
+// failure.ts: lists the reasons why a lookup has no answer, as a closed set of frozen values, independent of any
+// protocol.
 
 import { parsePrefix } from "../address/ip.ts";
 import { SPECIAL_USE } from "../address/special-use.ts";

@@ -1,4 +1,4 @@
-// reputation-flags.ts: the flags of an address as bits, and the answer for every combination of flags.
+// reputation-flags.ts: defines the flags of an address as bits, and the answer for every combination of flags.
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import type { OverrideVerdict } from "./compiled.ts";

@@ -1,4 +1,4 @@
-// domain-table.ts: a hash table of domain names, which finds the answer and the evidence for a host.
+// domain-table.ts: finds the answer and the evidence for a host in a hash table of domain names.
 //
 // in   two sections of a segment: slots and names (packages/engine/segment-format.md)
 // out  the value of the closest name that has one: the host itself, then each parent. Only closestName may find a

@@ -205,7 +205,7 @@ export function unfoundedAnswers({ segments, missing }: Pick<Release, "segments"
   return kinds.flatMap(answersIn).filter((answer) => !missing.includes(answer));
 }
 
-/** Returns the name of a release, as used in `releases/<name>.json` and in the file `current`. */
+/** Returns the name of a release, as used in `releases/<name>.json` and in the `current` file. */
 export function releaseName(manifest: Release): string {
   return `${manifest.created_at.replace(/[-:.]/g, "")}-${manifest.id}`;
 }

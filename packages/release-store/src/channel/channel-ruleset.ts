@@ -1,5 +1,5 @@
-// channel-ruleset.ts: the ruleset that a channel names in addition to its release, for assessments in an application's
-// own process.
+// channel-ruleset.ts: sends and downloads the ruleset that a channel names in addition to its release, for assessments
+// in an application's own process.
 //
 // in   the ruleset's number and text from the builder's database; or the reference in a signed statement
 // out  the object rulesets/<sha256>.toml; a copy in the follower's data folder

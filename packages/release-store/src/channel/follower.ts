@@ -1,4 +1,5 @@
-// follower.ts: a server's side of a channel: downloads the release that the channel names into the data folder.
+// follower.ts: implements a server's side of a channel: downloads the release that the channel names into the data
+// folder.
 //
 // in   a store to read from, the public keys, and this server's id
 // out  the verified release, as the data folder's current release; from there on, the server follows the data folder
@@ -42,8 +43,8 @@ import { CHANNEL_PATHS, type ReleaseRef, readStatement, releaseFor, type Stateme
 
 /**
  * Milliseconds between two checks of a channel. A server makes each wait up to a fifth longer, at random. At one check
- * every 2 s, a server sends about 1.2 million requests of 2 KB a month. A bucket charges $0.50 for them, which is
- * acceptable because a release reaches every server within 10 s.
+ * every 2 s, a server sends about 1.2 million 2 KB requests a month. A bucket charges about $0.50 a month for them,
+ * which is acceptable because a release reaches every server within 10 s.
  */
 export const CHANNEL_POLL_MS = 2_000;
 /** Number of releases that a server keeps: the current release and the previous one. */
@@ -351,8 +352,8 @@ function isThere(dataDir: string, { sha256, bytes }: SegmentReport): boolean {
 export const parseTrustState = (text: string): TrustState => trustState.parse(JSON.parse(text));
 
 /**
- * Reads the channel version in this data folder; undefined before the first one. @throws ChannelError if the file is
- * damaged
+ * Reads the channel version in this data folder; undefined before the first one.
+ * @throws ChannelError if the file is damaged
  */
 export function readTrustState(dataDir: string): TrustState | undefined {
   const path = join(dataDir, DATA_FOLDER.channel);

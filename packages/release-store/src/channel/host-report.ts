@@ -1,4 +1,4 @@
-// host-report.ts: what a server reports about itself, in its PostgreSQL row or in a file next to the channel.
+// host-report.ts: defines what a server reports about itself, in its PostgreSQL row or in a file next to the channel.
 //
 // in   text that another host wrote, with any content
 // out  HostReport, whose texts are short and have no control characters, because operators read them in terminals

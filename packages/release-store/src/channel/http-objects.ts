@@ -1,7 +1,7 @@
 // http-objects.ts: a read-only channel behind a base URL.
 //
 // in   http(s)://host/path; the URL may contain a user and password: https://user:password@host/path
-// err  ChannelError: unreachable (network, 5xx, 429, a stall of 30 s), denied (401, 403 and other refusals)
+// err  ChannelError: unreachable (network, 5xx, 429, a 30 s stall), denied (401, 403 and other refusals)
 
 import { messageOf } from "../error-message.ts";
 import { ChannelError } from "./channel-error.ts";

@@ -1,4 +1,4 @@
-// object-store.ts: a channel's store: a folder, a base URL, or a bucket in an S3-compatible store.
+// object-store.ts: defines a channel's store: a folder, a base URL, or a bucket in an S3-compatible store.
 //
 // in   paths relative to the base: segments/…, releases/…, channels/…
 // err  ChannelError: unreachable (a retry may succeed), slow, denied, wrong-object (too large)
@@ -91,7 +91,9 @@ export async function readInTime(
 }
 
 /**
- * Reads a whole object as text. @param limit maximum number of bytes @returns undefined if the object does not exist
+ * Reads a whole object as text.
+ * @param limit maximum number of bytes
+ * @returns undefined if the object does not exist
  */
 export async function readText(
   store: ObjectReader,

@@ -1,5 +1,4 @@
-// publisher.ts: the operations of a builder on a channel: publishing a release, promoting it to more servers, and
-// rolling back.
+// publisher.ts: lets a builder publish a release on a channel, promote it to more servers, and roll back.
 //
 // in   the data folder, the store, the private key
 // out  the signed statement
@@ -90,8 +89,8 @@ export class Publisher {
   }
 
   /**
-   * Reads the channel's statement; undefined before its first release. @throws ChannelError, including if another key
-   * signed it
+   * Reads the channel's statement; undefined before its first release.
+   * @throws ChannelError, including if another key signed it
    */
   read(): Promise<Statement | undefined> {
     const { store, channel, signal } = this.options;
@@ -399,7 +398,7 @@ function required(
   );
 }
 
-/** Returns the text in an envelope without checking the signature. */
+/** Returns the envelope's payload as text, without checking the signature. */
 function unverified(text: string): string {
   try {
     return Buffer.from(String(JSON.parse(text).payload), "base64").toString();

@@ -1,4 +1,4 @@
-// Which servers count in a roll-out, when it stops, and which reports are read.
+// Tests which servers count in a roll-out, when it stops, and which reports are read.
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

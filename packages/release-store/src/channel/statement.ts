@@ -1,5 +1,5 @@
-// statement.ts: a channel's statement: the release that servers should run, and the percentage of servers that should
-// run it.
+// statement.ts: defines a channel's statement: the release that servers should run, and the percentage of servers that
+// should run it.
 //
 // in   the signed text of channels/<name>.json
 // out  a Statement, and the release that a given server takes

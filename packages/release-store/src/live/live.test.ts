@@ -1,5 +1,5 @@
-// What every live value promises in case of an outage, a clock jump, a damaged snapshot, a slow source, or a change
-// during a load.
+// Tests what every live value promises in case of an outage, a clock jump, a damaged snapshot, a slow source, or a
+// change during a load.
 
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -70,7 +70,7 @@ test("a read token looks up and reads; the refusal names the scope that is neede
   expect((await it.ask("POST", "rulesets/check", { text: "" }, token)).status).toBe(200);
   const refused = await it.ask("POST", "keys", { name: "shop" }, token);
   expect(refused.document.detail).toBe(
-    "This request needs an admin token with the scope `write`. This token has the scope `read`.",
+    "This request needs an admin token with the `write` scope. This token has the `read` scope.",
   );
   expect(refused.headers.get("www-authenticate")).toBe(
     'Bearer realm="inkling admin", error="insufficient_scope"',

@@ -136,9 +136,11 @@ export interface Call<Query, Body> {
   readonly id: string;
   /** The author of the change and how it was requested, for the audit trail. */
   readonly by: Actor;
-  /** The token of the request or of its session; undefined for an open operation. */
+  /**
+   * The token that the request sent or that its session was created with; undefined if the operation needs no token.
+   */
   readonly token: ValidAdminToken | undefined;
-  /** The request's session; undefined if the request carries the token itself, and for an open operation. */
+  /** The request's session; undefined if the request sends the token itself, or if the operation needs no token. */
   readonly session: Session | undefined;
 }
 

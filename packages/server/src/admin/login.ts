@@ -40,7 +40,7 @@ export const sessionAnswer = z
 
 const loginAnswer = sessionAnswer
   .extend({
-    secret: text.meta({ description: "Send it with the cookie, as the header `Inkling-Console`" }),
+    secret: text.meta({ description: "Send it with the cookie, in the `Inkling-Console` header" }),
   })
   .meta({ id: "NewSession" });
 

@@ -167,7 +167,7 @@ export const TRAFFIC_HANDLERS = {
       hours: HOURS.default("24").meta({ description: "Number of hours, up to now" }),
       step: STEPS.optional().meta({
         description:
-          "Minutes per row. Rows of up to 30 minutes cover this host since its start. Rows of 60 minutes or more sum the stored hours of all hosts. Default: 1 for up to 3 hours, 15 for up to 24, 60 for a week, 1440 for 30 days",
+          "Minutes per row. Rows for up to 30 minutes cover this host since its start. Rows for 60 minutes or more sum the stored hours of all hosts. Default: 1 for up to 3 hours, 15 for up to 24, 60 for a week, 1440 for 30 days",
       }),
     },
     answer: trafficAnswer,

@@ -47,7 +47,7 @@ const attempt = {
 export const attemptAnswer = z.strictObject({ delivery: text, ...attempt }).meta({ id: "WebhookAttempt" });
 export const deliveryAnswer = z
   .strictObject({
-    id: text.meta({ description: "The header `webhook-id`" }),
+    id: text.meta({ description: "The `webhook-id` header" }),
     event: text,
     state: z.enum(DELIVERY_STATES),
     created_at: time,

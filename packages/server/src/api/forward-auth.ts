@@ -6,7 +6,7 @@
 // src  docs/proxies.md
 //
 // A visitor with a special-use address passes without a lookup. Any other visitor passes only after a successful
-// lookup, which is charged as one reputation lookup. A key with the scope `geolocate` also gets the country, at no
+// lookup, which is charged as one reputation lookup. A key with the `geolocate` scope also gets the country, at no
 // extra charge.
 
 import { FLAG_ROWS } from "@inkling/contract";
@@ -73,13 +73,13 @@ function allow(exchange: Exchange, { responses }: ApiContext, found: Record<stri
   return new Response(null, { headers: { ...headers, ...found } });
 }
 
-/** Returns the question for the lookup. In mode `up`, missing data does not prevent an answer (see `missingFlags`). */
+/** Returns the question for the lookup. In `up` mode, missing data does not prevent an answer (see `missingFlags`). */
 function questionOf({ release, overrides, now, isSandbox }: Exchange): Question {
   return { release, overrides, now, isSandbox, mode: "up", wants: PLAIN, findCaller: () => undefined };
 }
 
 /**
- * Returns a problem if the server runs in mode `serve` and lacks data for a denied flag. In mode `up`, a header reports
+ * Returns a problem if the server runs in `serve` mode and lacks data for a denied flag. In `up` mode, a header reports
  * the missing data instead.
  */
 function missingFlags({ isSandbox, mode, release }: Exchange, denied: number): Problem | undefined {

@@ -174,7 +174,7 @@ interface LineBody {
   readonly mayZip: boolean;
 }
 
-/** Starts to answer a stream line by line. @returns a problem if the key has too many streams */
+/** Starts answering a stream line by line. @returns a problem if the key has too many streams */
 export function answerLines(
   server: BatchServer,
   call: Call,

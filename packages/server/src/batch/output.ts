@@ -1,6 +1,6 @@
 // output.ts: collects the bytes that a batch writes, and hands them out in pieces.
 //
-// cost two buffers, which are used alternately. With a new buffer for each piece, a stream of 400 MB/s left so much
+// cost two buffers, which are used alternately. With a new buffer for each piece, a 400 MB/s stream left so much
 //      garbage that the process grew by 600 MB between two collections.
 
 import type { PartSink } from "@inkling/engine";

@@ -178,7 +178,7 @@ export class Worker {
   }
 
   /**
-   * Starts to listen as soon as this worker can answer like the other workers. If it listened earlier, requests on some
+   * Starts listening as soon as this worker can answer like the other workers. If it listened earlier, requests on some
    * connections would be refused.
    */
   private listen(): void {

@@ -93,7 +93,7 @@ export function decisionJson(row: StoredRow): DecisionJson {
 }
 
 /**
- * Returns the network under which decisions about an address are stored.
+ * Returns the network that stands for an address in stored decisions.
  * @param text an address; its /24 (IPv4) or /48 (IPv6); or a network inside that /24 or /48
  * @returns "81.2.69.0/24"; undefined for any other text, such as a wider network
  */

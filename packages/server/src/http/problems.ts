@@ -50,7 +50,7 @@ export function problem(code: ProblemCode, detail?: string, headers?: Headers): 
 
 /** Creates SCOPE_REQUIRED, with the missing scope in the detail and in the challenge (RFC 6750 3.1). */
 export function scopeProblem(scope: string): Problem {
-  return problem("SCOPE_REQUIRED", `This operation needs a key with the scope "${scope}".`, {
+  return problem("SCOPE_REQUIRED", `This operation needs a key with the "${scope}" scope.`, {
     "WWW-Authenticate": `${INSUFFICIENT_SCOPE}, scope="${scope}"`,
   });
 }

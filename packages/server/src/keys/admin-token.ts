@@ -1,4 +1,4 @@
-// admin-token.ts: a named admin token: its owner, its scope, and its JSON form.
+// admin-token.ts: defines a named admin token, with its owner, its scope and its JSON form.
 
 import type { AdminScope } from "@inkling/contract";
 import type { EpochMs } from "./key.ts";

@@ -1,4 +1,4 @@
-// day.ts: days and hours in UTC, as usage is counted, stored and shown.
+// day.ts: computes the UTC days and hours by which usage is counted, stored and shown.
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;

@@ -1,4 +1,4 @@
-// key.ts: what a key may do, its JSON form, and its database row.
+// key.ts: defines what a key may do, its JSON form, and its database row.
 //
 // err  keyFromRow throws if the row has an unknown mode or scope, or an invalid network
 

@@ -1,4 +1,4 @@
-// exchange.ts: a host's exchange with its group, in four steps:
+// exchange.ts: performs a host's exchange with its group, in four steps:
 //
 //   1 request  The host determines what each key has left and what it needs. Whatever the host returns leaves its cells
 //              at once (lease-state.ts).

@@ -12,8 +12,8 @@
 //
 // A host that cannot reach the database uses up what it holds. After SILENT_MS without an answer, it refills at its
 // share of the rate, which is rate / hosts (`shareAmong`). It refills up to the level that the group has set aside for
-// it (`alone`). The group withholds the same amount from its own refill. It starts to withhold SILENT_MS after the last
-// answer that the host is known to have received, and so never later than the host starts to refill.
+// it (`alone`). The group withholds the same amount from its own refill, beginning SILENT_MS after the last answer that
+// the host is known to have received. The group therefore never begins later than the host.
 //
 // After GONE_MS, the group considers the host gone. If such a host still runs without a connection, its share is added
 // to the limit.

@@ -1,4 +1,4 @@
-// hosts.ts: the hosts of a group as operators see them: each host's own report, and its last contact.
+// hosts.ts: lists a group's hosts for operators, with each host's own report and its last contact.
 //
 // in   the rows that hosts write with each exchange; the database's clock
 // out  one ListedHost per host, without hosts that are gone (GONE_MS); none with SQLite

@@ -63,7 +63,7 @@ export class LeaseClient {
     this.timer = setInterval(() => this.look(), EXCHANGE_MS);
   }
 
-  /** The state of the leases, for metrics. */
+  /** The lease state, for metrics. */
   get state() {
     const { held } = this.options;
     const { isAlone, failures, clockOffsetMs } = this;

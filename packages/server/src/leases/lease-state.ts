@@ -1,5 +1,5 @@
-// lease-state.ts: the parts of the group's limits that this host holds, per key. It decides what to request, applies
-// what was granted, and refills keys while the host is alone.
+// lease-state.ts: holds this host's parts of the group's limits, per key. It decides what to request, applies what was
+// granted, and refills keys while the host is alone.
 //
 // in   the active keys and their cells; the group's answers
 // out  a request for the keys in use; balances and shares in the cells

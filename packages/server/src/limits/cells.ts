@@ -1,4 +1,4 @@
-// cells.ts: each key's rate, quota and usage, in memory that several processes may share.
+// cells.ts: keeps each key's rate, quota and usage, in memory that several processes may share.
 //
 // in   a key's cell; the current time; the requested amount
 // out  whether that much was available. Checking and taking are one step, so no two processes get the same token.

@@ -1,4 +1,5 @@
-// key-cells.ts: the cells of the active keys in a process that answers requests: usage and quota per key.
+// key-cells.ts: holds the cells of the active keys, which store usage and quota per key, in a process that answers
+// requests.
 //
 // in   the cells, and the mapping from keys to cells; both are replaced together whenever the keys change
 // err  none: a key that is no longer active has no cell. Its further requests are not granted, and its last requests

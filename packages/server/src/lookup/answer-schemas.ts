@@ -1,4 +1,4 @@
-// answer-schemas.ts: the API's answers as zod schemas. OpenAPI and tests are derived from them.
+// answer-schemas.ts: defines the API's answers as zod schemas. OpenAPI and tests are derived from them.
 //
 // in   the contract's rows of members; this file adds the members that only the server returns
 // out  schemas of parsed JSON answers

@@ -1,4 +1,4 @@
-// admin.ts: /admin/v1/openapi.json, from the rows of the admin API's operations.
+// admin.ts: builds /admin/v1/openapi.json from the rows of the admin API's operations.
 
 import {
   ADMIN_OPERATION_IDS,
@@ -57,7 +57,7 @@ export function adminOpenApi(version: string): unknown {
       version,
       summary: "Keys, data, overrides, traffic and the audit trail of one Inkling server.",
       description:
-        "The admin listener serves this API, on loopback by default. Send an admin token as `Authorization: Bearer ink_admin_…`. A token with the scope `read` may make every request that changes nothing. Alternatively, log in, and send the cookie together with the login's secret in the header `Inkling-Console`.",
+        "The admin listener serves this API, on loopback by default. Send an admin token as `Authorization: Bearer ink_admin_…`. A token with the `read` scope may make every request that changes nothing. Alternatively, log in, and send the cookie together with the login's secret in the `Inkling-Console` header.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     tags: Object.entries(ADMIN_TAGS).map(([name, description]) => ({ name, description })),

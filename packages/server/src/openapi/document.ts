@@ -122,7 +122,7 @@ function operationJson<Code extends string>(
   problems: Problems<Code>,
 ): Json {
   const { id, tag, summary, security, scope, parameters, body, successes } = operation;
-  const needs = scope === undefined ? [] : [`The key needs the scope \`${scope}\`.`];
+  const needs = scope === undefined ? [] : [`The key needs the \`${scope}\` scope.`];
   const description = [operation.description ?? [], needs].flat().join(" ");
   return {
     operationId: id,

@@ -1,4 +1,4 @@
-// documents.ts: the public documents: /openapi.json, and the files under /docs.
+// documents.ts: provides the public documents: /openapi.json, and the files under /docs.
 //
 // in   the name of a document
 // out  its bytes, type and ETag; undefined if no document has that name

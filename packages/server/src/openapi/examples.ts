@@ -1,4 +1,4 @@
-// examples.ts: the sandbox's answers as examples in the public API's document.
+// examples.ts: provides the sandbox's answers as examples for the public API's document.
 
 import {
   type AssessmentAnswer,

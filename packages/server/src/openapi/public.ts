@@ -1,4 +1,4 @@
-// public.ts: /openapi.json, built from the contract's operations, parameters and problems, and from sandbox answers.
+// public.ts: builds /openapi.json from the contract's operations, parameters and problems, and from sandbox answers.
 
 import {
   COMMON_HEADERS,
@@ -203,7 +203,7 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: text("^(none|reserved|(abuser|proxy|tor)(,(proxy|tor))*)$"),
   },
   "Inkling-Country": {
-    description: "The visitor's country, for keys with the scope `geolocate`.",
+    description: "The visitor's country, for keys with the `geolocate` scope.",
     schema: text("^([A-Z]{2}|unknown)$"),
   },
   "Inkling-Action": {

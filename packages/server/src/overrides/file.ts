@@ -1,5 +1,5 @@
-// file.ts: overrides as one JSON file. An export carries them from one installation to another. A snapshot in the data
-// folder lets a server start while its database is unreachable.
+// file.ts: reads and writes overrides as one JSON file. An export carries them from one installation to another. A
+// snapshot in the data folder lets a server start while its database is unreachable.
 //
 // in   unknown JSON
 // out  checked overrides, in the form that the store or a lookup accepts

@@ -1,4 +1,4 @@
-// record.ts: an override as text, as JSON, and as a database row.
+// record.ts: converts an override to and from text, JSON and a database row.
 //
 // err  overrideFromRow throws for a row that this program did not write
 

@@ -1,4 +1,4 @@
-// events.ts: log events about a release.
+// events.ts: defines the log events about a release.
 
 export type ReleaseEvent =
   /** `wanted` names the release that should be in use, if it is a different one. */

@@ -152,7 +152,7 @@ function swap(state: ReleaseState, next: Answering | undefined): Step {
   };
 }
 
-/** Starts to use a release. A release that was dropped and is used again has been repaired. */
+/** Starts using a release. A release that was dropped and is used again has been repaired. */
 function answering(state: ReleaseState, current: Answering | undefined): ReleaseState {
   const left = state.left === current?.files.name ? undefined : state.left;
   return { ...state, current, left };

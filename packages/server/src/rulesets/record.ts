@@ -1,4 +1,4 @@
-// record.ts: a published ruleset with its number, text, author and time, and its copy in the data folder.
+// record.ts: defines a published ruleset with its number, text, author and time, and its copy in the data folder.
 //
 // err  readRulesetSnapshot throws if the text is not a copy
 

@@ -88,7 +88,7 @@ export class DatabaseGuard {
     return { ...kept, tokens: kept.tokens.filter(({ key }) => !this.revocations.has(key.id)) };
   };
 
-  /** Starts to store revocations and to warn. Call this once keys, overrides and rulesets are loaded. */
+  /** Starts storing revocations and logging warnings. Call this once keys, overrides and rulesets are loaded. */
   async follow(followed: Followed): Promise<void> {
     this.followed = followed;
     this.warn();

@@ -1,4 +1,4 @@
-// local-serving.ts: a server with one process. The primary answers requests itself.
+// local-serving.ts: runs a server with one process. The primary answers requests itself.
 
 import type { ServerSettings } from "@inkling/contract";
 import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../assess/visitor-counts.ts";

@@ -1,5 +1,5 @@
-// options.ts: a server's options, the interface of a running server, and the kinds of changes that its processes must
-// receive.
+// options.ts: defines a server's options, the interface of a running server, and the kinds of changes that its
+// processes must receive.
 
 import type { ServerSettings } from "@inkling/contract";
 import { type Mode, type Prefix, parsePrefix } from "@inkling/engine";

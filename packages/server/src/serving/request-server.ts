@@ -1,5 +1,5 @@
-// request-server.ts: everything that a process needs to answer requests: the API on a port, limits, DNS checks and a
-// connection limit. A server with one process uses it, and so does each of several workers.
+// request-server.ts: sets up everything that a process needs to answer requests: the API on a port, limits, DNS checks
+// and a connection limit. A server runs this code in its only process, or in each of its workers.
 
 import type { SettingsOf } from "@inkling/contract";
 import type { Overrides, Prefix } from "@inkling/engine";

@@ -1,4 +1,4 @@
-// services.ts: the state that the primary owns, with or without workers: releases, store, keys, usage, overrides,
+// services.ts: holds the state that the primary owns, with or without workers: releases, store, keys, usage, overrides,
 // rulesets.
 //
 // err  StartError with a hint; StoreError
@@ -313,7 +313,7 @@ export async function changeDefaults(
   await replaceLeases(services);
 }
 
-/** Starts to use this host's share of the limits that all hosts on the same database have in common. */
+/** Starts using this host's share of the limits that all hosts on the same database have in common. */
 function startLeases(
   options: ServerOptions,
   store: Store,

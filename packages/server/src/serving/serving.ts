@@ -1,4 +1,5 @@
-// serving.ts: how the primary controls the processes that answer requests, which are the primary itself or its workers.
+// serving.ts: defines how the primary controls the processes that answer requests, which are the primary itself or its
+// workers.
 
 import type { ServerSettings } from "@inkling/contract";
 import type { EpochMs } from "../keys/key.ts";
@@ -14,7 +15,7 @@ type ServingNumbers = Pick<
 >;
 
 export interface Serving extends ServingNumbers {
-  /** Starts to answer from the services' state. @returns the port. @throws StartError */
+  /** Starts answering requests from the services' state. @returns the port. @throws StartError */
   listen(services: Services): Promise<number>;
   /** Tells the processes that the services have changed. Does nothing before `listen`. */
   publish(change: Change): void;

@@ -1,4 +1,4 @@
-// webhooks.ts: the part of a server that sends events to webhooks. It runs in the primary, and no request waits for it.
+// webhooks.ts: sends a server's events to webhooks. This part runs in the primary, and no request waits for it.
 
 import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
 import { processCommand } from "@inkling/release-store/program";
@@ -13,8 +13,8 @@ import type { Closers, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
 /**
- * Starts to detect events and to send deliveries. Several hosts may share the database, but only one of them sends each
- * delivery.
+ * Starts detecting events and sending deliveries. If several hosts share the database, each delivery is sent by only
+ * one of them.
  */
 export function startWebhooks(
   options: Pick<ServerOptions, "version" | "dataDir" | "workerEnvironment" | "checkMs">,

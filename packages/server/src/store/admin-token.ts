@@ -1,5 +1,5 @@
-// admin-token.ts: tokens of the admin API: the root token, and named tokens with a scope. This file creates the tokens
-// and stores their hashes.
+// admin-token.ts: creates the tokens of the admin API, and stores their hashes. There is a root token, and there are
+// named tokens with a scope.
 //
 // in   the store's tables
 // out  tokens (ink_admin_, 32 random characters, _, checksum); each is shown once and stored as SHA-256

@@ -25,8 +25,8 @@ export interface Copies {
 }
 
 /**
- * Reads the data folder's copies, without keys that were revoked on this host. @throws Error for a file that is not a
- * copy
+ * Reads the data folder's copies, without keys that were revoked on this host.
+ * @throws Error for a file that is not a copy
  */
 export function readCopies(dataDir: string): Copies {
   const files = [DATA_FOLDER.keys, DATA_FOLDER.overrides].map((name) => join(dataDir, name));
@@ -34,8 +34,8 @@ export function readCopies(dataDir: string): Copies {
 }
 
 /**
- * Does the same as {@link readCopies} with other files: copies that were moved aside. @throws Error for a file that is
- * not a copy
+ * Does the same as {@link readCopies} with other files: copies that were moved aside.
+ * @throws Error for a file that is not a copy
  */
 export function readCopyFiles(dataDir: string, files: readonly string[]): Copies {
   return withoutRevoked(dataDir, files.map(readCopy));

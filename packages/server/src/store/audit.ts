@@ -1,4 +1,4 @@
-// audit.ts: the audit trail: who changed what, when and how. No code changes or deletes an entry.
+// audit.ts: records the audit trail: who changed what, when and how. No code changes or deletes an entry.
 
 import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";

@@ -1,4 +1,4 @@
-// decisions.ts: stored decisions and their outcomes, in a table of the store.
+// decisions.ts: keeps decisions and their outcomes in a table of the store.
 //
 // err  StoreError
 // cost SQLite runs inside this process and blocks it during a query. Long reads are therefore split into days or pages,

@@ -1,5 +1,5 @@
-// deliveries.ts: the queue of webhook deliveries, in a table of the store. It contains what to send, and the result of
-// each attempt.
+// deliveries.ts: keeps the queue of webhook deliveries in a table of the store. A row contains what to send, and the
+// result of each attempt.
 //
 // in   events, each with a key that identifies the event
 // out  due deliveries, each given to only one host; the results of attempts

@@ -162,7 +162,8 @@ export class DumpTables {
   }
 
   /**
-   * Reads all rows as of one moment. @param use may be called twice; the second call starts again from the beginning
+   * Reads all rows as of one moment.
+   * @param use may be called twice; the second call starts again from the beginning
    */
   async read<T>(use: (rows: AsyncGenerator<DumpedRows>) => Promise<T>): Promise<T> {
     return this.tables.snapshot((tx) => use(readPages(tx)));

@@ -1,4 +1,4 @@
-// overrides.ts: overrides and their audit trail, in the store's tables.
+// overrides.ts: keeps overrides and their audit trail in the store's tables.
 //
 // in   checked overrides, the actor
 // out  overrides, and the result of each write; every change adds an audit entry in the same transaction
@@ -153,8 +153,8 @@ export class OverrideStore {
   }
 
   /**
-   * Removes an override. Nothing changes if it has already been removed. @returns undefined if the override does not
-   * exist
+   * Removes an override. Nothing changes if it has already been removed.
+   * @returns undefined if the override does not exist
    */
   async remove(id: string, by: Actor): Promise<Override | undefined> {
     return this.change(async (tx) => {

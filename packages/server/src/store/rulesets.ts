@@ -1,4 +1,4 @@
-// rulesets.ts: published rulesets, in a table of the store. Rows are only ever added.
+// rulesets.ts: keeps published rulesets in a table of the store. Rows are only ever added.
 //
 // err  RulesetConflictError if someone else published in between, in which case nothing was written; StoreError
 

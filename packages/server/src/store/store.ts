@@ -1,4 +1,4 @@
-// store.ts: keys, and access to everything else that is stored, in an SQLite file or a PostgreSQL database.
+// store.ts: stores keys in an SQLite file or a PostgreSQL database, and provides access to everything else in it.
 //
 // in   the database's address
 // out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions`
@@ -134,7 +134,8 @@ export class Store implements KeySource {
   }
 
   /**
-   * Takes the lock that every change needs, and releases it. @throws StoreError if the database cannot be changed now
+   * Takes the lock that every change needs, and releases it.
+   * @throws StoreError if the database cannot be changed now
    */
   async checkWritable(): Promise<void> {
     await this.tables.write(async () => {}, false);

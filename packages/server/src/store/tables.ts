@@ -1,4 +1,4 @@
-// tables.ts: what all parts of the store share: queries, the clock, and pages of rows.
+// tables.ts: defines what all parts of the store share: queries, the clock, and pages of rows.
 
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "../keys/key.ts";

@@ -1,4 +1,4 @@
-// usage.ts: key usage by day and hour, and host traffic by hour, in the store's tables.
+// usage.ts: keeps key usage by day and hour, and host traffic by hour, in the store's tables.
 //
 // err  StoreError
 
@@ -149,8 +149,8 @@ export class UsageTables {
   }
 
   /**
-   * Reads the last UTC day with a lookup or a refusal, for each key that has one. @param keyId limits the result to
-   * this key
+   * Reads the last UTC day with a lookup or a refusal, for each key that has one.
+   * @param keyId limits the result to this key
    */
   async readLastDays(keyId?: KeyId): Promise<Map<KeyId, string>> {
     const rows: { key_id: string; day: string }[] = await this.tables.read(

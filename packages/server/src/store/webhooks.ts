@@ -133,8 +133,8 @@ export class WebhookStore {
   }
 
   /**
-   * Disables a webhook whose receiver returned 410, and ends its deliveries. @returns false if it is already disabled
-   * or removed
+   * Disables a webhook whose receiver returned 410, and ends its deliveries.
+   * @returns false if it is already disabled or removed
    */
   disable(id: string): Promise<boolean> {
     return this.tables.write(async (tx) => {
@@ -150,8 +150,8 @@ export class WebhookStore {
   }
 
   /**
-   * Enables a webhook that was disabled after a 410. It receives events from now on. @returns undefined if no webhook
-   * has this id
+   * Enables a webhook that was disabled after a 410. It receives events from now on.
+   * @returns undefined if no webhook has this id
    */
   enable(id: string, by: Actor): Promise<Webhook | undefined> {
     return this.tables.write(async (tx) => {

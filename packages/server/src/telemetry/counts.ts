@@ -208,7 +208,7 @@ export class Counts {
     return (audience * ROWS.length + slot) * STATUSES;
   }
 
-  /** Yields the counts of requests that are not zero. `fromZero` adds the zeros with which metrics begin. */
+  /** Yields the counts of requests that are not zero. `fromZero` adds the metrics' initial zeros. */
   *requestRows(
     fromZero = false,
   ): Generator<{ route: string; status: string; audience: Audience; count: number }> {

@@ -1,4 +1,4 @@
-// log.ts: the log, one JSON object per line.
+// log.ts: writes the log, one JSON object per line.
 //
 // in   events, access lines, unexpected errors
 // out  lines for standard error

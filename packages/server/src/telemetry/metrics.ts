@@ -1,4 +1,4 @@
-// metrics.ts: /metrics in Prometheus' text format, from numbers that are read at scrape time.
+// metrics.ts: formats /metrics in Prometheus' text format, from numbers that are read at scrape time.
 //
 // in   a MetricsSource
 // out  the text

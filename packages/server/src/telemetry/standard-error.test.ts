@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { lineWriter } from "./standard-error.ts";
 
 /**
- * Creates a writer whose descriptor has room for `room` bytes. @param onFull called before each write that fails
- * because it is full
+ * Creates a writer whose descriptor has room for `room` bytes.
+ * @param onFull called before each write that fails because it is full
  */
 function setUp(room: number, code = "ENOSPC", onFull = () => {}) {
   const disk = { room, text: "", longest: 0 };

@@ -73,8 +73,8 @@ export async function addressesOf(
 }
 
 /**
- * Describes what is wrong with an address that is not public; undefined for a public address. @param mustBeAddress
- * whether to refuse host names as well
+ * Describes what is wrong with an address that is not public; undefined for a public address.
+ * @param mustBeAddress whether to refuse host names as well
  */
 function innerUse(text: string, mustBeAddress = false): string | undefined {
   const address = parseIp(text);

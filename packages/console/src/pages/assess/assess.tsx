@@ -1,4 +1,4 @@
-// assess.tsx: what the newest ruleset decides about one visitor. A visitor that another page has handed over is
+// assess.tsx: shows what the newest ruleset decides about one visitor. A visitor that another page has handed over is
 // assessed immediately.
 
 import type { ListedRuleset, Ruleset, RulesetCheck } from "@inkling/server/admin-answers";

@@ -1,5 +1,5 @@
-// assessment.tsx: a decision about a visitor: the action, the score as a stacked bar of its reasons, what would change
-// the action, facts and evidence.
+// assessment.tsx: shows a decision about a visitor: the action, the score as a stacked bar of its reasons, what would
+// change the action, facts and evidence.
 
 import {
   ACTIONS,

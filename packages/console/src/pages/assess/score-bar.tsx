@@ -1,4 +1,4 @@
-// score-bar.tsx: a score as a stacked bar that shows what each reason adds, with the thresholds.
+// score-bar.tsx: draws a score as a stacked bar with what each reason adds, and with the thresholds.
 
 import type { AssessedVisitor } from "@inkling/server/admin-answers";
 

@@ -1,4 +1,4 @@
-// visitor-form.tsx: a form for one visitor, and what a ruleset decides about that visitor.
+// visitor-form.tsx: shows a form for one visitor, and what a ruleset decides about that visitor.
 
 import type { FactType } from "@inkling/contract";
 import type { AssessedVisitor, DeclaredFacts } from "@inkling/server/admin-answers";

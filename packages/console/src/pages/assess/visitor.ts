@@ -1,5 +1,5 @@
-// visitor.ts: a visitor as form fields and as a query: `ip=203.0.113.9&facts.plan=free`. The query is kept only in
-// memory. In a page's address, the query would put an email address into the browser's history.
+// visitor.ts: converts a visitor between form fields and a query such as `ip=203.0.113.9&facts.plan=free`. The query is
+// kept only in memory. In a page's address, the query would put an email address into the browser's history.
 
 import type { FactType, VisitorInput } from "@inkling/contract";
 import type { DeclaredFacts } from "@inkling/server/admin-answers";
@@ -7,7 +7,7 @@ import type { DeclaredFacts } from "@inkling/server/admin-answers";
 const MEMBERS = ["event", "ip", "email", "user_agent", "expected_country"] as const;
 export const DEFAULT_EVENT = "sign_up";
 
-/** The field name of a declared fact. */
+/** Returns the field name of a declared fact. */
 export const fieldOf = (fact: string) => `facts.${fact}`;
 
 const VALUES: Readonly<Record<FactType, (text: string) => unknown>> = {
@@ -40,7 +40,7 @@ export function takeHandedOver(): URLSearchParams {
 
 export const isVisitor = (query: URLSearchParams) => query.has("ip") || query.has("email");
 
-/** The request body. The server validates it. */
+/** Returns the request body. The server validates it. */
 export function visitorOf(query: URLSearchParams, declared: DeclaredFacts): VisitorInput {
   const members = MEMBERS.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : []));
   const facts = Object.entries(declared).flatMap(([name, type]) => {

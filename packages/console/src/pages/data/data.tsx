@@ -1,4 +1,4 @@
-// data.tsx: the release in use, every feed's state, the kept releases, and single feeds by their ids.
+// data.tsx: shows the release in use, every feed's state, the kept releases, and single feeds by their ids.
 
 import type { DataOverview, Feed, Release, UnusedFeed } from "@inkling/server/admin-answers";
 import { ApiError, api } from "../../api.ts";

@@ -1,4 +1,4 @@
-// feed.tsx: one feed: its state, ages, last error, licence and entries, and its claims about a value.
+// feed.tsx: shows one feed: its state, ages, last error, licence and entries, and its claims about a value.
 
 import type {
   Answer,

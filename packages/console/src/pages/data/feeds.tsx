@@ -1,5 +1,5 @@
-// feeds.tsx: every feed's state, age and size. Feeds that need attention come first. An error that several
-// feeds share is shown once.
+// feeds.tsx: shows every feed's state, age and size. Feeds that need attention come first. An error that several feeds
+// share is shown once.
 
 import type { Feed, UnusedFeed } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// releases.tsx: the kept releases, and the changes between them.
+// releases.tsx: shows the kept releases, and the changes between them.
 
 import type { Release, ReleaseChanges } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";

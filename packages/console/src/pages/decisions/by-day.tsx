@@ -1,4 +1,4 @@
-// by-day.tsx: stored decisions by day and action, and how to turn on storing.
+// by-day.tsx: shows stored decisions by day and action, and how to turn on storing.
 
 import { ACTIONS, type Action, OUTCOMES } from "@inkling/contract";
 import type { DecisionCounts } from "@inkling/server/admin-answers";

@@ -1,4 +1,4 @@
-// decision.tsx: one stored decision: why it was made, and how the visitor turned out.
+// decision.tsx: shows one stored decision, the reasons for it, and how the visitor turned out.
 
 import { OUTCOMES, type Outcome } from "@inkling/contract";
 import type { Decision } from "@inkling/server/admin-answers";

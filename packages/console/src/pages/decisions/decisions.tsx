@@ -1,4 +1,5 @@
-// decisions.tsx: the decisions that servers stored: by day, filtered, paged and deleted; or one decision by its id.
+// decisions.tsx: shows the decisions that servers stored, by day and as a list with filters and pages, and deletes
+// them. Shows a single decision if the page's address has an id.
 
 import { ACTIONS, OUTCOMES, REASON_CODES } from "@inkling/contract";
 import type { Decision } from "@inkling/server/admin-answers";

@@ -1,4 +1,4 @@
-// key-form.tsx: the name, scopes and limits of a new or existing key.
+// key-form.tsx: edits the name, scopes and limits of a new or existing key.
 
 import type { Key, KeySettings } from "@inkling/server/admin-answers";
 import { Field, Form, Select, TextField, textOf } from "../../components/form.tsx";

@@ -1,4 +1,4 @@
-// key.tsx: one key: usage, limits, rotation, revocation.
+// key.tsx: shows one key with its usage and limits, and rotates or revokes it.
 
 import type { Key, KeySettings, UsedKey } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";

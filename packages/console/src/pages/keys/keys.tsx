@@ -1,4 +1,4 @@
-// keys.tsx: all API keys, and a form for a new key; or one key by its id.
+// keys.tsx: lists all API keys, with a form for a new key. Shows a single key if the page's address has an id.
 
 import type { KeySettings, ListedKey } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";

@@ -1,4 +1,4 @@
-// usage.tsx: a key's lookups and refusals, by day or by hour.
+// usage.tsx: shows a key's lookups and refusals, by day or by hour.
 
 import { REPUTATION_FLAGS, recordOf, SCOPES as SCOPE_NAMES } from "@inkling/contract";
 import type { Refusals, Usage, UsagePoint } from "@inkling/server/admin-answers";

@@ -1,4 +1,4 @@
-// address.tsx: everything about one IP address: location, reputation, evidence.
+// address.tsx: shows everything about one IP address: location, reputation and evidence.
 
 import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import type {

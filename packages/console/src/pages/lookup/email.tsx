@@ -1,4 +1,4 @@
-// email.tsx: everything about one email address, or about a domain and all its addresses.
+// email.tsx: shows everything about one email address, or about a domain and all its addresses.
 
 import type { EmailAnswer, EmailVerdict } from "@inkling/server/admin-answers";
 import { Card, Definitions, Notice } from "../../components/basics.tsx";

@@ -1,4 +1,5 @@
-// evidence.tsx: details behind every verdict: the evidence, the same lookup through the public API, or a problem.
+// evidence.tsx: shows the details behind every verdict: the evidence, the same lookup through the public API, or a
+// problem.
 
 import type {
   EmailVerdict,

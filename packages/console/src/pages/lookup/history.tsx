@@ -1,4 +1,4 @@
-// history.tsx: every kept release's answer about a value, which shows when the answer changed.
+// history.tsx: shows every kept release's answer about a value, and thus when the answer changed.
 
 import type { Answer, History } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// links.tsx: links from values to their answers, and from feeds in evidence to the feeds' pages.
+// links.tsx: creates links from values to their answers, and from feeds in evidence to the feeds' pages.
 
 /** A network with a single address links to that address. */
 export function LookupLink({ value }: { value: string }) {

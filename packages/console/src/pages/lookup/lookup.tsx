@@ -1,5 +1,5 @@
-// lookup.tsx: a field for any text, in which the page finds addresses, networks, AS numbers, email addresses
-// and domains.
+// lookup.tsx: shows a field for any text, and finds addresses, networks, AS numbers, email addresses and domains in the
+// text.
 
 import type { Answer } from "@inkling/server/admin-answers";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";

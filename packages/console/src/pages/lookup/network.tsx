@@ -1,4 +1,5 @@
-// network.tsx: a whole network: its flagged share and the feeds behind it, its owner, its location, and its parts.
+// network.tsx: shows a whole network: its flagged share and the feeds behind it, its owner, its location, and its
+// parts.
 
 import type { NetworkAnswer, NetworkSummary } from "@inkling/server/admin-answers";
 import { Card } from "../../components/basics.tsx";

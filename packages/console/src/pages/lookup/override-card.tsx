@@ -1,5 +1,5 @@
-// override-card.tsx: the overrides that apply to a value, with the author, reason and expiry of each, and a button that
-// ends an override.
+// override-card.tsx: shows the overrides that apply to a value, with the author, reason and expiry of each, and a
+// button that ends an override.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { Card } from "../../components/basics.tsx";

@@ -1,5 +1,5 @@
-// override-many.tsx: one override for each of many values, with one reason. Either all overrides are added, or none of
-// them.
+// override-many.tsx: adds one override for each of many values, with one reason. Either all overrides are added, or
+// none of them.
 
 import { isReputationFlag, REPUTATION_FLAGS } from "@inkling/contract";
 import type { Answer } from "@inkling/server/admin-answers";

@@ -1,4 +1,4 @@
-// results.tsx: several answers as a table that can be filtered, sorted and saved.
+// results.tsx: shows several answers as a table that can be filtered, sorted and saved.
 
 import type { Answer } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";

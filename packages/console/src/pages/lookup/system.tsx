@@ -1,5 +1,5 @@
-// system.tsx: facts about an autonomous system: its networks in each address family, their flagged share, the feeds
-// behind that share, and the networks' locations.
+// system.tsx: shows facts about an autonomous system: its networks in each address family, their flagged share, the
+// feeds behind that share, and the networks' locations.
 
 import type { NetworkSummary, SystemAnswer } from "@inkling/server/admin-answers";
 import { Card } from "../../components/basics.tsx";

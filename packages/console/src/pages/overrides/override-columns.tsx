@@ -1,5 +1,5 @@
-// override-columns.tsx: an override as a table row: its verdict, who added it and why, its expiry or state, and how to
-// change or remove it.
+// override-columns.tsx: shows an override as a table row with its verdict, author, reason, and expiry or state, and
+// with buttons that change or remove the override.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { api } from "../../api.ts";

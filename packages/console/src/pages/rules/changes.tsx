@@ -1,4 +1,4 @@
-// changes.tsx: the differences between two texts, line by line.
+// changes.tsx: shows the differences between two texts, line by line.
 
 import { structuredPatch } from "diff";
 import { useMemo } from "preact/hooks";

@@ -1,4 +1,4 @@
-// check.tsx: a draft's mistakes, or the results of its examples.
+// check.tsx: shows a draft's mistakes, or the results of its examples.
 
 import type { RulesetCheck } from "@inkling/server/admin-answers";
 import { Badge } from "../../components/basics.tsx";

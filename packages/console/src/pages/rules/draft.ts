@@ -1,4 +1,5 @@
-// draft.ts: the ruleset that the user is writing. It survives a reload of the page and a new login in the same tab.
+// draft.ts: holds the ruleset that the user is writing. The draft survives a reload of the page and a new login in the
+// same tab.
 
 import { STARTER_RULESET } from "@inkling/contract";
 import type { Ruleset } from "@inkling/server/admin-answers";

@@ -1,4 +1,4 @@
-// history.tsx: the published rulesets: what each ruleset changed, and a button that rolls back to it.
+// history.tsx: shows the published rulesets: what each ruleset changed, and a button that rolls back to it.
 
 import type { ListedRuleset, Ruleset } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";

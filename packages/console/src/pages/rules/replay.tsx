@@ -1,4 +1,4 @@
-// replay.tsx: how a draft would have changed stored decisions, by action and by rule.
+// replay.tsx: shows how a draft would have changed stored decisions, by action and by rule.
 
 import type { Replayed } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// rules.tsx: rulesets: their history, and a draft that is checked while the user writes it. The user can try and
+// rules.tsx: shows the history of rulesets, and a draft that is checked while the user writes it. The user can try and
 // publish the draft.
 
 import { STARTER_RULESET } from "@inkling/contract";
