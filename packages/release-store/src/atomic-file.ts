@@ -5,6 +5,7 @@
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, utimesSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { giveToFolderOwner } from "./ownership.ts";
 import { isAtWork, startOf } from "./process-start.ts";
 
 /**
@@ -43,6 +44,7 @@ export class AtomicFile {
     rmSync(this.temporary, { force: true });
     // "wx" never follows a link that another user may have placed under this name.
     this.descriptor = openSync(this.temporary, "wx", mode);
+    giveToFolderOwner(this.descriptor, this.temporary);
   }
 
   write(chunk: Uint8Array | string): void {

@@ -17,6 +17,7 @@ import {
   pin,
   pinnedName,
   readFeedsReport,
+  rebuildHint,
   releaseNames,
   requireCurrent,
   unpin,
@@ -216,7 +217,7 @@ function addStatus(data: Command, context: Context): void {
       releases: releaseNames(dataDir),
       conflicts: last?.release === current.name ? last.conflicts : [],
     };
-    return { json: status, text: () => statusText(status, new Date(), context.terminal) };
+    return { json: status, text: () => statusText(status, dataDir, new Date(), context.terminal) };
   });
 }
 
@@ -238,6 +239,7 @@ const CHANGED = "the file was changed or replaced after it was verified; run `in
 
 function statusText(
   { name, problem, changed, pinned, held, release, releases, conflicts }: Status,
+  dataDir: string,
   now: Date,
   terminal: Terminal,
 ) {
@@ -250,9 +252,7 @@ function statusText(
   const pending = pendingIds(release.feeds);
   const parts = [
     `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
-    problem === null
-      ? ""
-      : `${terminal.style.red("damaged")}  ${problem}: \`inkling data update\` builds a new one.`,
+    problem === null ? "" : `${terminal.style.red("damaged")}  ${problem}: ${rebuildHint(dataDir)}.`,
     changed.map((kind) => `${terminal.style.red("changed")}  ${kind} segment: ${CHANGED}`).join("\n"),
     age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
@@ -285,7 +285,7 @@ function addVerify(data: Command, context: Context): void {
     context.terminal.out(text);
     throw new CliError(
       describeBroken(name, broken),
-      hintFor(broken, () => damageHint(settings.dataDir, name, broken)),
+      hintFor(settings.dataDir, broken, () => damageHint(settings.dataDir, name, broken)),
     );
   });
 }
