@@ -5,6 +5,7 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path";
 import { smallRelease } from "../../../test/harness/release.ts";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
+import { replaceFile } from "./atomic-file.ts";
 import { PartFile } from "./channel/part-file.ts";
 import { makeFolder } from "./layout.ts";
 import { lockDataFolder } from "./lock.ts";
@@ -64,6 +65,12 @@ test.if(isRoot)("what root writes into a user's data folder belongs to that user
     expect([path, owners[path]]).toEqual([path, USER]);
   }
   expect(Object.entries(owners).filter(([, owner]) => owner !== USER)).toEqual([]);
+});
+
+test.if(isRoot)("a secret that root writes elsewhere remains root's", () => {
+  const path = join(folderOf(USER, "of-a-user"), "channel-key.pem");
+  replaceFile(path, ["secret"], { mode: 0o600, owner: "process" });
+  expect(statSync(path).uid).toBe(0);
 });
 
 test.if(isRoot)("a folder that may not be read is not called empty", () => {

@@ -67,14 +67,14 @@ Examples:
     }
     const { privatePem, publicKey } = makeKeyPair();
     try {
-      replaceFile(path, [privatePem], { mode: OWNER_ONLY });
+      replaceFile(path, [privatePem], { mode: OWNER_ONLY, owner: "process" });
     } catch (error) {
       throw explainFileError(error, path);
     }
     return {
       json: { private_key_file: path, public_key: publicKey, key_id: keyId(publicKey) },
       text: [
-        `Wrote the private key to ${path}. Only its owner can read it. Keep a copy where you keep secrets.`,
+        `Wrote the private key to ${path}. Only this user can read it. Keep a copy where you keep secrets.`,
         "",
         "On the host that publishes:",
         `  ${variableName("channelSigningKey")}=${path}`,
