@@ -11,6 +11,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answerTables } from "./generators/answer-tables.ts";
+import { channelFaultTable } from "./generators/channel-fault-table.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
 import { commandTable } from "./generators/command-table.ts";
 import { decisionTables } from "./generators/decision-tables.ts";
@@ -30,6 +31,7 @@ import { webhookTables } from "./generators/webhook-tables.ts";
 const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
   answerTables,
+  channelFaultTable,
   clientAnswers,
   commandTable,
   decisionTables,

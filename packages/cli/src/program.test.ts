@@ -1,10 +1,17 @@
 // Tests the command as users run it, as a real process with both streams and the exit code.
 
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { FeedReport, Release } from "@inkling/engine";
-import { DATA_FOLDER, lockDataFolder, publish, releaseId, requireCurrent } from "@inkling/release-store";
+import {
+  DATA_FOLDER,
+  lockDataFolder,
+  publish,
+  releaseId,
+  requireCurrent,
+  writeChannelReport,
+} from "@inkling/release-store";
 import { makeKeyPair } from "@inkling/release-store/channel";
 import { freePort } from "../../../test/harness/ports.ts";
 import { smallRelease } from "../../../test/harness/release.ts";
@@ -125,7 +132,7 @@ describe("errors: one line, a hint, the exit code", () => {
       2,
       /^inkling: unknown command 'xml'\nhint: available: mmdb, csv, .*; `.* export --help` .*\n$/,
     ],
-    ["AS60729", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
+    ["AS60729", 1, /^inkling: .* does not exist\nhint: check the path .*\n$/],
     [
       "lookup emial a@b.com",
       2,
@@ -134,7 +141,7 @@ describe("errors: one line, a hint, the exit code", () => {
     ["8.8.8.8 --field x", 2, /^inkling: --field: there is no "x"\nhint: available: value, .*\n$/],
     ["8.8.8.8 --field country.iso_code", 2, /\nhint: did you mean country_iso_code\? available: value, /],
     ["8.8.8.8 --field contry", 2, /\nhint: did you mean country_iso_code\? available: value, /],
-    ["8.8.8.8", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
+    ["8.8.8.8", 1, /^inkling: .* does not exist\nhint: check the path .*\n$/],
     [
       "keys update key_x",
       2,
@@ -182,10 +189,10 @@ describe("errors: one line, a hint, the exit code", () => {
       /\n {2}--expires "soon": must be a duration such as 90d, or a time such as .*\n/,
     ],
     ["keys rotate key_x --overlap soon", 2, /^inkling: --overlap must be .*"soon"\nhint: for example .*\n$/],
-    ["data status", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
-    ["data verify", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
-    ["data rollback", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
-    ["lookup geolocate 1.1.1.1", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
+    ["data status", 1, /^inkling: .* does not exist\nhint: check the path .*\n$/],
+    ["data verify", 1, /^inkling: .* does not exist\nhint: check the path .*\n$/],
+    ["data rollback", 1, /^inkling: .* does not exist\nhint: check the path .*\n$/],
+    ["lookup geolocate 1.1.1.1", 1, /^inkling: .* does not exist\nhint: check the path .*\n$/],
     [
       "data update --mirror nowhere",
       1,
@@ -503,6 +510,121 @@ describe("output for programs", () => {
     expect((await release(dataDir)).fix).toStartWith("run `inkling data update`");
   });
 
+  test("doctor: with a channel, no remedy is a build on this host", async () => {
+    const channel = ["--channel", temp, "--channel-key", makeKeyPair().publicKey];
+    const dataDir = temporaryFolder();
+    smallRelease(dataDir, 1, ["is_abuser"], [failed]);
+    const builds = async (...flags: string[]) => {
+      const { out } = await inkling(["doctor", "--json", "--data-dir", dataDir, ...flags, ...freePorts()]);
+      const checks: { check: string; fix?: string }[] = JSON.parse(out).checks;
+      return checks.flatMap(({ check, fix }) => (fix?.includes("data update") ? [[check, fix]] : []));
+    };
+    const onBuilder = /on the host that builds, run `inkling data update`, then `inkling channel publish`$/;
+    expect(await builds(...channel)).toEqual([
+      ["age of data", expect.stringMatching(onBuilder)],
+      ["feeds", expect.stringMatching(onBuilder)],
+      ["answers", expect.stringMatching(onBuilder)],
+    ]);
+    const [, [, fix] = []] = await builds("--mirror", "http://127.0.0.1:1");
+    expect(fix).toContain(
+      "refresh the files in the mirror http://127.0.0.1:1, then run `inkling data update`",
+    );
+    expect(fix).not.toContain("set INKLING_MIRROR");
+  });
+
+  test("doctor: a channel's fault comes with its own remedy, and with the release that is served", async () => {
+    const flags = ["--channel", temp, "--channel-key", makeKeyPair().publicKey];
+    const dataDir = temporaryFolder();
+    const since = "2026-11-01T00:00:00.000Z";
+    const none = { followed_at: null, version: null, release: null, percent: null, expires_at: null };
+    const fault = { kind: "wrong-object", reason: "x is damaged", since } as const;
+    writeChannelReport(dataDir, { channel: "stable", ...none, fault });
+    const found = async () => {
+      const { out } = await inkling(["doctor", "--json", "--data-dir", dataDir, ...flags, ...freePorts()]);
+      return JSON.parse(out).checks.find((one: { check: string }) => one.check === "channel");
+    };
+    const failing = `not followed since ${since}: x is damaged (wrong-object)`;
+    expect(await found()).toEqual({
+      check: "channel",
+      state: "problem",
+      found: `${failing}; this host has no release to serve`,
+      fix: expect.stringContaining("`inkling channel publish --again`"),
+    });
+    smallRelease(dataDir, 1);
+    expect((await found()).found).toBe(`${failing}; the server keeps ${requireCurrent(dataDir).name}`);
+  });
+
+  test.each([
+    [200, "ok", undefined],
+    [404, "note", /^check its address/],
+    [501, "problem", /^check the mirror's server/],
+  ])("doctor: a mirror whose base URL returns %i", async (status, state, fix) => {
+    const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response("x", { status }) });
+    try {
+      const mirror = `http://127.0.0.1:${server.port}/`;
+      const { out } = await inkling(["doctor", "--json", "--mirror", mirror, ...freePorts()]);
+      const found = JSON.parse(out).checks.find((one: { check: string }) => one.check === "mirror");
+      expect(found).toMatchObject({ state, found: expect.stringContaining(`answers (${status})`) });
+      if (fix !== undefined) expect(found.fix).toMatch(fix);
+    } finally {
+      await server.stop(true);
+    }
+  });
+
+  test("doctor: a mirror that lists no folders is fine if the last build read feeds from it", async () => {
+    const server = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => new Response("x", { status: 403 }),
+    });
+    try {
+      const dataDir = temporaryFolder();
+      const read = { ...unfetched, source: "mirror", state: "loaded", entries: 1 } as const;
+      smallRelease(dataDir, 1, [], [read]);
+      const flags = ["--data-dir", dataDir, "--mirror", `http://127.0.0.1:${server.port}/`];
+      const { out } = await inkling(["doctor", ...flags, ...freePorts()]);
+      expect(out).toMatch(/^ok {7}mirror: .* answers \(403\); the last build read 1 feeds from it$/m);
+    } finally {
+      await server.stop(true);
+    }
+  });
+
+  test("doctor: a database without keys is a problem only where a server runs", async () => {
+    const dataDir = temporaryFolder();
+    const data = ["--data-dir", dataDir];
+    const { id } = JSON.parse((await inkling(["keys", "create", "--name", "x", "--json", ...data])).out);
+    await inkling(["keys", "revoke", id, ...data]);
+    const state = async (...ports: string[]) => {
+      const { out } = await inkling(["doctor", "--json", ...data, ...ports]);
+      return JSON.parse(out).checks.find((one: { check: string }) => one.check === "database").state;
+    };
+    expect(await state(...freePorts())).toBe("note");
+    const fetch = () => Response.json({ status: "alive" });
+    const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch });
+    try {
+      expect(await state("--port", String(server.port), "--admin-port", freePorts()[3])).toBe("problem");
+    } finally {
+      await server.stop(true);
+    }
+  });
+
+  test.if(process.geteuid?.() === 0)("doctor: files of another user in the data folder", async () => {
+    const dataDir = temporaryFolder();
+    smallRelease(dataDir, 1);
+    const data = async () => {
+      const { out } = await inkling(["doctor", "--json", "--data-dir", dataDir, ...freePorts()]);
+      return JSON.parse(out).checks.find((one: { check: string }) => one.check === "data folder");
+    };
+    expect((await data()).found).toContain("is writable");
+    chownSync(join(dataDir, "current"), 65_534, 65_534);
+    expect(await data()).toEqual({
+      check: "data folder",
+      state: "problem",
+      found: `user 0 owns ${dataDir}, but not all files in it: current (user 65534)`,
+      fix: `as root, run \`chown -R 0 ${dataDir}\`; then run commands as user 0`,
+    });
+  });
+
   test("doctor: while a build runs, the only remedy is to wait", async () => {
     const dataDir = temporaryFolder();
     const unlock = lockDataFolder(dataDir);
@@ -579,9 +701,9 @@ describe("output for programs", () => {
 
 describe("as a process", () => {
   test("an error goes to standard error, with its exit code", async () => {
-    expect(await spawned(["node", BIN, "data", "status"])).toEqual({
+    expect(await spawned(["node", BIN, "data", "status", "--data-dir", "nowhere"])).toEqual({
       out: "",
-      err: `inkling: there is no release in ${temp}/data\nhint: build one with \`inkling data update\`\n`,
+      err: `inkling: ${temp}/nowhere does not exist\nhint: check the path (--data-dir or INKLING_DATA_DIR), or build a release there with \`inkling data update\`\n`,
       code: 1,
     });
     expect((await spawned(["node", BIN, "--nonsense"])).code).toBe(2);

@@ -18,6 +18,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { giveToFolderOwner } from "./ownership.ts";
 import { isAtWork, startOf } from "./process-start.ts";
 
 /**
@@ -73,17 +74,24 @@ export const PUBLIC_FILE = 0o644;
 /** Maximum number of bytes per write. Linux writes at most 2 GiB at once. */
 const MAX_WRITE = 1 << 26;
 
+/**
+ * Who owns a file that root writes: the owner of its folder, as for all files in the data folder, or root, as for secrets
+ * that an operator writes elsewhere.
+ */
+type Owner = "folder" | "process";
+
 export class AtomicFile {
   readonly path: string;
   private readonly temporary: string;
   private descriptor: number | undefined;
 
-  constructor(path: string, mode = PRIVATE_FILE) {
+  constructor(path: string, mode = PRIVATE_FILE, owner: Owner = "folder") {
     this.path = path;
     this.temporary = temporaryPath(path);
     rmSync(this.temporary, { force: true });
     // "wx" never follows a link that another user may have placed under this name.
     this.descriptor = openSync(this.temporary, "wx", mode);
+    if (owner === "folder") giveToFolderOwner(this.descriptor, this.temporary);
   }
 
   write(chunk: Uint8Array | string): void {
@@ -142,9 +150,13 @@ export class AtomicFile {
 export function replaceFile(
   path: string,
   chunks: readonly (Uint8Array | string)[],
-  { mode, modified }: { readonly mode?: number; readonly modified?: Date } = {},
+  {
+    mode,
+    modified,
+    owner,
+  }: { readonly mode?: number; readonly modified?: Date; readonly owner?: Owner } = {},
 ): void {
-  const file = new AtomicFile(path, mode);
+  const file = new AtomicFile(path, mode, owner);
   try {
     for (const chunk of chunks) file.write(chunk);
     file.commit(modified);

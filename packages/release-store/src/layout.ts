@@ -1,7 +1,8 @@
 // layout.ts: paths in the data folder (docs/data-folder.md).
 
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { giveFolderToOwner } from "./ownership.ts";
 
 export const DATA_FOLDER = {
   feeds: "feeds",
@@ -61,7 +62,11 @@ export const DATA_FOLDER = {
  * Creates the data folder, or a folder in it, with access for this user and group. An existing folder keeps its mode.
  */
 export function makeFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o750 });
+  const first = mkdirSync(path, { recursive: true, mode: 0o750 });
+  if (first === undefined) return;
+  const created = [resolve(path)];
+  while (created[0]!.length > resolve(first).length) created.unshift(dirname(created[0]!));
+  created.forEach(giveFolderToOwner);
 }
 
 /** Creates the data folder and its subfolders. */

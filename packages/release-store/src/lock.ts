@@ -1,9 +1,20 @@
 // lock.ts: a lock that allows one build at a time in a data folder.
 
-import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { PRIVATE_FILE, temporaryPath } from "./atomic-file.ts";
 import { DATA_FOLDER } from "./layout.ts";
+import { giveToFolderOwner } from "./ownership.ts";
 import { isAtWork, startOf } from "./process-start.ts";
 
 export class DataFolderLocked extends Error {
@@ -36,7 +47,7 @@ function lockFile(path: string): () => void {
   const own = temporaryPath(path);
   const content = `${process.pid} ${startOf(process.pid) ?? ""}`;
   try {
-    writeFileSync(own, content, { mode: PRIVATE_FILE });
+    writeNew(own, content);
     for (let tries = 1; ; tries++) {
       try {
         if (tryLink(own, path) || takeOver(own, path)) break;
@@ -50,6 +61,17 @@ function lockFile(path: string): () => void {
   return () => {
     if (existsSync(path) && readFileSync(path, "utf8") === content) rmSync(path, { force: true });
   };
+}
+
+function writeNew(path: string, content: string): void {
+  rmSync(path, { force: true });
+  const file = openSync(path, "wx", PRIVATE_FILE);
+  try {
+    giveToFolderOwner(file, path);
+    writeFileSync(file, content);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** @returns false if the lock already exists */

@@ -1,7 +1,7 @@
 // releases.ts: finds the releases in a data folder, including the current and the pinned release, and reads their
 // manifests.
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
   RELEASE_ID_DIGITS,
@@ -14,6 +14,8 @@ import {
 import { replaceFile } from "./atomic-file.ts";
 import { messageOf } from "./error-message.ts";
 import { DATA_FOLDER } from "./layout.ts";
+import { accessHint, isDenied } from "./ownership.ts";
+import { buildHint } from "./remedies.ts";
 import { sha256Hex } from "./sha256.ts";
 
 /** A release that cannot be used. The message and hint are for the operator. */
@@ -62,8 +64,6 @@ export function isUnreadable(error: unknown): boolean {
   return error instanceof Error && DISK_CODES.includes((error as { code?: unknown }).code);
 }
 
-export const BUILD_HINT = "build one with `inkling data update`";
-
 export interface NamedRelease {
   readonly name: string;
   readonly manifest: Release;
@@ -94,7 +94,12 @@ export function pinnedName(dataDir: string): string | undefined {
 
 function readPointer(dataDir: string, pointer: string): string | undefined {
   const path = join(dataDir, pointer);
-  return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+  try {
+    return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+  } catch (error) {
+    if (!isDenied(error)) throw error;
+    throw new ReleaseError(`${path}: permission denied`, accessHint(dataDir), { cause: error });
+  }
 }
 
 /**
@@ -128,8 +133,11 @@ export function requireKeptName(dataDir: string, text: string): string {
   const name = keptName(dataDir, text);
   if (name !== undefined) return name;
   const names = releaseNames(dataDir);
-  const hint = names.length === 0 ? BUILD_HINT : `the kept releases are ${names.join(", ")}`;
-  throw new ReleaseError(`there is no release ${text} in ${dataDir}`, hint);
+  if (names.length === 0) throw noRelease(dataDir);
+  throw new ReleaseError(
+    `there is no release ${text} in ${dataDir}`,
+    `the kept releases are ${names.join(", ")}`,
+  );
 }
 
 /** Lists the releases published before this one, newest first; all releases if this name has never been published. */
@@ -212,8 +220,34 @@ export function findNewest(dataDir: string): NamedRelease | undefined {
 /** Reads the name of the current release. @throws ReleaseError if there is no release yet */
 export function requireCurrentName(dataDir: string): string {
   const name = currentName(dataDir);
-  if (name === undefined) throw new ReleaseError(`there is no release in ${dataDir}`, BUILD_HINT);
+  if (name === undefined) throw noRelease(dataDir);
   return name;
+}
+
+/** Explains why no release was found: the folder is not readable for this user, does not exist, or has no release. */
+function noRelease(dataDir: string): ReleaseError {
+  const denied = findDenied(dataDir);
+  if (denied !== undefined) return denied;
+  if (!existsSync(dataDir))
+    return new ReleaseError(
+      `${dataDir} does not exist`,
+      "check the path (--data-dir or INKLING_DATA_DIR), or build a release there with `inkling data update`",
+    );
+  return new ReleaseError(`there is no release in ${dataDir}`, buildHint(dataDir));
+}
+
+/** Returns an error if this user may not read the data folder; undefined if the folder is readable or missing. */
+export function findDenied(dataDir: string): ReleaseError | undefined {
+  try {
+    readdirSync(dataDir);
+    statSync(join(dataDir, DATA_FOLDER.current), { throwIfNoEntry: false });
+  } catch (error) {
+    if (isDenied(error))
+      return new ReleaseError(`the data folder ${dataDir}: permission denied`, accessHint(dataDir), {
+        cause: error,
+      });
+  }
+  return undefined;
 }
 
 /** Lists the segment files named in a release's manifest; none if the manifest cannot be read. */
@@ -236,7 +270,8 @@ export function explained<T>(dataDir: string, name: string, read: () => T): T {
   } catch (error) {
     // Local paths are removed, because /v1/status shows this message to every key.
     const reason = messageOf(error).replaceAll(`${dataDir}/`, "").replace(/\s+/g, " ");
-    const hint = error instanceof ReleaseError ? error.hint : undefined;
+    const own = error instanceof ReleaseError ? error.hint : undefined;
+    const hint = isDenied(error) ? accessHint(dataDir) : own;
     throw new ReleaseError(`release ${name.slice(0, 80)}: ${reason.slice(0, 500)}`, hint, { cause: error });
   }
 }

@@ -60,7 +60,7 @@ export function openServable(dataDir: string): LoadedRelease {
   throw new ReleaseError(
     problem ?? "",
     isOfOtherVersion(broken) // earlier releases most likely have the same format version, so a rollback would not help
-      ? hintFor(broken)
+      ? hintFor(dataDir, broken)
       : damageHint(dataDir, name, broken),
   );
 }
@@ -85,7 +85,7 @@ export function openCurrent(dataDir: string): NamedRelease | undefined {
     return { name, manifest: openManifest(dataDir, name) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
-    throw new ReleaseError(error.message, damageHint(dataDir, name));
+    throw new ReleaseError(error.message, error.hint ?? damageHint(dataDir, name));
   }
 }
 

@@ -255,7 +255,7 @@ describe("segments", () => {
       expect(findUsable(dataDir).problem).not.toContain("ENOENT");
       const rollback = `data update\`, which rebuilds the damaged files; until then, \`inkling data rollback\` goes back to ${names[2]}`;
       expect((await errorOf(() => openServable(dataDir))).hint).toContain(rollback);
-      expect(hintFor(verdicts, () => damageHint(dataDir, name, verdicts))).toContain(rollback);
+      expect(hintFor(dataDir, verdicts, () => damageHint(dataDir, name, verdicts))).toContain(rollback);
       dropBrokenSegments(dataDir);
       expect([existsSync(file), existsSync(other)]).toEqual([false, true]);
     },
@@ -269,7 +269,7 @@ describe("segments", () => {
     const name = releaseName(withSegment);
     makeCurrent(dataDir, name);
     const hints = async () => [
-      hintFor(verifySegments(dataDir, withSegment), () => damageHint(dataDir, name)),
+      hintFor(dataDir, verifySegments(dataDir, withSegment), () => damageHint(dataDir, name)),
       (await errorOf(() => openServable(dataDir))).hint,
     ];
     const rebuild = "run `inkling data update`, which rebuilds the damaged files";
@@ -290,9 +290,9 @@ describe("segments", () => {
     const unread = verdict("geo", { isRetryable: true });
     const gone = verdict("reputation", { isGone: true });
     const damaged = verdict("email", {});
-    expect(hintFor([unread])).toContain("the permissions of these files");
-    expect(hintFor([unread, gone])).toContain("data update");
-    expect(hintFor([unread, damaged])).toContain("data update");
+    expect(hintFor("none", [unread])).toContain("the permissions of these files");
+    expect(hintFor("none", [unread, gone])).toContain("data update");
+    expect(hintFor("none", [unread, damaged])).toContain("data update");
   });
 
   test.if(process.platform === "linux")("a server that is to start maps none of them", async () => {
@@ -319,7 +319,7 @@ describe("segments", () => {
     const verdicts = verifySegments(dataDir, openManifest(dataDir, name));
     expect(verdicts).toMatchObject([{ isIntact: true }]);
     expect(verdicts[0]!.problem).toMatch(/^version: got 2, this engine reads/);
-    expect(hintFor(verdicts)).toMatch(/another version of Inkling/);
+    expect(hintFor(dataDir, verdicts)).toMatch(/another version of Inkling/);
     expect((await errorOf(() => chosen(dataDir, name))).message).toBe(
       `release ${name} was built by another version of Inkling: reputation: ${verdicts[0]!.problem}`,
     );

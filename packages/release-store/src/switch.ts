@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { AtomicFile } from "./atomic-file.ts";
 import { messageOf } from "./error-message.ts";
 import { DATA_FOLDER } from "./layout.ts";
+import { accessHint, isDenied } from "./ownership.ts";
 import {
-  BUILD_HINT,
   currentName,
   pinnedName,
   ReleaseError,
@@ -18,6 +18,7 @@ import {
   requireCurrentName,
   requireKeptName,
 } from "./releases.ts";
+import { newReleaseHint } from "./remedies.ts";
 
 /** @throws ReleaseError if the release is not sound */
 export type Verify = (dataDir: string, name: string) => unknown;
@@ -32,8 +33,6 @@ export interface Rollback extends Switched {
   /** The messages of newer releases that were skipped because they are damaged. */
   readonly passedOver: readonly string[];
 }
-
-const UPDATE_HINT = "the release in use did not change; build a new release with `inkling data update`";
 
 /**
  * Finds the target of a rollback: the newest sound release before the current one, or the release that `to` names.
@@ -62,7 +61,10 @@ export async function findRollback(
     }
   }
   throw passedOver.length > 0
-    ? new ReleaseError(`no release before ${from} is sound: ${passedOver.join("; ")}`, BUILD_HINT)
+    ? new ReleaseError(
+        `no release before ${from} is sound: ${passedOver.join("; ")}`,
+        newReleaseHint(dataDir),
+      )
     : new ReleaseError(
         `there is no release earlier than ${from}`,
         "`inkling data status` lists the releases that are kept",
@@ -123,17 +125,16 @@ function switchTo(dataDir: string, name: string, pointers: readonly string[], fi
 }
 
 const ROOM = "free some disk space for DATA; a few KB are enough";
-const OWNER = "run as the user who owns DATA, or make it writable for this user";
 const SWITCH_HINTS: Readonly<Record<string, string>> = {
   ENOSPC: ROOM,
   EDQUOT: ROOM,
   EROFS: "DATA is on a read-only file system: switch on the machine that writes to it",
-  EACCES: OWNER,
-  EPERM: OWNER,
 };
 
 function cannotSwitch(dataDir: string, name: string, error: unknown): unknown {
-  const hint = SWITCH_HINTS[String((error as { code?: unknown }).code)];
+  const hint = isDenied(error)
+    ? accessHint(dataDir)
+    : SWITCH_HINTS[String((error as { code?: unknown }).code)];
   if (hint === undefined) return error;
   const reason = messageOf(error).replaceAll(`${dataDir}/`, "");
   return new ReleaseError(
@@ -147,6 +148,7 @@ async function requireSound(dataDir: string, name: string, verify: Verify): Prom
   try {
     await verify(dataDir, name);
   } catch (error) {
-    throw error instanceof ReleaseError ? new ReleaseError(error.message, UPDATE_HINT) : error;
+    if (!(error instanceof ReleaseError)) throw error;
+    throw new ReleaseError(error.message, `the release in use did not change; ${newReleaseHint(dataDir)}`);
   }
 }

@@ -34,6 +34,7 @@ import {
   releasesBefore,
   segmentFiles,
 } from "./releases.ts";
+import { otherVersionHint, rebuildHint } from "./remedies.ts";
 import { hashFile } from "./sha256.ts";
 import { markVerified, removeMark, type Stamps } from "./verified.ts";
 
@@ -70,9 +71,6 @@ export function openSegmentOf(kind: SegmentKind, bytes: Uint8Array): IpSegment |
   return kind === "email" ? EmailSegment.open(bytes) : IpSegment.open(bytes, kind);
 }
 
-const OTHER_VERSION_HINT =
-  "another version of Inkling built it: build a new release with `inkling data update`";
-
 /**
  * Verifies a release, and marks its sound segments.
  * @param known stamps of files that were already verified and are not read again
@@ -97,7 +95,7 @@ export function verifyRelease(dataDir: string, name: string, known: Stamps = {})
     return problem;
   }).filter(isBroken);
   if (broken.length > 0) {
-    throw new ReleaseError(describeBroken(name, broken), hintFor(broken), {
+    throw new ReleaseError(describeBroken(name, broken), hintFor(dataDir, broken), {
       isRetryable: broken.every((verdict) => verdict.isRetryable),
       isUnreadable: broken.some((verdict) => verdict.isUnreadable),
       damaged: broken.filter(isDamaged).map(({ file }) => file),
@@ -198,11 +196,13 @@ export function describeBroken(name: string, broken: readonly SegmentVerdict[]):
     : `release ${name} is incomplete: its segment ${gone.file} (${gone.kind}) is missing`;
 }
 
-const REBUILD_HINT = "run `inkling data update`, which rebuilds the damaged files";
-
 /** @param damageHint what to do if files are damaged */
-export function hintFor(broken: readonly SegmentVerdict[], damageHint = () => REBUILD_HINT): string {
-  if (isOfOtherVersion(broken)) return OTHER_VERSION_HINT;
+export function hintFor(
+  dataDir: string,
+  broken: readonly SegmentVerdict[],
+  damageHint = () => rebuildHint(dataDir),
+): string {
+  if (isOfOtherVersion(broken)) return otherVersionHint(dataDir);
   if (broken.every(({ isRetryable }) => isRetryable))
     return "check this machine's disk and memory, and the permissions of these files, then try again";
   return damageHint();
@@ -225,8 +225,8 @@ export function damageHint(
     return manifest !== undefined && brokenSegments(dataDir, manifest).length === 0;
   });
   return intact === undefined
-    ? REBUILD_HINT
-    : `${REBUILD_HINT}; until then, \`inkling data rollback\` goes back to ${intact}`;
+    ? rebuildHint(dataDir)
+    : `${rebuildHint(dataDir)}; until then, \`inkling data rollback\` goes back to ${intact}`;
 }
 
 /** Returns whether the file was read, and its content does not match its name. */

@@ -403,7 +403,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     const key = "A".repeat(43);
     const all: [options: object, message: RegExp][] = [
       [{ data: "" }, /data must be/],
-      [{ data: "/nowhere/at/all" }, /there is no release in \/nowhere\/at\/all \(DATA_NOT_LOADED\)/],
+      [{ data: "/nowhere/at/all" }, /\/nowhere\/at\/all does not exist \(DATA_NOT_LOADED\)/],
       [{ data: "x", channel: "ftp://x" }, /channel must be/],
       [{ data: "x", channel: "https://x" }, /channelKey must be/],
       [{ data: "x", channel: "https://x", channelKey: "short" }, /43 characters/],

@@ -239,7 +239,9 @@ describe("the commands on the release", () => {
     const { release } = JSON.parse((await runIn(folder, "data", "status", "--json")).out);
     truncateSync(join(folder, "segments", `${release.segments.reputation.sha256}.seg`), 5_000);
     const status = await runIn(folder, "data", "status");
-    expect(status.out).toMatch(/^damaged {2}.*has 5000 bytes.*: `.*data update` builds a new one\.$/m);
+    expect(status.out).toMatch(
+      /^damaged {2}.*has 5000 bytes.*: run `.*data update`, which rebuilds the damaged files\.$/m,
+    );
     const up = startUp(folder);
     await untilServing(up);
     expect(up.err).toMatch(/^warning: release .*; building a new release$/m);

@@ -808,7 +808,7 @@ describe("the command", () => {
     ["a folder", ["."], "is a folder"],
     ["a target in no folder", ["FILE", "--out", "no/where.csv"], "does not exist"],
     ["a format that is none", ["FILE", "--format", "xls"], "is invalid"],
-    ["no release", ["FILE", "--data-dir", "none"], "there is no release in"],
+    ["no release", ["FILE", "--data-dir", "none"], "none does not exist"],
   ])("%s: refused", async (_, args, message) => {
     const from = file("in.csv", "81.2.69.142\n");
     const { err, code } = await inkling("enrich", ...args.map((arg) => (arg === "FILE" ? from : arg)));

@@ -363,7 +363,7 @@ describe("bad input gets", () => {
       ["export", "mmdb", "--database-type", "GeoIP2-City", "--lookup", "reputation", "--out", "x"],
       "--database-type GeoIP2-City is only for the lookup geolocate",
     ],
-    ["no release", ["export", "csv", "--out", "x", "--data-dir", "none"], "there is no release in"],
+    ["no release", ["export", "csv", "--out", "x", "--data-dir", "none"], "none does not exist"],
   ])("%s", async (_, args, message) => {
     const { err, code } = await inkling(...args);
     expect(err).toContain(message);

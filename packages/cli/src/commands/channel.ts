@@ -28,7 +28,7 @@ import {
 import { type Command, Option } from "commander";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
 import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
-import { percentOf, readRollout, requireReady, rolloutText, watched } from "../runtime/rollout.ts";
+import { nextStep, percentOf, readRollout, requireReady, rolloutText, watched } from "../runtime/rollout.ts";
 import { audited } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
 import { formatAge, formatBytes, warn } from "../terminal/terminal.ts";
@@ -68,7 +68,7 @@ Examples:
     }
     const { privatePem, publicKey } = makeKeyPair();
     try {
-      replaceFile(prepareOutput(path) ?? path, [privatePem], { mode: OWNER_ONLY });
+      replaceFile(prepareOutput(path) ?? path, [privatePem], { mode: OWNER_ONLY, owner: "process" });
     } catch (error) {
       throw explainFileError(error, path);
     }
@@ -210,13 +210,13 @@ async function promote(settings: Settings, context: Context, flags: Flags): Prom
   if (before?.previous === undefined || before.percent >= percent) {
     throw new CliError(
       `too few servers are ready: ${rolloutText(rollout)}`,
-      "`inkling channel rollback` returns all servers to the previous release",
+      nextStep(rollout, "`inkling channel rollback` returns all servers to the previous release"),
     );
   }
   const { version } = await changed(remains, () => publishing.promote(before.percent));
   throw new CliError(
     `went back to ${before.percent} % (version ${version}): ${rolloutText(rollout)}`,
-    "`inkling channel rollback` removes the release from the remaining servers",
+    nextStep(rollout, "`inkling channel rollback` removes the release from the remaining servers"),
   );
 }
 

@@ -4,7 +4,13 @@
 import { expect, test } from "bun:test";
 import { readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import type { FeedReport, Release } from "@inkling/engine";
-import { removeMark, requireCurrent, stampsOf, suspendMarks } from "@inkling/release-store";
+import {
+  removeMark,
+  requireCurrent,
+  stampsOf,
+  suspendMarks,
+  writeChannelReport,
+} from "@inkling/release-store";
 import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { runHere } from "../program.testing.ts";
 import type { BuildDone } from "../runtime/build.ts";
@@ -88,4 +94,23 @@ test("data status reports segments that were changed or replaced after their ver
     changed: [],
     problem: expect.any(String),
   });
+});
+
+test("on a host that follows a channel, no hint is a build on this host", async () => {
+  const dataDir = temporaryFolder();
+  const none = { followed_at: null, version: null, release: null, percent: null, expires_at: null };
+  writeChannelReport(dataDir, { channel: "stable", ...none, fault: null });
+  const run = async (...args: string[]) => {
+    const { out, err } = await runHere(["data", ...args, "--data-dir", dataDir], { cwd: dataDir });
+    return out + err;
+  };
+  expect(await run("status")).toContain("hint: `inkling serve` fetches one from the channel\n");
+  const { files } = smallRelease(dataDir, 1);
+  writeFileSync(files[0]!, "x");
+  const again = "the server fetches it from the channel again; if none is running, start `inkling serve`";
+  expect(await run("status")).toContain(`: ${again}.`);
+  expect(await run("verify")).toEndWith(`hint: ${again}\n`);
+  expect(await run("rollback", requireCurrent(dataDir).name)).toContain(
+    "on the host that builds, run `inkling data update`, then `inkling channel publish`",
+  );
 });

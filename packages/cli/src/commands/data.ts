@@ -24,6 +24,7 @@ import {
   pin,
   pinnedName,
   readFeedsReport,
+  rebuildHint,
   releaseNames,
   requireCurrent,
   unpin,
@@ -233,7 +234,7 @@ function addStatus(data: Command, context: Context): void {
         ages: Object.fromEntries(ages.map(({ answer, seconds }) => [answer, seconds])),
         oldest_seconds: oldestAge(ages)?.seconds ?? null,
       },
-      text: () => statusText(status, now, context.terminal),
+      text: () => statusText(status, dataDir, now, context.terminal),
     };
   });
 }
@@ -256,6 +257,7 @@ const CHANGED = "the file was changed or replaced after it was verified; run `in
 
 function statusText(
   { name, problem, changed, pinned, held, release, releases, conflicts }: Status,
+  dataDir: string,
   now: Date,
   terminal: Terminal,
 ) {
@@ -268,9 +270,7 @@ function statusText(
   const pending = pendingIds(release.feeds);
   const parts = [
     `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
-    problem === null
-      ? ""
-      : `${terminal.style.red("damaged")}  ${problem}: \`inkling data update\` builds a new one.`,
+    problem === null ? "" : `${terminal.style.red("damaged")}  ${problem}: ${rebuildHint(dataDir)}.`,
     changed.map((kind) => `${terminal.style.red("changed")}  ${kind} segment: ${CHANGED}`).join("\n"),
     age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
@@ -303,7 +303,7 @@ function addVerify(data: Command, context: Context): void {
     context.terminal.out(text);
     throw new CliError(
       describeBroken(name, broken),
-      hintFor(broken, () => damageHint(settings.dataDir, name, broken)),
+      hintFor(settings.dataDir, broken, () => damageHint(settings.dataDir, name, broken)),
     );
   });
 }

@@ -3,6 +3,8 @@
 
 import { describe, expect, test } from "bun:test";
 import {
+  chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -24,6 +26,7 @@ import { build } from "../../../compiler/src/pipeline/build.ts";
 import { exportMirror } from "../../../compiler/src/pipeline/export-mirror.ts";
 import { loadFeed } from "../../../compiler/src/pipeline/load.ts";
 import { runHere } from "../program.testing.ts";
+import { choiceOf } from "../runtime/feeds.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../../../compiler/fixtures/feeds");
 const temp = temporaryFolder();
@@ -168,6 +171,24 @@ describe("enable", () => {
     expect(err).toMatch(/^inkling: .*feeds\.json is not JSON\nhint: fix the file/);
     expect(code).toBe(1);
     expect(readFileSync(join(dataDir, "feeds.json"), "utf8")).toBe("{");
+  });
+
+  test.if(process.geteuid?.() === 0)("a choice that only root may read is not to be deleted", () => {
+    const dataDir = folder();
+    writeFileSync(join(dataDir, "feeds.json"), "{}", { mode: 0o600 });
+    for (const path of [join(dataDir, ".."), dataDir]) chmodSync(path, 0o755);
+    chownSync(dataDir, 65_534, 65_534);
+    let thrown: Error & { hint?: string } = new Error("none");
+    process.seteuid!(65_534);
+    try {
+      choiceOf(dataDir);
+    } catch (error) {
+      thrown = error as Error;
+    } finally {
+      process.seteuid!(0);
+    }
+    expect(thrown.message).toContain("feeds.json cannot be read");
+    expect(thrown.hint).toStartWith(`run \`chown -R 65534 ${dataDir} `);
   });
 });
 

@@ -102,7 +102,7 @@ class ArchiveWriter {
   private heldBytes = 0;
 
   constructor(path: string) {
-    this.file = new AtomicFile(prepareOutput(path) ?? path, OWNER_ONLY);
+    this.file = new AtomicFile(prepareOutput(path) ?? path, OWNER_ONLY, "process");
   }
 
   line(value: unknown): void {

@@ -30,8 +30,7 @@ import { withStore } from "./store.ts";
 /** Turns an expected failure of a channel into an error for the terminal. */
 function fromChannel(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
-  const hint = error.hint ?? (error.fault === "absent" ? "`inkling channel publish` creates it" : undefined);
-  return new CliError(`${error.message} (${error.fault})`, hint);
+  return new CliError(`${error.message} (${error.fault})`, error.remedy);
 }
 
 export async function withChannel<T>(act: () => Promise<T>): Promise<T> {

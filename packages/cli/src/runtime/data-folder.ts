@@ -20,7 +20,7 @@ export function ensureWritable(dataDir: string): void {
     makeFolder(dataDir);
     accessSync(dataDir, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw explainFileError(error, `the data folder ${dataDir}`);
+    throw explainFileError(error, `the data folder ${dataDir}`, dataDir);
   }
 }
 
@@ -52,7 +52,7 @@ export function forgetChannelReport(dataDir: string): void {
   try {
     rmSync(path, { force: true });
   } catch (error) {
-    throw explainFileError(error, path);
+    throw explainFileError(error, path, dataDir);
   }
 }
 

@@ -5,25 +5,32 @@
 // out  a Finding: ok, a note (it works, but with a limitation), or a problem with a remedy
 // err  if a check throws, the finding is a problem with the error's message
 
-import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
 import type { FeedReport } from "@inkling/engine";
 import {
+  accessHint,
   damageHint,
+  FETCH_AGAIN,
   feedsOf,
+  findDenied,
   findLock,
+  findUsable,
   hintFor,
   isBroken,
+  isDenied,
   isOfOtherVersion,
   type NamedRelease,
+  ON_BUILDER,
   openCurrent,
   pinnedName,
   readChannelReport,
   readFeedsReport,
   verifySegments,
 } from "@inkling/release-store";
+import { CHANNEL_FAULTS } from "@inkling/release-store/channel";
 import { FORM } from "@inkling/release-store/program";
 import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
@@ -32,7 +39,7 @@ import { localUrl, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes } from "../terminal/terminal.ts";
-import { checkMirror, mayFindNewer } from "./build.ts";
+import { checkMirror, mayFetch, mayFindNewer } from "./build.ts";
 import { whyReadOnly } from "./data-folder.ts";
 import { allFeeds } from "./feeds.ts";
 
@@ -67,12 +74,24 @@ const OLD_RELEASE_MS = 7 * 86_400_000;
 /** When this check was written. If a clock shows an earlier time, the clock is wrong. */
 const WRITTEN = Date.parse("2026-08-01T00:00:00Z");
 const CLOCK_SLACK_MS = 3_600_000;
+/** Maximum number of files that a finding lists. */
+const MAX_FILES = 3;
 /** The permission bits for users other than the owner and the group. */
 const OTHERS = 0o007;
 const HTTP_TIMEOUT_MS = 3_000;
 
 const UPDATE = "run `inkling data update`";
 const WAIT = "wait until it is done; the server then uses its release";
+
+/** How to get newer data: where this host's data comes from, and the command that reads it. */
+function refresh(settings: Settings): string {
+  if (followsChannel(settings)) return ON_BUILDER;
+  if (settings.mirror !== undefined)
+    return `refresh the files in the mirror ${shown("mirror", settings)}, then ${UPDATE}`;
+  if (settings.offline)
+    return `INKLING_OFFLINE fetches nothing: unset it, or set INKLING_MIRROR to newer files, then ${UPDATE}`;
+  return UPDATE;
+}
 
 export const DATA_CHECKS: readonly Row[] = [
   ["runtime", runtime],
@@ -124,7 +143,7 @@ function clock({ settings, now }: Checkup): Finding {
 
 async function listener(what: Listener, host: string, port: number): Promise<Finding> {
   const found = probePort(what, host, port);
-  if (typeof found === "number") return ok(`${port} on ${host} is free`);
+  if (typeof found === "number") return ok(`${port} on ${host} is free: no server is running on it`);
   if (found.code === "EADDRINUSE" && (await isInkling(host, port))) {
     return ok(`${port} on ${host}: Inkling is running`);
   }
@@ -138,7 +157,7 @@ const SIGNS = [
 ] as const;
 
 /** Does Inkling listen on this port? */
-async function isInkling(host: string, port: number): Promise<boolean> {
+export async function isInkling(host: string, port: number): Promise<boolean> {
   const base = localUrl(host, port);
   for (const [path, sign] of SIGNS) {
     try {
@@ -153,10 +172,12 @@ async function isInkling(host: string, port: number): Promise<boolean> {
 
 function dataFolder({ settings, isFolderNamed }: Checkup): Finding {
   const { dataDir } = settings;
+  const denied = findDenied(dataDir);
+  if (denied !== undefined) return problem(denied.message, denied.hint!);
   if (isFolderNamed && !existsSync(dataDir)) {
     return problem(
       `${dataDir} does not exist`,
-      `check --data-dir and INKLING_DATA_DIR; if the folder is right, ${UPDATE}, which creates it`,
+      `check --data-dir and INKLING_DATA_DIR; if the folder is right, ${followsChannel(settings) ? "start `inkling serve`" : UPDATE}, which creates it`,
     );
   }
   let existing = dataDir;
@@ -164,8 +185,8 @@ function dataFolder({ settings, isFolderNamed }: Checkup): Finding {
   try {
     accessSync(existing, constants.W_OK | constants.X_OK);
   } catch (error) {
-    if (current(settings) !== undefined) return servedReadOnly(settings);
-    const explained = explainFileError(error, existing) as Error & { hint?: string };
+    if (!followsChannel(settings) && current(settings) !== undefined) return servedReadOnly(settings);
+    const explained = explainFileError(error, existing, dataDir) as Error & { hint?: string };
     return problem(explained.message, explained.hint ?? "choose another");
   }
   const free = freeBytes(existing);
@@ -174,8 +195,35 @@ function dataFolder({ settings, isFolderNamed }: Checkup): Finding {
     return problem(found, `a build needs about ${formatBytes(MIN_FREE_BYTES)}: free some space`);
   }
   if (existing !== dataDir) return ok(`${found}; Inkling creates it when needed`);
+  const foreign = foreignFiles(dataDir);
+  if (foreign !== undefined) return foreign;
   const isOpen = (statSync(dataDir).mode & OTHERS) !== 0;
   return isOpen ? note(`${found}; other users may read it`, `\`chmod -R o-rwx ${dataDir}\``) : ok(found);
+}
+
+/**
+ * Returns a problem if files in the data folder belong to another user, usually because a command ran as root. Files of
+ * the folder's group are left out, because several users may share a folder through a group.
+ */
+function foreignFiles(dataDir: string): Finding | undefined {
+  const { uid, gid } = statSync(dataDir);
+  let names: readonly string[];
+  try {
+    names = readdirSync(dataDir, { recursive: true }) as string[];
+  } catch (error) {
+    if (!isDenied(error)) throw error;
+    return problem(`${(error as NodeJS.ErrnoException).path}: permission denied`, accessHint(dataDir));
+  }
+  const foreign = names.flatMap((name) => {
+    const file = lstatSync(join(dataDir, name), { throwIfNoEntry: false });
+    return file === undefined || file.uid === uid || file.gid === gid ? [] : [`${name} (user ${file.uid})`];
+  });
+  if (foreign.length === 0) return undefined;
+  const more = foreign.length > MAX_FILES ? ` and ${foreign.length - MAX_FILES} more` : "";
+  return problem(
+    `user ${uid} owns ${dataDir}, but not all files in it: ${foreign.slice(0, MAX_FILES).join(", ")}${more}`,
+    `as root, run \`chown -R ${uid} ${dataDir}\`; then run commands as user ${uid}`,
+  );
 }
 
 /** Returns the free bytes on the file system of this path. */
@@ -208,9 +256,12 @@ function channel({ settings }: Checkup): Finding {
   if (report === undefined) return note("never followed", "`inkling serve` follows it");
   const { fault, version, followed_at } = report;
   if (fault === null) return ok(`version ${version}, followed ${followed_at}`);
+  const { release } = findUsable(settings.dataDir);
+  const effect =
+    release === undefined ? "this host has no release to serve" : `the server keeps ${release.name}`;
   return problem(
-    `not followed since ${fault.since}: ${fault.reason} (${fault.kind})`,
-    "docs/cluster-failures.md has a fix for each reason; the server keeps its release",
+    `not followed since ${fault.since}: ${fault.reason} (${fault.kind}); ${effect}`,
+    CHANNEL_FAULTS[fault.kind].fix,
   );
 }
 
@@ -219,16 +270,33 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
   if (followsChannel(settings)) return ok("not used: releases come from the channel");
   if (mirror === undefined) return ok("none set: feeds come from their publishers");
   if (isMirrorUrl(mirror)) {
-    const answer = await fetch(mirror, {
-      method: "HEAD",
-      redirect: "manual",
-      signal: AbortSignal.timeout(HTTP_TIMEOUT_MS),
-    });
-    return ok(`${shown("mirror", settings)} answers (${answer.status})`);
+    return mirrorAnswers(settings, mirror);
   }
   const files = (await checkMirror(mirror)).filter((name) => /^[a-z0-9-]+\.[^/]+$/.test(name));
   if (files.length > 0) return ok(`${mirror} has ${files.length} files`);
   return problem(`${mirror} has no feed`, "put one file per feed there, named <feed id>.<anything>");
+}
+
+/**
+ * Many servers do not list folders, so they refuse the base URL and still return the files. What the last build read
+ * then decides.
+ */
+async function mirrorAnswers(settings: Settings, mirror: string): Promise<Finding> {
+  // Builds send GET as well. Some servers do not support HEAD.
+  const answer = await fetch(mirror, { redirect: "manual", signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
+  await answer.body?.cancel();
+  const found = `${shown("mirror", settings)} answers (${answer.status})`;
+  if (answer.status < 400) return ok(found);
+  if (answer.status >= 500) return problem(found, "check the mirror's server and its log");
+  const release = current(settings);
+  const read = (release === undefined ? [] : feedsOf(settings.dataDir, release)).filter(
+    ({ source, error }) => source === "mirror" && error === undefined,
+  );
+  if (read.length > 0) return ok(`${found}; the last build read ${read.length} feeds from it`);
+  return note(
+    `${found}, and no feed was read from it yet`,
+    `check its address, and the user and password in it, then ${UPDATE}, which names the files that it does not find`,
+  );
 }
 
 const current = ({ dataDir }: Settings) => openCurrent(dataDir);
@@ -255,6 +323,8 @@ function findRunning(settings: Settings, now: Date): string | undefined {
 async function releaseOpens({ settings, now }: Checkup): Promise<Finding> {
   const found = current(settings);
   const running = findRunning(settings, now);
+  const denied = found === undefined ? findDenied(settings.dataDir) : undefined;
+  if (denied !== undefined) return problem(denied.message, denied.hint!);
   if (found === undefined) {
     return running === undefined ? noRelease(settings) : note(`there is none yet; ${running}`, WAIT);
   }
@@ -268,13 +338,11 @@ async function releaseOpens({ settings, now }: Checkup): Promise<Finding> {
 }
 
 function repair(settings: Settings, name: string, broken: ReturnType<typeof verifySegments>): string {
-  if (!followsChannel(settings)) return hintFor(broken, () => damageHint(settings.dataDir, name, broken));
+  const { dataDir } = settings;
+  if (!followsChannel(settings)) return hintFor(dataDir, broken, () => damageHint(dataDir, name, broken));
   if (isOfOtherVersion(broken))
     return "run the same version of Inkling on this host and on the publishing host";
-  return hintFor(
-    broken,
-    () => "the server fetches it from the channel again; if none is running, start `inkling serve`",
-  );
+  return hintFor(dataDir, broken, () => FETCH_AGAIN);
 }
 
 /**
@@ -295,6 +363,7 @@ async function noRelease(settings: Settings): Promise<Finding> {
 }
 
 function latestBuild({ settings, now }: Checkup): Finding {
+  if (followsChannel(settings)) return ok("not on this host: releases come from the channel");
   const failed = readFeedsReport(settings.dataDir)?.failed;
   if (failed === undefined) return ok("did not fail");
   const ago = formatAgo(now.getTime() - Date.parse(failed.at));
@@ -310,18 +379,20 @@ function age(release: NamedRelease, { now, settings }: Checkup): Finding {
     return note(`${found}; it is pinned`, "`inkling data unpin` uses the newest release again");
   const staleHours = new Map(allFeeds(settings).map((feed) => [feed.id, feed.age.staleHours]));
   const overdue = overdueData(feeds, (id) => staleHours.get(id), now);
-  if (overdue.length > 0) return note(`${found}; overdue: ${overdue.join(", ")}`, UPDATE);
-  return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);
+  if (overdue.length > 0) return note(`${found}; overdue: ${overdue.join(", ")}`, refresh(settings));
+  return milliseconds > OLD_RELEASE_MS ? note(found, refresh(settings)) : ok(found);
 }
 
 function feeds(release: NamedRelease, { settings }: Checkup): Finding {
   const all = feedsOf(settings.dataDir, release);
   const troubled = all.filter((feed) => stateOf(feed) !== "loaded");
   if (troubled.length === 0) return ok(`all ${all.length} loaded`);
+  const isFetched = mayFetch(settings) && !followsChannel(settings);
+  const without = isFetched ? "; for machines without internet, set INKLING_MIRROR" : "";
   const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
   return note(
     `${troubled.length} of ${all.length} need attention: ${list}`,
-    "`inkling data status` shows why; `inkling data update` retries; for machines without internet, set INKLING_MIRROR",
+    `\`inkling data status\` shows why; ${refresh(settings)}${without}`,
   );
 }
 
@@ -347,11 +418,11 @@ function answers(release: NamedRelease, { settings }: Checkup): Finding {
   }
   if (manifest.missing.length === 0) {
     const effect = "lookups return 200 with `Inkling-Data-State: partial`";
-    return note(found, `${effect}; \`inkling data status\` shows why, then ${UPDATE}`);
+    return note(found, `${effect}; \`inkling data status\` shows why, then ${refresh(settings)}`);
   }
   return problem(
     found,
-    "`inkling serve` returns 503 for missing data; get the feeds that the `feeds` check lists",
+    `\`inkling serve\` returns 503 for missing data; ${followsChannel(settings) ? ON_BUILDER : "get the feeds that the `feeds` check lists"}`,
   );
 }
 
@@ -361,6 +432,7 @@ function willCome(release: NamedRelease, settings: Settings): boolean {
     ({ state, error }) => state === "missing" && error === undefined,
   );
   return (
+    !followsChannel(settings) &&
     mayFindNewer(settings) &&
     release.manifest.missing.every((answer) => unfetched.some(({ sets }) => sets === answer))
   );

@@ -9,7 +9,16 @@ import { isSharedDatabase } from "@inkling/server/store";
 import { processEnvironment } from "../config/environment.ts";
 import { databaseFile } from "../config/settings.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";
-import { type Checkup, type Finding, freeBytes, note, ok, problem, type Row } from "./doctor-checks.ts";
+import {
+  type Checkup,
+  type Finding,
+  freeBytes,
+  isInkling,
+  note,
+  ok,
+  problem,
+  type Row,
+} from "./doctor-checks.ts";
 import { countKeys } from "./keys.ts";
 import {
   databaseState,
@@ -66,7 +75,9 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
       return problem(`${found}; it is not writable: ${message}`, `${hint}${holders}`);
     }
     if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
-    return problem(found, "create a key: `inkling keys create --name NAME`");
+    const create = "create a key: `inkling keys create --name NAME`";
+    if (await isInkling(settings.host, settings.port)) return problem(found, create);
+    return note(found, `before \`inkling serve\`, ${create}; other commands need no key`);
   });
 }
 

@@ -6,6 +6,7 @@ import { type FeedChoice, FeedChoiceError, readFeedChoice } from "@inkling/compi
 import { credentialOf, feedTable, OwnFeedError } from "@inkling/compiler/feed-table";
 import type { OwnFeed, Settings } from "@inkling/contract";
 import { nearest } from "@inkling/engine";
+import { accessHint, isDenied } from "@inkling/release-store";
 import { lineOf } from "../config/feed-rows.ts";
 import type { LoadedSettings } from "../config/settings.ts";
 import { CliError, EXIT, SettingsError } from "../terminal/errors.ts";
@@ -16,10 +17,9 @@ export function choiceOf(dataDir: string): FeedChoice {
     return readFeedChoice(dataDir);
   } catch (error) {
     if (!(error instanceof FeedChoiceError)) throw error;
-    throw new CliError(
-      error.message,
-      "fix the file, or delete it: then the default feeds are on, and feeds from `feeds add` are lost",
-    );
+    const fix =
+      "fix the file, or delete it: then the default feeds are on, and feeds from `feeds add` are lost";
+    throw new CliError(error.message, isDenied(error.cause) ? accessHint(dataDir) : fix);
   }
 }
 

@@ -63,8 +63,9 @@ export async function keepFollowing(
     onChecked: (error) => {
       if (error === undefined || signal.aborted) return;
       if (!(error instanceof ChannelError)) log.error("channel-failed", { stack: error.stack });
-      const { fault, message, hint } = asFault(error);
-      if (reports.fault !== fault) log.error("channel-refused", { channel, fault, reason: message, hint });
+      const { fault, message, remedy } = asFault(error);
+      if (reports.fault !== fault)
+        log.error("channel-refused", { channel, fault, reason: message, hint: remedy });
       reports.failed(fault, message);
     },
     pollMs: CHANNEL_POLL_MS * (1 + Math.random() / 5), // servers that start together then poll at different times

@@ -5,6 +5,8 @@ import type { Settings } from "@inkling/contract";
 import { readReports } from "@inkling/release-store";
 import {
   type AgedReport,
+  CHANNEL_FAULTS,
+  type ChannelFault,
   hasFailed,
   isTooFew,
   openStore,
@@ -66,13 +68,29 @@ export function rolloutText({ ready, failed, waiting, others: outside }: Rollout
   return `${ready.length} of ${all} servers in the roll-out report the release ready${others.join("")}`;
 }
 
+/**
+ * Returns what to do if too few servers are ready. If servers cannot follow the channel, the remedies of their faults
+ * come first.
+ */
+export function nextStep({ waiting }: Pick<Rollout, "waiting">, otherwise: string): string {
+  const fixes = waiting.flatMap(({ fault }) =>
+    fault !== undefined && isFault(fault) ? CHANNEL_FAULTS[fault].fix : [],
+  );
+  return [...new Set(fixes), otherwise].join("; or ");
+}
+
+const isFault = (text: string): text is ChannelFault => Object.hasOwn(CHANNEL_FAULTS, text);
+
 /** @throws CliError if too few of the servers that should have the release report it ready */
 export function requireReady(statement: Statement, rollout: Rollout): void {
   if (!isTooFew(rollout)) return;
   const { release, percent } = statement;
   throw new CliError(
     `halted, ${release.name} remains at ${percent} %: ${rolloutText(rollout)}`,
-    "try again later, roll back with `inkling channel rollback`, or continue with `inkling channel promote --force`",
+    nextStep(
+      rollout,
+      "try again later, roll back with `inkling channel rollback`, or continue with `inkling channel promote --force`",
+    ),
   );
 }
 

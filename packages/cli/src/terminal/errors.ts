@@ -2,6 +2,7 @@
 
 import { dirname } from "node:path";
 import { BulkError, Interrupted } from "@inkling/bulk/errors";
+import { accessHint, isDenied } from "@inkling/release-store";
 
 /** Exit codes, which are documented in docs/commands.md and in `inkling --help`. */
 export const EXIT = {
@@ -91,9 +92,14 @@ export function explainTargetError(error: unknown, target: string): unknown {
   return explainFileError(error, isFolderMissing ? `the folder ${dirname(target)}` : target);
 }
 
-/** Turns a file-system error about `what` into a CliError. Returns anything else unchanged. */
-export function explainFileError(error: unknown, what: string): unknown {
+/**
+ * Turns a file-system error about `what` into a CliError. Returns anything else unchanged.
+ * @param dataDir the data folder, if `what` is this folder or a file in it
+ */
+export function explainFileError(error: unknown, what: string, dataDir?: string): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const row = FILE_ERRORS[code];
-  return row ? new CliError(...row(what)) : error;
+  if (row === undefined) return error;
+  const [message, hint] = row(what);
+  return new CliError(message, dataDir !== undefined && isDenied(error) ? accessHint(dataDir) : hint);
 }

@@ -37,7 +37,7 @@ export function readFeedChoice(dataDir: string): FeedChoice {
     text = readFileSync(path, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return NO_CHOICE;
-    throw new FeedChoiceError(`${path} cannot be read: ${(error as Error).message}`);
+    throw new FeedChoiceError(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   return parseFeedChoice(text, path);
 }

@@ -1,7 +1,7 @@
 // main.ts: the compiler process. events.ts defines its input and output.
 
 import { existsSync, readFileSync, writeSync } from "node:fs";
-import { DataFolderLocked, messageOf } from "@inkling/release-store";
+import { accessHint, DataFolderLocked, isDenied, messageOf } from "@inkling/release-store";
 import { FeedChoiceError } from "../catalog/feed-choice.ts";
 import { OwnFeedError } from "../catalog/feed-table.ts";
 import { build, NothingToServe } from "./build.ts";
@@ -33,8 +33,6 @@ function peakBytes(): number {
 
 /** What to do about each operating-system error. */
 const HINTS: Readonly<Record<string, string>> = {
-  EACCES: "make the data folder writable for this user, or choose another with --data-dir",
-  EPERM: "make the data folder writable for this user, or choose another with --data-dir",
   EROFS: "the data folder is on a read-only file system: choose another with --data-dir",
   ENOSPC: "the disk is full: a build needs about 1 GB; the current release is unchanged",
   EDQUOT: "the disk quota is used up: a build needs about 1 GB; the current release is unchanged",
@@ -42,7 +40,9 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /** @returns undefined if the error is a bug in Inkling */
-function hintFor(error: unknown): string | undefined {
+function hintFor(error: unknown, dataDir: string): string | undefined {
+  if (isDenied(error) || (error instanceof FeedChoiceError && isDenied(error.cause)))
+    return accessHint(dataDir);
   if (error instanceof DataFolderLocked) return "wait for that build to finish, then try again";
   if (error instanceof OwnFeedError) return "fix the [[feed]] in inkling.toml, or `inkling feeds remove ID`";
   if (error instanceof FeedChoiceError) return "fix the file, or delete it: then the default feeds are on";
@@ -55,8 +55,10 @@ function hintFor(error: unknown): string | undefined {
 const DEFECT_HINT = "this is a bug in Inkling: please report it with the lines above";
 
 const emit = eventWriter();
+let dataDir = "";
 try {
   const request = buildRequest.parse(JSON.parse(await Bun.stdin.text()));
+  dataDir = request.dataDir;
   const started = performance.now();
   const result = await build(request, { now: () => new Date(), emit, chance: Math.random });
   const seconds = (performance.now() - started) / 1000;
@@ -65,7 +67,7 @@ try {
   const isWhole = refused.length + unreached.length + missing.length === 0 && held === undefined;
   process.exitCode = isWhole ? EXIT.done : EXIT.withoutSome;
 } catch (error) {
-  const hint = hintFor(error);
+  const hint = hintFor(error, dataDir);
   emit({
     type: "failed",
     message: messageOf(error),

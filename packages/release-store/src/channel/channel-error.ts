@@ -1,33 +1,90 @@
 // channel-error.ts: errors that tell the operator why a channel cannot be followed or published to.
 
-/** The kinds of faults, which are also label values in a metric. docs/cluster-failures.md has a row for each. */
-export const CHANNEL_FAULTS = [
-  "unreachable",
-  "slow",
-  "denied",
-  "absent",
-  "unsigned",
-  "other-key",
-  "unreadable",
-  "replayed",
-  "expired",
-  "missing-object",
-  "wrong-object",
-  "unsound",
-  "rolled-back",
-  "busy",
-  "disk",
-] as const;
-export type ChannelFault = (typeof CHANNEL_FAULTS)[number];
+const COMPARE_KEYS =
+  "compare `INKLING_CHANNEL_KEY` with what `inkling channel init FILE` prints for the existing key file";
+const SEND_AGAIN =
+  "run `inkling channel publish --again` on the host that published the release, which uploads the objects again and changes nothing else";
+
+interface FaultRow {
+  readonly happened: string;
+  readonly fix: string;
+}
+
+/**
+ * The kinds of faults, which are also label values in a metric. The table in docs/cluster-failures.md, the hints of
+ * commands and `inkling doctor` are made from these rows.
+ */
+export const CHANNEL_FAULTS = {
+  unreachable: {
+    happened: "the store is unreachable, slow or full, or a download was interrupted",
+    fix: "wait: downloads continue where they stopped; if the fault lasts, check the network",
+  },
+  slow: {
+    happened: "an object took longer than 10 minutes, or less than 30 KB of it arrived in a minute",
+    fix: "check the store and the proxies in front of it; downloads continue where they stopped",
+  },
+  denied: {
+    happened: "the credentials, the region or the bucket are wrong",
+    fix: "correct the credentials, the region or the bucket; `inkling channel status` on this host names the variable",
+  },
+  absent: {
+    happened: "the channel does not exist",
+    fix: "run `inkling channel publish` on the host that builds",
+  },
+  unsigned: { happened: "the channel is not signed: someone changed it", fix: COMPARE_KEYS },
+  "other-key": {
+    happened: "someone changed the channel, or signed it with a different key",
+    fix: COMPARE_KEYS,
+  },
+  unreadable: {
+    happened: "a newer version of Inkling wrote the channel, or `channel.json` in the data folder is damaged",
+    fix: "update Inkling on this host, or delete `channel.json`",
+  },
+  replayed: {
+    happened:
+      "the store contains an older version of the channel, or the same version with different content",
+    fix: "find out who writes to the store; `inkling channel publish` writes a higher version",
+  },
+  expired: {
+    happened: "the channel was not renewed for seven days, or this host's clock is wrong",
+    fix: "check the builder and the clock; `inkling channel publish` on the builder renews the channel",
+  },
+  "missing-object": { happened: "a manifest or segment is missing", fix: SEND_AGAIN },
+  "wrong-object": { happened: "a manifest or segment differs from the signed one", fix: SEND_AGAIN },
+  unsound: {
+    happened:
+      "this host cannot open the release, or the release's manifest is wrong; the server applies no part of the release",
+    fix: "update Inkling on this host; if the manifest is wrong, publish another release or run `inkling channel rollback`",
+  },
+  "rolled-back": {
+    happened: "`inkling channel publish` refused a release that was rolled back",
+    fix: "run `inkling data update` to build a newer release; to publish the refused release anyway, use `--force`",
+  },
+  busy: {
+    happened: "another publisher is running, or a build is running in this data folder",
+    fix: "wait until it is done: a server retries by itself",
+  },
+  disk: {
+    happened: "the disk is full, or the data folder is not writable",
+    fix: "free some space (a release needs 180 MB), and check who owns the data folder",
+  },
+} as const satisfies Readonly<Record<string, FaultRow>>;
+export type ChannelFault = keyof typeof CHANNEL_FAULTS;
+export const CHANNEL_FAULT_KINDS = Object.keys(CHANNEL_FAULTS) as [ChannelFault, ...ChannelFault[]];
 
 export class ChannelError extends Error {
   override readonly name = "ChannelError";
   readonly fault: ChannelFault;
+  /** What to do in this case, if there is more to say than the remedy of the fault. */
   readonly hint: string | undefined;
   constructor(fault: ChannelFault, message: string, hint?: string, options?: ErrorOptions) {
     super(message, options);
     this.fault = fault;
     this.hint = hint;
+  }
+
+  get remedy(): string {
+    return this.hint ?? CHANNEL_FAULTS[this.fault].fix;
   }
 }
 

@@ -1,7 +1,13 @@
 // @inkling/release-store/channel: distributes releases to many servers, with a signed pointer in a folder, behind a URL
 // or in a bucket.
 
-export { CHANNEL_FAULTS, ChannelError, type ChannelFault, PublishStopped } from "./channel-error.ts";
+export {
+  CHANNEL_FAULT_KINDS,
+  CHANNEL_FAULTS,
+  ChannelError,
+  type ChannelFault,
+  PublishStopped,
+} from "./channel-error.ts";
 export { type ChannelRuleset, parseChannelRuleset, readChannelRuleset } from "./channel-ruleset.ts";
 export { keyId, makeKeyPair, publicKeyOf, readPrivateKey, readPublicKey } from "./envelope.ts";
 export {

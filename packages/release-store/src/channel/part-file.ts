@@ -14,6 +14,7 @@ import {
   writeSync,
 } from "node:fs";
 import { PRIVATE_FILE } from "../atomic-file.ts";
+import { giveToFolderOwner } from "../ownership.ts";
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
 /** Flags that prevent following a link that another user may have placed under this name. */
@@ -34,7 +35,9 @@ export class PartFile {
 
   /** Opens the file and hashes the bytes that it already contains. */
   static async open(path: string): Promise<PartFile> {
-    const part = new PartFile(path, openSync(path, APPEND, PRIVATE_FILE));
+    const descriptor = openSync(path, APPEND, PRIVATE_FILE);
+    giveToFolderOwner(descriptor, path);
+    const part = new PartFile(path, descriptor);
     try {
       const block = new Uint8Array(1 << 20);
       for (let read = 1; read > 0; part.bytes += read) {

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { replaceJson } from "../atomic-file.ts";
 import { fileStamp } from "../file-stamp.ts";
 import { DATA_FOLDER } from "../layout.ts";
-import { CHANNEL_FAULTS } from "./channel-error.ts";
+import { CHANNEL_FAULT_KINDS } from "./channel-error.ts";
 
 const time = z.iso.datetime();
 
@@ -24,7 +24,7 @@ export const channelReport = z.strictObject({
   percent: z.number().int().nullable(),
   expires_at: time.nullable(),
   /** Why the channel cannot be followed now. */
-  fault: z.strictObject({ kind: z.enum(CHANNEL_FAULTS), reason: z.string(), since: time }).nullable(),
+  fault: z.strictObject({ kind: z.enum(CHANNEL_FAULT_KINDS), reason: z.string(), since: time }).nullable(),
 });
 export type ChannelReport = Readonly<z.infer<typeof channelReport>>;
 

@@ -29,6 +29,8 @@ export interface AgedReport {
 interface Troubled {
   readonly name: string;
   readonly why: string;
+  /** Why the server does not follow the channel, if it said so. */
+  readonly fault?: string;
 }
 
 export interface Rollout {
@@ -65,7 +67,7 @@ export function rolloutOf(statement: Statement, reports: readonly AgedReport[]):
       // The fault may date from an attempt before the statement. The server retries within a minute.
       const { fault } = channel;
       const why = fault === null ? "does not use it yet" : `does not follow the channel: ${fault}`;
-      waiting.push({ name, why });
+      waiting.push({ name, why, ...(fault !== null && { fault }) });
     }
   }
   return { ready, failed, waiting, others };

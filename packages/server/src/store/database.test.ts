@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { SQL } from "bun";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
@@ -129,6 +129,22 @@ describe("an SQLite file", () => {
     chmodSync(file, 0o400);
     if (process.getuid?.() === 0) return; // root may write to any file
     expect((await failure(openStore(file))).code).toBe("REFUSED");
+  });
+
+  test.if(process.geteuid?.() === 0)("that root creates belongs to the owner of its folder", async () => {
+    const users = join(folder, "a-users");
+    mkdirSync(users);
+    chownSync(users, 65_534, 65_534);
+    const file = join(users, "new.db");
+    const store = await openStore(file);
+    for (const suffix of ["", "-wal", "-shm"]) expect(statSync(file + suffix).uid).toBe(65_534);
+    await store.close();
+
+    const other = join(folder, "of-root");
+    writeFileSync(other, "");
+    symlinkSync(other, join(users, "link.db"));
+    await (await openStore(join(users, "link.db"))).close();
+    expect(statSync(other).uid).toBe(0);
   });
 
   test("locked by another program: waits without stopping this process, then fails with AWAY", async () => {

@@ -16,7 +16,7 @@
 
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { makeFolder, within } from "@inkling/release-store";
+import { giveToFolderOwner, makeFolder, within } from "@inkling/release-store";
 import { SQL, type TransactionSQL } from "bun";
 import { StoreError, storeErrorFrom } from "./error.ts";
 
@@ -114,11 +114,24 @@ function sqliteAddress(path: string): Address {
     connect: () => {
       if (file !== ":memory:") {
         makeFolder(dirname(file));
-        closeSync(openSync(file, "a", 0o600)); // SQLite creates its -wal and -shm files with the same mode
+        createDatabaseFile(file);
       }
       return new SQL({ adapter: "sqlite", filename: file });
     },
   };
+}
+
+/** SQLite creates its -wal and -shm files with the mode and the owner of this file. */
+function createDatabaseFile(file: string): void {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, "wx", 0o600);
+    giveToFolderOwner(descriptor, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    descriptor = openSync(file, "a");
+  }
+  closeSync(descriptor);
 }
 
 export class Database {
