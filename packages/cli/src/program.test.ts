@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { ABANDONED } from "@inkling/compiler/events";
 import type { FeedReport, Release } from "@inkling/engine";
 import {
   DATA_FOLDER,
@@ -492,10 +493,11 @@ describe("output for programs", () => {
     });
   });
 
-  const release = async (dataDir: string, ...flags: string[]) => {
+  const checked = async (name: string, dataDir: string, ...flags: string[]) => {
     const { out } = await inkling(["doctor", "--json", "--data-dir", dataDir, ...flags, ...freePorts()]);
-    return JSON.parse(out).checks.find((one: { check: string }) => one.check === "release");
+    return JSON.parse(out).checks.find((one: { check: string }) => one.check === name);
   };
+  const release = (dataDir: string, ...flags: string[]) => checked("release", dataDir, ...flags);
 
   test("doctor: with a channel, no remedy for the release builds one", async () => {
     const channel = ["--channel", temp, "--channel-key", makeKeyPair().publicKey];
@@ -635,6 +637,7 @@ describe("output for programs", () => {
     const { files } = smallRelease(dataDir, 1);
     writeFileSync(files[0]!, "x");
     expect(await release(dataDir)).toMatchObject({ state: "problem", found, fix });
+    expect(await checked("latest build", dataDir)).toMatchObject({ state: "ok", found });
     unlock();
     expect((await release(dataDir)).fix).not.toBe(fix);
   });
@@ -651,13 +654,53 @@ describe("output for programs", () => {
     expect(out).not.toContain("503");
   });
 
+  /** Writes the report of a build two hours ago. */
+  const writeReport = (dataDir: string, more: (at: string) => object) => {
+    mkdirSync(join(dataDir, "feeds"), { recursive: true });
+    const at = new Date(Date.now() - 7_200_000).toISOString();
+    const report = { format: 1, at, feeds: [], ...more(at) };
+    writeFileSync(join(dataDir, DATA_FOLDER.feedsReport), JSON.stringify(report));
+  };
+
+  test("doctor: a release that waits", async () => {
+    const dataDir = temporaryFolder();
+    writeReport(dataDir, (at) => ({ held: { id: "0123456789ab", at, why: "is_vpn flags too much" } }));
+    const found = "the release built 2 hours ago needs your approval: is_vpn flags too much";
+    const fix = expect.stringMatching(/^`inkling data update --accept release` publishes it/);
+    expect(await checked("latest build", dataDir)).toMatchObject({ state: "problem", found, fix });
+    smallRelease(dataDir, 1);
+    expect(await checked("latest build", dataDir)).toMatchObject({ state: "note", found, fix });
+  });
+
+  test("doctor: feeds whose copies wait", async () => {
+    const dataDir = temporaryFolder();
+    const pending = { sha256: "a".repeat(64), why: "grew" };
+    const waiting: FeedReport = { ...unfetched, state: "loaded", source: "last-good", pending };
+    smallRelease(dataDir, 1, [], [waiting, { ...waiting, id: "feodo" }]);
+    const fix =
+      "`inkling data status` shows why; `inkling data update --accept ipsum-3 feodo` accepts these large changes";
+    expect(await checked("feeds", dataDir)).toMatchObject({ state: "note", fix });
+    const dataDir2 = temporaryFolder();
+    smallRelease(dataDir2, 1, [], [waiting, { ...unfetched, id: "feodo" }]);
+    expect((await checked("feeds", dataDir2)).fix).toMatch(
+      /--accept ipsum-3` .*; `inkling data update` retries; /,
+    );
+  });
+
+  test("doctor: a build whose server ended", async () => {
+    const dataDir = temporaryFolder();
+    smallRelease(dataDir, 1);
+    writeReport(dataDir, (at) => ({ failed: { at, why: ABANDONED } }));
+    expect(await checked("latest build", dataDir)).toMatchObject({
+      state: "note",
+      fix: "a running server builds again by itself; or run `inkling data update`",
+    });
+  });
+
   test("doctor: a build that failed as a whole", async () => {
     const dataDir = temporaryFolder();
     smallRelease(dataDir, 1);
-    mkdirSync(join(dataDir, "feeds"), { recursive: true });
-    const at = new Date(Date.now() - 7_200_000).toISOString();
-    const report = { format: 1, at, feeds: [], failed: { at, why: "the disk is full" } };
-    writeFileSync(join(dataDir, DATA_FOLDER.feedsReport), JSON.stringify(report));
+    writeReport(dataDir, (at) => ({ failed: { at, why: "the disk is full" } }));
     const { out, code } = await inkling(["doctor", "--data-dir", dataDir, ...freePorts()]);
     expect(out).toMatch(
       /^problem {2}.*: failed 2 hours ago and published nothing: the disk is full\n +-> fix the cause/m,

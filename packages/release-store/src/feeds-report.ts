@@ -2,10 +2,11 @@
 //
 // in   feeds/report.json in the data folder, which each build replaces by rename
 // out  the FeedsReport, which is read again only if the file has changed
-// err  none: without a readable report, the release's own feed reports are used
+// err  none: without a readable report, the release's own feed reports are used; errors of node:fs when a failed build
+//      is recorded
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import {
   type FailedBuild,
   type FeedReport,
@@ -14,8 +15,9 @@ import {
   feedsReport,
   type HeldRelease,
 } from "@inkling/engine";
+import { replaceJson } from "./atomic-file.ts";
 import { fileStamp } from "./file-stamp.ts";
-import { DATA_FOLDER } from "./layout.ts";
+import { DATA_FOLDER, makeFolder } from "./layout.ts";
 import type { NamedRelease } from "./releases.ts";
 
 /** @returns undefined if the report does not exist or cannot be read */
@@ -25,6 +27,14 @@ export function readFeedsReport(dataDir: string): FeedsReport | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Records a failed build next to the report of the previous build, until a build succeeds. */
+export function recordFailedBuild(dataDir: string, failed: FailedBuild): void {
+  const before = readFeedsReport(dataDir) ?? { format: 1 as const, at: failed.at, feeds: [] };
+  const path = join(dataDir, DATA_FOLDER.feedsReport);
+  makeFolder(dirname(path));
+  replaceJson(path, { ...before, failed });
 }
 
 export class FeedsReportFile {

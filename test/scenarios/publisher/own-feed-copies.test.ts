@@ -5,6 +5,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OwnFeed } from "@inkling/contract";
+import { pin, unpin, verifyRelease } from "@inkling/release-store";
+import { writeFeedChoice } from "../../../packages/compiler/src/catalog/feed-choice.ts";
 import { lookUp, OwnFeedHost, SECRET } from "../../harness/own-feed-host.ts";
 
 const host = new OwnFeedHost();
@@ -41,6 +43,33 @@ describe("bad copies", () => {
       error: expect.stringMatching(problem),
     });
     expect(lookUp(dataDir, "reputation", "91.3.0.9").is_abuser).toBe(true);
+  });
+
+  test("a wrong copy that was accepted: disabling the feed or accepting the right copy undoes it", async () => {
+    const dataDir = host.folder();
+    const own: OwnFeed = { id: "wrong", form: "networks", claims: "attacker", url: host.url("wrong") };
+    const accept = { accept: ["wrong"] };
+    const isAbuser = () => lookUp(dataDir, "reputation", "91.3.0.9").is_abuser;
+    host.files.set("wrong", LIST);
+    const { name } = await host.build(dataDir, [own]);
+    host.files.set("wrong", LIST.replaceAll("91.3.", "91.4.").slice(0, LIST.length / 3));
+    expect((await host.build(dataDir, [own], 1)).refused).toEqual(["wrong"]);
+    expect((await host.build(dataDir, [own], 2, accept)).refused).toEqual([]);
+    expect(isAbuser()).toBe(false);
+    pin(dataDir, name);
+    expect(isAbuser()).toBe(true);
+    // The publisher's right copy again differs too much from the last good copy, which is now the wrong one.
+    host.files.set("wrong", LIST);
+    expect((await host.build(dataDir, [own], 3)).reportOf("wrong")!.pending).toBeDefined();
+    expect((await host.build(dataDir, [own], 4, accept)).refused).toEqual([]);
+    await unpin(dataDir, verifyRelease);
+    expect(isAbuser()).toBe(true);
+    writeFeedChoice(dataDir, { enabled: [], disabled: ["wrong"] });
+    await host.build(dataDir, [own], 5);
+    expect(isAbuser()).toBe(false);
+    writeFeedChoice(dataDir, { enabled: [], disabled: [] });
+    expect((await host.build(dataDir, [own], 6)).reportOf("wrong")!.pending).toBeUndefined();
+    expect(isAbuser()).toBe(true);
   });
 
   test("a short list may change altogether", async () => {

@@ -33,6 +33,7 @@ import {
 } from "@inkling/release-store";
 import type { Command } from "commander";
 import {
+  acceptHint,
   type BuildDone,
   type BuildResult,
   build,
@@ -40,6 +41,7 @@ import {
   findLastBuild,
   HELD_HINT,
   type LastBuild,
+  pendingIds,
 } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { feedOf } from "../runtime/feeds.ts";
@@ -183,17 +185,13 @@ export function updateText(done: BuildDone, feeds: readonly FeedReport[], style:
     ...dataGaps(done.release, style).map((gap) => `  ${gap}`),
     ...(done.unreached.length > 0 ? [`Not reached, see above: ${feedCount(done.unreached.length)}`] : []),
     ...(refused.length > 0 ? [`Refused, see above: ${refused.join(", ")}`] : []),
-    ...(waiting.length > 0 ? [acceptHint(waiting)] : []),
+    ...(waiting.length > 0 ? [pendingText(waiting)] : []),
     ...(expired.length > 0 ? [`Expired: ${expired.join(", ")}. ${MISSING_HINT}`] : []),
     ...(missing.length > 0 ? [`Missing: ${missing.join(", ")}. ${MISSING_HINT}`] : []),
   ].join("\n");
 }
 
-const pendingIds = (feeds: readonly FeedReport[]) =>
-  feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
-
-const acceptHint = (pending: readonly string[]) =>
-  `Needs your approval: \`inkling data update --accept ${pending.join(" ")}\` accepts these large changes.`;
+const pendingText = (pending: readonly string[]) => `Needs your approval: ${acceptHint(pending)}.`;
 
 const MISSING_HINT = "`inkling data status` shows why; `inkling feeds disable ID` builds without a feed";
 
@@ -278,7 +276,7 @@ function statusText(
     dataGaps(release, terminal.style).join("\n"),
     conflictsText(conflicts, terminal.width),
     pinned === null ? "" : `${pinned} is pinned: newer releases are not used until you run ${UNPIN}.`,
-    pending.length === 0 ? "" : acceptHint(pending),
+    pending.length === 0 ? "" : pendingText(pending),
     held === null ? "" : heldText(held),
     `Releases kept: ${kept.join(", ")}`,
   ];

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BuildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
-import { DATA_FOLDER, lockDataFolder } from "@inkling/release-store";
+import { DATA_FOLDER, lockDataFolder, readFeedsReport } from "@inkling/release-store";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { loadSettings } from "../config/settings.ts";
 import type { CliError } from "../terminal/errors.ts";
@@ -147,16 +147,20 @@ const printing = (...events: object[]) =>
 
 let scripts = 0;
 /** Runs `script` instead of the compiler. */
-function runScript(script: string, signal = new AbortController().signal) {
+function runScript(
+  script: string,
+  { signal = new AbortController().signal, stallMs }: { signal?: AbortSignal; stallMs?: number } = {},
+) {
+  const dataDir = temporaryFolder();
   const path = join(temp, `${scripts++}.js`);
   writeFileSync(path, script);
   const events: BuildEvent[] = [];
   const command = [process.execPath, path];
   const result = runBuild(
-    { dataDir: "/nowhere", fetch: false },
-    { command, signal, onEvent: (e) => events.push(e) },
+    { dataDir, fetch: false },
+    { command, signal, onEvent: (e) => events.push(e), ...(stallMs !== undefined && { stallMs }) },
   );
-  return { result, events };
+  return { result, events, dataDir, failed: () => readFeedsReport(dataDir)?.failed };
 }
 
 async function errorOf(result: Promise<BuildResult>): Promise<CliError> {
@@ -204,12 +208,12 @@ describe("how a build ends", () => {
   });
 
   test("the order comes through standard input, and nothing of it stands in the arguments", async () => {
-    const { events, result } = runScript(
+    const { events, result, dataDir } = runScript(
       `const text = process.argv.slice(2).join("|") + require("fs").readFileSync(0, "utf8");
       console.log(JSON.stringify({ type: "note", text }));${printing(done)}`,
     );
     await result;
-    expect(events[0]).toEqual({ type: "note", text: '{"dataDir":"/nowhere","fetch":false}' });
+    expect(events[0]).toEqual({ type: "note", text: JSON.stringify({ dataDir, fetch: false }) });
   });
 
   test("an event cut into pieces is one event", async () => {
@@ -221,45 +225,83 @@ describe("how a build ends", () => {
     expect(events[0]).toEqual({ type: "note", text: "zürich" });
   });
 
-  const failures: [name: string, script: string, message: RegExp, hint: RegExp][] = [
+  /** `recorded` is the failure that is recorded in place of the build. */
+  const failures: [name: string, script: string, message: RegExp, hint: RegExp, recorded: RegExp | null][] = [
     [
       "by an event",
       `${printing({ type: "failed", message: "disk is full", hint: "free some" })}process.exitCode = 1`,
       /^disk is full$/,
       /^free some\nNothing was published/,
+      null, // the compiler itself recorded it
     ],
     [
       "by dying, with its last lines",
       `${printing({ type: "note", text: "x" })}console.error("out of cheese");process.exit(7)`,
       /^the build died \(exit code 7\)$/,
       /its last lines:\n {2}out of cheese\nNothing was published/,
+      /^the build died \(exit code 7\)$/,
     ],
     [
       "after a release was published without what was late",
       `${printing({ type: "note", text: "x", published: "r1" })}process.exit(7)`,
       /^the build died \(exit code 7\)$/,
       /^The release r1 was published before that\.$/,
+      /^the build died \(exit code 7\)$/,
     ],
     [
       "by a signal from outside",
       'process.kill(process.pid, "SIGKILL")',
       /^the build died \(SIGKILL\)$/,
       /short of memory.*\nNothing was published/,
+      /^the build died \(SIGKILL\); the system or container may be short of memory: /,
     ],
-    ["by ending without output", "", /^the build died \(exit code 0\)$/, /^Nothing was published/],
+    [
+      "by ending without output",
+      "",
+      /^the build died \(exit code 0\)$/,
+      /^Nothing was published/,
+      /exit code 0/,
+    ],
     [
       "by claiming success and failing",
       `${printing(done)}process.exitCode = 1`,
       /^the build died/,
       /Nothing was/,
+      /exit code 1/,
     ],
-    ["by writing something else", 'console.log("{}")', /^the build died/, /its last lines:\n {2}\{\}/],
+    [
+      "by writing something else",
+      'console.log("{}")',
+      /^the build died/,
+      /its last lines:\n {2}\{\}/,
+      /exit code 0/,
+    ],
   ];
-  test.each(failures)("failed %s", async (_, script, message, hint) => {
-    const error = await errorOf(runScript(script).result);
+  test.each(failures)("failed %s", async (_, script, message, hint, recorded) => {
+    const { result, failed } = runScript(script);
+    const error = await errorOf(result);
+    if (recorded === null) expect(failed()).toBeUndefined();
+    else expect(failed()?.why).toMatch(recorded);
     expect(error.message).toMatch(message);
     expect(error.hint).toMatch(hint);
     expect(error.exitCode).toBe(1);
+  });
+
+  test("stopped by a signal: it is killed, and the failure is recorded", async () => {
+    const script = `${printing({ type: "note", text: "x" })}process.kill(process.pid, "SIGSTOP")`;
+    const { result, failed } = runScript(script, { stallMs: 300 });
+    const error = await errorOf(result);
+    expect(error.message).toBe("the build made no progress for 0.005 minutes");
+    expect(error.hint).toMatch(/^the disk or .*\nNothing was published/);
+    expect(failed()?.why).toStartWith("the build made no progress for 0.005 minutes; the disk or ");
+  });
+
+  test("done, as long as there is progress", async () => {
+    const step = JSON.stringify({ type: "progress", step: "s", done: 0 });
+    const script = `for (let i = 0; i < 15; i++) { console.log(${JSON.stringify(step)}); await Bun.sleep(300); }${printing(done)}`;
+    const { result, events } = runScript(script, { stallMs: 4_000 });
+    expect((await result).done.name).toBe("n");
+    expect(events).toHaveLength(16);
   });
 
   test("because another build is at work in the folder, as the compiler itself reports it", async () => {
@@ -276,7 +318,7 @@ describe("how a build ends", () => {
   test("stopped: the child is gone, and nothing was published", async () => {
     const controller = new AbortController();
     const script = `setInterval(() => {}, 1000);console.log(JSON.stringify({ type: "note", text: String(process.pid) }));`;
-    const { result, events } = runScript(script, controller.signal);
+    const { result, events, failed } = runScript(script, { signal: controller.signal });
     while (events.length === 0) await Bun.sleep(10);
     controller.abort();
     const error = await errorOf(result);
@@ -285,6 +327,7 @@ describe("how a build ends", () => {
       undefined,
       130,
     ]);
+    expect(failed()).toBeUndefined();
     const pid = Number((events[0] as BuildEvent & { type: "note" }).text);
     expect(() => process.kill(pid, 0)).toThrow();
   });

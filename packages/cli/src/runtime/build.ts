@@ -2,8 +2,8 @@
 //
 // in   a BuildOrder, written to the compiler's standard input
 // out  the result, and the domains about which lists disagree
-// err  CliError if the build reported a failure, died, or was interrupted; it says whether a release had already been
-//      published
+// err  CliError if the build reported a failure, died, made no progress, or was interrupted; it says whether a release
+//      had already been published
 //
 // A build that runs out of memory ends only its own process.
 
@@ -20,6 +20,8 @@ import {
   dropBrokenSegments,
   findUsable,
   makeFolder,
+  messageOf,
+  recordFailedBuild,
   replaceJson,
   within,
 } from "@inkling/release-store";
@@ -61,17 +63,35 @@ export interface SpawnOptions {
   readonly signal: AbortSignal;
   /** The command to run instead of the compiler, for tests. */
   readonly command?: readonly string[];
+  /** Milliseconds without an event after which the build is ended; for tests. */
+  readonly stallMs?: number;
 }
 
 /** What to do about a release that waits for the operator. */
 export const HELD_HINT =
   "`inkling data update --accept release` publishes it; `inkling feeds disable ID` leaves out a list";
 
+/** What to do about copies of these feeds that wait for the operator. */
+export const acceptHint = (ids: readonly string[]) =>
+  `\`inkling data update --accept ${ids.join(" ")}\` accepts these large changes`;
+
+/** The feeds that have a copy that waits for the operator. */
+export const pendingIds = (feeds: readonly FeedReport[]) =>
+  feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
+
 /** Milliseconds that a stopped build has for cleaning up before it is killed. */
 const GRACE_MS = 2_000;
+/** Longer than the compiler waits for any download. */
+const STALL_MS = 15 * 60_000;
+/**
+ * Checks within the time that a build may take without an event. Counting checks ignores any time in which this process
+ * itself was stopped.
+ */
+const STALL_CHECKS = 15;
 const MAX_LAST_LINES = 12;
 const NOTHING_PUBLISHED = "Nothing was published; the current release is unchanged.";
 
+/** Runs a build in a process. If the process ends without a result, records the failure in its place. */
 export async function runBuild(order: BuildOrder, options: SpawnOptions): Promise<BuildResult> {
   const child = Bun.spawn([...(options.command ?? processCommand("compiler"))], {
     stdin: Buffer.from(JSON.stringify(order)),
@@ -91,6 +111,16 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   const conflicts: BuildConflict[] = [];
   const feeds = new Map<string, BuiltFeed>(); // a feed that misses the deadline is reported twice
   const lastLines: string[] = [];
+  const { stallMs = STALL_MS } = options;
+  const unkillable = Promise.withResolvers<void>();
+  let silentChecks = 0;
+  let isStuck = false;
+  const watch = setInterval(() => {
+    if (isStuck) return unkillable.resolve(); // while it waits for a disk, a process outlives SIGKILL
+    silentChecks++;
+    isStuck = silentChecks >= STALL_CHECKS;
+    if (isStuck) child.kill("SIGKILL");
+  }, stallMs / STALL_CHECKS);
   const keepLast = (line: string) => {
     if (line.trim() !== "") lastLines.push(line);
     if (lastLines.length > MAX_LAST_LINES) lastLines.shift();
@@ -99,13 +129,14 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     const event = parseEvent(line);
     if (event === undefined) return keepLast(line);
     last = event;
+    silentChecks = 0;
     if (event.type === "note") published = event.published ?? published;
     if (event.type === "conflict") conflicts.push(event);
     if (event.type === "feed") feeds.set(event.feed.id, { ...event.feed, trouble: event.trouble });
     options.onEvent(event);
   });
-  await Promise.all([follow, eachLine(child.stderr, keepLast)]);
-  await child.exited;
+  const ended = Promise.all([follow, eachLine(child.stderr, keepLast)]).then(() => child.exited);
+  await Promise.race([ended, unkillable.promise]).finally(() => clearInterval(watch));
   options.signal.removeEventListener("abort", stop);
   if (last?.type === "done" && (child.exitCode === 0 || child.exitCode === 3)) {
     return { done: last, feeds: [...feeds.values()], conflicts };
@@ -118,7 +149,17 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     throw new Failure(last.message, `${last.hint}\n${standing}`);
   }
   const report = isCrash(lastLines) ? crashReport(lastLines.join("\n")) : lastLines;
-  throw died(child.exitCode, child.signalCode?.toString() ?? null, report, standing);
+  const { why, causes } = isStuck
+    ? stuck(stallMs)
+    : died(child.exitCode, child.signalCode?.toString() ?? null);
+  try {
+    const at = new Date().toISOString();
+    recordFailedBuild(order.dataDir, { at, why: [why, ...causes].join("; ") });
+  } catch (error) {
+    options.onEvent({ type: "note", text: `the failure cannot be recorded: ${messageOf(error)}` });
+  }
+  const lines = report.length > 0 ? [`its last lines:\n${report.map((line) => `  ${line}`).join("\n")}`] : [];
+  throw new CliError(why, [...causes, ...lines, standing].join("\n"));
 }
 
 /** The user stopped the build. */
@@ -145,23 +186,26 @@ function parseEvent(line: string): BuildEvent | undefined {
   }
 }
 
+interface Failure {
+  readonly why: string;
+  /** The likely cause, if there is one. */
+  readonly causes: readonly string[];
+}
+
+const stuck = (stallMs: number): Failure => ({
+  why: `the build made no progress for ${stallMs / 60_000} minutes`,
+  causes: ["the disk or the file system of the mirror may not respond"],
+});
+
 /**
  * Describes how the build process died. A SIGKILL that we did not send nearly always comes from the kernel, because
  * memory ran out.
  */
-function died(
-  code: number | null,
-  signal: string | null,
-  lines: readonly string[],
-  standing: string,
-): CliError {
+function died(code: number | null, signal: string | null): Failure {
   const how = signal === null ? `exit code ${code}` : signal;
   const memory =
-    signal === "SIGKILL"
-      ? "the system or container may be short of memory: a build takes 1 GB, and more if it uses both GeoLite2 City and DB-IP\n"
-      : "";
-  const last = lines.length > 0 ? `its last lines:\n${lines.map((line) => `  ${line}`).join("\n")}\n` : "";
-  return new CliError(`the build died (${how})`, `${memory}${last}${standing}`);
+    "the system or container may be short of memory: a build takes 1 GB, and more if it uses both GeoLite2 City and DB-IP";
+  return { why: `the build died (${how})`, causes: signal === "SIGKILL" ? [memory] : [] };
 }
 
 async function eachLine(stream: ReadableStream<Uint8Array>, use: (line: string) => void): Promise<void> {

@@ -7,6 +7,7 @@
 
 import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { ABANDONED } from "@inkling/compiler/events";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
 import type { FeedReport } from "@inkling/engine";
@@ -39,7 +40,7 @@ import { localUrl, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes } from "../terminal/terminal.ts";
-import { checkMirror, mayFetch, mayFindNewer } from "./build.ts";
+import { acceptHint, checkMirror, HELD_HINT, mayFetch, mayFindNewer, pendingIds } from "./build.ts";
 import { whyReadOnly } from "./data-folder.ts";
 import { allFeeds } from "./feeds.ts";
 
@@ -364,10 +365,18 @@ async function noRelease(settings: Settings): Promise<Finding> {
 
 function latestBuild({ settings, now }: Checkup): Finding {
   if (followsChannel(settings)) return ok("not on this host: releases come from the channel");
-  const failed = readFeedsReport(settings.dataDir)?.failed;
-  if (failed === undefined) return ok("did not fail");
-  const ago = formatAgo(now.getTime() - Date.parse(failed.at));
-  return problem(`failed ${ago} and published nothing: ${failed.why}`, `fix the cause, then ${UPDATE}`);
+  const { failed, held } = readFeedsReport(settings.dataDir) ?? {};
+  const ago = (at: string) => formatAgo(Math.max(0, now.getTime() - Date.parse(at)));
+  const running = findRunning(settings, now);
+  const beside = running === undefined ? "" : `; ${running}`;
+  if (failed !== undefined) {
+    const found = `failed ${ago(failed.at)} and published nothing: ${failed.why}${beside}`;
+    if (failed.why === ABANDONED) return note(found, `a running server builds again by itself; or ${UPDATE}`);
+    return problem(found, `fix the cause, then ${UPDATE}`);
+  }
+  if (held === undefined) return ok(`did not fail${beside}`);
+  const found = `the release built ${ago(held.at)} needs your approval: ${held.why}${beside}`;
+  return current(settings) === undefined ? problem(found, HELD_HINT) : note(found, HELD_HINT);
 }
 
 function age(release: NamedRelease, { now, settings }: Checkup): Finding {
@@ -390,10 +399,14 @@ function feeds(release: NamedRelease, { settings }: Checkup): Finding {
   const isFetched = mayFetch(settings) && !followsChannel(settings);
   const without = isFetched ? "; for machines without internet, set INKLING_MIRROR" : "";
   const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
-  return note(
-    `${troubled.length} of ${all.length} need attention: ${list}`,
-    `\`inkling data status\` shows why; ${refresh(settings)}${without}`,
-  );
+  const found = `${troubled.length} of ${all.length} need attention: ${list}`;
+  const pending = pendingIds(all);
+  const fixes = [
+    "`inkling data status` shows why",
+    ...(pending.length === 0 ? [] : [acceptHint(pending)]),
+    ...(pending.length === troubled.length ? [] : [`${refresh(settings)}${without}`]),
+  ];
+  return note(found, fixes.join("; "));
 }
 
 /** Returns the state that matters most to the operator. */

@@ -44,6 +44,8 @@ export interface SourceOptions {
   readonly accept?: boolean;
   readonly credentials?: Credentials;
   readonly userAgent?: string;
+  /** Called before each request to a publisher. Each request has a time limit. */
+  readonly onRequest?: () => void;
   readonly times?: FetchTimes;
   /** The time at which the build continues without files that have not arrived, on the clock of performance.now(). */
   readonly deadline?: number | undefined;
@@ -127,6 +129,7 @@ async function* fromPublisher(
       url,
       headers: {},
     };
+    options.onRequest?.();
     const candidate = await fetchFrom({
       feed,
       url,

@@ -23,6 +23,7 @@ import {
   prepareDataFolder,
   publish,
   readFeedsReport,
+  recordFailedBuild,
   releaseId,
   removeHeld,
   replaceJson,
@@ -221,12 +222,9 @@ function writeFeedsReport(
   replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
 }
 
-/** Records why the build failed, next to the report of the previous build, until a build succeeds. */
 function reportFailure(dataDir: string, why: string, { now, emit }: BuildEffects): void {
-  const at = now().toISOString();
-  const before = readFeedsReport(dataDir) ?? { format: 1 as const, at, feeds: [] };
   try {
-    replaceJson(join(dataDir, DATA_FOLDER.feedsReport), { ...before, failed: { at, why } });
+    recordFailedBuild(dataDir, { at: now().toISOString(), why });
   } catch (error) {
     // Writing fails if the disk is full, for example.
     emit({ type: "note", text: `the failure cannot be recorded: ${messageOf(error)}` });

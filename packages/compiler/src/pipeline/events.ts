@@ -15,6 +15,9 @@ import type { FetchTimes } from "../fetch/fetch.ts";
 /** In `accept`, this id stands for the held release. It is not the id of any feed. */
 export const ACCEPT_RELEASE = "release";
 
+/** Why a build failed if nobody reads its events any more. */
+export const ABANDONED = "the server or command that started the build ended during the build";
+
 export const buildRequest = z.object({
   dataDir: z.string(),
   /**

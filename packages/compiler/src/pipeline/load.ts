@@ -193,7 +193,8 @@ export async function loadFeeds(
   const work = async () => {
     for (let feed = waiting.shift(); feed !== undefined; feed = waiting.shift()) {
       const accept = request.accept.includes(feed.id);
-      const options = { ...request, accept, now: now(), chance, code, deadline, ...(times && { times }) };
+      const effects = { chance, onRequest: report, ...(times && { times }) };
+      const options = { ...request, accept, now: now(), code, deadline, ...effects };
       const one = await loadFeed(feed, options, trusted);
       loaded.set(feed.id, one);
       emit({ type: "feed", feed: one.report, ...(one.trouble && { trouble: one.trouble }) });

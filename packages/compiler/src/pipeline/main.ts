@@ -5,10 +5,18 @@ import { accessHint, DataFolderLocked, isDenied, messageOf } from "@inkling/rele
 import { FeedChoiceError } from "../catalog/feed-choice.ts";
 import { OwnFeedError } from "../catalog/feed-table.ts";
 import { build, NothingToServe } from "./build.ts";
-import { type BuildEvent, buildRequest } from "./events.ts";
+import { ABANDONED, type BuildEvent, buildRequest } from "./events.ts";
 
 const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;
 const PROGRESS_EVERY_MS = 100;
+
+/** Nobody reads the events, because the process that started this build has exited. */
+class Abandoned extends Error {
+  readonly code = "EPIPE";
+  constructor() {
+    super(ABANDONED);
+  }
+}
 
 /** Returns a function that writes events. Progress within one step is written at most once per PROGRESS_EVERY_MS. */
 function eventWriter(): (event: BuildEvent) => void {
@@ -20,7 +28,11 @@ function eventWriter(): (event: BuildEvent) => void {
       if (isSoon && event.done !== event.total) return;
       last = { step: event.step, at };
     }
-    writeSync(1, `${JSON.stringify(event)}\n`);
+    try {
+      writeSync(1, `${JSON.stringify(event)}\n`);
+    } catch (error) {
+      throw (error as NodeJS.ErrnoException).code === "EPIPE" ? new Abandoned() : error;
+    }
   };
 }
 
@@ -67,6 +79,7 @@ try {
   const isWhole = refused.length + unreached.length + missing.length === 0 && held === undefined;
   process.exitCode = isWhole ? EXIT.done : EXIT.withoutSome;
 } catch (error) {
+  if (error instanceof Abandoned) process.exit(EXIT.failed);
   const hint = hintFor(error, dataDir);
   emit({
     type: "failed",
