@@ -683,7 +683,7 @@ describe("output for programs", () => {
     const dataDir2 = temporaryFolder();
     smallRelease(dataDir2, 1, [], [waiting, { ...unfetched, id: "feodo" }]);
     expect((await checked("feeds", dataDir2)).fix).toMatch(
-      /--accept ipsum-3` .*; `inkling data update` retries; /,
+      /--accept ipsum-3` .*; run `inkling data update`; /,
     );
   });
 
