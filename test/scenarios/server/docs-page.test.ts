@@ -100,7 +100,7 @@ describe("a request", () => {
     await page.locator("#geolocate").getByLabel("Examples of ip").selectOption({ index: 1 });
     const shown = await send(page, "geolocate");
     expect(shown).toMatch(/^400 Bad Request in \d+ ms: IP_ADDRESS_RESERVED/);
-    await page.getByText("This value is an example of the sandbox").waitFor();
+    await page.getByText("This value is an example for sandbox keys").waitFor();
   });
 
   test("with a key: the answer, and its headers", async () => {
