@@ -21,7 +21,7 @@ import { sampleTable } from "./samples.ts";
 const HEAD = `# How right the answers are
 
 Written by \`npm run bench -- truth\`, which builds two releases and looks up samples in them: one from a mirror, one from the
-seeds alone. **Built from**: the build has read the sample itself, so that the figure shows that nothing is lost on the way,
+seeds only. **Built from**: the build has read the sample itself, so that the figure shows that nothing is lost on the way,
 not that the list is right. **Operator**: a rule names the owner, the build has not read the list. **Held out**: the build has
 seen neither. **Not measured**: the sample is not on this machine.
 `;

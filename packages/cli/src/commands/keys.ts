@@ -120,7 +120,7 @@ export function checkedInput<T>(
   }
 }
 
-/** Converts a duration from now to a time. Leaves any other text to the schema. */
+/** Converts a duration, such as 90d, to the time that is this far from now. Leaves every other value as it is. */
 export function expiryOf(value: unknown, now: number): unknown {
   const duration = typeof value === "string" ? parseDuration(value) : undefined;
   return duration === undefined ? value : new Date(now + duration).toISOString();

@@ -112,9 +112,10 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
 }
 
 /**
- * Returns whether one of these lists is based on the publisher's own observation, such as a live mail server, or
- * whether the lists come from two publishers.
- * @param isCopy true for an old entry, because a second publisher would also only have copied it
+ * Returns whether a list confirms the domain by its publisher's own observation or review, or by a live mail server, or
+ * whether two publishers list the domain.
+ * @param isCopy true if the domain is in the old collection that other lists copy; a second publisher then does not count
+ *   as confirmation
  */
 function isConfirmed(lists: readonly DomainClaims[], isCopy = false): boolean {
   const [first] = lists;

@@ -22,7 +22,7 @@ import { GONE_MS } from "@inkling/release-store";
 import { dayOf } from "../keys/day.ts";
 import type { KeyId } from "../keys/key.ts";
 
-/** Milliseconds without an answer after which a host is alone. */
+/** Milliseconds without an answer after which a host is cut off. */
 export const SILENT_MS = 2_000;
 /** If the time in a state is more than this many milliseconds ahead, the database's clock was set back. */
 const CLOCK_SLACK_MS = 5_000;
@@ -35,12 +35,12 @@ export interface GroupHost {
   /** Time of the last answer that the host is known to have received. */
   readonly confirmedAt: number;
   /**
-   * The number by which the host divides the rate while it is alone. It is the smallest number in that answer or any
+   * The number by which the host divides the rate while it is cut off. It is the smallest number in that answer or any
    * later one.
    */
   readonly hosts: number;
   /**
-   * Milliseconds that the host was alone before that answer. Each period is divided by the number of hosts at the time,
+   * Milliseconds that the host was cut off before that answer. Each period is divided by the number of hosts at the time,
    * and the sum only grows.
    */
   readonly aloneMs: number;
@@ -52,7 +52,7 @@ export interface Receipt {
   readonly among: number;
 }
 
-/** Returns the milliseconds that a host may have been alone so far, divided by the number of hosts. */
+/** Returns the milliseconds that a host may have been cut off so far, divided by the number of hosts. */
 const aloneMsOf = ({ confirmedAt, hosts, aloneMs }: GroupHost, now: number) =>
   aloneMs + Math.max(0, now - (confirmedAt + SILENT_MS)) / hosts;
 
@@ -60,8 +60,8 @@ const aloneMsOf = ({ confirmedAt, hosts, aloneMs }: GroupHost, now: number) =>
  * Returns a host's row after the host has reported the last answer that it received. At the host's next exchange, each
  * key accounts for the tokens that the host refilled by itself.
  *
- * The host received the answer at some time from `at` to now, and was not alone for SILENT_MS after it. The longest
- * possible time alone results from either the first or the last of these times. No period counts twice.
+ * The host received the answer at some time from `at` to now, and was not cut off for SILENT_MS after it. The longest
+ * possible time that it was cut off results from either the first or the last of these times. No period counts twice.
  */
 export function confirmHost(before: GroupHost, receipt: Receipt | undefined, now: number): GroupHost {
   if (receipt === undefined || receipt.at <= before.confirmedAt) return before;
@@ -75,14 +75,14 @@ export function confirmHost(before: GroupHost, receipt: Receipt | undefined, now
 const NO_SHARE = 2 ** 31 - 1;
 
 /**
- * Returns the number by which a host divides the rate while it is alone: at least the number of members. The number is
+ * Returns the number by which a host divides the rate while it is cut off: at least the number of members. The number is
  * larger while other members still divide by a smaller number, because they have received no answer since this host
  * joined. The shares of all hosts never add up to more than the rate.
  */
 export function shareAmong(host: HostId, members: readonly GroupHost[]): number {
   let free = 1;
   for (const { id, hosts } of members) if (id !== host) free -= 1 / hosts;
-  // 1e-9 absorbs rounding: in a settled group, the free part equals the equal share of one member.
+  // 1e-9 absorbs rounding: in a settled group, `free` is exactly one member's equal share.
   const among = free > 1e-9 ? Math.min(NO_SHARE, Math.ceil(1 / free - 1e-9)) : NO_SHARE;
   return Math.max(members.length, among);
 }
@@ -125,7 +125,7 @@ interface RateState {
   /** Time up to which the bucket has been refilled. */
   at: number;
   /**
-   * For each host: the tokens that it holds, the level to which it refills while it is alone, and the part of its
+   * For each host: the tokens that it holds, the level to which it refills while it is cut off, and the part of its
    * `aloneMs` that is already accounted for. If the host got fewer tokens than it requested: also the time of that
    * exchange, and the host's part of the tokens that the bucket has gained since.
    */
@@ -162,7 +162,7 @@ interface Wanted {
 }
 
 /**
- * Returns the level to which a host refills while it is alone: half a second of its share, so that no token is lost
+ * Returns the level to which a host refills while it is cut off: half a second of its share, so that no token is lost
  * between two ticks. The level is 0 if there are more hosts than tokens in the burst.
  */
 export function aloneOf({ rate, burst }: Limit, hosts: number): number {
@@ -245,7 +245,7 @@ interface QuotaState {
 }
 
 interface RateWanted extends Wanted {
-  /** The level to which the host refills while it is alone, according to the last answer that the host received. */
+  /** The level to which the host refills while it is cut off, according to the last answer that the host received. */
   readonly alone: number;
 }
 

@@ -1,5 +1,5 @@
 // lease-state.ts: holds this host's parts of the group's limits, per key. It decides what to request, applies what was
-// granted, and refills keys while the host is alone.
+// granted, and refills keys while the host is cut off.
 //
 // in   the active keys and their cells; the group's answers
 // out  a request for the keys in use; balances and shares in the cells
@@ -240,7 +240,7 @@ export class LeaseState {
     }
   }
 
-  /** Refills the keys while this host is alone. Call it at least once a second. */
+  /** Refills each key's tokens at this host's share of the rate while the host is cut off. Call it at least once a second. */
   tick(elapsed: number): void {
     const from = Math.max(this.refilledAt, this.answeredAt + SILENT_MS);
     this.refilledAt = elapsed;
