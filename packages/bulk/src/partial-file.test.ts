@@ -10,6 +10,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -130,11 +131,16 @@ test.each(special)("%s is refused, and remains", (_, make) => {
   expect([lstatSync(path).mode, readdirSync(folder)]).toEqual(before);
 });
 
-test("what a killed process left of this file is removed, and nothing else", () => {
+test("what a process that was killed hours ago left of this file is removed, and nothing else", () => {
   const folder = temporaryFolder();
   const others = [".tmp-2147483646.1-other", `.tmp-${process.ppid}-out`, "tmp-2147483646.1-out"];
-  for (const name of [".tmp-2147483646.1-out", ".tmp-2147483645-out", ...others])
+  const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
+  for (const name of [".tmp-2147483646.1-out", ".tmp-2147483645-out", ...others]) {
     writeFileSync(join(folder, name), "half");
+    utimesSync(join(folder, name), hoursAgo, hoursAgo);
+  }
+  others.push(".tmp-2147483644.1-out"); // of a process in another container, which may still write
+  writeFileSync(join(folder, others.at(-1)!), "half");
   const file = new PartialFile(join(folder, "out"));
   file.finish();
   expect(readdirSync(folder).sort()).toEqual([...others, "out"].sort());

@@ -48,10 +48,14 @@ export class PartialFile {
   /** Removes the partial file if the process exits early. */
   private readonly onExit = () => this.discard();
 
-  /** @throws BulkError if the name belongs to anything but a file, or to a compressed file that cannot be written */
-  constructor(path: string) {
+  /**
+   * @param isNamed whether the user named the path. If the program chose the name in a folder, a link there is replaced,
+   *   because another user may have placed it
+   * @throws BulkError if the name belongs to anything but a file, or to a compressed file that cannot be written
+   */
+  constructor(path: string, isNamed = true) {
     this.compress = compressorOf(path);
-    const target = prepareOutput(path);
+    const target = isNamed ? prepareOutput(path) : path;
     if (target === undefined)
       throw new BulkError(`${path} is not a regular file`, `use --out - and redirect it: … > ${path}`, true);
     const before = statSync(path, { throwIfNoEntry: false });
@@ -61,7 +65,7 @@ export class PartialFile {
     this.path = path;
     // A file that replaces another one must not become readable by more users, because it may contain visitors'
     // addresses.
-    this.file = new AtomicFile(target, before?.isFile() ? before.mode & PUBLIC_FILE : PUBLIC_FILE);
+    this.file = new AtomicFile(target, before?.isFile() ? before.mode & PUBLIC_FILE : PUBLIC_FILE, "process");
     process.once("exit", this.onExit);
   }
 

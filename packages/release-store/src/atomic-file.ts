@@ -28,6 +28,9 @@ import { isAtWork, startOf } from "./process-start.ts";
 export const TEMPORARY = ".tmp-";
 const OWNED = /^\.tmp-(\d+)(?:\.(\d*))?-/;
 
+/** Milliseconds after the last write from which a temporary file beside a file that the user named may be removed. */
+const LEFTOVER_MS = 3_600_000;
+
 /** Returns the temporary name under which this process writes a file. */
 export function temporaryPath(path: string): string {
   return join(dirname(path), `${TEMPORARY}${process.pid}.${startOf(process.pid) ?? ""}-${basename(path)}`);
@@ -61,11 +64,15 @@ function removeLeftovers(path: string): void {
   const folder = dirname(path);
   try {
     for (const file of readdirSync(folder))
-      if (file.replace(OWNED, "") === basename(path) && isLeftover(file)) rmSync(join(folder, file));
+      if (file.replace(OWNED, "") === basename(path) && isLeftover(file) && isOld(join(folder, file)))
+        rmSync(join(folder, file));
   } catch {
     // a leftover of another user, or a folder that cannot be listed: the new file does not depend on it
   }
 }
+
+/** A process of another container, whose id means nothing here, may still write to a file that has just changed. */
+const isOld = (path: string) => Date.now() - statSync(path).mtimeMs > LEFTOVER_MS;
 
 /** Mode of files in the data folder. */
 export const PRIVATE_FILE = 0o640;
@@ -78,7 +85,7 @@ const MAX_WRITE = 1 << 26;
  * Who owns a file that root writes: the owner of its folder, as for all files in the data folder, or root, as for secrets
  * that an operator writes elsewhere.
  */
-type Owner = "folder" | "process";
+export type Owner = "folder" | "process";
 
 export class AtomicFile {
   readonly path: string;

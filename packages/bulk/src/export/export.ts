@@ -100,7 +100,9 @@ class PartialFiles {
   append({ file, data }: Piece): void {
     let into = this.files.get(file);
     if (into === undefined) {
-      into = new PartialFile(this.isFolder ? join(this.target, file) : `${this.target}${file}`);
+      into = this.isFolder
+        ? new PartialFile(join(this.target, file), false)
+        : new PartialFile(`${this.target}${file}`);
       this.files.set(file, into);
     }
     into.write(data);

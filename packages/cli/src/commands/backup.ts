@@ -5,9 +5,11 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Settings } from "@inkling/contract";
 import {
+  buildHint,
+  currentName,
   DATA_FOLDER,
   messageOf,
-  openCurrent,
+  type Owner,
   PRIVATE_FILE,
   prepareOutput,
   replaceFile,
@@ -58,7 +60,8 @@ Examples:
   addAction(command, context, SETTINGS, async (call, file: string) => {
     const path = resolve(context.cwd, file);
     if (existsSync(path)) throw new CliError(`${path} already exists`, "name another file");
-    const backup = await withExistingStore(call.settings, () => makeBackup(path, call, context.version));
+    const target = { path: prepareOutput(path) ?? path, owner: "process" } as const;
+    const backup = await withExistingStore(call.settings, () => makeBackup(target, call, context.version));
     return {
       json: { file: path, ...summary(backup) },
       text: `Wrote ${path} (${sizeOf(path)}): ${listing(backup)}.`,
@@ -110,7 +113,7 @@ Examples:
       }
       if (!isThere && filled.length === 0) return undefined;
       const before = freeName(join(settings.dataDir, `${basename(path)}.before`));
-      await makeBackup(before, call, context.version);
+      await makeBackup({ path: before, owner: "folder" }, call, context.version);
       return before;
     });
     const about = {
@@ -120,8 +123,9 @@ Examples:
       files: target.map(({ name }) => name),
     };
     await withLongStore(settings, (store) => replaceFrom(path, store, about));
-    for (const { path, text } of target) write(path, text, PRIVATE_FILE);
-    if (toml !== undefined) write(toml.path, toml.text, OWNER_ONLY);
+    for (const { path, text } of target) write(path, text, { mode: PRIVATE_FILE });
+    if (toml !== undefined)
+      write(prepareOutput(toml.path) ?? toml.path, toml.text, { mode: OWNER_ONLY, owner: "process" });
     for (const { name, why } of ignored)
       warn(
         context.terminal,
@@ -149,8 +153,8 @@ Examples:
         isSettingsLeft ? "The settings file was not restored: `--settings FILE` writes it." : "",
         "Keys revoked after the backup are valid again. Check `inkling keys list` and revoke them with `keys revoke ID`.",
         "Servers still refuse keys revoked in the last day, and warn, until you run `inkling database confirm`.",
-        openCurrent(settings.dataDir) === undefined
-          ? "A backup contains no releases: `inkling data update` builds one."
+        currentName(settings.dataDir) === undefined
+          ? `A backup contains no releases: ${buildHint(settings.dataDir)}.`
           : "",
       ]
         .filter((line) => line !== "")
@@ -188,13 +192,17 @@ async function replaceFrom(path: string, store: Store, about: unknown): Promise<
  * Writes a backup. The caller has already opened the database with the usual time limit, so this transaction may take
  * long.
  */
-function makeBackup(path: string, { settings, file }: LoadedSettings, version: string): Promise<Backup> {
+function makeBackup(
+  { path, owner }: { readonly path: string; readonly owner: Owner },
+  { settings, file }: LoadedSettings,
+  program: string,
+): Promise<Backup> {
   const files = DATA_FILES.map((name) => ({ name: name as string, path: join(settings.dataDir, name) }));
   if (file !== undefined) files.push({ name: SETTINGS_FILE, path: file });
   const found = files
     .filter((one) => existsSync(one.path))
     .map((one) => ({ name: one.name, text: read(one.path) }));
-  return withLongStore(settings, (store) => writeBackup(path, store, found, version));
+  return withLongStore(settings, (store) => writeBackup(path, store, found, { program, owner }));
 }
 
 interface Target extends BackupFile {
@@ -303,9 +311,9 @@ function read(path: string): string {
   }
 }
 
-function write(path: string, text: string, mode: number): void {
+function write(path: string, text: string, options: { readonly mode: number; readonly owner?: Owner }): void {
   try {
-    replaceFile(prepareOutput(path) ?? path, [text], { mode });
+    replaceFile(path, [text], options);
   } catch (error) {
     throw explainTargetError(error, path);
   }

@@ -8,7 +8,7 @@ import type { HostEntry } from "@inkling/server";
 import { type Command, Option } from "commander";
 import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction, type Context } from "../runtime/command.ts";
-import { ensureWritable } from "../runtime/data-folder.ts";
+import { ensureWritable, forgetChannelReport } from "../runtime/data-folder.ts";
 import { keepFresh } from "../runtime/keep-fresh.ts";
 import { LiveSettings, recordStart } from "../runtime/live-settings.ts";
 import { percentOf } from "../runtime/rollout.ts";
@@ -60,6 +60,7 @@ async function keepBuilding(
     signingKey(settings); // missing settings end the command now rather than after the first build
   }
   ensureWritable(dataDir);
+  forgetChannelReport(dataDir);
   const line = (level: string, event: string, fields: object = {}) =>
     terminal.err(`${JSON.stringify({ time: new Date().toISOString(), level, event, ...fields })}\n`);
   const log = {
@@ -109,7 +110,8 @@ async function keepBuilding(
 
 /** Describes a fault for the log. An unexpected error includes its stack. */
 function describeFault(error: unknown): object {
-  if (error instanceof ChannelError || error instanceof ReleaseError || error instanceof CliError) {
+  if (error instanceof ChannelError) return { reason: error.message, hint: error.remedy };
+  if (error instanceof ReleaseError || error instanceof CliError) {
     return { reason: error.message, hint: error.hint };
   }
   return { reason: messageOf(error), stack: error instanceof Error ? error.stack : undefined };

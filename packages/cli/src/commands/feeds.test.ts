@@ -7,6 +7,7 @@ import {
   chownSync,
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -391,13 +392,12 @@ describe("export-mirror", () => {
         .sort(),
     ).toEqual(["fakefilter.json", "readme.md"]);
     expect(readdirSync(target).filter((name) => name.includes(".tmp-"))).toEqual([]);
-    const fifo = join(target, "fakefilter.json");
-    rmSync(fifo);
-    Bun.spawnSync(["mkfifo", fifo]);
-    const { leftOut } = await exportMirror(TABLE, dataDir, target, new Date());
-    const why = "fakefilter.json in this folder is not a regular file";
-    expect(leftOut).toContainEqual({ feed: "fakefilter", why });
-    expect(statSync(fifo).isFIFO()).toBe(true);
+    const [list, other] = [join(target, "fakefilter.json"), join(target, "of-another-user")];
+    writeFileSync(other, "unchanged");
+    rmSync(list);
+    symlinkSync(other, list); // not named by the user, so it is not followed
+    await exportMirror(TABLE, dataDir, target, new Date());
+    expect([lstatSync(list).isFile(), readFileSync(other, "utf8")]).toEqual([true, "unchanged"]);
   });
 
   test("the command, on a machine that has nothing yet: seeds, and what is left out with its reason", async () => {

@@ -87,5 +87,5 @@ function writeExport(file: string, text: string): void {
   const target = prepareOutput(file);
   if (target === undefined)
     writeFileSync(file, text); // a pipe or a device
-  else replaceFile(target, [text], { mode: 0o600 });
+  else replaceFile(target, [text], { mode: 0o600, owner: "process" });
 }

@@ -14,7 +14,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createGunzip, gzipSync } from "node:zlib";
-import { AtomicFile, prepareOutput } from "@inkling/release-store";
+import { AtomicFile, type Owner } from "@inkling/release-store";
 import { DUMPED, type DumpedRow, type DumpedRows, fits, type Store } from "@inkling/server";
 import { z } from "zod";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
@@ -65,14 +65,14 @@ export async function writeBackup(
   path: string,
   store: Store,
   files: readonly BackupFile[],
-  program: string,
+  { program, owner }: { readonly program: string; readonly owner: Owner },
 ): Promise<Backup> {
   // The store would report an error thrown in this callback as a database error, so the callback returns it.
   const made = await store.dump.read(async (pages) => {
     const madeAt = new Date().toISOString();
     let archive: ArchiveWriter | undefined;
     try {
-      archive = new ArchiveWriter(path);
+      archive = new ArchiveWriter(path, owner);
       const tables = Object.fromEntries(
         Object.entries(DUMPED).map(([name, { columns }]) => [name, Object.keys(columns)]),
       );
@@ -101,8 +101,8 @@ class ArchiveWriter {
   private held: Buffer[] = [];
   private heldBytes = 0;
 
-  constructor(path: string) {
-    this.file = new AtomicFile(prepareOutput(path) ?? path, OWNER_ONLY, "process");
+  constructor(path: string, owner: Owner) {
+    this.file = new AtomicFile(path, OWNER_ONLY, owner);
   }
 
   line(value: unknown): void {

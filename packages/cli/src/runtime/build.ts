@@ -152,9 +152,10 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   const { why, causes } = isStuck
     ? stuck(stallMs)
     : died(child.exitCode, child.signalCode?.toString() ?? null);
+  const isDead = child.exitCode !== null || child.signalCode !== null; // otherwise writing could block, too
   try {
     const at = new Date().toISOString();
-    recordFailedBuild(order.dataDir, { at, why: [why, ...causes].join("; ") });
+    if (isDead) recordFailedBuild(order.dataDir, { at, why: [why, ...causes].join("; ") });
   } catch (error) {
     options.onEvent({ type: "note", text: `the failure cannot be recorded: ${messageOf(error)}` });
   }
@@ -194,7 +195,7 @@ interface Failure {
 
 const stuck = (stallMs: number): Failure => ({
   why: `the build made no progress for ${stallMs / 60_000} minutes`,
-  causes: ["the disk or the file system of the mirror may not respond"],
+  causes: ["the disk may not respond"],
 });
 
 /**

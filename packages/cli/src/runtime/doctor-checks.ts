@@ -8,7 +8,7 @@
 import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ABANDONED } from "@inkling/compiler/events";
-import { isMirrorUrl } from "@inkling/compiler/mirror-url";
+import { isMirrorUrl, splitMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
 import type { FeedReport } from "@inkling/engine";
 import {
@@ -284,7 +284,9 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
  */
 async function mirrorAnswers(settings: Settings, mirror: string): Promise<Finding> {
   // Builds send GET as well. Some servers do not support HEAD.
-  const answer = await fetch(mirror, { redirect: "manual", signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
+  const { base, headers } = splitMirrorUrl(mirror);
+  const signal = AbortSignal.timeout(HTTP_TIMEOUT_MS);
+  const answer = await fetch(base, { headers, redirect: "manual", signal });
   await answer.body?.cancel();
   const found = `${shown("mirror", settings)} answers (${answer.status})`;
   if (answer.status < 400) return ok(found);
@@ -370,7 +372,7 @@ function latestBuild({ settings, now }: Checkup): Finding {
   const running = findRunning(settings, now);
   const beside = running === undefined ? "" : `; ${running}`;
   if (failed !== undefined) {
-    const found = `failed ${ago(failed.at)} and published nothing: ${failed.why}${beside}`;
+    const found = `failed ${ago(failed.at)}: ${failed.why}${beside}`;
     if (failed.why === ABANDONED) return note(found, `a running server builds again by itself; or ${UPDATE}`);
     return problem(found, `fix the cause, then ${UPDATE}`);
   }

@@ -70,13 +70,17 @@ export function rolloutText({ ready, failed, waiting, others: outside }: Rollout
 
 /**
  * Returns what to do if too few servers are ready. If servers cannot follow the channel, the remedies of their faults
- * come first.
+ * come first, each with the names of the servers that have the fault.
  */
 export function nextStep({ waiting }: Pick<Rollout, "waiting">, otherwise: string): string {
-  const fixes = waiting.flatMap(({ fault }) =>
-    fault !== undefined && isFault(fault) ? CHANNEL_FAULTS[fault].fix : [],
-  );
-  return [...new Set(fixes), otherwise].join("; or ");
+  const servers = new Map<string, string[]>();
+  for (const { name, fault } of waiting) {
+    if (fault === undefined || !isFault(fault)) continue;
+    const { fix } = CHANNEL_FAULTS[fault];
+    servers.set(fix, [...(servers.get(fix) ?? []), name]);
+  }
+  const fixes = [...servers].map(([fix, names]) => `for ${names.join(", ")}: ${fix}`);
+  return [...fixes, otherwise].join("; or ");
 }
 
 const isFault = (text: string): text is ChannelFault => Object.hasOwn(CHANNEL_FAULTS, text);

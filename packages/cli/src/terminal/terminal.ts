@@ -71,7 +71,7 @@ export function printSources(output: ErrorOutput, texts: readonly string[], isWh
 
 /** Names the command as it was started, in texts that quote a command to run. */
 const asStarted = (isNpx: boolean) => (text: string) =>
-  isNpx ? text.replaceAll(/`inkling(?= [a-z-]|`)/g, "`npx @inkling/cli") : text;
+  isNpx ? text.replaceAll(/`inkling(?= [a-z-])/g, "`npx @inkling/cli") : text;
 
 /**
  * Returns the terminal of this process.

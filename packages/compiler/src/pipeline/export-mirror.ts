@@ -10,7 +10,7 @@
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { PUBLIC_FILE, prepareOutput, replaceFile } from "@inkling/release-store";
+import { PUBLIC_FILE, replaceFile } from "@inkling/release-store";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
 import { type FeedCopy, isCopy } from "../fetch/copy.ts";
 import { readFeedState } from "../fetch/feed-state.ts";
@@ -51,12 +51,7 @@ export async function exportMirror(
       continue;
     }
     const file = `${feed.id}.${extensionOf(feed, found.format)}`;
-    const target = prepareOutput(join(folder, file));
-    if (target === undefined) {
-      leftOut.push({ feed: feed.id, why: `${file} in this folder is not a regular file` });
-      continue;
-    }
-    writeCopy(target, found, now);
+    writeCopy(join(folder, file), found, now);
     removeOthers(feed, folder, file);
     exported.push({ feed: feed.id, file, bytes: found.bytes, source: found.source });
   }

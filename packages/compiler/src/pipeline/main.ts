@@ -12,6 +12,7 @@ const PROGRESS_EVERY_MS = 100;
 
 /** Nobody reads the events, because the process that started this build has exited. */
 class Abandoned extends Error {
+  /** With this code, the build does not blame the feed that it is reading. */
   readonly code = "EPIPE";
   constructor() {
     super(ABANDONED);

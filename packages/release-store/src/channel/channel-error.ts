@@ -25,7 +25,7 @@ export const CHANNEL_FAULTS = {
   },
   denied: {
     happened: "the credentials, the region or the bucket are wrong",
-    fix: "correct the credentials, the region or the bucket; `inkling channel status` on this host names the variable",
+    fix: "correct the credentials, the region or the bucket; `inkling channel status` names the variable",
   },
   absent: {
     happened: "the channel does not exist",
@@ -38,7 +38,7 @@ export const CHANNEL_FAULTS = {
   },
   unreadable: {
     happened: "a newer version of Inkling wrote the channel, or `channel.json` in the data folder is damaged",
-    fix: "update Inkling on this host, or delete `channel.json`",
+    fix: "update Inkling, or delete `channel.json` in the data folder",
   },
   replayed: {
     happened:
@@ -54,7 +54,7 @@ export const CHANNEL_FAULTS = {
   unsound: {
     happened:
       "this host cannot open the release, or the release's manifest is wrong; the server applies no part of the release",
-    fix: "update Inkling on this host; if the manifest is wrong, publish another release or run `inkling channel rollback`",
+    fix: "update Inkling; if the manifest is wrong, publish another release or run `inkling channel rollback`",
   },
   "rolled-back": {
     happened: "`inkling channel publish` refused a release that was rolled back",

@@ -98,6 +98,7 @@ export async function readReports(
     throw new ChannelError(
       "wrong-object",
       `${folder} has ${ids.length} reports, but the maximum is ${MAX_REPORTS}`,
+      "find out who writes there, and remove the reports of hosts that no longer exist",
     );
   }
   const found: HostReport[] = [];

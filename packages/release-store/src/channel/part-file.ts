@@ -16,9 +16,21 @@ import {
 import { PRIVATE_FILE } from "../atomic-file.ts";
 import { giveToFolderOwner } from "../ownership.ts";
 
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants;
 /** Flags that prevent following a link that another user may have placed under this name. */
-const APPEND = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW;
+const APPEND = O_RDWR | O_APPEND | O_NOFOLLOW;
+
+/** Only a new file is given to the folder's owner, because an existing one may be a renamed file of root's. */
+function openOrCreate(path: string): number {
+  try {
+    return openSync(path, APPEND);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  const descriptor = openSync(path, APPEND | O_CREAT | O_EXCL, PRIVATE_FILE);
+  giveToFolderOwner(descriptor, path);
+  return descriptor;
+}
 
 /** A partly downloaded segment. */
 export class PartFile {
@@ -35,9 +47,7 @@ export class PartFile {
 
   /** Opens the file and hashes the bytes that it already contains. */
   static async open(path: string): Promise<PartFile> {
-    const descriptor = openSync(path, APPEND, PRIVATE_FILE);
-    giveToFolderOwner(descriptor, path);
-    const part = new PartFile(path, descriptor);
+    const part = new PartFile(path, openOrCreate(path));
     try {
       const block = new Uint8Array(1 << 20);
       for (let read = 1; read > 0; part.bytes += read) {

@@ -113,7 +113,11 @@ export class Publisher {
       const ref = readRef(dataDir, name);
       const known = before?.kept.find((each) => each.name === name);
       if (known !== undefined && known.sha256 !== ref.sha256) {
-        throw new ChannelError("wrong-object", `${name} is in the channel with a different manifest`);
+        throw new ChannelError(
+          "wrong-object",
+          `${name} is in the channel with a different manifest`,
+          "build a newer release with `inkling data update`, then publish it",
+        );
       }
       await this.upload(dataDir, name, false);
       if (before?.release.name === name)

@@ -115,7 +115,11 @@ export class S3Objects implements ObjectStore {
       if (next === undefined) return found;
       token = unescaped(next);
     }
-    throw new ChannelError("wrong-object", `${this.location} returns an endless list of objects`);
+    throw new ChannelError(
+      "wrong-object",
+      `${this.location} returns an endless list of objects`,
+      "check the store and the proxies in front of it",
+    );
   }
 
   async remove(path: string, signal: AbortSignal): Promise<void> {

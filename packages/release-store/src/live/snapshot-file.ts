@@ -86,7 +86,9 @@ export class SnapshotFile<T> {
     const isSame = version === this.saved?.version;
     try {
       const next = isSame ? this.saved! : this.contentOf(loaded);
-      if (this.wouldBeLost(next.ids)) this.moveAside();
+      // The file is read again first, because another server on this data folder may have saved it.
+      if (this.wouldBeLost(next.ids) && this.read() !== undefined && this.wouldBeLost(next.ids))
+        this.moveAside();
       if (!isSame || !touch(path, new Date(now()))) {
         replaceFile(path, [print(loaded)], { mode: MODE, modified: new Date(now()) });
       }

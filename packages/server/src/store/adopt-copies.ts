@@ -115,7 +115,8 @@ function leftoversIn(
     copies = readCopyFiles(dataDir, [file]);
   } catch {} // nothing can be adopted from a damaged file
   const now = Date.now();
-  const made = new Set(madeKeyIds({ stamp: "", tokens: copies.tokens }));
+  const tokens = copies.tokens.filter(({ key }) => (key.expiresAt ?? Infinity) > now);
+  const made = new Set(madeKeyIds({ stamp: "", tokens }));
   return {
     file,
     keys: [...made].filter((id) => !keys.has(id)),

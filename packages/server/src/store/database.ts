@@ -129,7 +129,7 @@ function createDatabaseFile(file: string): void {
     giveToFolderOwner(descriptor, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    descriptor = openSync(file, "a");
+    descriptor = openSync(file, "a", 0o600); // also creates the target of a link
   }
   closeSync(descriptor);
 }
