@@ -345,7 +345,7 @@ describe("bad input gets", () => {
     [
       "a compressed file of a format that is compressed",
       ["export", "parquet", "--out", "x.parquet.gz"],
-      "x.parquet.gz: parquet files are compressed in themselves",
+      "x.parquet.gz: parquet files are already compressed",
     ],
     ["a folder form to standard output", ["export", "clickhouse", "--out", "-"], "writes several files"],
     [

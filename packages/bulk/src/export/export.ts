@@ -35,7 +35,7 @@ export async function writeExport(
 ): Promise<Written[]> {
   if (format.isCompressed && /\.(gz|zst)$/i.test(target))
     throw new BulkError(
-      `${target}: ${format.name} files are compressed in themselves, and cannot be read as ${extname(target)} files`,
+      `${target}: ${format.name} files are already compressed, and cannot be read as ${extname(target)} files`,
       `use a name that ends in .${format.name}`,
       true,
     );

@@ -37,7 +37,7 @@ export interface ExportFormat {
   readonly databaseTypes?: Readonly<Record<string, Table>>;
   /** If true, pieces name files in the folder. If false, they name suffixes of the target's file name, often "". */
   readonly isFolder: boolean;
-  /** If true, the file is compressed in itself, and its readers cannot open a file that is compressed as a whole. */
+  /** If true, the format compresses its own data, and its readers cannot open a file that is compressed again as a whole. */
   readonly isCompressed?: boolean;
   pieces(request: Request): Iterable<Piece>;
 }

@@ -75,7 +75,7 @@ export const HELD_HINT =
 export const acceptHint = (ids: readonly string[]) =>
   `\`inkling data update --accept ${ids.join(" ")}\` accepts these large changes`;
 
-/** The feeds that have a copy that waits for the operator. */
+/** Returns the ids of the feeds whose copies wait for the operator. */
 export const pendingIds = (feeds: readonly FeedReport[]) =>
   feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
 

@@ -117,13 +117,13 @@ describe("bucket", () => {
     expect(buckets.take(key({}, "key_a"), 0).allowed).toBe(false);
   });
 
-  test("a changed key gets its new limits; the time that it owes stays, but no more than an empty bucket", () => {
+  test("a changed key gets its new limits; it keeps its debt, but owes at most a full bucket", () => {
     const buckets = new Buckets({ rate: 1, burst: 10 }, cellsOnDemand());
     const before = key();
     for (let i = 0; i < 9; i++) buckets.take(before, 0);
     expect(buckets.take(key({ rate: 1, burst: 12 }), 0).remaining).toBe(2);
     expect({ ...buckets.take(key({ rate: 0 }), 0) }).toMatchObject({ allowed: true, retryAfterSeconds: 0 });
-    // The bucket owes 10 s. A bucket of 4 that fills in a second cannot lack more than that.
+    // The bucket owes 10 s. A bucket of 4 at 4 per second can owe at most 1 s.
     expect({ ...buckets.take(key({ rate: 4, burst: 4 }), 0) }).toMatchObject({
       allowed: false,
       remaining: 0,

@@ -45,7 +45,10 @@ export function startDecisions(
   return decisions;
 }
 
-/** Logs when decisions can no longer be stored, when the first one is dropped, and when all are stored again. */
+/**
+ * Logs when decisions can no longer be stored, and when the server starts to drop them. After drops, also logs when no
+ * decision waits any more.
+ */
 function watchDecisions(log: Log): (state: DecisionsState) => void {
   let isFailing = false;
   let droppedBefore = 0;
