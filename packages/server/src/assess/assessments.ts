@@ -3,8 +3,8 @@
 // in   parsed JSON of any shape; the current release, overrides and ruleset
 // out  Decided, which contains the answer, as defined in the contract
 // err  problems as values
-// cost an assessment costs three lookups, parsing their answers, and evaluating the ruleset: about as much as three
-//      separate requests
+// cost an assessment costs three lookups, parsing their answers, and evaluating the ruleset (bench/README.md,
+//      "Assessments")
 
 import { type CountSubject, countFact, REPUTATION_FLAGS } from "@inkling/contract";
 import { Answerer, bitsOf, INCLUDE, normalMailbox, parseEmail, visitorNetwork } from "@inkling/engine";
