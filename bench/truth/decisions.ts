@@ -47,9 +47,7 @@ export function measureDecisions({ mode, release }: Build): TruthRow[] {
     if (!("event" in input)) return undefined;
     if (input.ip !== undefined && answerer.readAddress(input.ip) !== undefined) return undefined;
     const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
-    const answers = lookUpVisitor(answerer, subject, source, false, (body) =>
-      JSON.parse(decoder.decode(body)),
-    );
+    const answers = lookUpVisitor(answerer, subject, source, (body) => JSON.parse(decoder.decode(body)));
     if ("reason" in answers) return undefined;
     const facts = visitorFacts(input, answers, DEFAULT_RULESET.schema, source.now);
     // Otherwise, data that the seeds lack would cause a challenge for everyone. These rows are only about existing

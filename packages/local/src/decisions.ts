@@ -66,13 +66,13 @@ export class Decisions {
       address: visitor.ip === undefined ? undefined : this.answerer.address,
       email: visitor.email,
     };
-    const answers = engine.lookUpVisitor(this.answerer, subject, source, evidence, parse);
+    const answers = engine.lookUpVisitor(this.answerer, subject, source, parse);
     if ("reason" in answers) throw errorOf(answers);
     const values = engine.visitorFacts(visitor, answers, ruleset.schema, Date.now());
     const decision = engine.assess(values, ruleset, answers.degraded);
     return engine.assessmentAnswer(newId(), decision, source.release!.manifest.id, {
       facts: facts ? { values, ruleset } : undefined,
-      evidence: evidence ? answers : undefined,
+      evidence: evidence ? engine.explainVisitor(this.answerer, subject, source, parse) : undefined,
     });
   }
 }

@@ -8,6 +8,7 @@ import {
   alternatives,
   assess,
   assessmentAnswer,
+  explainVisitor,
   lookUpVisitor,
   type Ruleset,
   readAssessmentInput,
@@ -30,6 +31,7 @@ const NO_ID = `asm_${"0".repeat(16)}`;
 const BAR_WIDTH = 30;
 
 const decoder = new TextDecoder();
+const parse = (body: Uint8Array) => JSON.parse(decoder.decode(body));
 
 export function addAssess(program: Command, context: Context): void {
   const command = program
@@ -71,16 +73,17 @@ Examples:
     const now = Date.now();
     const source: AnswerSource = { release, overrides, now, mode: "up" };
     const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
-    const answers = lookUpVisitor(answerer, subject, source, true, (body) =>
-      JSON.parse(decoder.decode(body)),
-    );
+    const answers = lookUpVisitor(answerer, subject, source, parse);
     if ("reason" in answers)
       throw answers.reason === "reserved"
         ? reserved(input.ip!, answerer.address, answers.use) // only a reserved address has a special use
         : refused(problemOf(answers));
     const facts = visitorFacts(input, answers, ruleset.schema, now);
     const decision = assess(facts, ruleset, answers.degraded);
-    const shown = { facts: { values: facts, ruleset }, evidence: answers };
+    const shown = {
+      facts: { values: facts, ruleset },
+      evidence: explainVisitor(answerer, subject, source, parse),
+    };
     const answer = assessmentAnswer(NO_ID, decision, release.manifest.id, shown);
     const changes = alternatives(facts, ruleset, answers.degraded);
     if (flags.json) return { json: { ...answer, alternatives: changes }, text: "" };

@@ -132,7 +132,7 @@ class Visitors {
     if (!("event" in input)) throw new CliError([`${place}:`, ...input].join("\n  "), HINT);
     if (input.ip !== undefined && answerer.readAddress(input.ip) !== undefined) return undefined;
     const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
-    const answers = lookUpVisitor(answerer, subject, source, false, parse);
+    const answers = lookUpVisitor(answerer, subject, source, parse);
     if ("reason" in answers) return undefined;
     const before = visitorFacts(input, answers, published.schema, source.now);
     const { action, rule } = assess(before, published, answers.degraded);

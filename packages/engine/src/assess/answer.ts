@@ -5,12 +5,12 @@ import type { Action, AssessmentAnswer, DegradedData, ReasonCode } from "@inklin
 import { type Assessment, assess } from "./assess.ts";
 import type { Facts } from "./facts.ts";
 import type { Ruleset } from "./ruleset.ts";
-import type { VisitorAnswers } from "./visitor.ts";
+import type { ExplainedAnswers } from "./visitor.ts";
 
 /** Optional parts of an answer, chosen by `include`. */
 export interface Included {
   readonly facts?: { readonly values: Facts; readonly ruleset: Ruleset } | undefined;
-  readonly evidence?: VisitorAnswers | undefined;
+  readonly evidence?: ExplainedAnswers | undefined;
 }
 
 /** @param dataVersion id of the release */
@@ -25,13 +25,7 @@ export function assessmentAnswer(
     ...decision,
     data_version: dataVersion,
     ...(facts !== undefined && { facts: namedFacts(facts.values, facts.ruleset) }),
-    ...(evidence?.address !== undefined && {
-      ip: {
-        ...(evidence.place !== undefined && { geolocate: evidence.place }),
-        ...(evidence.reputation !== undefined && { reputation: evidence.reputation }),
-      },
-    }),
-    ...(evidence?.email !== undefined && { email: evidence.email }),
+    ...evidence,
   };
 }
 

@@ -36,19 +36,12 @@ const FLAG_DATA: ReadonlySet<DegradedData> = new Set([...REPUTATION_FLAGS, "disp
 
 /** @param degraded data that the release lacks and that the requested lookups need */
 export function assess(facts: Facts, ruleset: Ruleset, degraded: readonly DegradedData[]): Assessment {
-  const { live, reasons: all, schema, thresholds, onMissing, number } = ruleset;
+  const { live, reasons: all, thresholds, onMissing, number } = ruleset;
   const reasons = all.filter(({ condition }) => condition.matches(facts));
   const score = scoreOf(reasons);
   const decided = decide(live, facts);
   const scored = actionOf(score, thresholds);
-  const unread = decided === undefined ? live : live.slice(0, live.indexOf(decided));
-  const lacks = (part: { readonly condition: Condition }, data: readonly DegradedData[]) =>
-    data.length > 0 && readsAny(part.condition, schema, data);
-  const flags = degraded.filter((data) => FLAG_DATA.has(data));
-  // With the missing data, a rule might have matched. If the score counts, a reason might also have matched.
-  const isOpen =
-    unread.some((rule) => lacks(rule, degraded)) ||
-    ((decided === undefined || decided.atLeast) && all.some((reason) => lacks(reason, flags)));
+  const isOpen = degraded.length > 0 && couldMatch(ruleset, decided, degraded);
   const action = decided === undefined ? scored : actionBy(decided, scored);
   return {
     action: isOpen ? stricter(action, onMissing) : action,
@@ -60,6 +53,21 @@ export function assess(facts: Facts, ruleset: Ruleset, degraded: readonly Degrad
     degraded,
     ruleset: number,
   };
+}
+
+/** Returns whether a rule might have matched with the missing data, or a reason if the score counts. */
+function couldMatch(
+  { live, reasons, schema }: Ruleset,
+  decided: LiveRule | undefined,
+  degraded: readonly DegradedData[],
+): boolean {
+  const unread = decided === undefined ? live : live.slice(0, live.indexOf(decided));
+  const flags = degraded.filter((data) => FLAG_DATA.has(data));
+  return (
+    unread.some(({ condition }) => readsAny(condition, schema, degraded)) ||
+    ((decided === undefined || decided.atLeast) &&
+      reasons.some(({ condition }) => readsAny(condition, schema, flags)))
+  );
 }
 
 /** Returns the rule that decides, if there is one. The parameter's type keeps shadow rules out. */

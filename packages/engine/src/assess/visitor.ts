@@ -7,6 +7,7 @@
 // cost three lookups and the parsing of their answers; no text is longer than MAX_USER_AGENT
 
 import {
+  type AssessmentAnswer,
   type CountFact,
   CRAWLERS,
   type CrawlerCheck,
@@ -18,6 +19,7 @@ import {
   type Geolocation,
   REPUTATION_FLAGS,
   type Reputation,
+  type ReputationFlag,
   type VisitorInput,
 } from "@inkling/contract";
 import { z } from "zod";
@@ -28,6 +30,7 @@ import { type Answerer, type AnswerSource, bodyOf, INCLUDE, type Outcome } from 
 import type { IpLookup, LoadedRelease } from "../lookup/data-state.ts";
 import { type LookupFailure, NO_RELEASE } from "../lookup/failure.ts";
 import { emailLabels, visitorNetwork } from "../lookup/opt-ins.ts";
+import { bitsOfAnswer, REPUTATIONS } from "../overrides/reputation-flags.ts";
 import { issueLines } from "../text/issue-lines.ts";
 import { FACT_INDEX, type FactSchema, type Facts, type FactValue, isOfType } from "./facts.ts";
 
@@ -135,16 +138,22 @@ function unknownMembers({ issues }: z.ZodError): string[] {
   });
 }
 
-/** The lookup answers about a visitor. */
+type Network = NonNullable<Reputation["network"]>;
+
+/** What the lookups find about a visitor. */
 export interface VisitorAnswers {
   /** Undefined if no address was sent. */
   readonly address?: UnwrappedAddress | undefined;
   /** Undefined if the location is unknown. */
   readonly place?: Geolocation | undefined;
-  /** The answer with `include=network`. */
-  readonly reputation?: Reputation | undefined;
+  /** Undefined if no address was sent, or if the release lacks the segment. */
+  readonly reputation?: Readonly<Record<ReputationFlag, boolean>> | undefined;
+  /** Undefined if the release has no data about the network. */
+  readonly network?: Omit<Network, "prefix"> | undefined;
+  /** The host of the email address, as lower-case A-labels; undefined if no domain can be read. */
+  readonly host?: string | undefined;
   readonly email?: EmailVerdict | undefined;
-  /** Labels of the email address; by default the labels in the evidence of `email`. */
+  /** Labels of the email address. */
   readonly labels?: readonly string[] | undefined;
   /** Set only if the ruleset's conditions read counts. */
   readonly counts?: Readonly<Partial<Record<CountFact, number>>> | undefined;
@@ -152,6 +161,12 @@ export interface VisitorAnswers {
   /** Returns whether the release contains the ranges of this feed. */
   readonly hasFeed: (id: string) => boolean;
 }
+
+/**
+ * The answers to a visitor's lookups, with their evidence. `reputation` has the members of `include=network`. An answer
+ * is absent if there is none.
+ */
+export type ExplainedAnswers = Pick<AssessmentAnswer, "ip" | "email">;
 
 /** The addresses to look up for a visitor. */
 export interface VisitorSubject {
@@ -161,43 +176,78 @@ export interface VisitorSubject {
   readonly email: string | undefined;
 }
 
+/** Parses UTF-8 JSON. The caller provides it because a runtime's own decoder is faster. */
+type Parse = (body: Uint8Array) => unknown;
+
 /**
  * Looks up a visitor. If the release lacks data, `degraded` lists the data. If the release lacks a whole segment, the
  * answer from that segment is omitted.
- * @param withEvidence whether each answer includes its evidence
- * @param parse parses UTF-8 JSON; the caller provides it because a runtime's own decoder is faster
- * @returns the answers; a failure for a special-use address, or if there is no release
+ * @returns what an assessment reads; a failure for a special-use address, or if there is no release
  */
 export function lookUpVisitor(
   answerer: Answerer,
   { address, email }: VisitorSubject,
   source: AnswerSource,
-  withEvidence: boolean,
-  parse: (body: Uint8Array) => unknown,
+  parse: Parse,
 ): VisitorAnswers | LookupFailure {
   const { release } = source;
   if (release === undefined) return NO_RELEASE;
-  const { overrides, now } = source;
-  const whatThereIs: AnswerSource = { release, overrides, now, mode: "up" };
-  const evidence = withEvidence ? INCLUDE.evidence : 0;
-  const ofAddress = (lookup: IpLookup, include: number) =>
-    address && answerer.answerAddress(lookup, address, whatThereIs, include);
-  const place = ofAddress("geolocate", evidence);
+  const available = availableIn(source);
+  const place = address && answerer.answerAddress("geolocate", address, available);
   if (place !== undefined && "reason" in place && place.reason === "reserved") return place;
-  const reputation = ofAddress("reputation", evidence | INCLUDE.network);
-  const verdict = email === undefined ? undefined : answerer.answerEmail(email, whatThereIs, withEvidence);
-  // The segments' answers have these shapes.
-  const read = <T>(outcome: Outcome | undefined) =>
-    outcome === undefined || "reason" in outcome ? undefined : (parse(bodyOf(outcome)) as T);
+  const reputation = bodyIn(address && answerer.answerAddress("reputation", address, available));
+  const network = address && release.network?.lookup(address);
+  const mailbox = email === undefined ? undefined : parseEmail(email);
   return {
     address,
-    place: read<Geolocation>(place),
-    reputation: read<Reputation>(reputation),
-    email: read<EmailVerdict>(verdict),
-    labels: email === undefined || withEvidence ? undefined : emailLabels(email, parseEmail(email), release),
+    // The segments' answers have these shapes.
+    place: read<Geolocation>(place, parse),
+    reputation: reputation && REPUTATIONS[bitsOfAnswer(reputation)],
+    network: network && (parse(network) as Omit<Network, "prefix">),
+    host: mailbox?.host,
+    email:
+      email === undefined ? undefined : read<EmailVerdict>(answerer.answerEmail(email, available), parse),
+    labels: mailbox && emailLabels(email!, mailbox, release), // there is a mailbox only if an email address was sent
     degraded: degradedData(release, { address, email }),
     hasFeed: (id) => release.manifest.feeds.some((feed) => feed.id === id && feed.state === "loaded"),
   };
+}
+
+/** Looks up a visitor again, with the evidence for each answer. */
+export function explainVisitor(
+  answerer: Answerer,
+  { address, email }: VisitorSubject,
+  source: AnswerSource,
+  parse: Parse,
+): ExplainedAnswers {
+  const available = availableIn(source);
+  const answerAbout = <T>(lookup: IpLookup, include: number) =>
+    read<T>(address && answerer.answerAddress(lookup, address, available, include), parse);
+  const geolocate = answerAbout<Geolocation>("geolocate", INCLUDE.evidence);
+  const reputation = answerAbout<Reputation>("reputation", INCLUDE.evidence | INCLUDE.network);
+  const verdict =
+    email === undefined ? undefined : read<EmailVerdict>(answerer.answerEmail(email, available, true), parse);
+  return {
+    ...(address !== undefined && {
+      ip: { ...(geolocate !== undefined && { geolocate }), ...(reputation !== undefined && { reputation }) },
+    }),
+    ...(verdict !== undefined && { email: verdict }),
+  };
+}
+
+const availableIn = ({ release, overrides, now }: AnswerSource): AnswerSource => ({
+  release,
+  overrides,
+  now,
+  mode: "up",
+});
+
+const bodyIn = (outcome: Outcome | undefined): Uint8Array | undefined =>
+  outcome === undefined || "reason" in outcome ? undefined : bodyOf(outcome);
+
+function read<T>(outcome: Outcome | undefined, parse: Parse): T | undefined {
+  const body = bodyIn(outcome);
+  return body && (parse(body) as T);
 }
 
 function degradedData(release: LoadedRelease, { address, email }: VisitorSubject): readonly DegradedData[] {
@@ -222,7 +272,7 @@ export function visitorFacts(
   facts[FACT_INDEX.expected_country] = input.expected_country;
   setAddress(facts, input, answers);
   setPlace(facts, input, answers, now);
-  setEmail(facts, input, answers);
+  setEmail(facts, answers);
   for (const [name, count] of Object.entries(answers.counts ?? {}))
     facts[FACT_INDEX[name as CountFact]] = count;
   if (answers.degraded.length > 0) dropDegraded(facts, schema, answers.degraded);
@@ -245,12 +295,11 @@ type OpenFacts = (FactValue | undefined)[];
 function setAddress(
   facts: OpenFacts,
   input: AssessmentInput,
-  { address, reputation, hasFeed }: VisitorAnswers,
+  { address, reputation, network, hasFeed }: VisitorAnswers,
 ): void {
   if (address !== undefined) facts[FACT_INDEX["ip.network"]] = visitorNetwork(address);
   if (reputation === undefined) return;
   for (const flag of REPUTATION_FLAGS) facts[FACT_INDEX[flagFact(flag)]] = reputation[flag];
-  const { network } = reputation;
   const claim = claimedCrawler(input.user_agent);
   if (claim !== undefined) {
     const isPublished = network?.operator === claim.operator && network.services.includes("crawler");
@@ -259,7 +308,7 @@ function setAddress(
     facts[FACT_INDEX["ip.crawler"]] = claim.operator;
     facts[FACT_INDEX["ip.crawler_check"]] = check;
   }
-  if (!network) return;
+  if (network === undefined) return;
   facts[FACT_INDEX["ip.kind"]] = network.kind;
   facts[FACT_INDEX["ip.shared"]] = network.shared;
   facts[FACT_INDEX["ip.services"]] = network.services;
@@ -314,13 +363,9 @@ function distanceKm(a: Point, b: Point): number {
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(chord)));
 }
 
-function setEmail(
-  facts: OpenFacts,
-  { email: sent }: AssessmentInput,
-  { email, labels = email?.evidence?.map(({ label }) => label) ?? [] }: VisitorAnswers,
-): void {
-  if (sent === undefined || email === undefined) return;
-  facts[FACT_INDEX["email.domain"]] = parseEmail(sent).host;
+function setEmail(facts: OpenFacts, { host, email, labels = [] }: VisitorAnswers): void {
+  if (email === undefined) return;
+  facts[FACT_INDEX["email.domain"]] = host;
   facts[FACT_INDEX["email.valid"]] = email.valid;
   const ofDomain = domainFacts(email, labels);
   for (const name of DOMAIN_FACTS) facts[FACT_INDEX[name]] = ofDomain[name];

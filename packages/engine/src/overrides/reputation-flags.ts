@@ -1,5 +1,6 @@
 // reputation-flags.ts: defines the flags of an address as bits, and the answer for every combination of flags.
 
+import type { ReputationFlag } from "@inkling/contract";
 import { ascii, asciiText } from "../email/ascii.ts";
 import type { OverrideVerdict } from "./compiled.ts";
 import { ADDRESS_FLAGS, type OverrideFlag } from "./model.ts";
@@ -14,6 +15,11 @@ export const REPUTATION_ANSWERS: readonly Uint8Array[] = Array.from(
     ascii(
       JSON.stringify(Object.fromEntries(ADDRESS_FLAGS.map((flag, i) => [flag, (bits & (1 << i)) !== 0]))),
     ),
+);
+
+/** The flags of each of {@link REPUTATION_ANSWERS}. */
+export const REPUTATIONS: readonly Readonly<Record<ReputationFlag, boolean>>[] = REPUTATION_ANSWERS.map(
+  (answer) => JSON.parse(asciiText(answer)),
 );
 
 const FLAG_BITS = new Map<OverrideFlag, number>(ADDRESS_FLAGS.map((flag, i) => [flag, 1 << i]));

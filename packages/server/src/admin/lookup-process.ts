@@ -28,6 +28,7 @@ import {
   alternatives,
   assess,
   assessmentAnswer,
+  explainVisitor,
   lookUpVisitor,
   parseRuleset,
   type Ruleset,
@@ -117,6 +118,7 @@ const MAX_OVERRIDES = 100;
 const ANY_MAILBOX = "any-mailbox-of-this-domain";
 
 const decoder = new TextDecoder();
+const parse = (body: Uint8Array) => JSON.parse(decoder.decode(body));
 
 type Question = LookUpQuestion | HistoryQuestion | AssessQuestion;
 
@@ -152,11 +154,14 @@ function assessed(
   const failure = input.ip === undefined ? undefined : answerer.readAddress(input.ip);
   if (failure !== undefined) return { refused: [NO_ADDRESS] };
   const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };
-  const answers = lookUpVisitor(answerer, subject, source, true, (body) => JSON.parse(decoder.decode(body)));
+  const answers = lookUpVisitor(answerer, subject, source, parse);
   if ("reason" in answers) return { refused: [problemAbout(answers, input.ip, answerer.address).detail] };
   const facts = visitorFacts(input, answers, ruleset.schema, source.now);
   const decision = assess(facts, ruleset, answers.degraded);
-  const shown = { facts: { values: facts, ruleset }, evidence: answers };
+  const shown = {
+    facts: { values: facts, ruleset },
+    evidence: explainVisitor(answerer, subject, source, parse),
+  };
   return {
     // not undefined, because the lookup above has used this release
     assessment: assessmentAnswer(NO_ID, decision, source.release!.manifest.id, shown),
@@ -281,7 +286,7 @@ function overridesWithin(networks: readonly Prefix[], { release, overrides, now 
 }
 
 function documentOf(outcome: Outcome | LookupFailure, value?: string, address?: IpAddress): object {
-  if (!("reason" in outcome)) return JSON.parse(decoder.decode(bodyOf(outcome)));
+  if (!("reason" in outcome)) return parse(bodyOf(outcome));
   return JSON.parse(problemBody(problemAbout(outcome, value, address)));
 }
 

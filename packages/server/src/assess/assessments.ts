@@ -6,13 +6,22 @@
 // cost an assessment costs three lookups, parsing their answers, and evaluating the ruleset (bench/README.md,
 //      "Assessments")
 
-import { type CountSubject, countFact, REPUTATION_FLAGS } from "@inkling/contract";
+import {
+  type CountSubject,
+  countFact,
+  type EmailVerdict,
+  type Geolocation,
+  REPUTATION_FLAGS,
+  type Reputation,
+} from "@inkling/contract";
 import { Answerer, bitsOf, INCLUDE, normalMailbox, parseEmail, visitorNetwork } from "@inkling/engine";
 import {
   type AssessmentInput,
   assess,
   assessmentAnswer,
   DEFAULT_RULESET,
+  type ExplainedAnswers,
+  explainVisitor,
   lookUpVisitor,
   parseRuleset,
   type Ruleset,
@@ -80,11 +89,9 @@ export class Assessments {
     if (!("event" in input)) return problem("BODY_INVALID", sentence(input));
     const subject = this.subjectOf(input, question);
     if ("code" in subject) return subject;
-    const isExplained = (question.wants & WANTS.evidence) !== 0;
-    const answers = question.isSandbox
-      ? sandboxVisitor(subject, isExplained)
-      : lookUpVisitor(this.answerer, subject, question, isExplained, parse);
-    if ("code" in answers) return answers;
+    const sandbox = question.isSandbox ? sandboxVisitor(subject) : undefined;
+    if (sandbox !== undefined && "code" in sandbox) return sandbox;
+    const answers = sandbox?.answers ?? lookUpVisitor(this.answerer, subject, question, parse);
     if ("reason" in answers) return problemOf(answers);
     if (!question.isSandbox) this.count(answers, question);
     const counts = question.isSandbox ? {} : this.countVisit(ruleset, answers, input, question.now);
@@ -95,9 +102,11 @@ export class Assessments {
     const id = question.isSandbox ? SANDBOX_ID : newId(question.now, this.options.randomBytes);
     // not undefined, because the lookup above has used this release
     const version = question.isSandbox ? SANDBOX_VERSION : question.release!.manifest.id;
+    const { wants } = question;
+    const explain = () => sandbox?.explained ?? explainVisitor(this.answerer, subject, question, parse);
     const answer = assessmentAnswer(id, decision, version, {
-      facts: (question.wants & WANTS.facts) === 0 ? undefined : { values: facts, ruleset },
-      evidence: isExplained ? answers : undefined,
+      facts: (wants & WANTS.facts) === 0 ? undefined : { values: facts, ruleset },
+      evidence: (wants & WANTS.evidence) === 0 ? undefined : explain(),
     });
     return { input, facts, ruleset: decidedBy, answer };
   }
@@ -111,11 +120,10 @@ export class Assessments {
   /** Counts the visit for the subjects that the ruleset uses; others cost nothing. @returns the counts as facts */
   private countVisit(
     { counts }: Ruleset,
-    { address }: VisitorAnswers,
+    { address, host }: VisitorAnswers,
     { email }: AssessmentInput,
     now: number,
   ): VisitorAnswers["counts"] {
-    const { host } = counts.length === 0 || email === undefined ? {} : parseEmail(email);
     const values: Readonly<Record<CountSubject, string | undefined>> = {
       network: address && visitorNetwork(address),
       mailbox: email === undefined || host === undefined ? undefined : normalMailbox(email, host),
@@ -158,11 +166,15 @@ function sentence(lines: readonly string[]): string {
   return /[.?]$/.test(text) ? text : `${text}.`;
 }
 
+interface SandboxVisitor {
+  readonly answers: VisitorAnswers;
+  readonly explained: ExplainedAnswers;
+}
+
 /** Returns the sandbox's fixed answers about a visitor. */
-function sandboxVisitor({ address, email }: VisitorSubject, withEvidence: boolean): VisitorAnswers | Problem {
-  const include = withEvidence ? INCLUDE.evidence : 0;
-  const place = address && sandboxAddress("geolocate", address, include);
-  const reputation = address && sandboxAddress("reputation", address, include | INCLUDE.network);
+function sandboxVisitor({ address, email }: VisitorSubject): SandboxVisitor | Problem {
+  const place = address && sandboxAddress("geolocate", address, INCLUDE.evidence);
+  const reputation = address && sandboxAddress("reputation", address, INCLUDE.evidence | INCLUDE.network);
   const verdict = email === undefined ? undefined : sandboxEmail(email, true);
   for (const found of [place, reputation, verdict]) {
     if (found === undefined || !("code" in found) || found.code === "IP_ADDRESS_NOT_FOUND") continue;
@@ -170,12 +182,20 @@ function sandboxVisitor({ address, email }: VisitorSubject, withEvidence: boolea
   }
   const read = <T>(found: Uint8Array | Problem | undefined) =>
     found instanceof Uint8Array ? (parse(found) as T) : undefined;
-  return {
+  const explained = {
+    ip: { geolocate: read<Geolocation>(place), reputation: read<Reputation>(reputation) },
+    email: read<EmailVerdict>(verdict),
+  };
+  const answers = {
     address,
-    place: read(place),
-    reputation: read(reputation),
-    email: read(verdict),
+    place: explained.ip.geolocate,
+    reputation: explained.ip.reputation,
+    network: explained.ip.reputation?.network ?? undefined,
+    host: email === undefined ? undefined : parseEmail(email).host,
+    email: explained.email,
+    labels: explained.email?.evidence?.map(({ label }) => label),
     degraded: [],
     hasFeed: () => true,
   };
+  return { answers, explained: address === undefined ? { email: explained.email } : explained };
 }

@@ -41,6 +41,7 @@ export const CUT_SHORT = problem("BATCH_INVALID", "The body was cut short, or it
 const NO_BATCH = problem("BATCH_INVALID");
 
 export function formOf(contentType: string | null): BatchForm | Problem {
+  if (contentType === "application/json") return "json"; // nearly every request
   const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith("charset="));
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
