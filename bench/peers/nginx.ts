@@ -1,7 +1,6 @@
 // nginx.ts: starts nginx with nginx.conf, in one of three variants. "bare" looks up an address and prints five fields.
-// "guarded" also checks a key, limits the rate of the key and writes an access log. "alike" checks a key and sends as
-// many members and headers as Inkling does. Members that nginx's database lacks (such as names of countries) are
-// constants.
+// "guarded" also checks a key, applies a per-key rate limit and writes an access log. "alike" checks a key and sends as
+// many members and headers as Inkling does. Members that nginx's database lacks (such as country names) are constants.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -9,7 +9,7 @@ const RANGES = 220;
 
 let at = 0;
 
-/** Returns a free port, and never the same port twice in a process. */
+/** Returns a free port. A process gets the same port again only after it has tried all RANGE ports. */
 export function freePort(): number {
   for (let tried = 0; tried < RANGE; tried++) {
     const port = FIRST + (process.pid % RANGES) * RANGE + (at++ % RANGE);

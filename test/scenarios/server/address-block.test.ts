@@ -1,5 +1,5 @@
-// Compares lookups in blocks of addresses with the answerer for single addresses: every outcome is the same,
-// for every length.
+// Tests that looking up addresses in blocks gives the same outcomes as looking them up one at a time, for lists of
+// several lengths.
 
 import { expect, test } from "bun:test";
 import { AddressBlock, Answerer, type AnswerSource, Overrides } from "@inkling/engine";

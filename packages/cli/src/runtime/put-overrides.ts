@@ -60,7 +60,7 @@ const hintFor = ({ code, needsForce }: OverrideInputError) =>
     ? `--force accepts values that are too wide; ${HINTS.INVALID}`
     : HINTS[code];
 
-/** Only the command line accepts durations. Files and the API contain times. */
+/** Only the command line accepts durations. Files and the API accept only times and dates. */
 const withDuration = (problem: string) =>
   problem.replace(/^must be a time /, "must be a duration such as 30d, a time ");
 

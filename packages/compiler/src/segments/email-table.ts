@@ -39,11 +39,12 @@ const MAX_FULL = 0.6;
 
 /**
  * Returns the sections of an email segment.
- * @param domains lower-case A-labels without public suffixes -> the providers of each: the domain itself, then the
- *   service that runs it
+ * @param domains domain names in lower-case A-labels, none of which is a public suffix, with the providers of each: the
+ *   domain itself, then the service that runs it
  * @param evidence the evidence for each name that is on any list; equal lists may share one array
  * @param drawWord for tests: returns the next 32-bit word of hash keys
- * @throws Error naming the first entry (in order of names) that no lookup could ever match
+ * @throws Error naming the first entry (in order of names) with an invalid name or invalid providers; Error if the
+ *   names do not fit into a table
  */
 export function emailSections(
   domains: ReadonlyMap<string, readonly string[]>,
