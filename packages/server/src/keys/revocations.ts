@@ -21,7 +21,7 @@ export type RevocationEvent =
 
 interface RevocationsOptions {
   readonly file: RevocationFile;
-  /** Revokes a key in the database. @returns undefined if the key does not exist there */
+  /** Revokes a key in the database. @throws Error if this must be tried again */
   readonly store: (revocation: Revocation) => Promise<unknown>;
   /** Called when the set of revoked keys has changed. */
   readonly onChange: () => Promise<void>;
