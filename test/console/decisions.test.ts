@@ -419,6 +419,41 @@ describe("decisions", () => {
     await page.evaluate("sessionStorage.clear()");
   });
 
+  test("one outcome for many decisions, and which could not be labelled", async () => {
+    const status = (text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
+    const label = async (selected: number, outcome: string) => {
+      await page.getByRole("button", { name: `Label ${selected} selected` }).click();
+      await page.getByRole("dialog").getByRole("button", { name: outcome }).click();
+    };
+    await go("decisions");
+    expect(await page.getByRole("button", { name: "Label selected" }).isDisabled()).toBe(true);
+    await page.getByLabel("Select all shown").check();
+    await row().first().getByRole("checkbox").uncheck();
+    await page.locator(":indeterminate").and(page.getByLabel("Select all shown")).waitFor();
+    await page.getByRole("button", { name: "Label 2 selected" }).click();
+    await page.getByText("The new outcome replaces the earlier outcome of 1.").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await row().first().getByRole("checkbox").check();
+    const refused = await row().nth(1).getByRole("link").first().getAttribute("href");
+    const id = refused!.slice("#/decisions/".length);
+    await page.route(`**/admin/v1/decisions/${id}/outcome`, (route) =>
+      route.fulfill({ status: 503, json: { title: "The database is unreachable" } }),
+    );
+    await label(3, "Legitimate");
+    await status("Labelled 2 of 3 decisions as legitimate.");
+    await page.getByText(`Not labelled: The database is unreachable ${id}`).waitFor();
+    const outcomes = async () => (await rows()).map((text) => text.split(" ").at(-1));
+    expect(await outcomes()).toEqual(["legitimate", "proxy", "legitimate"]);
+    await page.unroute(`**/admin/v1/decisions/${id}/outcome`);
+    await label(1, "Abuse"); // the decision that failed remains selected
+    await status("Labelled 1 decision as abuse.");
+    expect(await page.getByText("Not labelled").count()).toBe(0);
+    expect(await outcomes()).toEqual(["legitimate", "abuse", "legitimate"]);
+    await until(async () => /legitimate\s+2\s+abuse\s+1/.test(await textOf(page))); // in the last 30 days
+    await page.reload();
+    await until(async () => (await outcomes()).join() === "legitimate,abuse,legitimate");
+  });
+
   test("deletion by ref and by day", async () => {
     await go("decisions");
     await page.getByLabel("All decisions with the ref").fill("user-1");

@@ -21,7 +21,7 @@ import {
   waitForMessage,
 } from "./console-server.ts";
 
-const ALL_FILES_BYTES = 128_000;
+const ALL_FILES_BYTES = 130_000;
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
