@@ -392,6 +392,28 @@ describe("decisions", () => {
     expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
   });
 
+  test("facts that name a network, an AS or a domain link to its page", async () => {
+    await page.route("**/admin/v1/decisions/asm_*", async (route) => {
+      const json = (await (await route.fetch()).json()) as { facts: object };
+      const facts = { ...json.facts, "ip.asn": 20712, "ip.organization": "Andrews & Arnold" };
+      await route.fulfill({ json: { ...json, facts } });
+    });
+    await go("decisions?action=deny");
+    await row().getByRole("link").first().click();
+    const facts = page.getByRole("table", { name: "Facts" });
+    await facts.waitFor();
+    const links = await facts.getByRole("link").all();
+    expect(
+      await Promise.all(links.map(async (link) => [await link.innerText(), await link.getAttribute("href")])),
+    ).toEqual([
+      ['"81.2.69.0/24"', "#/lookup/81.2.69.0%2F24"],
+      ['"disposable-4.com"', "#/lookup/disposable-4.com"],
+      ["20712", "#/lookup/AS20712"],
+      ['"Andrews & Arnold"', "#/lookup/AS20712"],
+    ]);
+    await page.unroute("**/admin/v1/decisions/asm_*");
+  });
+
   test("a replay of a draft: what changes, by rule, with precision, and its examples", async () => {
     await go("rules");
     await page.getByLabel("Ruleset", { exact: true }).fill(`
