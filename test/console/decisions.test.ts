@@ -387,9 +387,12 @@ describe("decisions", () => {
       await page.getByRole("alert").filter({ hasText: "No such decision" }).waitFor();
     }
     await go("decisions?network=81.2.0.0/16");
-    await page.getByRole("alert").waitFor();
+    await page.getByRole("alert").filter({ hasText: "a /24 (IPv4) or /48 (IPv6)" }).waitFor();
     expect(await textOf(page)).not.toContain("Search the server's log");
     expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    await page.getByLabel("Network").fill("81.2.69.9"); // an address stands for its /24
+    await page.keyboard.press("Enter");
+    await until(async () => (await rows()).length === 2);
   });
 
   test("facts that name a network, an AS or a domain link to its page", async () => {

@@ -44,7 +44,7 @@ function Overview({ rest }: { rest: string }) {
           <PeriodFilter of={filters} />
           <TextFilter of={filters} label="Event" name="event" placeholder="sign_up" />
           <TextFilter of={filters} label="Rule" name="rule" />
-          <TextFilter of={filters} label="Network" name="network" placeholder="81.2.69.0/24" />
+          <TextFilter of={filters} label="Network" name="network" placeholder="address, /24 or /48" />
           <TextFilter of={filters} label="Domain" name="domain" placeholder="example.com" />
           <TextFilter of={filters} label="Ref" name="ref" />
         </div>
