@@ -776,17 +776,23 @@ describe("data", () => {
 
   test("the age of the data: in the frame, on the page, and of a lookup only what is behind it", async () => {
     const age = (answer: string, days: number) => ({ answer, feed: "x", seconds: days * 86_400 });
-    const ages = [age("is_proxy", 3), age("disposable", 278)];
+    let ages = [age("is_proxy", 3), age("disposable", 278)];
     await page.route("**/admin/v1/data", async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, json: { ...(await response.json()), ages } });
     });
+    await page.clock.install();
     await go("data");
     await page.reload();
     await page.getByText("Age of its data: is_proxy 3 days, disposable 278 days.").waitFor();
     expect(await page.locator("header, nav, footer").allInnerTexts()).toEqual(
       expect.arrayContaining([expect.stringMatching(/built .*; oldest data: 278 days/)]),
     );
+    const old = ages;
+    ages = [age("is_proxy", 3)];
+    await page.clock.fastForward(30_000);
+    await page.locator("header").getByText("oldest data: 3 days").waitFor(); // without an action in the page
+    ages = old;
     await page.unroute("**/admin/v1/data");
     await page.route("**/admin/v1/lookup", (route) => route.fulfill({ json: { ...TOR_EXIT, ages } }));
     await go("lookup/185.220.101.1");
