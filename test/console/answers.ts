@@ -294,6 +294,8 @@ const decision = (i: number, over: object = {}) => ({
     event: "sign_up",
     "ip.network": "203.0.113.0/24",
     "ip.country": "DE",
+    "ip.asn": 64500,
+    "ip.organization": "Example Hosting",
     "email.domain": "example.com",
   },
   outcome: null as string | null,

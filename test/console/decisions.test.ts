@@ -387,9 +387,34 @@ describe("decisions", () => {
       await page.getByRole("alert").filter({ hasText: "No such decision" }).waitFor();
     }
     await go("decisions?network=81.2.0.0/16");
-    await page.getByRole("alert").waitFor();
+    await page.getByRole("alert").filter({ hasText: "a /24 (IPv4) or /48 (IPv6)" }).waitFor();
     expect(await textOf(page)).not.toContain("Search the server's log");
     expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    await page.getByLabel("Network").fill("81.2.69.9"); // an address stands for its /24
+    await page.keyboard.press("Enter");
+    await until(async () => (await rows()).length === 2);
+  });
+
+  test("facts that name a network, an AS or a domain link to its page", async () => {
+    await page.route("**/admin/v1/decisions/asm_*", async (route) => {
+      const json = (await (await route.fetch()).json()) as { facts: object };
+      const facts = { ...json.facts, "ip.asn": 20712, "ip.organization": "Andrews & Arnold" };
+      await route.fulfill({ json: { ...json, facts } });
+    });
+    await go("decisions?action=deny");
+    await row().getByRole("link").first().click();
+    const facts = page.getByRole("table", { name: "Facts" });
+    await facts.waitFor();
+    const links = await facts.getByRole("link").all();
+    expect(
+      await Promise.all(links.map(async (link) => [await link.innerText(), await link.getAttribute("href")])),
+    ).toEqual([
+      ['"81.2.69.0/24"', "#/lookup/81.2.69.0%2F24"],
+      ['"disposable-4.com"', "#/lookup/disposable-4.com"],
+      ["20712", "#/lookup/AS20712"],
+      ['"Andrews & Arnold"', "#/lookup/AS20712"],
+    ]);
+    await page.unroute("**/admin/v1/decisions/asm_*");
   });
 
   test("a replay of a draft: what changes, by rule, with precision, and its examples", async () => {
@@ -417,6 +442,41 @@ describe("decisions", () => {
     await page.getByRole("link", { name: "user-2" }).first().click();
     await page.getByRole("heading", { name: /^allow decided by the score/ }).waitFor();
     await page.evaluate("sessionStorage.clear()");
+  });
+
+  test("one outcome for many decisions, and which could not be labelled", async () => {
+    const status = (text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
+    const label = async (selected: number, outcome: string) => {
+      await page.getByRole("button", { name: `Label ${selected} selected` }).click();
+      await page.getByRole("dialog").getByRole("button", { name: outcome }).click();
+    };
+    await go("decisions");
+    expect(await page.getByRole("button", { name: "Label selected" }).isDisabled()).toBe(true);
+    await page.getByLabel("Select all shown").check();
+    await row().first().getByRole("checkbox").uncheck();
+    await page.locator(":indeterminate").and(page.getByLabel("Select all shown")).waitFor();
+    await page.getByRole("button", { name: "Label 2 selected" }).click();
+    await page.getByText("The new outcome replaces the earlier outcome of 1.").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await row().first().getByRole("checkbox").check();
+    const refused = await row().nth(1).getByRole("link").first().getAttribute("href");
+    const id = refused!.slice("#/decisions/".length);
+    await page.route(`**/admin/v1/decisions/${id}/outcome`, (route) =>
+      route.fulfill({ status: 503, json: { title: "The database is unreachable" } }),
+    );
+    await label(3, "Legitimate");
+    await status("Labelled 2 of 3 decisions as legitimate.");
+    await page.getByText(`Not labelled: The database is unreachable ${id}`).waitFor();
+    const outcomes = async () => (await rows()).map((text) => text.split(" ").at(-1));
+    expect(await outcomes()).toEqual(["legitimate", "proxy", "legitimate"]);
+    await page.unroute(`**/admin/v1/decisions/${id}/outcome`);
+    await label(1, "Abuse"); // the decision that failed remains selected
+    await status("Labelled 1 decision as abuse.");
+    expect(await page.getByText("Not labelled").count()).toBe(0);
+    expect(await outcomes()).toEqual(["legitimate", "abuse", "legitimate"]);
+    await until(async () => /legitimate\s+2\s+abuse\s+1/.test(await textOf(page))); // in the last 30 days
+    await page.reload();
+    await until(async () => (await outcomes()).join() === "legitimate,abuse,legitimate");
   });
 
   test("deletion by ref and by day", async () => {

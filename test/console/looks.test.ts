@@ -167,6 +167,11 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("decisions");
     await page.getByRole("table", { name: "Decisions" }).waitFor();
     await look("decisions");
+    await page.getByLabel("Select all shown").check();
+    await click("Label 4 selected");
+    await page.getByRole("dialog").waitFor();
+    await look("label-many");
+    await click("Cancel");
     await page.locator("tbody a").first().click();
     await page.getByRole("heading", { name: "Facts" }).waitFor();
     await look("decision");

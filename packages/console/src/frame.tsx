@@ -59,6 +59,12 @@ const NOT_FOUND = {
   ),
 };
 
+/**
+ * Milliseconds between two loads of the status. Builds and other operators change the release at any time, and after a
+ * build, the server verifies the new release before it uses it.
+ */
+const REFRESH_MS = 30_000;
+
 async function loadStatus(signal: AbortSignal) {
   const [overview, { feeds }] = await Promise.all([
     api<DataOverview>("data", { signal }),
@@ -72,7 +78,7 @@ type Status = Awaited<ReturnType<typeof loadStatus>>;
 export function Frame({ logOut }: { logOut: () => void }) {
   const { page, rest } = useRoute();
   const { id, title, Page } = PAGES.find((row) => row.id === page) ?? NOT_FOUND;
-  const status = useLoad(loadStatus, []);
+  const status = useLoad(loadStatus, [], REFRESH_MS);
   const main = useRef<HTMLElement>(null);
   const [menuAt, setMenuAt] = useState<string>();
   const isMenuOpen = menuAt === location.hash; // opening another page closes it

@@ -31,7 +31,7 @@ export const DATA_EVENTS = {
   "data-update-failed": {
     about: "updates",
     levels: ["error"],
-    help: "The build published nothing, because of `reason`; `hint` suggests a fix. Inkling retries after 1, 2, 4 … 60 minutes. `inkling doctor` and `inkling_build_failed` show the failure until a build succeeds.",
+    help: "The build failed because of `reason`; `hint` suggests a fix. Inkling retries after 1, 2, 4 … 60 minutes. `inkling doctor` and `inkling_build_failed` show the failure until a build succeeds.",
   },
   "release-held": {
     about: "updates",

@@ -16,6 +16,7 @@ import { Badge, Card, type Kind, Marked, Notice } from "../../components/basics.
 import { type Column, Table, TwoLines } from "../../components/table.tsx";
 import { isPhone } from "../../hooks.ts";
 import { Copies, EvidenceCard } from "../lookup/evidence.tsx";
+import { LookupLink } from "../lookup/links.tsx";
 import { ScoreBar, Swatch } from "./score-bar.tsx";
 
 type Assessment = AssessedVisitor["assessment"];
@@ -32,7 +33,7 @@ const isFact = (name: string): name is FactName => Object.hasOwn(FACT_ROWS, name
 const factMeaning = (name: string) => (isFact(name) ? FACT_ROWS[name].meaning : "sent by the caller");
 
 /** Facts with their values, both written as in a ruleset's conditions. */
-export function FactTable({ facts }: { facts: Readonly<Record<string, unknown>> }) {
+export function FactTable({ facts }: { facts: Facts }) {
   const rows = Object.entries(facts);
   const table = (
     <Table
@@ -41,7 +42,7 @@ export function FactTable({ facts }: { facts: Readonly<Record<string, unknown>> 
       rowKey={([name]) => name}
       columns={[
         ["Fact", ([name]) => <code>{name}</code>],
-        ["Value", ([, value]) => <code>{JSON.stringify(value)}</code>],
+        ["Value", ([name]) => valueCell(name, facts)],
         ["Meaning", ([name]) => <Marked text={factMeaning(name)} />],
       ]}
       empty="Nothing is known about this visitor."
@@ -59,6 +60,22 @@ export function FactTable({ facts }: { facts: Readonly<Record<string, unknown>> 
       )}
     </Card>
   );
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** A fact's value, with a link if the fact names something that has a page. */
+function valueCell(name: string, facts: Facts) {
+  const subject = subjectOf(name, facts);
+  const text = <code>{JSON.stringify(facts[name])}</code>;
+  return subject === undefined ? text : <LookupLink value={subject}>{text}</LookupLink>;
+}
+
+/** Returns the network, autonomous system or domain that a fact names; undefined for other facts. */
+function subjectOf(name: string, facts: Facts): string | undefined {
+  if (name === "ip.network" || name === "email.domain") return String(facts[name]);
+  const asn = facts["ip.asn"];
+  return asn !== undefined && (name === "ip.asn" || name === "ip.organization") ? `AS${asn}` : undefined;
 }
 
 export const rulesetName = (number: number) => (number === 0 ? "no ruleset" : `ruleset ${number}`);

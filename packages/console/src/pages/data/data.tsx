@@ -182,8 +182,7 @@ const Notices = ({
     )}
     {failed_build && (
       <Notice kind="bad">
-        The latest build failed <RelativeTime iso={failed_build.at} /> and published nothing:{" "}
-        {failed_build.why}
+        The latest build failed <RelativeTime iso={failed_build.at} />: {failed_build.why}
       </Notice>
     )}
     {refused_release && (

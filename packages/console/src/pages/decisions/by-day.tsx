@@ -22,8 +22,9 @@ const SERIES = ACTIONS.map((action) => ({
   of: (day: Day) => day[action],
 }));
 
-export function DecisionsByDay() {
-  const loading = useLoad((signal) => api<DecisionCounts>("decisions/counts", { signal }), []);
+/** @param changes number of changes that the page has made to decisions; a new number reloads the counts */
+export function DecisionsByDay({ changes }: { changes: number }) {
+  const loading = useLoad((signal) => api<DecisionCounts>("decisions/counts", { signal }), [changes]);
   return (
     <Loaded from={loading}>
       {({ stores_decisions, days }) => (

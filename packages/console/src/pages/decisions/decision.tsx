@@ -13,9 +13,14 @@ import { Copies } from "../lookup/evidence.tsx";
 export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
   outcome && <Badge kind={outcome === "abuse" ? "bad" : "good"}>{outcome}</Badge>;
 
+const pathOf = (id: string) => `decisions/${encodeURIComponent(id)}`;
+
+/** @throws {ApiError} */
+export const labelDecision = (id: string, outcome: Outcome) =>
+  api<Decision>(`${pathOf(id)}/outcome`, { method: "POST", body: { outcome } });
+
 export function DecisionDetail({ id }: { id: string }) {
-  const path = `decisions/${encodeURIComponent(id)}`;
-  const loading = useLoad((signal) => findById<Decision>(path, "decision", signal), [id]);
+  const loading = useLoad((signal) => findById<Decision>(pathOf(id), "decision", signal), [id]);
   return (
     <>
       <p>
@@ -28,7 +33,7 @@ export function DecisionDetail({ id }: { id: string }) {
               <Definitions rows={aboutOf(decision)} />
               <Copies title="JSON" json={JSON.stringify(decision, null, 2)} />
             </DecisionCard>
-            <OutcomeCard of={decision} path={path} reload={loading.reload} />
+            <OutcomeCard of={decision} reload={loading.reload} />
             <FactTable facts={decision.facts} />
           </>
         )}
@@ -48,18 +53,17 @@ const aboutOf = ({ id, at, event, ref, data_version }: Decision) =>
 
 interface OutcomeCardProps {
   readonly of: Decision;
-  readonly path: string;
   readonly reload: () => void;
 }
 
-const TEXTS: Readonly<Record<Outcome, string>> = { legitimate: "Legitimate", abuse: "Abuse" };
+export const OUTCOME_TEXTS: Readonly<Record<Outcome, string>> = { legitimate: "Legitimate", abuse: "Abuse" };
 
-function OutcomeCard({ of: { outcome, outcome_at }, path, reload }: OutcomeCardProps) {
+function OutcomeCard({ of: { id, outcome, outcome_at }, reload }: OutcomeCardProps) {
   const [start, isBusy] = useAction();
   const readOnly = useReadOnly();
   const label = (chosen: Outcome) =>
     start(async () => {
-      await api(`${path}/outcome`, { method: "POST", body: { outcome: chosen } });
+      await labelDecision(id, chosen);
       notify(`Marked as ${chosen}.`);
       reload();
     });
@@ -81,7 +85,7 @@ function OutcomeCard({ of: { outcome, outcome_at }, path, reload }: OutcomeCardP
             title={readOnly}
             onClick={() => label(name)}
           >
-            {TEXTS[name]}
+            {OUTCOME_TEXTS[name]}
           </button>
         ))}
         {outcome_at && (

@@ -1,5 +1,5 @@
-// decisions.tsx: shows the decisions that servers stored, by day and as a list with filters and pages, and deletes
-// them. Shows a single decision if the page's address has an id.
+// decisions.tsx: shows the decisions that servers stored, by day and as a list with filters and pages, and labels and
+// deletes them. Shows a single decision if the page's address has an id.
 
 import { ACTIONS, OUTCOMES, REASON_CODES } from "@inkling/contract";
 import type { Decision } from "@inkling/server/admin-answers";
@@ -15,6 +15,7 @@ import { ActionBadge } from "../assess/assessment.tsx";
 import { DecisionsByDay } from "./by-day.tsx";
 import { DecisionDetail, OutcomeBadge } from "./decision.tsx";
 import { DeleteDecisions } from "./delete.tsx";
+import { LabelMany } from "./label-many.tsx";
 
 export const DecisionsPage = ({ rest }: PageProps) =>
   rest === "" || rest.startsWith("?") ? <Overview rest={rest} /> : <DecisionDetail key={rest} id={rest} />;
@@ -31,9 +32,10 @@ function Overview({ rest }: { rest: string }) {
   const filters = useFilters(rest);
   const { query } = filters;
   const [deletions, setDeletions] = useState(0);
+  const [labellings, setLabellings] = useState(0);
   return (
     <>
-      <DecisionsByDay key={deletions} />
+      <DecisionsByDay changes={deletions + labellings} />
       <Card title="Decisions">
         <div class="filters">
           <SelectFilter of={filters} label="Action" name="action" options={ACTION_OPTIONS} />
@@ -42,12 +44,16 @@ function Overview({ rest }: { rest: string }) {
           <PeriodFilter of={filters} />
           <TextFilter of={filters} label="Event" name="event" placeholder="sign_up" />
           <TextFilter of={filters} label="Rule" name="rule" />
-          <TextFilter of={filters} label="Network" name="network" placeholder="81.2.69.0/24" />
+          <TextFilter of={filters} label="Network" name="network" placeholder="address, /24 or /48" />
           <TextFilter of={filters} label="Domain" name="domain" placeholder="example.com" />
           <TextFilter of={filters} label="Ref" name="ref" />
         </div>
         <div aria-live="polite">
-          <Decisions key={`${deletions} ${query}`} query={query} />
+          <Decisions
+            key={`${deletions} ${query}`}
+            query={query}
+            onLabelled={() => setLabellings((n) => n + 1)}
+          />
         </div>
       </Card>
       <DeleteDecisions onDeleted={() => setDeletions(deletions + 1)} />
@@ -60,7 +66,23 @@ interface Page {
   readonly next_cursor: string | null;
 }
 
-function Decisions({ query }: { query: string }) {
+function Decisions({ query, onLabelled }: { query: string; onLabelled: () => void }) {
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  /** The decisions that were labelled here, by id. They replace the loaded ones. */
+  const [labelled, setLabelled] = useState<ReadonlyMap<string, Decision>>(new Map());
+  const select = (id: string, isSelected: boolean) => {
+    const next = new Set(selected);
+    if (isSelected) next.add(id);
+    else next.delete(id);
+    setSelected(next);
+  };
+  /** Decisions that failed remain selected, so that the user can try again. */
+  const take = (decisions: readonly Decision[]) => {
+    const byId = new Map(decisions.map((decision) => [decision.id, decision]));
+    setLabelled((old) => new Map([...old, ...byId]));
+    setSelected((old) => new Set([...old].filter((id) => !byId.has(id))));
+    onLabelled();
+  };
   const read = async (cursor: string, signal: AbortSignal | null) => {
     const path = `decisions?limit=50${query && `&${query}`}${cursor && `&cursor=${cursor}`}`;
     const { decisions, next_cursor } = await api<Page>(path, { signal });
@@ -68,30 +90,56 @@ function Decisions({ query }: { query: string }) {
   };
   return (
     <Paged read={read}>
-      {(decisions) => (
-        <Table
-          caption="Decisions"
-          rows={decisions}
-          rowKey={({ id }) => id}
-          columns={[
-            ["When", whenOf],
-            ["Action", actionOf],
-            ["Event", ({ event, ref }) => <TwoLines below={ref}>{event}</TwoLines>],
-            ["Visitor", visitorOf],
-            ["Reasons", ({ reasons }) => reasons.map(({ code }) => code).join(", ") || "none"],
-            ["Outcome", ({ outcome }) => <OutcomeBadge outcome={outcome} />],
-          ]}
-          empty={query === "" ? "No decisions are stored yet." : "No decisions match."}
-        />
-      )}
+      {(loaded) => {
+        const decisions = loaded.map((decision) => labelled.get(decision.id) ?? decision);
+        return (
+          <>
+            {decisions.length > 0 && (
+              <LabelMany
+                shown={decisions}
+                selected={selected}
+                onSelect={(ids) => setSelected(new Set(ids))}
+                onLabelled={take}
+              />
+            )}
+            <Table
+              caption="Decisions"
+              rows={decisions}
+              rowKey={({ id }) => id}
+              columns={[
+                ["When", (decision) => whenCell(decision, selected, select)],
+                ["Action", actionOf],
+                ["Event", ({ event, ref }) => <TwoLines below={ref}>{event}</TwoLines>],
+                ["Visitor", visitorOf],
+                ["Reasons", ({ reasons }) => reasons.map(({ code }) => code).join(", ") || "none"],
+                ["Outcome", ({ outcome }) => <OutcomeBadge outcome={outcome} />],
+              ]}
+              empty={query === "" ? "No decisions are stored yet." : "No decisions match."}
+            />
+          </>
+        );
+      }}
     </Paged>
   );
 }
 
-const whenOf = ({ id, at }: Decision) => (
-  <a href={`#/decisions/${id}`}>
-    <RelativeTime iso={at} />
-  </a>
+const whenCell = (
+  { id, at }: Decision,
+  selected: ReadonlySet<string>,
+  select: (id: string, isSelected: boolean) => void,
+) => (
+  <span class="one-line">
+    <input
+      type="checkbox"
+      class="row-choice"
+      aria-label={`Select ${id}`}
+      checked={selected.has(id)}
+      onChange={(event) => select(id, event.currentTarget.checked)}
+    />
+    <a href={`#/decisions/${id}`}>
+      <RelativeTime iso={at} />
+    </a>
+  </span>
 );
 
 const actionOf = ({ action, review, rule, score }: Decision) => (

@@ -1,11 +1,19 @@
 // links.tsx: creates links from values to their answers, and from feeds in evidence to the feeds' pages.
 
+import type { ComponentChildren } from "preact";
+
+interface LookupLinkProps {
+  readonly value: string;
+  /** The link's text. The default is the value. */
+  readonly children?: ComponentChildren;
+}
+
 /** A network with a single address links to that address. */
-export function LookupLink({ value }: { value: string }) {
+export function LookupLink({ value, children }: LookupLinkProps) {
   const [address = "", bits] = value.split("/");
   const isOne = bits === (address.includes(":") ? "128" : "32");
   const subject = isOne ? address : value;
-  return <a href={`#/lookup/${encodeURIComponent(subject)}`}>{subject}</a>;
+  return <a href={`#/lookup/${encodeURIComponent(subject)}`}>{children ?? subject}</a>;
 }
 
 /** Sources that are not feeds: an operator's override, and Inkling's own derivations and estimates. */
