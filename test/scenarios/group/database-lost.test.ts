@@ -383,6 +383,34 @@ test("a lost database: what applies from the copies is listed, adopted with its 
   await until(async () => (await main.status(GEOLOCATE, token)) === 401);
 });
 
+test("a backup restored after the copies were adopted: a key revoked before the loss stays revoked", async () => {
+  const dataDir = folder();
+  const file = join(dataDir, "inkling.db");
+  const store = await openStore(`sqlite://${file}`);
+  const make = async (name: string) => store.createKey(parseNewKey({ name }, 0));
+  const [kept, leaked] = [await make("kept"), await make("leaked")];
+  const main = await startServer(dataDir);
+  await until(async () => (await main.status(GEOLOCATE, leaked.token)) === 200);
+  expect(await inkling(dataDir, ["backup", "x.backup"])).toMatchObject({ exitCode: 0 });
+  await store.revokeKey(leaked.key.id, ADA);
+  await store.close();
+  await until(async () => (await main.status(GEOLOCATE, leaked.token)) === 401);
+  const history = () => readFileSync(join(dataDir, "database-history.json"), "utf8");
+  await until(() => history().includes(leaked.key.id));
+  main.child.kill("SIGTERM");
+  await main.child.exited;
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+
+  const second = await startServer(dataDir);
+  await until(async () => (await warningsOf(second)).warnings.length > 0);
+  expect(await inkling(dataDir, ["database", "adopt"])).toMatchObject({ exitCode: 0 });
+  await until(async () => (await warningsOf(second)).warnings.length === 0);
+  expect(await inkling(dataDir, ["restore", "x.backup", "--force"])).toMatchObject({ exitCode: 0 });
+  await until(async () => (await warningsOf(second)).warnings.join().includes("1 key revoked since then"));
+  expect(await second.status(GEOLOCATE, leaked.token)).toBe(401);
+  expect(await second.status(GEOLOCATE, kept.token)).toBe(200);
+});
+
 describe("a database that cannot be written", () => {
   test.concurrent("a key is revoked all the same, in every process; it stays so over a restart, and is stored later", async () => {
     const dataDir = folder();

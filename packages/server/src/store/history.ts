@@ -190,13 +190,16 @@ export class DatabaseHistory {
     const found = await read(before, since);
     const { wentBack, isConfirmed } = judge(before, found, now());
     this.takenBack = found.takenBack;
+    // A confirmation accepts the keys and tokens that this database made valid again. It accepts no others, because a
+    // database that is restored later may contain them.
+    const accepted = isConfirmed ? found.takenBack : { revoked: [], ended: [] };
     const kept = <T extends { at: number }>(entries: readonly T[]) =>
-      isConfirmed ? [] : wentBack === null ? entries.filter(({ at }) => at >= since) : entries;
+      wentBack === null ? entries.filter(({ at }) => at >= since) : entries;
     const next: Remembered = {
       ...before,
       mark: found.last ?? null,
-      revoked: union(kept(before.revoked), found.revoked, ({ id }) => id),
-      ended: union(kept(before.ended), found.ended, ({ hash }) => hash),
+      revoked: union(kept(without(before.revoked, accepted.revoked, idOf)), found.revoked, idOf),
+      ended: union(kept(without(before.ended, accepted.ended, hashOf)), found.ended, hashOf),
       wentBack,
     };
     if (Bun.deepEquals(before, next)) return;
@@ -275,8 +278,16 @@ function isAfter(
   return mark !== null && confirmed.at > (wentBack?.at ?? mark.at);
 }
 
+const idOf = ({ id }: { readonly id: string }) => id;
+const hashOf = ({ hash }: { readonly hash: string }) => hash;
+
+function without<T>(entries: readonly T[], dropped: readonly T[], keyOf: (entry: T) => string): T[] {
+  const keys = new Set(dropped.map(keyOf));
+  return entries.filter((entry) => !keys.has(keyOf(entry)));
+}
+
 /** Merges two lists. If both contain an entry with the same id, the entry of the first list wins. */
-function union<T>(one: readonly T[], other: readonly T[], idOf: (entry: T) => string): T[] {
-  const byId = new Map([...other, ...one].map((entry) => [idOf(entry), entry]));
-  return [...byId.values()];
+function union<T>(one: readonly T[], other: readonly T[], keyOf: (entry: T) => string): T[] {
+  const byKey = new Map([...other, ...one].map((entry) => [keyOf(entry), entry]));
+  return [...byKey.values()];
 }
