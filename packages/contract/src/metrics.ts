@@ -183,7 +183,7 @@ export const METRICS = {
   inkling_group_away: {
     type: "gauge",
     labels: [],
-    help: "1 while this host is cut off from the group. It may then use 1/hosts of each limit, or nothing if the database never answered. Absent with SQLite.",
+    help: "1 while this host is cut off from the group. It may then use 1/hosts of each rate and its shares of the quotas, or nothing if the database never answered. Absent with SQLite.",
   },
   inkling_group_silent_seconds: {
     type: "gauge",

@@ -366,7 +366,7 @@ export const SERVER_EVENTS = {
   "group-away": {
     about: "server",
     levels: ["error"],
-    help: "This host is cut off from the group and may use 1/`hosts` of each limit. `group-back` reports the recovery.",
+    help: "This host is cut off from the group. It may use 1/`hosts` of each key's rate, and its shares of the quotas. `group-back` reports the recovery.",
   },
   "group-back": {
     about: "server",

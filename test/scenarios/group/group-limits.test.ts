@@ -99,7 +99,9 @@ test("a rate of three servers is never exceeded, and used: with the database, wi
   await load(() => allowed > before + 200);
   expect(await hosts[0]!.metric("inkling_group_away")).toBe(1);
   for (const { events } of hosts)
-    expect(events("group-away")).toMatchObject([{ effect: "this host may use 1/hosts of each limit" }]);
+    expect(events("group-away")).toMatchObject([
+      { effect: "this host may use 1/hosts of each rate, and its shares of the quotas" },
+    ]);
   proxy.mend();
   await load(() => hosts.every(({ events }) => events("group-back").length === 1));
   const after = allowed;

@@ -32,7 +32,12 @@ export interface KeyRule {
   readonly isForProxies: boolean;
 }
 
-const QUOTA_NOT_HERE = problem("QUOTA_EXCEEDED", undefined, { "Retry-After": "1" });
+/** For a key whose lookups are not used up, as far as this server knows. */
+const QUOTA_NOT_HERE = problem(
+  "QUOTA_EXCEEDED",
+  "This server has no share left of the key's lookups for today, and is asking the group's database for more. Retry in one second.",
+  { "Retry-After": "1" },
+);
 const SOURCE_NOT_ALLOWED = problem("SOURCE_NOT_ALLOWED");
 const PROXY_NOT_ALLOWED = problem(
   "SOURCE_NOT_ALLOWED",

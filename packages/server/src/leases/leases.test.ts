@@ -523,6 +523,13 @@ test("a key in steady use is exchanged after every other look; a host without on
   expect(idle).toBeLessThan(1.5);
 });
 
+test("before the group's first answer, no quota counts as used up", () => {
+  const cells = new LeasedCells(new Uint8Array(CELL_BYTES), 0);
+  expect(cells.usedOfQuota(0, START, 100)).toBe(0);
+  cells.putElsewhere(0, 0);
+  expect(cells.usedOfQuota(0, START, 100)).toBe(100);
+});
+
 test("what is left elsewhere and the counts of a cell do not overlap", () => {
   const cells = new LeasedCells(new Uint8Array(2 * CELL_BYTES), 0);
   const counts = new Uint32Array(CELL_COUNTS);

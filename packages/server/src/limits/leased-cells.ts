@@ -2,11 +2,11 @@
 // host's limits. Leases refill them, not time.
 //
 // Size and counts are the same as in cells.ts. The first word is the balance, in nanoseconds of rate. The next word
-// holds this host's share of the quota. The word after the counts holds the lookups of the quota that are left
-// elsewhere, up to 10^12.
+// holds this host's share of the quota. The word after the counts holds one more than the lookups of the quota that are
+// left elsewhere, up to 10^12. It is 0 before the group's first answer.
 //
 //   bytes of a cell  0 balance (int64)   8 share of the quota, and a bit that flips each day (int32)
-//                    after the counts: left elsewhere (int64)
+//                    after the counts: left elsewhere, plus 1 (int64)
 
 import type { EpochMs } from "../keys/key.ts";
 import { AFTER_COUNTS, CELL_BYTES, type CellIndex, LimitCells } from "./cells.ts";
@@ -95,12 +95,13 @@ export class LeasedCells extends LimitCells {
 
   /** Stores how many lookups of the quota the group has left, apart from the shares of its hosts. */
   putElsewhere(cell: CellIndex, left: number): void {
-    Atomics.store(this.words, cell * WORDS + AFTER_COUNTS, BigInt(left));
+    Atomics.store(this.words, cell * WORDS + AFTER_COUNTS, BigInt(left + 1));
   }
 
+  /** Returns 0 before the first answer of the group, because only the group knows what was used. */
   override usedOfQuota(cell: CellIndex, _now: EpochMs, quota = 0): number {
-    const left = this.shareOf(cell) + Number(Atomics.load(this.words, cell * WORDS + AFTER_COUNTS));
-    return Math.max(0, quota - left);
+    const stored = Number(Atomics.load(this.words, cell * WORDS + AFTER_COUNTS));
+    return stored === 0 ? 0 : Math.max(0, quota - this.shareOf(cell) - (stored - 1));
   }
 
   /** Does nothing, because the group counts what other hosts use. */

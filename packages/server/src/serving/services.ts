@@ -330,7 +330,7 @@ function startLeases(
       if (reason === undefined) log.info("group-back");
       else {
         const effect = held.isMember
-          ? "this host may use 1/hosts of each limit"
+          ? "this host may use 1/hosts of each rate, and its shares of the quotas"
           : "this host has no share of any key's limits yet";
         log.error("group-away", { reason, hosts: held.hosts, effect });
       }
