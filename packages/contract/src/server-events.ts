@@ -271,7 +271,7 @@ export const SERVER_EVENTS = {
   "admin-request": {
     about: "server",
     levels: ["info"],
-    help: "A request to the admin API: `method`, `route`, `status`.",
+    help: "A request to the admin API: `method`, `route`, `status`, and `actor`, as in the audit trail.",
   },
   "primary-back": {
     about: "server",

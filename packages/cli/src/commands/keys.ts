@@ -273,6 +273,20 @@ export function parseDuration(text: string): number | undefined {
   return parts ? Number(parts[1]) * UNITS_MS[parts[2]!]! : undefined;
 }
 
+/** The admin API has the same limit. */
+const MAX_OVERLAP_MS = 30 * 86_400_000;
+
+/** Reads `--overlap` in milliseconds. @throws CliError */
+export function overlapOf({ overlap }: Flags): number {
+  const duration = parseDuration(overlap);
+  if (duration !== undefined && duration <= MAX_OVERLAP_MS) return duration;
+  throw new CliError(
+    `--overlap must be a number and s, m, h or d, at most 30d: it is "${overlap}"`,
+    "for example --overlap 24h",
+    EXIT.usage,
+  );
+}
+
 function addRotate(keys: Command, context: Context): void {
   const command = keys
     .command("rotate <id>")
@@ -287,11 +301,7 @@ Examples:
   inkling keys rotate key_3fK9mB2xQ7vR1tYz --overlap 0s      the token leaked: it expires now`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
-    const overlap = parseDuration(flags.overlap);
-    if (overlap === undefined) {
-      const problem = `--overlap must be a number and s, m, h or d: it is "${flags.overlap}"`;
-      throw new CliError(problem, "for example --overlap 24h", EXIT.usage);
-    }
+    const overlap = overlapOf(flags);
     const until = Date.now() + overlap;
     const issued = await changed(settings, id, (store) => store.rotateKey(id, until, cliActor()));
     const end = `The old token expires ${overlap === 0 ? "now" : `at ${new Date(until).toISOString()}`}.`;

@@ -24,11 +24,10 @@ import { AUTHOR, authorOf, usage } from "../runtime/put-overrides.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { formatAgo, printable, table } from "../terminal/terminal.ts";
-import { parseDuration } from "./keys.ts";
+import { overlapOf } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
 const SHOWN_ONCE = "The secret is shown only once.";
-const MAX_OVERLAP_MS = 30 * 86_400_000;
 
 export function addWebhooks(program: Command, context: Context): void {
   const webhooks = program
@@ -171,13 +170,7 @@ function addRotate(webhooks: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling webhooks rotate whk_3fK9mB2xQ7vR1tYz --overlap 7d");
   addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
-    const overlap = parseDuration(flags.overlap);
-    if (overlap === undefined || overlap > MAX_OVERLAP_MS) {
-      throw usage(
-        `--overlap must be a number and s, m, h or d, at most 30d: it is "${flags.overlap}"`,
-        "for example --overlap 24h",
-      );
-    }
+    const overlap = overlapOf(flags);
     const until = Date.now() + overlap;
     const issued = existing(
       id,

@@ -76,6 +76,7 @@ test("a read token looks up and reads; the refusal names the scope that is neede
     'Bearer realm="inkling admin", error="insufficient_scope"',
   );
   expect(await it.store.listKeys()).toEqual([]);
+  expect(JSON.parse(it.lines.at(-1)!)).toMatchObject({ event: "admin-request", status: 403, actor: "bob" });
 });
 
 test("a token is shown once; lists have its name, scope, author, expiry and last use", async () => {

@@ -88,14 +88,17 @@ export class AdminApp {
     const target = targetOf(request.url); // compared as sent, without decoding
     const end = pathEnd(target);
     const route = this.router.find(target.slice(0, end));
-    const response = await this.answer(request, route, target, end).catch((error: unknown) =>
+    const asked: Asked = {};
+    const response = await this.answer(request, route, target, end, asked).catch((error: unknown) =>
       this.refuse(request, error, requestId),
     );
     response.headers.set("Cache-Control", "no-store");
     response.headers.set("X-Request-Id", requestId);
     const { method } = request;
     const { status } = response;
-    log.info("admin-request", { method, route: route?.path.text ?? "none", status, request_id: requestId });
+    const { actor } = asked;
+    const about = { method, route: route?.path.text ?? "none", status, actor, request_id: requestId };
+    log.info("admin-request", about);
     return response;
   }
 
@@ -104,16 +107,19 @@ export class AdminApp {
     route: Route | undefined,
     target: string,
     end: number,
+    asked: Asked,
   ): Promise<Response> {
     const { context } = this;
     const operation = route?.operations.get(request.method === "HEAD" ? "GET" : request.method);
     const { token, session } = operation?.row.isOpen ? NOBODY : await admit(request, context);
+    asked.actor = token?.name ?? session?.author;
     if (route === undefined) throw new AdminProblem("PATH_NOT_FOUND");
     if (operation === undefined) throw methodProblem(route);
     const { row, handler } = operation;
     if (token?.scope === "read" && scopeOf(row) === "write") throw new AdminProblem("SCOPE_REQUIRED");
     const query = readQuery(target.slice(end + 1), handler.query ?? {});
     const actor = readActor(request, token, session);
+    if (!row.isOpen) asked.actor = actor;
     const { body } = handler;
     const bytes = body === undefined ? NO_BODY : await readBytes(request, row.maxBodyBytes ?? MAX_BODY_BYTES);
     const work = async (): Promise<Reply> =>
@@ -148,6 +154,11 @@ export class AdminApp {
     const { status, headers } = problem;
     return send(request, status, PROBLEM_TYPE, problemBody(problem, requestId), headers);
   }
+}
+
+/** Who sent a request. Undefined if the operation needs no token, or if the request was refused before that was known. */
+interface Asked {
+  actor?: string | undefined;
 }
 
 const NO_BODY = new Uint8Array();

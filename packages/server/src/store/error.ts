@@ -68,7 +68,7 @@ const SQLITE: readonly Row[] = [
   [
     /^SQLITE_(NOTADB|CORRUPT)/,
     "REFUSED",
-    "restore the file from a backup, or move it away to start with an empty database",
+    "restore a backup, or move the file away with its -wal and -shm files: a server then starts from the copies in the data folder, and `inkling database adopt` writes them into a new database",
   ],
   [/^SQLITE_CONSTRAINT_(PRIMARYKEY|UNIQUE)/, "CONFLICT", "it already exists: choose a different one"],
 ];
