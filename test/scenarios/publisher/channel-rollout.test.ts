@@ -146,8 +146,12 @@ async function holdDataFolder(dataDir: string): Promise<() => void> {
 const isBusy = async (group: Group) =>
   JSON.stringify((await group.status()).servers).includes("channel: busy");
 
-const counts = ({ servers }: { servers: Record<string, unknown[]> }) =>
-  Object.fromEntries(Object.entries(servers).map(([state, found]) => [state, found.length]));
+const counts = ({ servers }: { servers: Record<string, unknown> }) =>
+  Object.fromEntries(
+    Object.entries(servers).flatMap(([state, found]) =>
+      Array.isArray(found) ? [[state, found.length]] : [],
+    ),
+  );
 
 test.concurrent("reports in the folder of the channel: a promotion stops, and is forced", async () => {
   const group = new Group("forced", {});
@@ -212,6 +216,25 @@ test.concurrent("reports in the folder of the channel: a promotion goes back by 
   await one.child.exited;
   expect(existsSync(join(reports, `${one.id}.json`))).toBe(false);
   expect(counts(await group.status())).toEqual({ ready: 2, failed: 0, waiting: 0 });
+});
+
+test.concurrent("a share that no server is in: a promotion stops, and names the share that the first server needs", async () => {
+  const group = new Group("untried", {});
+  await group.init();
+  const first = await group.publish();
+  const second = await group.publish("--percent", "10");
+  await group.report(first, [20, 40]);
+  await group.report(first, [60, 100]);
+  const { next } = (await group.status()).servers;
+  expect([next > 20, next <= 40]).toEqual([true, true]);
+  const halted = await group.channel("promote", "--percent", "50");
+  expect(halted).toMatchObject({ code: 1, out: "" });
+  expect(halted.err).toContain(
+    `halted, ${second} remains at 10 %: none of the 2 reporting servers is in this share`,
+  );
+  expect(halted.err).toContain(`promote --percent ${next} --watch`);
+  expect(await group.channel("promote", "--percent", `${next}`)).toMatchObject({ code: 0 });
+  expect(await group.channel("promote", "--force")).toMatchObject({ code: 0 });
 });
 
 test.concurrent("a promotion that is stopped while it waits for reports promotes nothing", async () => {

@@ -174,8 +174,8 @@ function addPromote(channel: Command, context: Context): void {
       "after",
       `
 Servers report through PostgreSQL, or through the channel's folder or bucket if they may write there. If fewer than 90 %
-of the servers that should have the release report it ready, the share does not change, and the exit code is 1. Without
-reports, the check is skipped. Lowering the share takes the release away from some servers, so the command asks first.
+of the servers that should have the release report it ready, the share does not change, and the exit code is 1. The same
+happens if the present share reaches none of the servers that report. Without reports, the check is skipped. Lowering the share takes the release away from some servers, so the command asks first.
 
 Examples:
   inkling channel promote --percent 50 --watch
@@ -350,7 +350,7 @@ function publisher(
   seconds = 0,
 ) {
   const { terminal } = context;
-  const onRaise = async (before: Statement) => {
+  const onRaise = async (before: Statement, percent: number) => {
     const rollout = await watched(settings, context, before, seconds).catch(async (error) => {
       const { StoreError } = await import("@inkling/server"); // only publishers need this
       if (!(error instanceof StoreError) && !(error instanceof ChannelError)) throw error;
@@ -360,7 +360,7 @@ function publisher(
       );
     });
     if (rollout === undefined) return; // the publisher then stops as well
-    requireReady(before, rollout);
+    requireReady(before, rollout, percent);
     terminal.err(`At ${before.percent} %: ${rolloutText(rollout)}.\n`);
   };
   return openPublisher(settings, context, {

@@ -9,6 +9,7 @@ import {
   type ChannelFault,
   hasFailed,
   isTooFew,
+  isUntried,
   openStore,
   type Rollout,
   rolloutOf,
@@ -59,11 +60,11 @@ export async function readRollout(
 }
 
 /** Returns a text such as "2 of 3 servers in the roll-out report the release ready; web-3:8080: not ready: …". */
-export function rolloutText({ ready, failed, waiting, others: outside }: Rollout): string {
+export function rolloutText({ ready, failed, waiting, others: outside, next }: Rollout): string {
   const all = ready.length + failed.length + waiting.length;
   if (all === 0 && outside === 0) return "no server in the roll-out sends reports";
   if (all === 0)
-    return `none of the ${outside} reporting servers is in this share: no server has tried the release`;
+    return `none of the ${outside} reporting servers is in this share: no server has tried the release; ${next} % is the smallest share that reaches a server`;
   const others = [...failed, ...waiting].map(({ name, why }) => `\n  ${name}: ${why}`);
   return `${ready.length} of ${all} servers in the roll-out report the release ready${others.join("")}`;
 }
@@ -85,10 +86,21 @@ export function nextStep({ waiting }: Pick<Rollout, "waiting">, otherwise: strin
 
 const isFault = (text: string): text is ChannelFault => Object.hasOwn(CHANNEL_FAULTS, text);
 
-/** @throws CliError if too few of the servers that should have the release report it ready */
-export function requireReady(statement: Statement, rollout: Rollout): void {
-  if (!isTooFew(rollout)) return;
+/**
+ * @param wanted the new percentage of servers
+ * @throws CliError if too few of the servers that should have the release report it ready, or if no server has tried the
+ *   release and the new share may reach more than one server
+ */
+export function requireReady(statement: Statement, rollout: Rollout, wanted: number): void {
   const { release, percent } = statement;
+  const { next } = rollout;
+  if (isUntried(rollout) && next !== null && wanted > next) {
+    throw new CliError(
+      `halted, ${release.name} remains at ${percent} %: ${rolloutText(rollout)}`,
+      `run \`inkling channel promote --percent ${next} --watch\` first, or continue with \`inkling channel promote --force\``,
+    );
+  }
+  if (!isTooFew(rollout)) return;
   throw new CliError(
     `halted, ${release.name} remains at ${percent} %: ${rolloutText(rollout)}`,
     nextStep(

@@ -63,8 +63,11 @@ export interface PublisherOptions {
   readonly onUpload?: (path: string, bytes: number) => void;
   /** Returns the newest ruleset, which every new statement names. If undefined, the channel keeps its ruleset. */
   readonly ruleset?: () => Promise<ChannelRuleset | undefined>;
-  /** Called before more servers receive the channel's release. If it throws, the channel does not change. */
-  readonly onRaise?: (before: Statement) => Promise<void>;
+  /**
+   * Called before more servers receive the channel's release: `percent` of them. If it throws, the channel does not
+   * change.
+   */
+  readonly onRaise?: (before: Statement, percent: number) => Promise<void>;
   /** Records a change in the audit trail, then calls `change`. */
   readonly audited?: (
     before: Statement | undefined,
@@ -182,8 +185,9 @@ export class Publisher {
     change: { release?: ReleaseRef; percent?: number; previous?: ReleaseRef | undefined },
   ): Promise<Statement> {
     const { store, channel, now, privateKey, signal, onRaise, audited } = this.options;
-    const isOnTrial = before?.previous !== undefined && before.percent < (change.percent ?? 0);
-    if (isOnTrial && change.release === undefined) await onRaise?.(before);
+    const { percent: wanted = 0 } = change;
+    const isOnTrial = before?.previous !== undefined && before.percent < wanted;
+    if (isOnTrial && change.release === undefined) await onRaise?.(before, wanted);
     const release = change.release ?? before!.release;
     const previous = "previous" in change ? change.previous : before?.previous;
     const older = (before?.kept ?? []).filter(({ name }) => name !== release.name);

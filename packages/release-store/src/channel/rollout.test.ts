@@ -63,7 +63,8 @@ const rollout = (...rows: [over: Partial<HostReport>, ageSeconds?: number][]) =>
 test("counts the servers of the roll-out, each by its last report", () => {
   const all = [...inside.slice(0, 4), ...outside.slice(0, 4)].map((id) => ({ report: report(id), ageMs: 0 }));
   const before = { report: report(inside[0]!, { ready: false }), ageMs: 5 };
-  expect(rolloutOf(statement, [before, ...all])).toMatchObject({ ready: { length: 4 }, others: 4 });
+  const next = Math.min(...outside.slice(0, 4).map(rolloutSlot)) + 1;
+  expect(rolloutOf(statement, [before, ...all])).toMatchObject({ ready: { length: 4 }, others: 4, next });
   const { previous: _, ...whole } = statement;
   expect(rolloutOf(whole, all).ready).toHaveLength(8);
   expect(
@@ -73,6 +74,7 @@ test("counts the servers of the roll-out, each by its last report", () => {
     failed: [],
     waiting: [],
     others: 0,
+    next: null,
   });
 });
 
@@ -129,7 +131,7 @@ describe("stops", () => {
   const of = (ready: number, failed: number, waiting: number) => {
     const some = (n: number) => Array.from({ length: n }, () => ({ name: "a", why: "b" }));
     const names = some(ready).map(({ name }) => name);
-    return { ready: names, failed: some(failed), waiting: some(waiting), others: 3 };
+    return { ready: names, failed: some(failed), waiting: some(waiting), others: 3, next: 50 };
   };
   test.each([
     [0, 0, 0, false, false],

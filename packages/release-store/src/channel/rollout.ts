@@ -8,7 +8,7 @@
 // it counts as gone.
 
 import { GONE_MS, type HostReport } from "./host-report.ts";
-import { releaseFor, type Statement } from "./statement.ts";
+import { releaseFor, rolloutSlot, type Statement } from "./statement.ts";
 
 /**
  * Milliseconds without a report after which a server counts as silent. Servers write their report file once a minute.
@@ -42,6 +42,8 @@ export interface Rollout {
   readonly waiting: readonly Troubled[];
   /** Number of servers that report to the channel but are not in the roll-out. */
   readonly others: number;
+  /** The smallest percentage at which one of the others takes the release; null if there are no others. */
+  readonly next: number | null;
 }
 
 export function rolloutOf(statement: Statement, reports: readonly AgedReport[]): Rollout {
@@ -49,12 +51,14 @@ export function rolloutOf(statement: Statement, reports: readonly AgedReport[]):
   const failed: Troubled[] = [];
   const waiting: Troubled[] = [];
   let others = 0;
+  let next: number | null = null;
   for (const { report, ageMs, silentMs = SILENT_MS } of newest(reports)) {
     const { name, channel, refused, reasons, server_id } = report;
     if (server_id === null || channel?.name !== statement.channel || ageMs > GONE_MS) continue;
     const release = statement.release.name;
     if (releaseFor(statement, server_id).name !== release) {
       others++;
+      next = Math.min(next ?? 100, rolloutSlot(server_id) + 1);
       continue;
     }
     const isTaken = channel.release === release && (report.pinned || report.release?.name === release);
@@ -70,7 +74,7 @@ export function rolloutOf(statement: Statement, reports: readonly AgedReport[]):
       waiting.push({ name, why, ...(fault !== null && { fault }) });
     }
   }
-  return { ready, failed, waiting, others };
+  return { ready, failed, waiting, others, next };
 }
 
 /** Returns the newest report of each server. */
@@ -83,8 +87,12 @@ function newest(reports: readonly AgedReport[]): Iterable<AgedReport> {
   return byId.values();
 }
 
+/** Returns whether no reporting server has tried the release, although some report to the channel. */
+export const isUntried = ({ ready, failed, waiting, others }: Rollout): boolean =>
+  others > 0 && ready.length + failed.length + waiting.length === 0;
+
 /** Returns whether too few servers are ready; false if no server is in the roll-out. */
-export function isTooFew({ ready, failed, waiting }: Omit<Rollout, "others">): boolean {
+export function isTooFew({ ready, failed, waiting }: Pick<Rollout, "ready" | "failed" | "waiting">): boolean {
   return ready.length < Math.ceil(MIN_READY * (ready.length + failed.length + waiting.length));
 }
 
