@@ -28,6 +28,8 @@ describe("places of a geofeed", () => {
       ["192.0.2.0/24 BE - Brussels"],
     ],
     ["lower case", "192.0.2.0/24,au,au-nsw,Sydney,", ["192.0.2.0/24 AU NSW Sydney"]],
+    ["UK for GB", "192.0.2.0/24,UK,UK-ENG,London,", ["192.0.2.0/24 GB ENG London"]],
+    ["UK with a region of GB", "192.0.2.0/24,uk,GB-ENG,London,", ["192.0.2.0/24 GB ENG London"]],
     ["not to be located", "192.0.2.0/24,,,,", ["192.0.2.0/24 - - -"]],
     ["a city without a country is no place", "192.0.2.0/24,,,Paris,", ["192.0.2.0/24 - - -"]],
     ["a region of another country", "192.0.2.0/24,PR,US-PR,San Juan,", ["192.0.2.0/24 PR - San Juan"]],

@@ -15,7 +15,7 @@ import { findStatedDate } from "./text.ts";
 
 /** What an operator states about a network. Empty if the operator asks not to be located. */
 export interface StatedPlace {
-  /** Two upper-case letters. */
+  /** Two upper-case letters. They are not checked against the standard. */
   readonly country?: string;
   /** The part of the country's ISO 3166-2 code after the hyphen. It is not checked against the standard. */
   readonly region?: string;
@@ -85,13 +85,16 @@ class GeofeedList extends NetworkList {
   }
 }
 
-/** Returns undefined if the country is neither empty nor a country code. */
+/** Returns GB for UK, which some feeds write. @param code two upper-case letters */
+export const isoCountry = (code: string): string => (code === "UK" ? "GB" : code);
+
+/** Returns undefined if the country is neither empty nor two letters. */
 function readPlace([, code = "", region = "", city = ""]: readonly string[]): StatedPlace | undefined {
-  const country = code.toUpperCase();
+  const country = isoCountry(code.toUpperCase());
   if (country === "") return {};
   if (!/^[A-Z]{2}$/.test(country)) return undefined;
   const [ofCountry, division] = region.toUpperCase().split("-", 2);
-  const isCode = ofCountry === country && /^[A-Z0-9]{1,3}$/.test(division ?? "");
+  const isCode = isoCountry(ofCountry!) === country && /^[A-Z0-9]{1,3}$/.test(division ?? "");
   return {
     country,
     ...(isCode && { region: division! }),
