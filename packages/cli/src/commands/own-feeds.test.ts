@@ -210,6 +210,15 @@ test("check reads a feed and changes nothing; --no-check adds one that is not th
   expect(existsSync(join(dataDir, "feeds"))).toBe(false);
 });
 
+test("a domain that is never flagged: its line and name, even if an earlier name sorts first", async () => {
+  const { cwd, inkling } = host();
+  writeFileSync(join(cwd, "bad.txt"), "# ours\nmailinator.com\nmailinator.com\nedu.pl\nco.uk\n");
+  const ran = await inkling("feeds add bad --file bad.txt --form domains --claims disposable");
+  expect(ran.out).toMatch(
+    /^bad: 1 domain; skipped 2, the first: line 4: edu\.pl is a public suffix: never flagged\n/,
+  );
+});
+
 test("special-use networks are not counted as usable, and a feed with nothing else gets a warning", async () => {
   const { cwd, inkling } = host();
   const add = (id: string) => inkling(`feeds add ${id} --file ${id}.txt --form networks --claims attacker`);

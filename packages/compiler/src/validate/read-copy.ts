@@ -32,7 +32,13 @@ import { isSpecialUse } from "../parse/network-list.ts";
 import { parseVpnSystems } from "../parse/own-lists.ts";
 import { isSystemFormat, parseSystemKinds } from "../parse/system-kinds.ts";
 import type { Skipped, Skips } from "../parse/tally.ts";
-import { requireNarrow, requireParsable, unflaggableDomains, unflaggableNetworks } from "./content-gates.ts";
+import {
+  neverDisposable,
+  requireNarrow,
+  requireParsable,
+  unflaggableDomains,
+  unflaggableNetworks,
+} from "./content-gates.ts";
 import { spaceOf } from "./space.ts";
 
 /** The content of a copy, by its purpose. */
@@ -121,7 +127,7 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
     const { kinds, ...left } = parseSystemKinds(format, body, feed.systems?.kind);
     const { weight = 1 } = feed.systems ?? {};
     const claims = { feed: feed.id, kinds, weight, lineage: feed.lineage ?? [] };
-    return { content: { kinds: claims }, entries: kinds.size, skipped: leftOut(left, []) };
+    return { content: { kinds: claims }, entries: kinds.size, skipped: leftOut(left, 0) };
   }
   if (format === "nro-delegated") {
     const rows = parseNroDelegated(onlyFile(copy));
@@ -168,7 +174,7 @@ function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
     entries: networks.length,
     publishedAt,
     attribution: copyright,
-    skipped: leftOut(left, unflaggableNetworks(feed, networks), special),
+    skipped: leftOut(left, unflaggableNetworks(feed, networks).length, special),
     space: spaceOf(networks.filter((network) => !isSpecialUse(network))),
   };
 }
@@ -192,9 +198,12 @@ function withoutSpecialUse({ networks, placeOf, places }: StatedPlaces): StatedP
 }
 
 function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { domains, publishedAt, ...left } = parseDomains(format, body, feed.path);
+  const { domains, findFirst, publishedAt, ...left } = parseDomains(format, body, feed.path);
   const claims = { ...claimed(feed), subject: feed.sets as DomainSubject, domains };
-  const skipped = leftOut(left, unflaggableDomains(feed, domains.keys()));
+  const unflaggable = unflaggableDomains(feed, domains.keys());
+  const first = findFirst(unflaggable);
+  const firstOf = first && { line: first.line, reason: neverDisposable(first.domain) };
+  const skipped = leftOut(left, unflaggable.length, firstOf);
   return { content: { domains: claims }, entries: domains.size, publishedAt, skipped };
 }
 
@@ -215,18 +224,13 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
 
 /**
  * Describes the lines that the parser skipped, and the entries that can never set a flag.
- * @param firstOf the first of these entries, if its line is known
+ * @param idle the number of these entries
+ * @param firstIdle the first of these entries
  */
-function leftOut(
-  { skipped, skippedCount }: Skips,
-  unflaggable: readonly string[],
-  firstOf?: Skipped,
-): FeedReport["skipped"] {
-  const entries = skippedCount + unflaggable.length;
-  if (entries === 0) return undefined;
-  const lines = [...skipped.slice(0, 1), ...(firstOf && unflaggable.length > 0 ? [firstOf] : [])];
-  const [line] = lines.sort((a, b) => a.line - b.line);
-  return { entries, first: line === undefined ? unflaggable[0]! : `line ${line.line}: ${line.reason}` };
+function leftOut({ skipped, skippedCount }: Skips, idle: number, firstIdle?: Skipped): FeedReport["skipped"] {
+  const lines = [...skipped.slice(0, 1), ...(firstIdle && idle > 0 ? [firstIdle] : [])];
+  const [first] = lines.sort((a, b) => a.line - b.line);
+  return first && { entries: skippedCount + idle, first: `line ${first.line}: ${first.reason}` };
 }
 
 function onlyFile(copy: FeedCopy): Uint8Array {
