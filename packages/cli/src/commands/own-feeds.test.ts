@@ -219,6 +219,39 @@ test("a domain that is never flagged: its line and name, even if an earlier name
   );
 });
 
+describe("a geofeed with mistakes", () => {
+  const GOOD = "91.9.0.0/24,DE,DE-BY,Munich,\n91.9.1.0/24,UK,,London,\n91.9.2.0/24,PR,US-PR,San Juan,\n";
+  const TERRITORY = "91.9.3.0/24,GP,FR-971,Pointe-à-Pitre,\n91.9.4.0/24,,,,\n";
+  test.each([
+    ["no country", "91.9.5.0/24,XX,,Paris,", "the country XX is not in ISO 3166-1"],
+    [
+      "a region of another country",
+      "91.9.5.0/24,FR,DE-BY,Munich,",
+      "the region DE-BY is not in the country FR",
+    ],
+    ["a special-use network", "10.9.0.0/16,FR,,Paris,", "10.9.0.0/16 is private: never located"],
+  ])("%s: skipped, with its line and the reason", async (_name, line, reason) => {
+    const { cwd, inkling } = host();
+    writeFileSync(join(cwd, "geo.csv"), `# ours\n${GOOD}${line}\n${TERRITORY}9.0.0.0/16,ZZ,,,\n`);
+    const ran = await inkling("feeds add geo --file geo.csv --form geofeed --claims place");
+    expect(ran.out).toStartWith(`geo: 5 networks; skipped 2, the first: line 5: ${reason}\n`);
+    expect(JSON.parse((await inkling("feeds check geo --json")).out)).toMatchObject({
+      entries: 7,
+      usable: 5,
+    });
+  });
+
+  test("a country by name is not readable, and with too many such lines the feed is refused", async () => {
+    const { cwd, inkling } = host();
+    writeFileSync(join(cwd, "geo.csv"), `${GOOD}91.9.5.0/24,Germany,,Munich,\n`);
+    const ran = await inkling("feeds add geo --file geo.csv --form geofeed --claims place");
+    expect(ran.err).toContain(
+      "1 of 4 entries are unusable; the first is line 4: has a country that is not a two-letter ISO 3166-1 code",
+    );
+    expect(ran.code).toBe(1);
+  });
+});
+
 test("special-use networks are not counted as usable, and a feed with nothing else gets a warning", async () => {
   const { cwd, inkling } = host();
   const add = (id: string) => inkling(`feeds add ${id} --file ${id}.txt --form networks --claims attacker`);

@@ -39,6 +39,7 @@ import {
   unflaggableDomains,
   unflaggableNetworks,
 } from "./content-gates.ts";
+import { checkOwnGeofeed, placesWhere } from "./own-geofeed.ts";
 import { spaceOf } from "./space.ts";
 
 /** The content of a copy, by its purpose. */
@@ -156,7 +157,7 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
 }
 
 function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { networks, stated, special, publishedAt, copyright, ...left } = parseNetworks(
+  const { networks, stated, lineOf, special, publishedAt, copyright, ...left } = parseNetworks(
     format,
     body,
     feed.path,
@@ -166,15 +167,19 @@ function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
   if (label === undefined && stated === undefined)
     throw new Error(`${feed.id}: its row in the feed table has no label`);
   const subject = feed.sets as NetworkSubject;
+  const isOwn = feed.definition !== undefined;
+  const own = isOwn && stated && lineOf ? checkOwnGeofeed(stated, lineOf) : undefined;
+  const idle = own?.wrong ?? unflaggableNetworks(feed, networks).length;
   return {
     content: {
       ...(label && { networks: [{ ...claimed(feed), subject, label, networks }] }),
-      ...(stated && { stated: withoutSpecialUse(stated) }),
+      // Lookups of special-use addresses are refused.
+      ...(stated && { stated: own?.stated ?? placesWhere(stated, (network) => !isSpecialUse(network)) }),
     },
     entries: networks.length,
     publishedAt,
     attribution: copyright,
-    skipped: leftOut(left, unflaggableNetworks(feed, networks).length, special),
+    skipped: leftOut(left, idle, own ? own.firstWrong : special),
     space: spaceOf(networks.filter((network) => !isSpecialUse(network))),
   };
 }
@@ -186,16 +191,6 @@ const claimed = ({ id, lineage = [], weight, operator }: Feed) => ({
   ...(weight !== undefined && { weight }),
   ...(operator !== undefined && { operator }),
 });
-
-/** Removes special-use networks, because lookups of their addresses are refused. */
-function withoutSpecialUse({ networks, placeOf, places }: StatedPlaces): StatedPlaces {
-  const isUsable = networks.map((network) => !isSpecialUse(network));
-  return {
-    networks: networks.filter((_, i) => isUsable[i]),
-    placeOf: placeOf.filter((_, i) => isUsable[i]),
-    places,
-  };
-}
 
 function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
   const { domains, findFirst, publishedAt, ...left } = parseDomains(format, body, feed.path);
@@ -223,7 +218,7 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
 }
 
 /**
- * Describes the lines that the parser skipped, and the entries that can never set a flag.
+ * Describes the lines that the parser skipped, and the entries that have no effect.
  * @param idle the number of these entries
  * @param firstIdle the first of these entries
  */
