@@ -215,7 +215,7 @@ test("a domain that is never flagged: its line and name, even if an earlier name
   writeFileSync(join(cwd, "bad.txt"), "# ours\nmailinator.com\nmailinator.com\nedu.pl\nco.uk\n");
   const ran = await inkling("feeds add bad --file bad.txt --form domains --claims disposable");
   expect(ran.out).toMatch(
-    /^bad: 1 domain; skipped 2, the first: line 4: edu\.pl is a public suffix: never flagged\n/,
+    /^bad: 3 domains, of which Inkling uses 1; skipped 2, the first: line 4: edu\.pl is a public suffix: never flagged\n/,
   );
 });
 
@@ -234,7 +234,9 @@ describe("a geofeed with mistakes", () => {
     const { cwd, inkling } = host();
     writeFileSync(join(cwd, "geo.csv"), `# ours\n${GOOD}${line}\n${TERRITORY}9.0.0.0/16,ZZ,,,\n`);
     const ran = await inkling("feeds add geo --file geo.csv --form geofeed --claims place");
-    expect(ran.out).toStartWith(`geo: 5 networks; skipped 2, the first: line 5: ${reason}\n`);
+    expect(ran.out).toStartWith(
+      `geo: 7 networks, of which Inkling uses 5; skipped 2, the first: line 5: ${reason}\n`,
+    );
     expect(JSON.parse((await inkling("feeds check geo --json")).out)).toMatchObject({
       entries: 7,
       usable: 5,
@@ -259,7 +261,7 @@ test("special-use networks are not counted as usable, and a feed with nothing el
   expect(await add("mixed")).toMatchObject({
     code: 0,
     out: expect.stringMatching(
-      /^mixed: 1 network; skipped 2, the first: line 3: 203\.0\.113\.0\/24 is documentation: never flagged\n/,
+      /^mixed: 3 networks, of which Inkling uses 1; skipped 2, the first: line 3: 203\.0\.113\.0\/24 is documentation: never flagged\n/,
     ),
     err: expect.not.stringContaining("no effect"),
   });
@@ -267,7 +269,7 @@ test("special-use networks are not counted as usable, and a feed with nothing el
   expect(await add("private")).toMatchObject({
     code: 0,
     out: expect.stringMatching(
-      /^private: 0 networks; skipped 2, the first: line 1: 192\.168\.0\.0\/16 is private: never flagged\n/,
+      /^private: 2 networks, of which Inkling uses 0; skipped 2, the first: line 1: 192\.168\.0\.0\/16 is private: never flagged\n/,
     ),
     err: expect.stringContaining(
       "warning: private has no effect, because Inkling skips all of its entries\n",
