@@ -92,7 +92,9 @@ test("a feed of the command line and one of inkling.toml: added, built, looked u
     ],
   });
   expect((await found("91.9.0.7")).evidence).toMatchObject([{ feed: "office", label: "vpn" }]);
-  expect((await inkling("data status")).out).toMatch(/^acme +is_abuser +loaded +2 +fetched/m);
+  const { out: status } = await inkling("data status");
+  expect(status).toMatch(/^acme +is_abuser +loaded +2 +fetched/m);
+  expect(status).toMatch(/^office +is_proxy +loaded +\d+ +file /m);
   expect((await inkling("feeds list")).out).toMatch(/^on +office +is_proxy +loaded .*your own$/m);
   expect((await inkling("feeds list")).out).toMatch(/^on +acme .*your own; needs INKLING_FEED_SECRET_ACME$/m);
   expect((await inkling("config")).out).toMatch(/^feed \(inkling\.toml\) +office /m);
