@@ -37,7 +37,7 @@ function printed(feeds: readonly FeedReport[], lists: Pick<BuildDone, "refused" 
 test("a feed that waits comes with the command that accepts it, an expired one under its name", () => {
   const lists = { refused: ["tor-bulk-exits", "ipsum-3"], missing: ["dbip-asn-lite", "x4bnet-vpn-v4"] };
   expect(printed(FEEDS, lists).slice(1)).toEqual([
-    "Refused, see above: ipsum-3",
+    "Refused: ipsum-3. `inkling data status` shows why",
     "Needs your approval: `inkling data update --accept tor-bulk-exits` accepts these large changes.",
     expect.stringMatching(/^Expired: dbip-asn-lite\. `.*data status` shows why/),
     expect.stringMatching(/^Missing: x4bnet-vpn-v4\. `/),

@@ -44,7 +44,7 @@ import {
   pendingIds,
 } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
-import { feedOf } from "../runtime/feeds.ts";
+import { feedOf, localFiles } from "../runtime/feeds.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { feedCount } from "../terminal/progress.ts";
@@ -183,8 +183,10 @@ export function updateText(done: BuildDone, feeds: readonly FeedReport[], style:
       ? []
       : [`  ${pinned} is pinned and remains in use: ${UNPIN} switches to the newest release`]),
     ...dataGaps(done.release, style).map((gap) => `  ${gap}`),
-    ...(done.unreached.length > 0 ? [`Not reached, see above: ${feedCount(done.unreached.length)}`] : []),
-    ...(refused.length > 0 ? [`Refused, see above: ${refused.join(", ")}`] : []),
+    ...(done.unreached.length > 0
+      ? [`Not reached: ${feedCount(done.unreached.length)}. ${REASON_HINT}`]
+      : []),
+    ...(refused.length > 0 ? [`Refused: ${refused.join(", ")}. ${REASON_HINT}`] : []),
     ...(waiting.length > 0 ? [pendingText(waiting)] : []),
     ...(expired.length > 0 ? [`Expired: ${expired.join(", ")}. ${MISSING_HINT}`] : []),
     ...(missing.length > 0 ? [`Missing: ${missing.join(", ")}. ${MISSING_HINT}`] : []),
@@ -193,7 +195,8 @@ export function updateText(done: BuildDone, feeds: readonly FeedReport[], style:
 
 const pendingText = (pending: readonly string[]) => `Needs your approval: ${acceptHint(pending)}.`;
 
-const MISSING_HINT = "`inkling data status` shows why; `inkling feeds disable ID` builds without a feed";
+const REASON_HINT = "`inkling data status` shows why";
+const MISSING_HINT = `${REASON_HINT}; \`inkling feeds disable ID\` builds without a feed`;
 
 /** Describes the release that waits, the reason, and how to accept it. */
 const heldText = ({ at, why }: HeldRelease) =>
@@ -205,7 +208,8 @@ function addStatus(data: Command, context: Context): void {
     .description("show the release in use: age, segments, feeds, missing data")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling data status\n  inkling data status --json");
-  addAction(command, context, READ_SETTINGS, ({ settings: { dataDir } }) => {
+  addAction(command, context, READ_SETTINGS, ({ settings }) => {
+    const { dataDir } = settings;
     const { held = null } = readFeedsReport(dataDir) ?? {};
     if (held !== null && currentName(dataDir) === undefined) {
       const text = `there is no release in ${dataDir}: the first release, built ${held.at}, needs your approval: ${held.why}`;
@@ -232,7 +236,7 @@ function addStatus(data: Command, context: Context): void {
         ages: Object.fromEntries(ages.map(({ answer, seconds }) => [answer, seconds])),
         oldest_seconds: oldestAge(ages)?.seconds ?? null,
       },
-      text: () => statusText(status, dataDir, now, context.terminal),
+      text: () => statusText(status, { dataDir, localFiles: localFiles(settings) }, now, context.terminal),
     };
   });
 }
@@ -255,7 +259,7 @@ const CHANGED = "the file was changed or replaced after it was verified; run `in
 
 function statusText(
   { name, problem, changed, pinned, held, release, releases, conflicts }: Status,
-  dataDir: string,
+  { dataDir, localFiles }: { readonly dataDir: string; readonly localFiles: readonly string[] },
   now: Date,
   terminal: Terminal,
 ) {
@@ -272,7 +276,7 @@ function statusText(
     changed.map((kind) => `${terminal.style.red("changed")}  ${kind} segment: ${CHANGED}`).join("\n"),
     age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
-    feedTable(release.feeds, now, terminal.width),
+    feedTable(release.feeds, localFiles, now, terminal.width),
     dataGaps(release, terminal.style).join("\n"),
     conflictsText(conflicts, terminal.width),
     pinned === null ? "" : `${pinned} is pinned: newer releases are not used until you run ${UNPIN}.`,

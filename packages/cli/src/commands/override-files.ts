@@ -1,14 +1,32 @@
-// override-files.ts: `inkling override export | import` writes and reads overrides as a JSON file.
+// override-files.ts: `inkling override export | import` writes and reads overrides as a JSON file. `import` also reads a
+// plain list of values, to which the flags of the command apply.
 
 import { readFileSync, writeFileSync } from "node:fs";
+import type { NewOverride } from "@inkling/engine";
 import { prepareOutput, replaceFile } from "@inkling/release-store";
-import { exportFile, parseOverrideFile } from "@inkling/server";
+import {
+  exportFile,
+  type OverrideContext,
+  OverrideInputError,
+  parseNewOverride,
+  parseOverrideFile,
+} from "@inkling/server";
 import type { Command } from "commander";
-import { addAction, type Context } from "../runtime/command.ts";
-import { AUTHOR, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
+import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import {
+  AUTHOR,
+  checked,
+  contextOf,
+  FLAGS,
+  flagAndVerdict,
+  put,
+  requireNote,
+  usage,
+} from "../runtime/put-overrides.ts";
 import { warnOfNewDatabase, withExistingStore } from "../runtime/store.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { formatCount } from "../terminal/terminal.ts";
+import { expiryOf } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
@@ -32,24 +50,32 @@ export function addExport(overrides: Command, context: Context): void {
 export function addImport(overrides: Command, context: Context): void {
   const command = overrides
     .command("import <file>")
-    .description("import all overrides from an exported file; on an error, import none")
+    .description(
+      "import all overrides from an exported file, or from a list of values; on an error, import none",
+    )
+    .option("--flag <flag=verdict...>", `the file is a list of values: ${FLAGS}, =true or =false`)
+    .option("--note <text>", "why, for a list of values (required); at most 500 characters")
+    .option("--expires <time>", "when the overrides of a list expire: 30d, 2027-01-31 (default: never)")
     .option(...AUTHOR)
     .option("--force", "accept networks and domains that are normally too wide")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-If an override is already active, the import updates its note and expiry. Nothing is removed.
+If an override is already active, the import updates its note and expiry. Nothing is removed. With --flag, the file has
+one address, network, domain or email address per line; # and ; start comments.
 
 Examples:
-  inkling override import overrides.json`,
+  inkling override import overrides.json
+  inkling override import partners.txt --flag is_abuser=false is_proxy=false is_tor_exit=false --note "our partners"`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
-    const input = jsonOf(file);
     const about = contextOf(flags.author);
-    const read = checked(`${file} cannot be imported`, () =>
-      parseOverrideFile(input, about, flags.force === true),
-    );
+    const isList = flags.flag !== undefined;
+    if (!isList && (flags.note !== undefined || flags.expires !== undefined))
+      throw usage("--note and --expires need --flag", "an exported file has its own notes and expiry times");
+    const parse = isList ? listReader(file, flags, about) : exportReader(file, flags, about);
+    const read = checked(`${file} cannot be imported`, parse, flags.expires);
     warnOfNewDatabase(settings, context.terminal);
     const writes = await put(settings, read.overrides, about.author);
     const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
@@ -64,12 +90,84 @@ Examples:
   });
 }
 
+type Parsed = ReturnType<typeof parseOverrideFile>;
+
+function exportReader(file: string, { force }: Flags, about: OverrideContext): () => Parsed {
+  const input = jsonOf(file);
+  return () => parseOverrideFile(input, about, force === true);
+}
+
+/** Reads a list of values. Each flag of the command applies to all values. */
+function listReader(file: string, flags: Flags, about: OverrideContext): () => Parsed {
+  requireNote(flags.note);
+  const verdicts = (flags.flag as unknown as string[]).map(flagAndVerdict);
+  if (new Set(verdicts.map(({ flag }) => flag)).size < verdicts.length)
+    throw usage("--flag names a flag twice", "name each flag once");
+  const values = valuesOf(fileWork(file, () => readFileSync(file, "utf8")));
+  if (values.length === 0) throw usage(`${file} has no values`, "write one value per line");
+  const times = flags.expires === undefined ? {} : { expires_at: expiryOf(flags.expires, about.now) };
+  const more = { note: flags.note, force: flags.force === true, ...times };
+  return () => ({ overrides: readList(values, verdicts, more, about), expired: 0 });
+}
+
+interface ListedValue {
+  readonly line: number;
+  readonly value: string;
+}
+
+/** A comment starts at the beginning of a line or after a space, because an email address may contain #. */
+function valuesOf(text: string): ListedValue[] {
+  return text.split("\n").flatMap((line, index) => {
+    const value = line
+      .replace(/^\ufeff/, "")
+      .replace(/(?:^|\s)[#;].*/, "")
+      .trim();
+    return value === "" ? [] : [{ line: index + 1, value }];
+  });
+}
+
+const MAX_PROBLEMS = 20;
+/** Matches the problems of one value. All other problems are problems of a flag of the command. */
+const OF_VALUE = /^(?:value: |flag: (?!unknown flag))/;
+
+/** @throws OverrideInputError with the first problems, which name lines */
+function readList(
+  values: readonly ListedValue[],
+  verdicts: readonly object[],
+  more: object,
+  about: OverrideContext,
+): NewOverride[] {
+  const overrides: NewOverride[] = [];
+  const problems = new Set<string>();
+  const codes = new Set<OverrideInputError["code"]>();
+  for (const { line, value } of values) {
+    for (const verdict of verdicts) {
+      try {
+        overrides.push(parseNewOverride({ value, ...verdict, ...more }, about));
+      } catch (error) {
+        if (!(error instanceof OverrideInputError)) throw error;
+        codes.add(error.code);
+        for (const problem of error.problems) problems.add(problem.replace(OF_VALUE, `line ${line}: `));
+      }
+    }
+  }
+  if (problems.size === 0) return overrides;
+  const shown = [...problems].slice(0, MAX_PROBLEMS);
+  const rest = problems.size - shown.length;
+  const code = codes.size === 1 ? [...codes][0] : "INVALID";
+  throw new OverrideInputError(
+    rest > 0 ? [...shown, `and ${formatCount(rest)} more`] : shown,
+    code,
+    codes.has("TOO_WIDE"),
+  );
+}
+
 function jsonOf(file: string): unknown {
   const text = fileWork(file, () => readFileSync(file, "utf8"));
   try {
     return JSON.parse(text);
   } catch (error) {
-    const hint = "`inkling override export` writes a valid file";
+    const hint = "`inkling override export` writes a valid file; a list of values needs --flag and --note";
     throw usage(`${file} is not JSON: ${(error as Error).message}`, hint);
   }
 }

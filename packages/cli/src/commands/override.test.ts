@@ -279,6 +279,69 @@ test("import refuses a mute, and names --force where a row is too wide", async (
   );
 });
 
+test("import of a list of values: each flag applies to all of them", async () => {
+  const file = join(cwd, "partners.txt");
+  const flags = ["--flag", "is_abuser=false", "is_proxy=false", "--note", "our partners"];
+  const load = (...more: string[]) => inkling("override", "import", file, ...flags, ...more);
+  writeFileSync(
+    file,
+    "\ufeff# partners\n81.2.69.142 # the office\r\n\n  81.2.70.0/24 ; a branch\n2a00:1450::/32\n",
+  );
+  expect((await load("--expires", "30d")).out).toBe(
+    `Imported ${file}: 6 added, 0 changed, 0 unchanged, 0 expired.\n`,
+  );
+  expect((await load()).out).toContain("0 added, 6 changed, 0 unchanged");
+  const list = JSON.parse((await inkling("override", "list", "--json")).out);
+  expect(list).toHaveLength(6);
+  expect(list).toContainEqual(
+    expect.objectContaining({
+      value: "81.2.70.0/24",
+      flag: "is_proxy",
+      verdict: false,
+      note: "our partners",
+      expires_at: null,
+    }),
+  );
+});
+
+test("a list of values with mistakes: the lines are named, and nothing is imported", async () => {
+  const file = join(cwd, "list.txt");
+  const load = (...args: string[]) => inkling("override", "import", file, ...args);
+  const FLAG = ["--flag", "is_abuser=false", "is_proxy=false"];
+  const NOTE = ["--note", "x"];
+  const refused = async (text: string, args: readonly string[], err: RegExp) => {
+    writeFileSync(file, text);
+    const ran = await load(...args);
+    expect(ran.err).toMatch(err);
+    expect([ran.out, ran.code]).toEqual(["", 2]);
+  };
+  const wrong = "81.2.69.1\n81.2.70.1/24\n# x\na#b@gmail.com\n10.0.0.0/8\n";
+  await refused(
+    wrong,
+    [...FLAG, ...NOTE],
+    /imported:\n {2}line 2: 81\.2\.70\.1\/24 has host bits set\. Use 81\.2\.70\.0\/24\n {2}line 4: is_abuser is not a flag of an email address: use disposable\n {2}line 4: is_proxy .*\n {2}line 5: is a private network, .*\nhint: /,
+  );
+  await refused("81.0.0.0/8\n", [...FLAG, ...NOTE], /line 1: is broader than \/16.*\nhint: use --force if/);
+  await refused("x.y z\n".repeat(30), [...FLAG, ...NOTE], /line 20: .*\n {2}and 10 more\n/);
+  const good = "81.2.69.1\n81.2.69.2\n";
+  await refused(good, FLAG, /^inkling: --note is missing/);
+  await refused(good, NOTE, /^inkling: --note and --expires need --flag\nhint: /);
+  await refused(
+    good,
+    ["--flag", "is_prox=false", ...NOTE],
+    /imported:\n {2}--flag: .*did you mean is_proxy\?\nhint/,
+  );
+  await refused(good, ["--flag", "is_proxy", ...NOTE], /--flag must be a flag, "=" and true or false/);
+  await refused(good, ["--flag", "is_proxy=false", "is_proxy=true", ...NOTE], /names a flag twice/);
+  await refused(
+    good,
+    [...FLAG, ...NOTE, "--expires", "2020-01-01"],
+    /\n {2}--expires "2020-01-01": is in the past\nhint/,
+  );
+  await refused("# nothing\n", [...FLAG, ...NOTE], /list\.txt has no values\nhint: write one value per line/);
+  expect((await inkling("override", "list")).out).toBe("");
+});
+
 test("remove and import: what is not there, and what is no such file", async () => {
   expect((await inkling("override", "import", join(cwd, "nowhere.json"))).err).toMatch(
     /does not exist\nhint: /,

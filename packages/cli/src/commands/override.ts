@@ -3,7 +3,7 @@
 // The command writes directly to the database, as `inkling keys` does. No server needs to run, and running
 // servers apply the change within a second. The admin API does the same over HTTP (docs/overrides.md).
 
-import { isInForce, OVERRIDE_FLAGS, type Override } from "@inkling/engine";
+import { isInForce, type Override } from "@inkling/engine";
 import {
   describeOverride,
   MAX_PAGE,
@@ -16,7 +16,16 @@ import {
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
-import { AUTHOR, authorOf, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
+import {
+  AUTHOR,
+  authorOf,
+  checked,
+  contextOf,
+  FLAGS,
+  flagAndVerdict,
+  put,
+  requireNote,
+} from "../runtime/put-overrides.ts";
 import { ONLY_IN_COPIES, warnOfNewDatabase, withExistingStore } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 import { table, warn } from "../terminal/terminal.ts";
@@ -37,9 +46,6 @@ export function addOverride(program: Command, context: Context): void {
   addImport(overrides, context);
   addAudit(overrides, context);
 }
-
-/** "is_abuser, … or disposable" */
-const FLAGS = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(OVERRIDE_FLAGS);
 
 function addAdd(overrides: Command, context: Context): void {
   const command = overrides
@@ -65,9 +71,7 @@ Examples:
   inkling override add someone@gmail.com --flag disposable=true --note "ticket 4712"`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, value: string) => {
-    if (flags.note === undefined) {
-      throw usage("--note is missing: every override needs a reason", 'for example --note "our office"');
-    }
+    requireNote(flags.note);
     const read = () => {
       const about = contextOf(flags.author);
       return parseNewOverride(inputOf(value, flags, about.now), about);
@@ -90,20 +94,9 @@ const endOf = ({ expiresAt }: Override) =>
 
 /** Returns the flags as input for the admin API. */
 function inputOf(value: string, flags: Flags, now: number): Record<string, unknown> {
-  if (typeof flags.flag !== "string")
-    throw usage("--flag is missing: every override sets a flag", "for example --flag is_tor_exit=false");
-  const [flag, verdict, ...rest] = flags.flag.split("=");
-  if (rest.length > 0 || (verdict !== "true" && verdict !== "false")) {
-    const given = JSON.stringify(flags.flag.slice(0, 60));
-    throw usage(
-      `--flag must be a flag, "=" and true or false: it is ${given}`,
-      "for example --flag is_tor_exit=false",
-    );
-  }
   return {
     value,
-    flag,
-    verdict: verdict === "true",
+    ...flagAndVerdict(flags.flag),
     note: flags.note,
     ...(flags.expires === undefined ? {} : { expires_at: expiryOf(flags.expires, now) }),
     ...(flags.force ? { force: true } : {}),

@@ -92,7 +92,9 @@ test("a feed of the command line and one of inkling.toml: added, built, looked u
     ],
   });
   expect((await found("91.9.0.7")).evidence).toMatchObject([{ feed: "office", label: "vpn" }]);
-  expect((await inkling("data status")).out).toMatch(/^acme +is_abuser +loaded +2 +fetched/m);
+  const { out: status } = await inkling("data status");
+  expect(status).toMatch(/^acme +is_abuser +loaded +2 +fetched/m);
+  expect(status).toMatch(/^office +is_proxy +loaded +\d+ +file /m);
   expect((await inkling("feeds list")).out).toMatch(/^on +office +is_proxy +loaded .*your own$/m);
   expect((await inkling("feeds list")).out).toMatch(/^on +acme .*your own; needs INKLING_FEED_SECRET_ACME$/m);
   expect((await inkling("config")).out).toMatch(/^feed \(inkling\.toml\) +office /m);
@@ -210,6 +212,50 @@ test("check reads a feed and changes nothing; --no-check adds one that is not th
   expect(existsSync(join(dataDir, "feeds"))).toBe(false);
 });
 
+test("a domain that is never flagged: its line and name, even if an earlier name sorts first", async () => {
+  const { cwd, inkling } = host();
+  writeFileSync(join(cwd, "bad.txt"), "# ours\nmailinator.com\nmailinator.com\nedu.pl\nco.uk\n");
+  const ran = await inkling("feeds add bad --file bad.txt --form domains --claims disposable");
+  expect(ran.out).toMatch(
+    /^bad: 3 domains, of which Inkling uses 1; skipped 2, the first: line 4: edu\.pl is a public suffix: never flagged\n/,
+  );
+});
+
+describe("a geofeed with mistakes", () => {
+  const GOOD = "91.9.0.0/24,DE,DE-BY,Munich,\n91.9.1.0/24,UK,,London,\n91.9.2.0/24,PR,US-PR,San Juan,\n";
+  const TERRITORY = "91.9.3.0/24,GP,FR-971,Pointe-à-Pitre,\n91.9.4.0/24,,,,\n";
+  test.each([
+    ["no country", "91.9.5.0/24,XX,,Paris,", "the country XX is not in ISO 3166-1"],
+    [
+      "a region of another country",
+      "91.9.5.0/24,FR,DE-BY,Munich,",
+      "the region DE-BY is not in the country FR",
+    ],
+    ["a special-use network", "10.9.0.0/16,FR,,Paris,", "10.9.0.0/16 is private: never located"],
+  ])("%s: skipped, with its line and the reason", async (_name, line, reason) => {
+    const { cwd, inkling } = host();
+    writeFileSync(join(cwd, "geo.csv"), `# ours\n${GOOD}${line}\n${TERRITORY}9.0.0.0/16,ZZ,,,\n`);
+    const ran = await inkling("feeds add geo --file geo.csv --form geofeed --claims place");
+    expect(ran.out).toStartWith(
+      `geo: 7 networks, of which Inkling uses 5; skipped 2, the first: line 5: ${reason}\n`,
+    );
+    expect(JSON.parse((await inkling("feeds check geo --json")).out)).toMatchObject({
+      entries: 7,
+      usable: 5,
+    });
+  });
+
+  test("a country by name is not readable, and with too many such lines the feed is refused", async () => {
+    const { cwd, inkling } = host();
+    writeFileSync(join(cwd, "geo.csv"), `${GOOD}91.9.5.0/24,Germany,,Munich,\n`);
+    const ran = await inkling("feeds add geo --file geo.csv --form geofeed --claims place");
+    expect(ran.err).toContain(
+      "1 of 4 entries are unusable; the first is line 4: has a country that is not a two-letter ISO 3166-1 code",
+    );
+    expect(ran.code).toBe(1);
+  });
+});
+
 test("special-use networks are not counted as usable, and a feed with nothing else gets a warning", async () => {
   const { cwd, inkling } = host();
   const add = (id: string) => inkling(`feeds add ${id} --file ${id}.txt --form networks --claims attacker`);
@@ -217,7 +263,7 @@ test("special-use networks are not counted as usable, and a feed with nothing el
   expect(await add("mixed")).toMatchObject({
     code: 0,
     out: expect.stringMatching(
-      /^mixed: 1 network; skipped 2, the first: line 3: 203\.0\.113\.0\/24 is documentation: never flagged\n/,
+      /^mixed: 3 networks, of which Inkling uses 1; skipped 2, the first: line 3: 203\.0\.113\.0\/24 is documentation: never flagged\n/,
     ),
     err: expect.not.stringContaining("no effect"),
   });
@@ -225,7 +271,7 @@ test("special-use networks are not counted as usable, and a feed with nothing el
   expect(await add("private")).toMatchObject({
     code: 0,
     out: expect.stringMatching(
-      /^private: 0 networks; skipped 2, the first: line 1: 192\.168\.0\.0\/16 is private: never flagged\n/,
+      /^private: 2 networks, of which Inkling uses 0; skipped 2, the first: line 1: 192\.168\.0\.0\/16 is private: never flagged\n/,
     ),
     err: expect.stringContaining(
       "warning: private has no effect, because Inkling skips all of its entries\n",

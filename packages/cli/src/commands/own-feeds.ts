@@ -201,9 +201,11 @@ async function checked(feed: Feed, settings: Settings, { terminal }: Context): P
   throw new CliError(`${feed.id} cannot be used: ${why}`, hint);
 }
 
+/** Counts the entries as `data status` does, and then those that have an effect. */
 function reportText({ id, entries, usable = entries, names = "networks", skipped }: FeedCheck): string {
   const left =
     skipped === undefined ? "" : `; skipped ${formatCount(skipped.entries)}, the first: ${skipped.first}`;
-  const counted = usable === 1 ? names.replace(/s$/, "") : names;
-  return `${id}: ${formatCount(usable)} ${counted}${left}`;
+  const counted = entries === 1 ? names.replace(/s$/, "") : names;
+  const used = usable === entries ? "" : `, of which Inkling uses ${formatCount(usable)}`;
+  return `${id}: ${formatCount(entries)} ${counted}${used}${left}`;
 }

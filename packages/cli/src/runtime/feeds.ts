@@ -64,6 +64,11 @@ function addedIn(dataDir: string): readonly OwnFeed[] {
   }
 }
 
+/** Returns the ids of the operator's feeds that are files on this machine. Empty if the choice cannot be read. */
+export function localFiles({ feed, dataDir }: Pick<Settings, "feed" | "dataDir">): readonly string[] {
+  return [...feed, ...addedIn(dataDir)].flatMap(({ id, file }) => (file === undefined ? [] : [id]));
+}
+
 const OWN_FEED_HINT = "fix its [[feed]] in inkling.toml, or `inkling feeds remove ID`";
 
 /** @throws CliError if the feed does not exist; the message suggests the most similar id */

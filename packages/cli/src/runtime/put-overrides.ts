@@ -2,7 +2,7 @@
 // the overrides to the database.
 
 import type { Settings } from "@inkling/contract";
-import type { NewOverride } from "@inkling/engine";
+import { type NewOverride, OVERRIDE_FLAGS } from "@inkling/engine";
 import { OverrideConflictError, type OverrideContext, OverrideInputError } from "@inkling/server";
 import { cliActor, userName } from "../config/user.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
@@ -19,6 +19,27 @@ export const contextOf = (author: unknown): OverrideContext => ({
 
 export const authorOf = (author: unknown) =>
   typeof author === "string" && author !== "" ? author : userName();
+
+/** "is_abuser, … or disposable" */
+export const FLAGS = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(OVERRIDE_FLAGS);
+
+/** Reads `--flag`. @throws CliError */
+export function flagAndVerdict(given: unknown): { readonly flag: string; readonly verdict: boolean } {
+  const example = "for example --flag is_tor_exit=false";
+  if (typeof given !== "string") throw usage("--flag is missing: every override sets a flag", example);
+  const [flag = "", verdict, ...rest] = given.split("=");
+  if (rest.length > 0 || (verdict !== "true" && verdict !== "false")) {
+    const shown = JSON.stringify(given.slice(0, 60));
+    throw usage(`--flag must be a flag, "=" and true or false: it is ${shown}`, example);
+  }
+  return { flag, verdict: verdict === "true" };
+}
+
+/** @throws CliError if `--note` is missing */
+export function requireNote(note: unknown): void {
+  if (note === undefined)
+    throw usage("--note is missing: every override needs a reason", 'for example --note "our office"');
+}
 
 const FLAG_OF: Readonly<Record<string, string>> = {
   value: "VALUE",

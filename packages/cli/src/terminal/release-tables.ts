@@ -121,16 +121,22 @@ export function conflictsText(conflicts: readonly Conflict[], width: number | un
 
 /**
  * Formats feeds as a table for people.
+ * @param localFiles the ids of feeds that are files on this machine; their reports state the source "mirror"
  * @param width the terminal's width, if there is a terminal
  */
-export function feedTable(feeds: readonly FeedReport[], now: Date, width: number | undefined): string {
+export function feedTable(
+  feeds: readonly FeedReport[],
+  localFiles: readonly string[],
+  now: Date,
+  width: number | undefined,
+): string {
   const rows = feeds.map((feed) => {
     return [
       feed.id,
       feed.sets,
       stateWord(feed),
       formatCount(feed.entries),
-      feed.source,
+      feed.source === "mirror" && localFiles.includes(feed.id) ? "file" : feed.source,
       feedAge(feed, now),
       feed.error ?? "",
     ];

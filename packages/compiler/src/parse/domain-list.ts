@@ -6,8 +6,16 @@
 import { toAsciiDomain } from "@inkling/engine";
 import type { Tally } from "./tally.ts";
 
+/** Where a domain is in the file. */
+export interface DomainLine {
+  readonly line: number;
+  readonly domain: string;
+}
+
 export class DomainList {
   private readonly services = new Map<string, string>();
+  /** The line of each domain in `services`, in the same order. */
+  private readonly lines: number[] = [];
   readonly tally: Tally;
 
   constructor(tally: Tally) {
@@ -25,11 +33,30 @@ export class DomainList {
       return;
     }
     this.tally.use();
+    if (!this.services.has(domain)) this.lines.push(line);
     if (!this.services.get(domain)) this.services.set(domain, service);
   }
 
-  /** Returns a map from domain (A-label, lower case) to service ("" if unknown), sorted by domain. */
-  result(): { readonly domains: ReadonlyMap<string, string> } {
-    return { domains: new Map([...this.services].sort(([a], [b]) => (a < b ? -1 : 1))) };
+  /**
+   * Returns a map from domain (A-label, lower case) to service ("" if unknown), sorted by domain. `findFirst` returns
+   * which of the given domains is first in the file.
+   */
+  result(): {
+    readonly domains: ReadonlyMap<string, string>;
+    readonly findFirst: (domains: readonly string[]) => DomainLine | undefined;
+  } {
+    return {
+      domains: new Map([...this.services].sort(([a], [b]) => (a < b ? -1 : 1))),
+      findFirst: (domains) => this.findFirst(new Set(domains)),
+    };
+  }
+
+  private findFirst(wanted: ReadonlySet<string>): DomainLine | undefined {
+    let index = 0;
+    for (const domain of this.services.keys()) {
+      if (wanted.has(domain)) return { line: this.lines[index]!, domain };
+      index++;
+    }
+    return undefined;
   }
 }

@@ -10,7 +10,12 @@ const parse = (text: string) => parseGeofeed(new TextEncoder().encode(text));
 function shown(text: string): string[] {
   const { stated } = parse(text);
   return stated.networks.map((network, i) => {
-    const { country = "-", region = "-", city = "-" } = stated.places[stated.placeOf[i]!]!;
+    const {
+      country = "-",
+      foreignRegion,
+      region = foreignRegion ? `(${foreignRegion})` : "-",
+      city = "-",
+    } = stated.places[stated.placeOf[i]!]!;
     return `${formatPrefix(network)} ${country} ${region} ${city}`;
   });
 }
@@ -28,9 +33,11 @@ describe("places of a geofeed", () => {
       ["192.0.2.0/24 BE - Brussels"],
     ],
     ["lower case", "192.0.2.0/24,au,au-nsw,Sydney,", ["192.0.2.0/24 AU NSW Sydney"]],
+    ["UK for GB", "192.0.2.0/24,UK,UK-ENG,London,", ["192.0.2.0/24 GB ENG London"]],
+    ["UK with a region of GB", "192.0.2.0/24,uk,GB-ENG,London,", ["192.0.2.0/24 GB ENG London"]],
     ["not to be located", "192.0.2.0/24,,,,", ["192.0.2.0/24 - - -"]],
     ["a city without a country is no place", "192.0.2.0/24,,,Paris,", ["192.0.2.0/24 - - -"]],
-    ["a region of another country", "192.0.2.0/24,PR,US-PR,San Juan,", ["192.0.2.0/24 PR - San Juan"]],
+    ["a region of another country", "192.0.2.0/24,PR,US-PR,San Juan,", ["192.0.2.0/24 PR (US-PR) San Juan"]],
     ["a region without its country", "192.0.2.0/24,US,OH,Columbus,", ["192.0.2.0/24 US - Columbus"]],
     ["a region by name", "192.0.2.0/24,US,US-Ohio,Columbus,", ["192.0.2.0/24 US - Columbus"]],
     ["a city that is damage", `192.0.2.0/24,US,,${"x".repeat(201)},`, ["192.0.2.0/24 US - -"]],
@@ -60,15 +67,15 @@ describe("places of a geofeed", () => {
 
   const GOOD = Array.from({ length: 20 }, (_, i) => `198.51.100.${i}/32,US,,A,`).join("\n");
   test.each([
-    ["a header", "prefix,country,region,city,postal"],
-    ["a country by name", "192.0.2.0/24,United States,,Dayton,"],
-    ["a quote that is not closed", '192.0.2.0/24,US,,"Dayton,'],
-    ["too few fields", "192.0.2.0/24,US"],
-  ])("%s is skipped, counted and never quoted", (_name, line) => {
+    ["a header", "prefix,country,region,city,postal", /^has a country that is not/],
+    ["a country by name", "192.0.2.0/24,United States,,Dayton,", /^has a country that is not/],
+    ["a quote that is not closed", '192.0.2.0/24,US,,"Dayton,', /^is not a geofeed line/],
+    ["too few fields", "192.0.2.0/24,US", /^is not a geofeed line/],
+  ])("%s is skipped, counted and never quoted", (_name, line, reason) => {
     const parsed = parse(`${line}\n${GOOD}\n`);
     expect(parsed.networks).toHaveLength(20);
     expect(parsed.skippedCount).toBe(1);
-    expect(parsed.skipped[0]!.line).toBe(1);
+    expect(parsed.skipped[0]).toEqual({ line: 1, reason: expect.stringMatching(reason) });
     expect(JSON.stringify(parsed.skipped)).not.toContain(line.slice(0, 9));
   });
 

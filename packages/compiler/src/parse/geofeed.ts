@@ -15,10 +15,12 @@ import { findStatedDate } from "./text.ts";
 
 /** What an operator states about a network. Empty if the operator asks not to be located. */
 export interface StatedPlace {
-  /** Two upper-case letters. */
+  /** Two upper-case letters. They are not checked against the standard. */
   readonly country?: string;
   /** The part of the country's ISO 3166-2 code after the hyphen. It is not checked against the standard. */
   readonly region?: string;
+  /** The code of a region that belongs to another country than `country`, such as DE-BY. */
+  readonly foreignRegion?: string;
   readonly city?: string;
 }
 
@@ -53,21 +55,29 @@ class GeofeedList extends NetworkList {
   private readonly places: StatedPlace[] = [];
   private readonly ids = new Map<string, number>();
   private readonly idOf = new Map<Prefix, number>();
+  private readonly lineOf = new Map<Prefix, number>();
 
   override add(line: number, text: string): Prefix | undefined {
     const fields = splitRow(text);
-    const place = fields && fields.length >= MIN_FIELDS ? readPlace(fields) : undefined;
-    if (fields === undefined || place === undefined) {
-      this.tally.fail(line, "is not a geofeed line");
+    if (fields === undefined || fields.length < MIN_FIELDS) {
+      this.tally.fail(line, "is not a geofeed line, which has the form network,country,region,city,");
+      return undefined;
+    }
+    const place = readPlace(fields);
+    if (place === undefined) {
+      this.tally.fail(line, "has a country that is not a two-letter ISO 3166-1 code");
       return undefined;
     }
     const network = super.add(line, fields[0]!);
-    if (network !== undefined) this.idOf.set(network, this.idFor(place));
+    if (network !== undefined) {
+      this.idOf.set(network, this.idFor(place));
+      this.lineOf.set(network, line);
+    }
     return network;
   }
 
   private idFor(place: StatedPlace): number {
-    const key = `${place.country}\t${place.region}\t${place.city}`;
+    const key = `${place.country}\t${place.region}\t${place.foreignRegion}\t${place.city}`;
     let id = this.ids.get(key);
     if (id === undefined) {
       if (this.places.length === MAX_PLACES)
@@ -81,20 +91,28 @@ class GeofeedList extends NetworkList {
   override result() {
     const { networks } = super.result();
     const placeOf = Uint32Array.from(networks, (network) => this.idOf.get(network)!);
-    return { networks, stated: { networks, placeOf, places: this.places } satisfies StatedPlaces };
+    const stated: StatedPlaces = { networks, placeOf, places: this.places };
+    return { networks, stated, lineOf: (network: Prefix) => this.lineOf.get(network)! };
   }
 }
 
-/** Returns undefined if the country is neither empty nor a country code. */
+/** Returns GB for UK, which some feeds write. @param code two upper-case letters */
+export const isoCountry = (code: string): string => (code === "UK" ? "GB" : code);
+
+/** Matches an ISO 3166-2 code. */
+const REGION = /^([A-Z]{2})-([A-Z0-9]{1,3})(?:-|$)/;
+
+/** Returns undefined if the country is neither empty nor two letters. */
 function readPlace([, code = "", region = "", city = ""]: readonly string[]): StatedPlace | undefined {
-  const country = code.toUpperCase();
+  const country = isoCountry(code.toUpperCase());
   if (country === "") return {};
   if (!/^[A-Z]{2}$/.test(country)) return undefined;
-  const [ofCountry, division] = region.toUpperCase().split("-", 2);
-  const isCode = ofCountry === country && /^[A-Z0-9]{1,3}$/.test(division ?? "");
+  const [, ofCountry = "", division] = REGION.exec(region.toUpperCase()) ?? [];
+  const isForeign = isoCountry(ofCountry) !== country;
+  const named = isForeign ? { foreignRegion: `${ofCountry}-${division}` } : { region: division! };
   return {
     country,
-    ...(isCode && { region: division! }),
+    ...(division !== undefined && named),
     ...(city !== "" && city.length <= MAX_CITY && { city }),
   };
 }

@@ -3,7 +3,7 @@
 
 import { FeedError, type Format } from "../catalog/feed.ts";
 import { parseDshieldBlock, parseIpRangeCsv, parseNetworkLines } from "./address-ranges.ts";
-import { parseGeofeed, type StatedPlaces } from "./geofeed.ts";
+import { parseGeofeed } from "./geofeed.ts";
 import {
   parseAbuseipdb,
   parseDomainJson,
@@ -31,8 +31,8 @@ import { parseExitNetworks, parseRelayDomains } from "./own-lists.ts";
 export type { StatedPlace, StatedPlaces } from "./geofeed.ts";
 export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
 
-/** The networks of a feed and, if the feed is a geofeed, their places. */
-export type ParsedNetworks = ReturnType<typeof parseIpLines> & { readonly stated?: StatedPlaces };
+/** The networks of a feed and, if the feed is a geofeed, their places and lines. */
+export type ParsedNetworks = ReturnType<typeof parseIpLines> & Partial<ReturnType<typeof parseGeofeed>>;
 export type ParsedDomains = ReturnType<typeof parseDomainLines>;
 
 /** @param path path to the entries in the file, if the format has one */

@@ -14,7 +14,7 @@ import { unflaggableDomains, unflaggableNetworks } from "../validate/content-gat
 import { loadFeed } from "./load.ts";
 
 export interface FeedCheck extends FeedReport {
-  /** Number of entries without those that can never set a flag. Undefined if no copy can be used. */
+  /** Number of entries without those that have no effect. Undefined if no copy can be used. */
   readonly usable?: number;
 }
 
@@ -27,9 +27,10 @@ export async function checkFeed(
     const load = { ...options, dataDir, now: new Date(), onlyDue: false, chance: Math.random };
     const { report, content } = await loadFeed(feed, load, undefined);
     if (report.entries === undefined) return report;
-    const { networks = [], domains } = content();
+    const { networks, domains, stated } = content();
+    if (networks === undefined && stated !== undefined) return { ...report, usable: stated.networks.length };
     const idle =
-      networks.flatMap((claims) => unflaggableNetworks(feed, claims.networks)).length +
+      (networks ?? []).flatMap((claims) => unflaggableNetworks(feed, claims.networks)).length +
       unflaggableDomains(feed, domains?.domains.keys() ?? []).length;
     return { ...report, usable: report.entries - idle };
   } finally {

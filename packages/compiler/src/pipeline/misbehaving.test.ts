@@ -411,7 +411,7 @@ const TAKEN: readonly Taken[] = [
     list: MAIL_LIST,
     body: (list) => `${list.day(2)}edu.pl\n`,
     never: (manifest) => isDisposable(manifest, "uni.edu.pl"),
-    reports: /"entries":1,"first":"a domain is a public or special-use suffix, which is never flagged"/,
+    reports: /"entries":1,"first":"line 201: edu\.pl is a public suffix: never flagged"/,
   },
   {
     name: "`gmail.com`",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { countries } from "countries-list";
+import { iso31661 } from "iso-3166";
 import { estimateRadius } from "./accuracy.ts";
 import { completePlace } from "./complete-place.ts";
-import { countryCode } from "./countries.ts";
+import { countryCode, findCountry } from "./countries.ts";
 import type { Place } from "./place.ts";
 
 type Known = Partial<Place>;
@@ -185,8 +185,17 @@ test.each([
   );
 });
 
-test("a code of the table of countries is one by the rules, which decide on the same in lower case", () => {
-  for (const code of Object.keys(countries))
-    expect([code, countryCode(code.toLowerCase())]).toEqual([code, code]);
-  for (const none of ["", "ZZ", "XX", "EU", "AP", "A1"]) expect(countryCode(none)).toBeUndefined();
+const LETTERS = Array.from({ length: 26 }, (_, i) => String.fromCharCode(65 + i));
+
+test("a country code is one that ISO 3166-1 has assigned, or XK; UK stands for GB", () => {
+  const pairs = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
+  const accepted = pairs.filter((pair) => countryCode(pair) !== undefined);
+  expect(accepted).toEqual([...iso31661.map(({ alpha2 }) => alpha2), "UK", "XK"].sort());
+  for (const code of accepted) {
+    const standard = code === "UK" ? "GB" : code;
+    expect([code, countryCode(code), countryCode(code.toLowerCase())]).toEqual([code, standard, standard]);
+    expect([code, findCountry(standard)?.code]).toEqual([code, standard]);
+  }
+  for (const none of ["", "ZZ", "XX", "EU", "AP", "A1", "YU", "AC"])
+    expect(countryCode(none)).toBeUndefined();
 });

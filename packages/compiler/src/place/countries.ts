@@ -1,11 +1,13 @@
 // countries.ts: lists English names and continents of countries by ISO 3166-1 alpha-2 code.
 //
-// src  countries-list (npm) has common English names ("South Korea", "Türkiye") and GeoNames' continents. The tables
-//      below correct names that lack letters or parts, and continents that differ from where the country's people and
-//      capital are
+// src  iso-3166 (npm) has the codes that ISO has assigned. countries-list (npm) has common English names ("South
+//      Korea", "Türkiye") and GeoNames' continents. The tables below correct names that lack letters or parts, and
+//      continents that differ from where the country's people and capital are
 // err  returns undefined if the code is not a country code
 
 import { continents, countries } from "countries-list";
+import { iso31661 } from "iso-3166";
+import { isoCountry } from "../parse/geofeed.ts";
 import { cleanName } from "./place-names.ts";
 
 export interface Country {
@@ -28,16 +30,16 @@ const CONTINENTS: Readonly<Record<string, string>> = {
   RU: "EU", // as in UN M49 and in MaxMind's data
 };
 
-// ISO 3166-1 leaves these codes to users. Feeds agree on only one of them: XK, for Kosovo.
-const USER_ASSIGNED = /^(?:AA|Q[M-Z]|X[A-JL-Z]|ZZ)$/;
-/** Codes that sources use if only the continent is known, or nothing at all. */
-const NO_COUNTRY = new Set(["AP", "EU", "UN"]);
+/** ISO 3166-1 leaves some codes to users. Feeds agree on only one of them: XK, for Kosovo. */
+const CODES: ReadonlySet<string> = new Set([...iso31661.map(({ alpha2 }) => alpha2), "XK"]);
 
 const byCode = new Map<string, Country>(
-  Object.entries(countries).map(([code, { name, continent }]) => [
-    code,
-    { code, name: NAMES[code] ?? name, continentCode: CONTINENTS[code] ?? continent },
-  ]),
+  Object.entries(countries)
+    .filter(([code]) => CODES.has(code))
+    .map(([code, { name, continent }]) => [
+      code,
+      { code, name: NAMES[code] ?? name, continentCode: CONTINENTS[code] ?? continent },
+    ]),
 );
 
 /** @param code ISO 3166-1 alpha-2, or XK */
@@ -45,12 +47,14 @@ export function findCountry(code: string): Country | undefined {
   return byCode.get(code);
 }
 
-/** Returns the code in upper case, or undefined if it does not stand for a country: "", ZZ, XX, EU, AP, A1, … */
+/**
+ * Returns the code in upper case, and GB for UK. Returns undefined for a code that ISO 3166-1 has not assigned: "", ZZ,
+ * XX, EU, AP, A1, …
+ */
 export function countryCode(code: string | undefined): string | undefined {
-  if (code !== undefined && byCode.has(code)) return code;
-  const upper = code?.trim().toUpperCase();
-  if (upper === undefined || !/^[A-Z]{2}$/.test(upper)) return undefined;
-  return USER_ASSIGNED.test(upper) || NO_COUNTRY.has(upper) ? undefined : upper;
+  if (code === undefined || byCode.has(code)) return code;
+  const upper = isoCountry(code.trim().toUpperCase());
+  return byCode.has(upper) ? upper : undefined;
 }
 
 /**

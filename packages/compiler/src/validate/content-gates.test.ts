@@ -4,8 +4,14 @@ import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
 import { EXTENSIONS, type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
-import { comparePrefixes } from "../parse/network-list.ts";
-import { requireNarrow, requireParsable, unflaggableDomains, unflaggableNetworks } from "./content-gates.ts";
+import { comparePrefixes, neverFlagged } from "../parse/network-list.ts";
+import {
+  neverDisposable,
+  requireNarrow,
+  requireParsable,
+  unflaggableDomains,
+  unflaggableNetworks,
+} from "./content-gates.ts";
 
 const FORMATS = Object.keys(EXTENSIONS) as Format[];
 const feed = (more: Partial<Feed>): Feed => ({ ...FEEDS[0]!, ...more });
@@ -60,7 +66,7 @@ describe("width", () => {
 describe("entries without effect", () => {
   test("special-use networks in a list that sets flags", () => {
     const list = prefixes("10.0.0.0/8", "45.66.100.1", "192.0.0.0/16", "192.0.2.7", "fe80::/64");
-    expect(unflaggableNetworks(feed({ sets: "is_abuser" }), list)).toEqual([
+    expect(unflaggableNetworks(feed({ sets: "is_abuser" }), list).map(neverFlagged)).toEqual([
       "10.0.0.0/8 is private: never flagged",
       "192.0.2.7/32 is documentation: never flagged",
       "fe80::/64 is link-local: never flagged",
@@ -70,9 +76,11 @@ describe("entries without effect", () => {
   });
   test("suffixes and special-use names in a list of disposable domains", () => {
     const list = ["edu.pl", "throwaway.com", "a.test", "b.nosuchtld"];
-    expect(unflaggableDomains(feed({ sets: "disposable" }), list)).toEqual(
-      Array(3).fill("a domain is a public or special-use suffix, which is never flagged"),
-    );
+    expect(unflaggableDomains(feed({ sets: "disposable" }), list).map(neverDisposable)).toEqual([
+      "edu.pl is a public suffix: never flagged",
+      "a.test has a special-use or unknown suffix: never flagged",
+      "b.nosuchtld has a special-use or unknown suffix: never flagged",
+    ]);
     expect(unflaggableDomains(feed({ sets: "free" }), list)).toEqual([]);
   });
 });

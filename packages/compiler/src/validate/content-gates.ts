@@ -2,12 +2,12 @@
 // effects.
 //
 // in   a feed's row, and the bytes of a copy or the result of its parser
-// out  nothing if the copy passes; entries that can never set a flag
+// out  nothing if the copy passes; the entries that can never set a flag
 // err  FeedError with the reason
 
 import { ADDRESS_FLAGS, cutSuffix, type Prefix } from "@inkling/engine";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
-import { isSpecialUse, neverFlagged, TOO_WIDE } from "../parse/network-list.ts";
+import { isSpecialUse, TOO_WIDE } from "../parse/network-list.ts";
 import type { Skipped } from "../parse/tally.ts";
 import { mayHaveMail } from "../policy/email.ts";
 import { FLAG_BOUNDS } from "../policy/labels.ts";
@@ -112,19 +112,19 @@ function widestOf({ widest }: Feed, family: 4 | 6, sets: string | undefined): nu
   return Math.max(0, ...bounds.map((bound) => (family === 4 ? bound.v4 : bound.v6)));
 }
 
-/** Returns a message for each special-use network, because the policy never flags such networks. */
-export function unflaggableNetworks({ sets }: Feed, networks: readonly Prefix[]): string[] {
-  if (!ADDRESS_FLAGS.some((flag) => flag === sets)) return [];
-  return networks.filter(isSpecialUse).map(neverFlagged);
+/** Returns the special-use networks, which the policy never flags. */
+export function unflaggableNetworks({ sets }: Feed, networks: readonly Prefix[]): Prefix[] {
+  return ADDRESS_FLAGS.some((flag) => flag === sets) ? networks.filter(isSpecialUse) : [];
 }
 
-/** Returns a message for each public or special-use suffix, because the policy never flags such domains. */
+/** Returns the domains that the policy never flags: public suffixes, and domains with a special-use or unknown suffix. */
 export function unflaggableDomains({ sets }: Feed, domains: Iterable<string>): string[] {
   if (sets !== "disposable") return [];
-  const unflaggable: string[] = [];
-  for (const domain of domains) {
-    if (!mayHaveMail(domain, cutSuffix(domain)))
-      unflaggable.push("a domain is a public or special-use suffix, which is never flagged");
-  }
-  return unflaggable;
+  return [...domains].filter((domain) => !mayHaveMail(domain, cutSuffix(domain)));
 }
+
+/** Describes a domain that is never flagged: "co.uk is a public suffix: never flagged". */
+export const neverDisposable = (domain: string): string =>
+  cutSuffix(domain).registrableStart < 0
+    ? `${domain} is a public suffix: never flagged`
+    : `${domain} has a special-use or unknown suffix: never flagged`;

@@ -212,10 +212,14 @@ export function requireLikeSpace(
 }
 
 export function changes(next: Comparable, last: Comparable): { added: number; removed: number } {
+  if (next.stated && last.stated) {
+    // Skipped lines are in neither list, so they are not counted.
+    const same = commonCountries(next.stated, last.stated);
+    return { added: next.stated.networks.length - same, removed: last.stated.networks.length - same };
+  }
   let kept: number;
   const [networks, before] = [onlyOne(next.networks), onlyOne(last.networks)];
-  if (next.stated && last.stated) kept = commonCountries(next.stated, last.stated);
-  else if (networks && before) kept = common(networks, before);
+  if (networks && before) kept = common(networks, before);
   else if (next.domains && last.domains) {
     const domains = last.domains.domains;
     kept = 0;

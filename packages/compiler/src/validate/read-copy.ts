@@ -32,7 +32,14 @@ import { isSpecialUse } from "../parse/network-list.ts";
 import { parseVpnSystems } from "../parse/own-lists.ts";
 import { isSystemFormat, parseSystemKinds } from "../parse/system-kinds.ts";
 import type { Skipped, Skips } from "../parse/tally.ts";
-import { requireNarrow, requireParsable, unflaggableDomains, unflaggableNetworks } from "./content-gates.ts";
+import {
+  neverDisposable,
+  requireNarrow,
+  requireParsable,
+  unflaggableDomains,
+  unflaggableNetworks,
+} from "./content-gates.ts";
+import { checkOwnGeofeed, placesWhere } from "./own-geofeed.ts";
 import { spaceOf } from "./space.ts";
 
 /** The content of a copy, by its purpose. */
@@ -121,7 +128,7 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
     const { kinds, ...left } = parseSystemKinds(format, body, feed.systems?.kind);
     const { weight = 1 } = feed.systems ?? {};
     const claims = { feed: feed.id, kinds, weight, lineage: feed.lineage ?? [] };
-    return { content: { kinds: claims }, entries: kinds.size, skipped: leftOut(left, []) };
+    return { content: { kinds: claims }, entries: kinds.size, skipped: leftOut(left, 0) };
   }
   if (format === "nro-delegated") {
     const rows = parseNroDelegated(onlyFile(copy));
@@ -150,7 +157,7 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
 }
 
 function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { networks, stated, special, publishedAt, copyright, ...left } = parseNetworks(
+  const { networks, stated, lineOf, special, publishedAt, copyright, ...left } = parseNetworks(
     format,
     body,
     feed.path,
@@ -160,15 +167,19 @@ function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
   if (label === undefined && stated === undefined)
     throw new Error(`${feed.id}: its row in the feed table has no label`);
   const subject = feed.sets as NetworkSubject;
+  const isOwn = feed.definition !== undefined;
+  const own = isOwn && stated && lineOf ? checkOwnGeofeed(stated, lineOf) : undefined;
+  const idle = own?.wrong ?? unflaggableNetworks(feed, networks).length;
   return {
     content: {
       ...(label && { networks: [{ ...claimed(feed), subject, label, networks }] }),
-      ...(stated && { stated: withoutSpecialUse(stated) }),
+      // Lookups of special-use addresses are refused.
+      ...(stated && { stated: own?.stated ?? placesWhere(stated, (network) => !isSpecialUse(network)) }),
     },
     entries: networks.length,
     publishedAt,
     attribution: copyright,
-    skipped: leftOut(left, unflaggableNetworks(feed, networks), special),
+    skipped: leftOut(left, idle, own ? own.firstWrong : special),
     space: spaceOf(networks.filter((network) => !isSpecialUse(network))),
   };
 }
@@ -181,20 +192,13 @@ const claimed = ({ id, lineage = [], weight, operator }: Feed) => ({
   ...(operator !== undefined && { operator }),
 });
 
-/** Removes special-use networks, because lookups of their addresses are refused. */
-function withoutSpecialUse({ networks, placeOf, places }: StatedPlaces): StatedPlaces {
-  const isUsable = networks.map((network) => !isSpecialUse(network));
-  return {
-    networks: networks.filter((_, i) => isUsable[i]),
-    placeOf: placeOf.filter((_, i) => isUsable[i]),
-    places,
-  };
-}
-
 function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { domains, publishedAt, ...left } = parseDomains(format, body, feed.path);
+  const { domains, findFirst, publishedAt, ...left } = parseDomains(format, body, feed.path);
   const claims = { ...claimed(feed), subject: feed.sets as DomainSubject, domains };
-  const skipped = leftOut(left, unflaggableDomains(feed, domains.keys()));
+  const unflaggable = unflaggableDomains(feed, domains.keys());
+  const first = findFirst(unflaggable);
+  const firstOf = first && { line: first.line, reason: neverDisposable(first.domain) };
+  const skipped = leftOut(left, unflaggable.length, firstOf);
   return { content: { domains: claims }, entries: domains.size, publishedAt, skipped };
 }
 
@@ -214,19 +218,14 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
 }
 
 /**
- * Describes the lines that the parser skipped, and the entries that can never set a flag.
- * @param firstOf the first of these entries, if its line is known
+ * Describes the lines that the parser skipped, and the entries that have no effect.
+ * @param idle the number of these entries
+ * @param firstIdle the first of these entries
  */
-function leftOut(
-  { skipped, skippedCount }: Skips,
-  unflaggable: readonly string[],
-  firstOf?: Skipped,
-): FeedReport["skipped"] {
-  const entries = skippedCount + unflaggable.length;
-  if (entries === 0) return undefined;
-  const lines = [...skipped.slice(0, 1), ...(firstOf && unflaggable.length > 0 ? [firstOf] : [])];
-  const [line] = lines.sort((a, b) => a.line - b.line);
-  return { entries, first: line === undefined ? unflaggable[0]! : `line ${line.line}: ${line.reason}` };
+function leftOut({ skipped, skippedCount }: Skips, idle: number, firstIdle?: Skipped): FeedReport["skipped"] {
+  const lines = [...skipped.slice(0, 1), ...(firstIdle && idle > 0 ? [firstIdle] : [])];
+  const [first] = lines.sort((a, b) => a.line - b.line);
+  return first && { entries: skippedCount + idle, first: `line ${first.line}: ${first.reason}` };
 }
 
 function onlyFile(copy: FeedCopy): Uint8Array {
