@@ -555,7 +555,13 @@ describe("output for programs", () => {
       ),
     });
     smallRelease(dataDir, 1);
-    expect((await found()).found).toBe(`${failing}; the server keeps ${requireCurrent(dataDir).name}`);
+    const kept = `${failing}; the server keeps ${requireCurrent(dataDir).name}`;
+    expect((await found()).found).toBe(kept);
+    // A follower with the signing key in its environment still reports its fault. Without a fault, the host publishes.
+    flags.push("--channel-signing-key", join(temp, "key.pem"));
+    expect(await found()).toMatchObject({ state: "problem", found: kept });
+    writeChannelReport(dataDir, { channel: "stable", ...none, fault: null });
+    expect((await found()).found).toBe(`${temp}: this host publishes`);
   });
 
   test.each([

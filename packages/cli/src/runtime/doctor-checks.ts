@@ -251,9 +251,10 @@ const followsChannel = ({ channel, channelSigningKey }: Settings) =>
 
 function channel({ settings }: Checkup): Finding {
   if (settings.channel === undefined) return ok("none set: releases are built here");
-  if (settings.channelSigningKey !== undefined)
-    return ok(`${shown("channel", settings)}: this host publishes`);
   const report = readChannelReport(settings.dataDir);
+  // Only a server that follows the channel writes a report. With the key, the host may publish and follow.
+  if (settings.channelSigningKey !== undefined && !report?.fault)
+    return ok(`${shown("channel", settings)}: this host publishes`);
   if (report === undefined) return note("never followed", "`inkling serve` follows it");
   const { fault, version, followed_at } = report;
   if (fault === null) return ok(`version ${version}, followed ${followed_at}`);
