@@ -714,6 +714,25 @@ describe("output for programs", () => {
     expect(code).toBe(1);
   });
 
+  test("data status: a build that failed as a whole, on a host that builds", async () => {
+    const dataDir = temporaryFolder();
+    const status = (...flags: string[]) => inkling(["data", "status", "--data-dir", dataDir, ...flags]);
+    writeReport(dataDir, (at) => ({ failed: { at, why: "the disk is full" } }));
+    expect(await status()).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(
+        /^inkling: there is no release in .*: the latest build failed at 20\S+Z: the disk is full\nhint: fix the cause/,
+      ),
+    });
+    smallRelease(dataDir, 1);
+    expect((await status()).out).toMatch(
+      /^The latest build failed at 20\S+Z: the disk is full\.\nFix the cause, then run `inkling data update`\.$/m,
+    );
+    expect(JSON.parse((await status("--json")).out).failed).toMatchObject({ why: "the disk is full" });
+    const follower = await inkling(["data", "status", "--data-dir", dataDir], { INKLING_CHANNEL: temp });
+    expect(follower.out).not.toContain("failed");
+  });
+
   test("a mirror's password is not printed: by doctor, and by up before its first build", async () => {
     const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
     try {
