@@ -1,5 +1,5 @@
 // deb.ts: `npm run build:deb` builds packages for Debian and Ubuntu: inkling, and inkling-seeds with the data for the
-// first build. The fixed files of both packages are in deploy/debian, and the systemd unit is in deploy/systemd.
+// first build. The fixed files of both packages are in deploy/debian, and the systemd units are in deploy/systemd.
 //
 // in   the target (TARGETS), by default this machine's; --out FOLDER; --revision N of the package. DEBFULLNAME and
 //      DEBEMAIL name the maintainer, and SOURCE_DATE_EPOCH sets the time of all files
@@ -30,6 +30,13 @@ const COMMAND = [process.execPath, join(ROOT, "packages/cli/src/main.ts")];
 /** Targets of binary.ts, with Debian's names for their architectures. */
 const TARGETS: Readonly<Record<string, string>> = { "linux-x64": "amd64", "linux-arm64": "arm64" };
 const PROGRAM = await commandTree(manifest.version);
+/** The package enables none of these units. */
+const UNITS = [
+  "inkling.service",
+  "inkling-builder.service",
+  "inkling-backup.service",
+  "inkling-backup.timer",
+];
 const HOMEPAGE = "https://www.npmjs.com/package/@inkling/cli";
 
 interface Packaging {
@@ -77,7 +84,7 @@ function stageProgram(files: PackageFiles, packaging: Packaging): void {
   // The executable looks for seeds in its own folder, so it is not in /usr/bin.
   files.copy(join(program, "inkling"), "usr/lib/inkling/inkling", 0o755);
   files.copy(join(FIXED, "inkling"), "usr/bin/inkling", 0o755);
-  files.copy(join(ROOT, "deploy/systemd/inkling.service"), "usr/lib/systemd/system/inkling.service");
+  for (const unit of UNITS) files.copy(join(ROOT, "deploy/systemd", unit), `usr/lib/systemd/system/${unit}`);
   files.copy(join(FIXED, "sysusers.conf"), "usr/lib/sysusers.d/inkling.conf");
   files.copy(join(ROOT, "deploy/systemd/inkling.toml"), "etc/inkling/inkling.toml");
   files.put("DEBIAN/conffiles", "/etc/inkling/inkling.toml\n");

@@ -722,6 +722,9 @@ test("inkling audit: filters, JSON, its older name, wrong values", async () => {
   expect(await actions("--since", "2999-01-01")).toEqual([]);
   expect(await actions("--limit", "1")).toEqual(["feed-disabled"]);
   expect((await host.run("override", "audit")).out).toBe((await host.run("audit")).out);
+  await host.run("keys", "update", id, "--rate", "5", "--networks", "192.0.2.0/24");
+  const changed = 'shop networks=["192.0.2.0/24"] (was []) rate=5 (was null)\n';
+  expect((await host.run("audit", "--limit", "1")).out).toEndWith(changed);
   expect((await host.run("audit", "--way", "api")).err).toBe("No change matches.\n");
   for (const [flag, value] of [
     ["--way", "phone"],

@@ -30,6 +30,7 @@ setDefaultTimeout(3_600_000);
 
 const ROOT = resolve(import.meta.dir, "../..");
 const UNIT = readFileSync(join(ROOT, "deploy/systemd/inkling.service"), "utf8");
+const unitOf = (name: string) => readFileSync(join(ROOT, "deploy/systemd", name), "utf8");
 const PAGE = readFileSync(join(ROOT, "docs/install.md"), "utf8");
 const SECTION = /^## Debian package\n([\s\S]*?)(?=^## )/m.exec(PAGE)?.[1] ?? "";
 const value = (key: string) => new RegExp(`^${key}=(.*)$`, "m").exec(UNIT)?.[1] ?? "";
@@ -61,6 +62,16 @@ describe("the packages", () => {
 
   test("the unit is the clone's, and what it names is there", () => {
     expect(text("usr/lib/systemd/system/inkling.service")).toBe(UNIT);
+    const units = readdirSync(join(ROOT, "deploy/systemd")).filter((name) => !name.endsWith(".toml"));
+    expect(readdirSync(join(main, "usr/lib/systemd/system")).sort()).toEqual(units.sort());
+    // Each unit that can be enabled keeps its state over a removal, and is stopped and purged.
+    const enabled = units.filter((name) => /^\[Install\]$/m.test(unitOf(name))).sort();
+    for (const script of ["postinst", "prerm", "postrm"])
+      for (const [, list = ""] of text(`DEBIAN/${script}`).matchAll(
+        /(?:for unit in|try-restart|invoke stop) ([^;>]+)/g,
+      ))
+        expect([script, list.trim().split(" ").sort()]).toEqual([script, enabled]);
+    expect(enabled).toHaveLength(3);
     const [command] = value("ExecStart").split(" ");
     const script = join("/usr/bin", command!);
     const executable = /^exec (\S+) /m.exec(text(script))?.[1] ?? "";

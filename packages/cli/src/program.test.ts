@@ -550,10 +550,18 @@ describe("output for programs", () => {
       check: "channel",
       state: "problem",
       found: `${failing}; this host has no release to serve`,
-      fix: expect.stringContaining("`inkling channel publish --again`"),
+      fix: expect.stringMatching(
+        /^find out who wrote to the store, then run `inkling channel publish --again`/,
+      ),
     });
     smallRelease(dataDir, 1);
-    expect((await found()).found).toBe(`${failing}; the server keeps ${requireCurrent(dataDir).name}`);
+    const kept = `${failing}; the server keeps ${requireCurrent(dataDir).name}`;
+    expect((await found()).found).toBe(kept);
+    // A follower with the signing key in its environment still reports its fault. Without a fault, the host publishes.
+    flags.push("--channel-signing-key", join(temp, "key.pem"));
+    expect(await found()).toMatchObject({ state: "problem", found: kept });
+    writeChannelReport(dataDir, { channel: "stable", ...none, fault: null });
+    expect((await found()).found).toBe(`${temp}: this host publishes`);
   });
 
   test.each([
@@ -704,6 +712,25 @@ describe("output for programs", () => {
     const { out, code } = await inkling(["doctor", "--data-dir", dataDir, ...freePorts()]);
     expect(out).toMatch(/^problem {2}.*: failed 2 hours ago: the disk is full\n +-> fix the cause/m);
     expect(code).toBe(1);
+  });
+
+  test("data status: a build that failed as a whole, on a host that builds", async () => {
+    const dataDir = temporaryFolder();
+    const status = (...flags: string[]) => inkling(["data", "status", "--data-dir", dataDir, ...flags]);
+    writeReport(dataDir, (at) => ({ failed: { at, why: "the disk is full" } }));
+    expect(await status()).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(
+        /^inkling: there is no release in .*: the latest build failed at 20\S+Z: the disk is full\nhint: fix the cause/,
+      ),
+    });
+    smallRelease(dataDir, 1);
+    expect((await status()).out).toMatch(
+      /^The latest build failed at 20\S+Z: the disk is full\.\nFix the cause, then run `inkling data update`\.$/m,
+    );
+    expect(JSON.parse((await status("--json")).out).failed).toMatchObject({ why: "the disk is full" });
+    const follower = await inkling(["data", "status", "--data-dir", dataDir], { INKLING_CHANNEL: temp });
+    expect(follower.out).not.toContain("failed");
   });
 
   test("a mirror's password is not printed: by doctor, and by up before its first build", async () => {

@@ -3,6 +3,7 @@
 
 export * from "./atomic-file.ts";
 export * from "./byte-buffer.ts";
+export { CHANNEL_FAULTS } from "./channel/channel-error.ts";
 export * from "./channel/host-report.ts";
 export * from "./channel/location.ts";
 export * from "./channel/report.ts";

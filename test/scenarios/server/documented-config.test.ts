@@ -1,7 +1,7 @@
 // Tests the configurations in docs/ and of the client, unchanged, in the programs that they are for.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { withPrograms } from "../../harness/programs.ts";
 import { made, projectFiles } from "../../harness/project-files.ts";
@@ -243,28 +243,82 @@ interface EnvoyService {
 }
 
 describe("the service of systemd", () => {
-  const path = join(ROOT, "deploy/systemd/inkling.service");
+  const folder = join(ROOT, "deploy/systemd");
+  const OWN_UNITS = [
+    "inkling.service",
+    "inkling-builder.service",
+    "inkling-backup.service",
+    "inkling-backup.timer",
+  ].map((name) => [name, readFileSync(join(folder, name), "utf8")] as const);
+  /** Returns a folder with an `inkling` command that writes its last argument as a file. */
+  const ownCommand = () => {
+    const bin = temporaryFolder();
+    writeFileSync(join(bin, "inkling"), '#!/bin/sh\n[ "$1" = backup ] && echo x >"$2"\n', { mode: 0o755 });
+    return bin;
+  };
   withPrograms("its units are valid", ["systemd-analyze"], canUnshare, () => {
-    const folder = "examples/nightly-enrich";
+    const example = "examples/nightly-enrich";
     const units = ["nightly-enrich.service", "nightly-enrich.timer"].map((name) => [
       name,
-      `${folder}/${name}`,
+      `${example}/${name}`,
     ]);
     const files = Object.fromEntries(
       units.map(([name, path]) => [name!, readFileSync(join(ROOT, path!), "utf8")]),
     );
     const { problems, broken } = serviceRun<Verified>({
-      verify: { "inkling.service": readFileSync(path, "utf8"), ...files },
+      verify: { ...Object.fromEntries(OWN_UNITS), ...files },
     });
     expect(problems).toEqual("");
     expect(broken).toContain("Unknown key");
   });
 
-  withPrograms("it may do little", ["systemd-analyze"], true, () => {
-    const command = ["systemd-analyze", "security", "--offline=true", "--no-pager", path];
-    const [, level] =
-      /exposure level for \S+: ([0-9.]+)/.exec(Bun.spawnSync(command).stdout.toString()) ?? [];
-    expect(Number(level)).toBeLessThanOrEqual(2);
+  withPrograms("its services may do little", ["systemd-analyze"], true, () => {
+    for (const [name] of OWN_UNITS.filter(([name]) => name.endsWith(".service"))) {
+      const command = ["systemd-analyze", "security", "--offline=true", "--no-pager", join(folder, name)];
+      const [, level] =
+        /exposure level for \S+: ([0-9.]+)/.exec(Bun.spawnSync(command).stdout.toString()) ?? [];
+      expect([name, Number(level) <= 2]).toEqual([name, true]);
+    }
+  });
+
+  test("all services have the same protection and the same settings", () => {
+    const protection = (unit: string) => /^CapabilityBoundingSet=\n[\s\S]*?^# Memory.*$/m.exec(unit)?.[0];
+    const settings = (unit: string) =>
+      unit.match(/^(Environment=INKLING_CONFIG|EnvironmentFile|LoadCred|User).*$/gm);
+    const [first = "", ...others] = OWN_UNITS.flatMap(([name, text]) =>
+      name.endsWith(".service") ? [text] : [],
+    );
+    expect(others).toHaveLength(2);
+    for (const unit of others)
+      expect([protection(unit), settings(unit)]).toEqual([protection(first), settings(first)]);
+    expect(protection(first)).toContain("NoNewPrivileges=yes");
+  });
+
+  test("the backup's command names a file per second, and old files of that name are deleted", () => {
+    const unit = readFileSync(join(folder, "inkling-backup.service"), "utf8");
+    // systemd replaces %% and $$, and keeps the words in quotes together.
+    const [write = "", remove = ""] = Array.from(unit.matchAll(/^ExecStart=(.*)$/gm), ([, command]) =>
+      command!.replaceAll("%%", "%").replaceAll("$$", "$"),
+    );
+    const backups = temporaryFolder();
+    const sh = (command: string) =>
+      Bun.spawnSync(["sh", "-c", command.replaceAll("/var/backups/inkling", backups)], {
+        env: { PATH: `${ownCommand()}:${process.env.PATH}` },
+      });
+    expect(sh(write).exitCode).toBe(0);
+    const [name = ""] = readdirSync(backups);
+    expect(name).toMatch(/^inkling-20\d\d-\d\d-\d\dT\d{6}Z\.backup$/);
+    for (const [other, days] of [
+      ["inkling-13.backup", 13.5],
+      ["inkling-14.backup", 14.5],
+      ["before-upgrade.backup", 99],
+    ] as const) {
+      writeFileSync(join(backups, other), "");
+      const at = Date.now() / 1_000 - days * 86_400;
+      utimesSync(join(backups, other), at, at);
+    }
+    expect(sh(remove).exitCode).toBe(0);
+    expect(readdirSync(backups).sort()).toEqual(["before-upgrade.backup", "inkling-13.backup", name].sort());
   });
 
   const programs = ["useradd", "install", "runuser", "setpriv", "ip", "mount"];

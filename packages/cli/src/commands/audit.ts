@@ -67,7 +67,7 @@ const rowOf = ({ at, actor, way, action, subject, before, after }: AuditEntry) =
   way ?? "-",
   action,
   subject,
-  aboutText(after ?? before),
+  action === "key-changed" ? changedText(before, after) : aboutText(after ?? before),
 ];
 
 /**
@@ -105,9 +105,20 @@ function aboutText(about: unknown): string {
   if (name !== undefined || current !== undefined) return String(name ?? current ?? "");
   return Object.entries(about)
     .filter(([member]) => member !== "host")
-    .map(([member, value]) => `${member}=${typeof value === "object" ? JSON.stringify(value) : value}`)
+    .map(([member, value]) => `${member}=${valueText(value)}`)
     .join(" ");
 }
+
+/** Returns a key's name, and each member that the change set, with its earlier value: "shop rate=200 (was 50)". */
+function changedText(before: unknown, after: unknown): string {
+  const [was, is] = [before, after] as readonly Readonly<Record<string, unknown>>[];
+  const changes = Object.entries(is ?? {})
+    .filter(([member, value]) => !Bun.deepEquals(value, was?.[member]))
+    .map(([member, value]) => `${member}=${valueText(value)} (was ${valueText(was?.[member])})`);
+  return [aboutText(is), ...changes].join(" ");
+}
+
+const valueText = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value));
 
 /** Shortens the hash of an email address to 12 of its 64 characters, which are enough to identify it. */
 export const shortValue = ({ kind, value }: Pick<OverrideJson, "kind" | "value">) =>

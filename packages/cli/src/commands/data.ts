@@ -4,6 +4,7 @@ import { ACCEPT_RELEASE } from "@inkling/compiler/events";
 import { type Settings, settingsReadBy } from "@inkling/contract";
 import {
   dataAges,
+  type FailedBuild,
   type FeedReport,
   type HeldRelease,
   oldestAge,
@@ -38,7 +39,9 @@ import {
   type BuildResult,
   build,
   failedFeeds,
+  failedHint,
   findLastBuild,
+  followsChannel,
   HELD_HINT,
   type LastBuild,
   pendingIds,
@@ -95,7 +98,7 @@ Examples:
   inkling data update --offline --json`,
     );
   addAction(command, context, settingsReadBy("builder"), async ({ settings, flags }) => {
-    if (settings.channel !== undefined && settings.channelSigningKey === undefined) {
+    if (followsChannel(settings)) {
       throw new CliError(
         "this host takes its releases from a channel, which would replace a release built here",
         "build on the publishing host, or unset INKLING_CHANNEL",
@@ -202,6 +205,12 @@ const MISSING_HINT = `${REASON_HINT}; \`inkling feeds disable ID\` builds withou
 const heldText = ({ at, why }: HeldRelease) =>
   `Needs your approval: the release built ${at} is not published. ${why}.\n${HELD_HINT}.`;
 
+/** Describes the failure of the latest build, and what to do. */
+function failedText(failed: FailedBuild): string {
+  const hint = failedHint(failed);
+  return `The latest build failed at ${failed.at}: ${failed.why}.\n${hint[0]!.toUpperCase()}${hint.slice(1)}.`;
+}
+
 function addStatus(data: Command, context: Context): void {
   const command = data
     .command("status")
@@ -210,7 +219,12 @@ function addStatus(data: Command, context: Context): void {
     .addHelpText("after", "\nExamples:\n  inkling data status\n  inkling data status --json");
   addAction(command, context, READ_SETTINGS, ({ settings }) => {
     const { dataDir } = settings;
-    const { held = null } = readFeedsReport(dataDir) ?? {};
+    const { held = null, failed: failure = null } = readFeedsReport(dataDir) ?? {};
+    const failed = followsChannel(settings) ? null : failure;
+    if (failed !== null && currentName(dataDir) === undefined) {
+      const text = `there is no release in ${dataDir}: the latest build failed at ${failed.at}: ${failed.why}`;
+      throw new CliError(text, failedHint(failed));
+    }
     if (held !== null && currentName(dataDir) === undefined) {
       const text = `there is no release in ${dataDir}: the first release, built ${held.at}, needs your approval: ${held.why}`;
       throw new CliError(text, HELD_HINT);
@@ -224,6 +238,7 @@ function addStatus(data: Command, context: Context): void {
       changed: changedSegments(dataDir, current),
       pinned: pinnedName(dataDir) ?? null,
       held,
+      failed,
       release: { ...current.manifest, feeds: [...feedsOf(dataDir, current)] },
       releases: releaseNames(dataDir),
       conflicts: last?.release === current.name ? last.conflicts : [],
@@ -249,6 +264,8 @@ interface Status {
   readonly changed: readonly SegmentKind[];
   readonly pinned: string | null;
   readonly held: HeldRelease | null;
+  /** The latest build, if it failed. */
+  readonly failed: FailedBuild | null;
   readonly release: Release;
   /** Newest first. */
   readonly releases: readonly string[];
@@ -258,8 +275,8 @@ interface Status {
 const CHANGED = "the file was changed or replaced after it was verified; run `inkling data verify`";
 
 function statusText(
-  { name, problem, changed, pinned, held, release, releases, conflicts }: Status,
-  { dataDir, localFiles }: { readonly dataDir: string; readonly localFiles: readonly string[] },
+  { name, problem, changed, pinned, held, failed, release, releases, conflicts }: Status,
+  dataDir: string,
   now: Date,
   terminal: Terminal,
 ) {
@@ -282,6 +299,7 @@ function statusText(
     pinned === null ? "" : `${pinned} is pinned: newer releases are not used until you run ${UNPIN}.`,
     pending.length === 0 ? "" : pendingText(pending),
     held === null ? "" : heldText(held),
+    failed === null ? "" : failedText(failed),
     `Releases kept: ${kept.join(", ")}`,
   ];
   return parts.filter((part) => part !== "").join("\n\n");

@@ -165,6 +165,27 @@ describe("enable", () => {
     expect(choiceIn(dataDir)).toEqual({ enabled: [], disabled: [] });
   });
 
+  test("several feeds at once; if one of them is refused, none is changed", async () => {
+    const dataDir = folder();
+    const off = await inkling(dataDir, "feeds disable ipsum-3 dshield ipsum-3");
+    expect(off.out).toMatch(/^ipsum-3 is off\.\ndshield is already off\.\nA running server applies this/);
+    expect(choiceIn(dataDir)).toEqual({ enabled: [], disabled: ["ipsum-3"] });
+    for (const [line, code] of [
+      ["disable tor-exits misspelt", 2],
+      ["enable ipsum-3 misspelt", 2],
+      ["enable ipsum-3 dshield", 1], // dshield needs an agreement
+      ["enable ipsum-3 geolite2-city", 1], // needs credentials
+    ] as const)
+      expect([line, (await inkling(dataDir, `feeds ${line}`)).code]).toEqual([line, code]);
+    expect(choiceIn(dataDir)).toEqual({ enabled: [], disabled: ["ipsum-3"] });
+    const on = await inkling(dataDir, "feeds enable ipsum-3 dshield --yes --json");
+    expect(JSON.parse(on.out)).toEqual([
+      { id: "ipsum-3", on: true, changed: true },
+      { id: "dshield", on: true, changed: true },
+    ]);
+    expect(choiceIn(dataDir)).toEqual({ enabled: ["dshield"], disabled: [] });
+  });
+
   test("a choice that cannot be read is never written over", async () => {
     const dataDir = folder();
     writeFileSync(join(dataDir, "feeds.json"), "{");

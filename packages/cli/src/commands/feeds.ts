@@ -23,6 +23,7 @@ import { addOwnFeeds, NEXT_ROUND } from "./own-feeds.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;
+const CHOICE_JSON = "print JSON: an object, or a list for several feeds";
 
 export function addFeeds(program: Command, context: Context): void {
   const feeds = program.command("feeds").description("list, enable, disable, add and check feeds");
@@ -132,34 +133,61 @@ function lineJson({ feed, on, report, needs, lacking }: FeedLine) {
 
 function addEnable(feeds: Command, context: Context): void {
   const command = feeds
-    .command("enable <feed>")
-    .description("enable a feed after showing its licence and terms")
+    .command("enable <feed...>")
+    .description("enable feeds after showing their licences and terms")
     .option("--yes", "agree to the terms without a prompt")
-    .option("--json", "print JSON")
+    .option("--json", CHOICE_JSON)
     .addHelpText(
       "after",
       `
-Feeds without a clear licence, and feeds for non-commercial use only, need your agreement.
+Feeds without a clear licence, and feeds for non-commercial use only, need your agreement. With several feeds, nothing
+changes until you have agreed to the terms of each of them.
 Credentials are settings, not flags: see docs/configuration.md.
 
 Examples:
   inkling feeds enable geolite2-city
-  inkling feeds enable dshield --yes`,
+  inkling feeds enable dshield --yes
+  inkling feeds enable wesbos-burner greensnow`,
     );
-  addAction(command, context, ENABLE_SETTINGS, async ({ settings, flags }, id: string) => {
-    const feed = feedOf(settings, id);
-    const line = linesOf(settings).find((one) => one.feed.id === id)!; // every feed in the table has a line
-    checkCredentials(line, settings, context.terminal);
-    if (!line.on) {
+  addAction(command, context, ENABLE_SETTINGS, async ({ settings, flags }, given) => {
+    const all = linesOf(settings);
+    // Every feed in the table has a line.
+    const lines = feedsNamed(settings, given).map(({ id }) => all.find(({ feed }) => feed.id === id)!);
+    for (const line of lines) checkCredentials(line, settings, context.terminal);
+    const off = lines.filter(({ on }) => !on).map(({ feed }) => feed);
+    for (const feed of off) {
       for (const text of termsOf(feed)) context.terminal.err(`${text}\n`);
       await agree(feed, context, flags.yes === true);
-      await save(settings, context.terminal, feed, true);
     }
-    return {
-      json: { id: feed.id, on: true, changed: !line.on },
-      text: line.on ? `${feed.id} is already on.` : `${feed.id} is on. ${NEXT_ROUND}`,
-    };
+    for (const feed of off) await save(settings, context.terminal, feed, true);
+    return choiceAnswer(lines.map(({ feed, on }) => ({ id: feed.id, on: true, changed: !on })));
   });
+}
+
+/**
+ * Returns the feeds with these ids, each only once.
+ * @param given what commander passes for `<feed...>`, which is a list
+ * @throws CliError if a feed does not exist
+ */
+const feedsNamed = (settings: Settings, given: unknown): readonly Feed[] =>
+  [...new Set(given as readonly string[])].map((id) => feedOf(settings, id));
+
+interface Chosen {
+  readonly id: string;
+  readonly on: boolean;
+  readonly changed: boolean;
+}
+
+/** Returns the output of `enable` and `disable`: a line for each feed, and when the change applies. */
+function choiceAnswer(chosen: readonly Chosen[]) {
+  const lines = chosen.map(
+    ({ id, on, changed }) => `${id} is ${changed ? "" : "already "}${on ? "on" : "off"}.`,
+  );
+  const next = chosen.some(({ changed }) => changed) ? [NEXT_ROUND] : [];
+  return {
+    json: chosen.length === 1 ? chosen[0] : chosen,
+    text: [...lines, ...next].join(chosen.length === 1 ? " " : "\n"),
+  };
 }
 
 /**
@@ -201,18 +229,18 @@ async function agree(feed: Feed, { terminal }: Context, yes: boolean): Promise<v
 
 function addDisable(feeds: Command, context: Context): void {
   const command = feeds
-    .command("disable <feed>")
-    .description("disable a feed")
-    .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3");
-  addAction(command, context, READ_SETTINGS, async ({ settings }, id: string) => {
-    const feed = feedOf(settings, id);
-    const changed = isChosen(feed, choiceOf(settings.dataDir));
-    if (changed) await save(settings, context.terminal, feed, false);
-    return {
-      json: { id: feed.id, on: false, changed },
-      text: changed ? `${feed.id} is off. ${NEXT_ROUND}` : `${feed.id} is already off.`,
-    };
+    .command("disable <feed...>")
+    .description("disable feeds")
+    .option("--json", CHOICE_JSON)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3 greensnow",
+    );
+  addAction(command, context, READ_SETTINGS, async ({ settings }, given) => {
+    const choice = choiceOf(settings.dataDir);
+    const chosen = feedsNamed(settings, given).map((feed) => ({ feed, changed: isChosen(feed, choice) }));
+    for (const { feed, changed } of chosen) if (changed) await save(settings, context.terminal, feed, false);
+    return choiceAnswer(chosen.map(({ feed, changed }) => ({ id: feed.id, on: false, changed })));
   });
 }
 

@@ -10,10 +10,16 @@
 import { readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type BuildEvent, type BuildOrder, buildEvent, type Trouble } from "@inkling/compiler/events";
+import {
+  ABANDONED,
+  type BuildEvent,
+  type BuildOrder,
+  buildEvent,
+  type Trouble,
+} from "@inkling/compiler/events";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
-import type { FeedReport } from "@inkling/engine";
+import type { FailedBuild, FeedReport } from "@inkling/engine";
 import {
   crashReport,
   DATA_FOLDER,
@@ -70,6 +76,12 @@ export interface SpawnOptions {
 /** What to do about a release that waits for the operator. */
 export const HELD_HINT =
   "`inkling data update --accept release` publishes it; `inkling feeds disable ID` leaves out a list";
+
+/** Returns what to do about a build that failed as a whole. */
+export const failedHint = ({ why }: FailedBuild) =>
+  why === ABANDONED
+    ? "a running server builds again by itself; or run `inkling data update`"
+    : "fix the cause, then run `inkling data update`";
 
 /** What to do about copies of these feeds that wait for the operator. */
 export const acceptHint = (ids: readonly string[]) =>
@@ -312,6 +324,10 @@ export function buildOrder(settings: Settings, options: BuildOptions): BuildOrde
     credentials: fetch ? credentialsOf(settings) : {},
   };
 }
+
+/** Does this host take its releases from a channel? `data update` refuses to build there. */
+export const followsChannel = ({ channel, channelSigningKey }: Settings) =>
+  channel !== undefined && channelSigningKey === undefined;
 
 /** Are publishers a source of feeds? */
 export function mayFetch({ offline, mirror }: Settings): boolean {

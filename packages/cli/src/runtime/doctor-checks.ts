@@ -40,7 +40,16 @@ import { localUrl, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes } from "../terminal/terminal.ts";
-import { acceptHint, checkMirror, HELD_HINT, mayFetch, mayFindNewer, pendingIds } from "./build.ts";
+import {
+  acceptHint,
+  checkMirror,
+  failedHint,
+  followsChannel,
+  HELD_HINT,
+  mayFetch,
+  mayFindNewer,
+  pendingIds,
+} from "./build.ts";
 import { whyReadOnly } from "./data-folder.ts";
 import { allFeeds } from "./feeds.ts";
 
@@ -245,15 +254,12 @@ function servedReadOnly(settings: Settings): Finding {
   );
 }
 
-/** Does this host take its releases from a channel? `data update` refuses to build there. */
-const followsChannel = ({ channel, channelSigningKey }: Settings) =>
-  channel !== undefined && channelSigningKey === undefined;
-
 function channel({ settings }: Checkup): Finding {
   if (settings.channel === undefined) return ok("none set: releases are built here");
-  if (settings.channelSigningKey !== undefined)
-    return ok(`${shown("channel", settings)}: this host publishes`);
   const report = readChannelReport(settings.dataDir);
+  // Only a server that follows the channel writes a report. With the key, the host may publish and follow.
+  if (settings.channelSigningKey !== undefined && !report?.fault)
+    return ok(`${shown("channel", settings)}: this host publishes`);
   if (report === undefined) return note("never followed", "`inkling serve` follows it");
   const { fault, version, followed_at } = report;
   if (fault === null) return ok(`version ${version}, followed ${followed_at}`);
@@ -373,8 +379,7 @@ function latestBuild({ settings, now }: Checkup): Finding {
   const beside = running === undefined ? "" : `; ${running}`;
   if (failed !== undefined) {
     const found = `failed ${ago(failed.at)}: ${failed.why}${beside}`;
-    if (failed.why === ABANDONED) return note(found, `a running server builds again by itself; or ${UPDATE}`);
-    return problem(found, `fix the cause, then ${UPDATE}`);
+    return failed.why === ABANDONED ? note(found, failedHint(failed)) : problem(found, failedHint(failed));
   }
   if (held === undefined) return ok(`did not fail${beside}`);
   const found = `the release built ${ago(held.at)} needs your approval: ${held.why}${beside}`;

@@ -19,7 +19,7 @@ test("if servers cannot follow the channel, the remedy of the fault comes before
   const rollback = "`inkling channel rollback` goes back";
   expect(nextStep({ waiting: [{ name: "web-1", why: "does not use it yet" }] }, rollback)).toBe(rollback);
   expect(nextStep({ waiting: waiting("wrong-object", "wrong-object") }, rollback)).toMatch(
-    /^for web-1, web-1: run `inkling channel publish --again`[^;]*; or `inkling channel rollback` goes back$/,
+    /^for web-1, web-1: find out who wrote to the store, then run `inkling channel publish --again`[^;]*; or `inkling channel rollback` goes back$/,
   );
   expect(nextStep({ waiting: waiting("a fault of a newer version", "toString") }, rollback)).toBe(rollback);
 });

@@ -50,7 +50,10 @@ export const CHANNEL_FAULTS = {
     fix: "check the builder and the clock; `inkling channel publish` on the builder renews the channel",
   },
   "missing-object": { happened: "a manifest or segment is missing", fix: SEND_AGAIN },
-  "wrong-object": { happened: "a manifest or segment differs from the signed one", fix: SEND_AGAIN },
+  "wrong-object": {
+    happened: "a manifest or segment differs from the signed one",
+    fix: `find out who wrote to the store, then ${SEND_AGAIN}`,
+  },
   unsound: {
     happened:
       "this host cannot open the release, or the release's manifest is wrong; the server applies no part of the release",

@@ -104,4 +104,13 @@ describe("why a release does not answer", () => {
     const repaired = { ...SOURCE.releases, refused: { ...refused!, name: current!.name } };
     expect(warnings({ ...SOURCE, releases: repaired })).toEqual([]);
   });
+
+  test("a server that does not follow its channel explains the fault, without the text of the error", () => {
+    const fault = { kind: "absent", reason: SECRET, since: "2026-06-01T00:00:00.000Z" } as const;
+    const channel = { channel: "stable", fault } as unknown as ChannelReport;
+    const releases = { ...SOURCE.releases, refused: undefined, channel };
+    expect(warnings({ ...SOURCE, releases })).toEqual([
+      "the server does not follow the channel stable: absent (the channel does not exist)",
+    ]);
+  });
 });

@@ -5,7 +5,7 @@
 // note This file is not in telemetry, because it needs releases and keys, and both the API and the admin API need it.
 
 import { dataAges, type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
-import type { ChannelReport, NamedRelease } from "@inkling/release-store";
+import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { Refusal } from "../releases/next-release.ts";
 
@@ -68,8 +68,12 @@ export function warnings({ releases: { refused, current, channel }, keyring }: S
   if (refused !== undefined && current !== undefined && current.name !== refused.name) {
     found.push(`release ${refused.name} is refused, and ${current.name} is used instead`);
   }
-  if (channel?.fault)
-    found.push(`the server does not follow the channel ${channel.channel}: ${channel.fault.kind}`);
+  if (channel?.fault) {
+    // Anyone may read this text, so it has the kind's description. The fault's own reason may name hosts and paths.
+    const { kind } = channel.fault;
+    const why = `${kind} (${CHANNEL_FAULTS[kind].happened})`;
+    found.push(`the server does not follow the channel ${channel.channel}: ${why}`);
+  }
   return found;
 }
 

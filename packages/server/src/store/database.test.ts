@@ -102,6 +102,16 @@ describe("errors", () => {
   }
 });
 
+test("a database on a read-only file system is explained as such, without advice about the user", () => {
+  const cause = Object.assign(new Error("EROFS: read-only file system, open '/x.db'"), { code: "EROFS" });
+  expect(storeErrorFrom(cause, "sqlite:///x.db", [])).toMatchObject({
+    code: "REFUSED",
+    isReadOnly: true,
+    message: "sqlite:///x.db is on a read-only file system",
+    hint: "make it writable, or put the database elsewhere: INKLING_DATABASE_URL=sqlite://FILE or postgres://…",
+  });
+});
+
 describe("an SQLite file", () => {
   test("is made for this user only, folder included, and so are its side files", async () => {
     const file = join(folder, "new/folder/inkling.db");

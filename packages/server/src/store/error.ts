@@ -61,7 +61,7 @@ const SQLITE: readonly Row[] = [
     "check the free disk space and the disk's health; a server tries again by itself",
   ],
   [
-    /^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH)|EACCES|EPERM|EROFS|EISDIR|ENOTDIR|EEXIST|ENAMETOOLONG)/,
+    /^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH)|EACCES|EPERM|EISDIR|ENOTDIR|EEXIST|ENAMETOOLONG)/,
     "REFUSED",
     "this user must be able to write to the file and its folder",
   ],
@@ -76,6 +76,9 @@ const SQLITE: readonly Row[] = [
 /** The error codes of both databases for a full or read-only disk. */
 const READ_ONLY = /^(53100|25006|SQLITE_(FULL|READONLY)|ENOSPC|EROFS)/;
 
+const READ_ONLY_HINT =
+  "make it writable, or put the database elsewhere: INKLING_DATABASE_URL=sqlite://FILE or postgres://…";
+
 const UNREACHABLE =
   "check the host and port in the database address, and that the database server is running";
 
@@ -89,6 +92,9 @@ export function storeErrorFrom(cause: unknown, database: string, hide: readonly 
   const message = `${database}: ${text}`;
   // Errors from a PostgreSQL server have an SQLSTATE. Connection errors from Bun's client have none.
   const own = typeof code === "string" ? code : "";
+  // The words are those of the other commands. The system's message also names the path, which the label contains.
+  if (own === "EROFS")
+    return new StoreError("REFUSED", `${database} is on a read-only file system`, READ_ONLY_HINT, true);
   const sqlState = own.startsWith("ERR_POSTGRES_") && typeof errno === "string" ? errno : undefined;
   const row =
     sqlState === undefined
