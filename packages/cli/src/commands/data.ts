@@ -276,7 +276,7 @@ const CHANGED = "the file was changed or replaced after it was verified; run `in
 
 function statusText(
   { name, problem, changed, pinned, held, failed, release, releases, conflicts }: Status,
-  dataDir: string,
+  { dataDir, localFiles }: { readonly dataDir: string; readonly localFiles: readonly string[] },
   now: Date,
   terminal: Terminal,
 ) {
