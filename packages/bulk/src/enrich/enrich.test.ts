@@ -461,6 +461,14 @@ describe("what a file is", () => {
     expect(() => planFor(head, "-", options)).toThrow(message),
   );
 
+  test("names in a message are printable and short, and there are not too many of them", () => {
+    const many = "c,".repeat(30);
+    expect(() => planFor(`P\x15\x04\x1b[2J,${"x".repeat(99)},${many}\n1\n`, "-", { format: "csv" })).toThrow(
+      `(columns: P\ufffd[2J, ${"x".repeat(60)}…, ${"c, ".repeat(18)}…)`,
+    );
+    expect(() => planFor('{"a\\nb":1}\n', "-", {})).toThrow("(columns: a\ufffdb)");
+  });
+
   test("a mistyped member: the hint names the nearest", () => {
     const hint = expect.stringMatching(/^did you mean country_iso_code\? the members are all, /);
     expect(() => planFor("81.2.69.142\n", "-", { add: ["contry_iso_code"] })).toThrow(

@@ -204,7 +204,7 @@ function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: LayoutOp
   if (ip === -1)
     throw usage(
       "there is no column c-ip, which has the client's address",
-      `name the column: --ip-column NAME; the columns are ${names.join(", ")}`,
+      `name the column: --ip-column NAME; the columns are ${namesText(names)}`,
     );
   const row = lines.find((line) => !line.startsWith("#")) ?? "\t";
   const delimiter = row.includes("\t") ? "\t" : " ";
@@ -282,7 +282,7 @@ function chosenColumns<Key extends number | string>(
   if (ipColumn !== undefined && emailColumn === undefined) return { ip, email: undefined, leftOut: email };
   if (emailColumn !== undefined && ipColumn === undefined) return { ip: undefined, email, leftOut: ip };
   if (ip === undefined && email === undefined) {
-    const seen = names.length === 0 ? "no row has a member" : `columns: ${names.slice(0, 20).join(", ")}`;
+    const seen = names.length === 0 ? "no row has a member" : `columns: ${namesText(names)}`;
     throw usage(
       `no column with IP addresses or email addresses was found (${seen})`,
       "name the column: --ip-column NAME or --email-column NAME; column numbers start at 1",
@@ -297,9 +297,24 @@ function columnNamed(column: string, flag: string, names: readonly string[], are
   const number = /^[1-9]\d{0,3}$/.test(column) ? Number(column) : 0;
   if (number >= 1 && number <= names.length) return number - 1;
   const there = areNames
-    ? `the columns are ${names.slice(0, 20).join(", ")}`
+    ? `the columns are ${namesText(names)}`
     : `the file has ${names.length} columns and no header`;
   throw usage(`${flag}: there is no column ${JSON.stringify(column)}`, `${there}; column numbers start at 1`);
+}
+
+const MAX_NAMES = 20;
+const MAX_NAME = 60;
+
+/**
+ * Lists the first names for a message. If the file is not a table, its first line may be long and may contain control
+ * characters.
+ */
+function namesText(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMES).map((name) => {
+    const text = name.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, "\ufffd");
+    return text.length > MAX_NAME ? `${text.slice(0, MAX_NAME)}…` : text;
+  });
+  return [...shown, ...(names.length > MAX_NAMES ? ["…"] : [])].join(", ");
 }
 
 const isIp = (text: string) => addressIn(text) !== undefined;
