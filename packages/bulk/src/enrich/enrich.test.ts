@@ -391,6 +391,12 @@ describe("what a file is", () => {
     ["columns by their names", "x,client_ip,e-mail_addr\n1,,\n", "-", { ip: 1, email: 2, hasHeader: true }],
     ["columns by what is in them", "a,b\nx,81.2.69.142\n", "-", { ip: 1, hasHeader: true }],
     ["a name that misleads", "ip,real\n7,81.2.69.142\n", "-", { ip: 1 }],
+    [
+      "a column of CSV that is empty in all rows but one",
+      `client_ip,ip,user_email,mail\n203.0.113.9,,a@b.com,\n${",203.0.113.9,,a@b.com\n".repeat(9)}`,
+      "-",
+      { ip: 1, email: 3 },
+    ],
     ["JSON", '{"remote_addr":"::1"}\n', "-", { format: "ndjson", ip: "remote_addr" }],
     ["tabs", "ip\tn\n", "-", { format: "tsv", ip: 0 }],
   ])("%s", (_, head, name, want) => expect(planFor(head, name, {})).toMatchObject(want));
@@ -718,6 +724,13 @@ describe("the command", () => {
     expect(code).toBe(0);
     expect(/^warning: (the .*)$/m.exec(err)?.[1] ?? "").toStartWith(warning);
     expect(err.includes("not looked up")).toBe(warning !== "");
+  });
+
+  test("names other columns that have addresses in most rows", async () => {
+    const from = file("others.csv", "client_ip,peer_ip\n81.2.69.142,8.8.8.8\n");
+    expect((await inkling("enrich", from, "--out", join(temp, "out.csv"))).err).toStartWith(
+      "read as csv, IP addresses in client_ip\nmost rows also have IP addresses in peer_ip: to look up another column, name it with --ip-column\n",
+    );
   });
 
   test("writes a file, and prints counts of its rows", async () => {

@@ -118,6 +118,7 @@ async function enrichFile(
   if (flags.json && !withSummary) throw new CliError("--json needs --summary", "add --summary", EXIT.usage);
   const recognized = [...input.encodings, plan.title].join(", ");
   terminal.err(`${terminal.style.dim(`read as ${printable(recognized)}`)}\n`);
+  for (const text of plan.othersTitles ?? []) terminal.err(`${terminal.style.dim(printable(text))}\n`);
   if (plan.leftOutTitle !== undefined) warn(terminal, printable(plan.leftOutTitle));
   const source = await openSource(settings, plan, withSummary);
   for (const text of source.warnings) warn(terminal, printable(text));
