@@ -739,7 +739,7 @@ describe("the command", () => {
     const { out, err, code } = await inkling("enrich", from, "--out", target, "--add", "country_iso_code");
     expect([out, err, code]).toEqual([
       "2 rows, 0 unparsable lines (0.0 %), 1 without a public IP address\n",
-      "read as csv, IP addresses in ip\n",
+      `read as csv, IP addresses in ip\nrelease ${release}\n`,
       0,
     ]);
     expect(readFileSync(target, "utf8")).toBe("ip,country_iso_code\n81.2.69.142,GB\n10.0.0.1,\n");
@@ -765,13 +765,35 @@ describe("the command", () => {
     expect(readFileSync(target, "utf8")).toBe("81.2.69.142,false\n81.2.69.143,true\n");
   });
 
+  test("--release looks rows up in a kept release, which is named", async () => {
+    const own = join(temp, "data-kept");
+    const ids = [1, 2].map((n) => smallRelease(own, n).id);
+    const from = file("kept.csv", "ip\n81.2.69.142\n");
+    const cities = async (...args: string[]) => {
+      const { out, err } = await inkling("enrich", from, "--summary", "--json", "--data-dir", own, ...args);
+      const target = join(temp, "kept-out.csv");
+      await inkling("enrich", from, "--add", "city_name", "--out", target, "--data-dir", own, ...args);
+      return [
+        JSON.parse(out).data_version,
+        /^release \S+-(\w+)$/m.exec(err)?.[1],
+        readFileSync(target, "utf8").split("\n")[1],
+      ];
+    };
+    expect(await cities()).toEqual([ids[1], ids[1], "81.2.69.142,City 2"]);
+    expect(await cities("--release", ids[0]!)).toEqual([ids[0], ids[0], "81.2.69.142,City 1"]);
+    const { err, code } = await inkling("enrich", from, "--release", "0123456789ab", "--data-dir", own);
+    expect([code, err]).toEqual([1, expect.stringContaining("there is no release 0123456789ab in")]);
+  });
+
   test("a summary", async () => {
     const from = file(
       "sum.csv",
       "ip,email\n81.2.69.142,a@disposable-1.com\n81.2.69.1,b@x.com\n8.8.8.8,\n::1,x\n",
     );
     const { out } = await inkling("enrich", from, "--summary");
-    expect(out).toContain("4 rows\n0 unparsable lines (0.0 %)\n3 with a public IP address, 1 without\n");
+    expect(out).toContain(
+      `4 rows\n0 unparsable lines (0.0 %)\nrelease ${release}\n3 with a public IP address, 1 without\n`,
+    );
     expect(out).toMatch(/Countries\nGB +2 +66\.7 % +█+\nunknown +1 +33\.3 % +█+\n/);
     expect(out).toMatch(/is_proxy +2 +66\.7 %/);
     expect(out).toMatch(/disposable +1 +33\.3 %/);
@@ -785,7 +807,9 @@ describe("the command", () => {
     const from = file("access.log", `${lines.join("\n")}\n`);
     const target = join(temp, "access-out.log");
     const { out, err } = await inkling("enrich", from, "--out", target);
-    expect(err).toBe("read as combined (nginx or Apache, combined), IP addresses in client\n");
+    expect(err).toBe(
+      `read as combined (nginx or Apache, combined), IP addresses in client\nrelease ${release}\n`,
+    );
     expect(out).toContain("29,997 rows");
     expect(out).toContain("2 unparsable lines (<0.1 %, the first is line 20,001)");
     const got = readFileSync(target, "utf8").split("\n");
@@ -892,7 +916,7 @@ describe("Ctrl-C", () => {
     while (readdirSync(folder).length === 0) await Bun.sleep(5);
     child.kill("SIGINT");
     const [err, code] = [await child.stderr.text(), await child.exited];
-    expect([err.split("\n").slice(1).join("\n"), code]).toEqual([
+    expect([err.split("\n").slice(2).join("\n"), code]).toEqual([
       `inkling: stopped: ${target} was not written\n`,
       130,
     ]);

@@ -273,7 +273,7 @@ test("a FIFO named by --out is refused, and remains", async () => {
   Bun.spawnSync(["mkfifo", fifo]);
   const err = `inkling: ${fifo} is not a regular file\nhint: use --out - and redirect it: … > ${fifo}\n`;
   const ran = await inkling("enrich", file("fifo.csv", "81.2.69.1\n"), "--out", fifo);
-  expect([ran.code, ran.err.replace(/^read as .*\n/, "")]).toEqual([2, err]);
+  expect([ran.code, ran.err.replace(/^read as .*\nrelease .*\n/, "")]).toEqual([2, err]);
   expect(statSync(fifo).isFIFO()).toBe(true);
 });
 
@@ -374,7 +374,7 @@ describe("lines that cannot be parsed", () => {
       "16 rows, 9 unparsable lines (36.0 %, the first is line 17), 0 without a public IP address\n",
     ]);
     const summary = await inkling("enrich", input, "--summary");
-    expect(summary.out).toStartWith("16 rows\n9 unparsable lines (36.0 %, the first is line 17)\n");
+    expect(summary.out).toStartWith("16 rows\n9 unparsable lines (36.0 %, the first is line 17)\nrelease ");
     const json = await inkling("enrich", input, "--summary", "--json");
     expect(JSON.parse(json.out)).toMatchObject({
       unparsable_share: 0.36,
