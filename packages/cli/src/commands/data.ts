@@ -1,4 +1,5 @@
-// data.ts: implements `inkling data update | status | verify | rollback | unpin`.
+// data.ts: implements `inkling data update | status | verify | rollback | unpin`; data-diff.ts implements
+// `inkling data diff`.
 
 import { ACCEPT_RELEASE } from "@inkling/compiler/events";
 import { type Settings, settingsReadBy } from "@inkling/contract";
@@ -57,14 +58,18 @@ import {
   segmentTable,
 } from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
+import { addDiff } from "./data-diff.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const UNPIN = "`inkling data unpin`";
 
 export function addData(program: Command, context: Context): void {
-  const data = program.command("data").description("build, inspect, verify and switch data releases");
+  const data = program
+    .command("data")
+    .description("build, inspect, compare, verify and switch data releases");
   addUpdate(data, context);
   addStatus(data, context);
+  addDiff(data, context);
   addVerify(data, context);
   addRollback(data, context);
   addUnpin(data, context);
