@@ -96,6 +96,50 @@ test("data status reports segments that were changed or replaced after their ver
   });
 });
 
+test("data status --max-age names each lookup with older data, and exits with 3", async () => {
+  const dataDir = temporaryFolder();
+  const feed = (id: string, sets: string, days: number): FeedReport => ({
+    ...about,
+    id,
+    sets,
+    state: "loaded",
+    entries: 9,
+    published_at: new Date(Date.now() - (days + 0.5) * 86_400_000).toISOString(),
+  });
+  const feeds = [
+    feed("cities", "geolocation", 174),
+    feed("tor", "is_tor_exit", 1),
+    feed("vpn", "is_proxy", 50),
+    feed("free", "free", 900),
+  ];
+  smallRelease(dataDir, 1, [], feeds);
+  const status = async (...args: string[]) => {
+    const { err, out, code } = await runHere(["data", "status", ...args, "--data-dir", dataDir], {
+      cwd: dataDir,
+    });
+    return {
+      code,
+      err,
+      release: out.startsWith("{") ? JSON.parse(out).name : /^Release (\S+),/.exec(out)?.[1],
+    };
+  };
+  const { name: release } = requireCurrent(dataDir);
+  const line = (lookup: string, feed: string, days: number, limit: string) =>
+    `warning: the oldest data of ${lookup}, from ${feed}, is ${days} days old (--max-age ${limit}): build a new release with \`inkling data update\`\n`;
+  expect(await status()).toEqual({ code: 0, err: "", release });
+  expect(await status("--max-age", "175d")).toEqual({ code: 0, err: "", release });
+  const both = line("geolocate", "cities", 174, "45d") + line("reputation", "vpn", 50, "45d");
+  expect(await status("--max-age", "45d")).toEqual({ code: 3, err: both, release });
+  expect(await status("--max-age", "45d", "--json")).toEqual({ code: 3, err: both, release });
+  const hours = await status("--max-age", "1224h");
+  expect([hours.code, hours.err]).toEqual([3, line("geolocate", "cities", 174, "1224h")]);
+  const wrong = await status("--max-age", "45");
+  expect([wrong.code, wrong.err]).toEqual([
+    2,
+    expect.stringContaining("--max-age must be a number and s, m, h or d"),
+  ]);
+});
+
 describe("data diff", () => {
   const dataDir = temporaryFolder();
   const feed = (id: string, entries: number, days: number, rest: Partial<FeedReport> = {}): FeedReport => ({
