@@ -580,7 +580,10 @@ describe("files that are not as they should be", () => {
     const { out } = await inkling(...args, "--summary", "--json");
     expect(JSON.parse(out)).toMatchObject({
       rows: 4,
-      broken: { rows: 0, first_line: 3 },
+      broken: { rows: 0, first_line: null },
+      unparsable_lines: 1,
+      unparsable_first_line: 3,
+      unparsable_share: 0.25,
       ragged: 2,
       ragged_first_line: 2,
       open_quotes: 1,
@@ -822,6 +825,9 @@ describe("the command", () => {
       format: "combined",
       rows: 29_997,
       broken: { rows: 2, first_line: 20_001 },
+      open_quotes: 0,
+      unparsable_lines: 2,
+      unparsable_first_line: 20_001,
       ip: { found: 29_997, missing: 0, countries: { GB: 117 }, flags: { is_proxy: 117 } },
     });
     const forwarded = file("forwarded.log", `10.0.0.1 ${ACCESS} "8.8.8.8, 81.2.69.142"\n`);

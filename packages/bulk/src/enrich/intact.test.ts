@@ -351,7 +351,16 @@ describe("an empty input has no rows, and is no error", () => {
     ]);
     expect(readFileSync(target, "utf8")).toBe(rows);
     const summary = await inkling("enrich", input, ...args, "--summary", "--json");
-    expect([summary.code, JSON.parse(summary.out)]).toMatchObject([0, { rows: 0, unparsable_share: 0 }]);
+    expect([summary.code, JSON.parse(summary.out)]).toMatchObject([
+      0,
+      {
+        rows: 0,
+        broken: { rows: 0, first_line: null },
+        unparsable_lines: 0,
+        unparsable_first_line: null,
+        unparsable_share: 0,
+      },
+    ]);
   });
 
   test("to a name that ends in .gz: a gzip file of nothing", async () => {
@@ -379,6 +388,8 @@ describe("lines that cannot be parsed", () => {
     expect(JSON.parse(json.out)).toMatchObject({
       unparsable_share: 0.36,
       broken: { rows: 9, first_line: 17 },
+      unparsable_lines: 9,
+      unparsable_first_line: 17,
     });
   });
 

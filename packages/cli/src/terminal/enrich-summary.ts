@@ -18,6 +18,9 @@ function columnsOf(tally: Tally, plan: Plan): Column[] {
 /**
  * Returns the summary for programs. `ip` is an object; for several columns, it contains one object for each column
  * name.
+ *
+ * `rows` counts the lines that were looked up. A line with a wrong quote is such a row, and also counts in `open_quotes`.
+ * `broken` counts the lines that are no rows. Unparsable lines are both kinds.
  * @param dataVersion the id of the release
  */
 export function tallyJson(tally: Tally, plan: Plan, dataVersion: string): object {
@@ -28,13 +31,16 @@ export function tallyJson(tally: Tally, plan: Plan, dataVersion: string): object
     plan.next === undefined
       ? ofIp.map(ipJson)[0]
       : Object.fromEntries(ofIp.map((column) => [column[1].ipTitle, ipJson(column)]));
+  const { lines, share } = unparsable(tally);
   const email = columns.find(([, { email }]) => email !== undefined)?.[0];
   return {
     data_version: dataVersion,
     format: plan.format,
     rows,
-    broken: { rows: broken, first_line: firstUnparsable ?? null },
-    unparsable_share: unparsable(tally).share,
+    broken: { rows: broken, first_line: broken === 0 ? null : (firstUnparsable ?? null) },
+    unparsable_lines: lines,
+    unparsable_first_line: firstUnparsable ?? null,
+    unparsable_share: share,
     ragged,
     ragged_first_line: firstRagged ?? null,
     open_quotes: openQuotes,
