@@ -788,6 +788,36 @@ describe("the command", () => {
     expect([code, err]).toEqual([1, expect.stringContaining("there is no release 0123456789ab in")]);
   });
 
+  test.each<[args: string[], attributed: string]>([
+    [[], "places flags mail"],
+    [["--ip-column", "ip"], "places flags"],
+    [["--ip-column", "ip", "--add", "country_iso_code"], "places"],
+    [["--ip-column", "ip", "--add", "is_proxy"], "flags"],
+    [["--ip-column", "ip", "--add", "is_proxy", "--summary"], "places flags"],
+    [["--email-column", "mail"], "mail"],
+    [
+      ["--email-column", "mail", "--ip-column", "ip", "--ip-column", "b", "--add", "is_proxy,disposable"],
+      "flags mail",
+    ],
+  ])("attributes the feeds of the lookups that it uses: %j", async (args, attributed) => {
+    const own = join(temp, `data-of ${args}`);
+    const about = { source: "seed", state: "loaded", entries: 1, licence: "x" } as const;
+    smallRelease(
+      own,
+      1,
+      [],
+      [
+        { ...about, id: "a", sets: "geolocation", attribution: "from places" },
+        { ...about, id: "b", sets: "is_proxy", attribution: "from flags" },
+        { ...about, id: "c", sets: "disposable", attribution: "from mail" },
+      ],
+    );
+    const from = file("attributed.csv", "ip,b,mail\n81.2.69.142,8.8.8.8,a@b.com\n");
+    const target = join(temp, "attributed-out.csv");
+    const { err } = await inkling("enrich", from, "--out", target, "--data-dir", own, ...args);
+    expect([...err.matchAll(/^from (\w+)$/gm)].map(([, name]) => name).join(" ")).toBe(attributed);
+  });
+
   test("a summary", async () => {
     const from = file(
       "sum.csv",

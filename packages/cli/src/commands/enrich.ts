@@ -17,6 +17,7 @@ import {
   planFor,
   SMALL_BYTES,
   type Start,
+  TABLES,
   type Table,
   type Tally,
   Threads,
@@ -182,8 +183,17 @@ interface Source {
   readonly attributions: readonly string[];
 }
 
-/** Lookups whose feeds are attributed; undefined means all lookups. */
-const attributedLookups = (plan: Plan) => (plan.ip === undefined ? (["email"] as const) : undefined);
+/** Returns the tables whose values are added or, with a summary, counted. Only their feeds are attributed. */
+function usedTables(plan: Plan, withSummary: boolean): Table[] {
+  const counted: Record<Table, boolean> = {
+    geolocate: plan.ip !== undefined,
+    reputation: plan.ip !== undefined,
+    network: false, // counted only if it is added
+    email: plan.email !== undefined,
+  };
+  const own = TABLES.filter((table) => plan.added[table].length > 0 || (withSummary && counted[table]));
+  return [...own, ...(plan.next === undefined ? [] : usedTables(plan.next, withSummary))];
+}
 
 const networkWarning = ({ added }: Plan, isKnown: boolean) =>
   added.network.length > 0 && !isKnown ? [missingText("network")] : [];
@@ -219,7 +229,7 @@ async function openSource(
         ? new OwnThread(start)
         : new Threads(availableParallelism(), start),
     warnings: [...warnings, ...networkWarning(plan, release.network !== undefined)],
-    attributions: attributions(release.manifest.feeds, attributedLookups(plan)),
+    attributions: attributions(release.manifest.feeds, usedTables(plan, withSummary)),
   };
 }
 
