@@ -546,6 +546,7 @@ const READS = [
   "channel status",
   "completion",
   "config",
+  "data diff",
   "data status",
   "data verify",
   "database status",

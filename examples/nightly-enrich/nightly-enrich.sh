@@ -2,14 +2,16 @@
 # nightly-enrich.sh: adds countries, cities and flags to yesterday's visits.
 #
 # in   a folder with visits-YYYY-MM-DD.csv; further arguments go to `inkling enrich`; DAY=YYYY-MM-DD for
-#      another day
+#      another day; MAX_AGE=45d to fail if the data of a lookup is older
 # out  yesterday.csv in that folder, replaced only when it is complete; prints nothing unless it fails
-# exit the exit code of `inkling enrich`: not 0 if yesterday.csv was not replaced
+# exit the exit code of `inkling enrich`, or 3 if data is too old: not 0 if yesterday.csv was not replaced
 set -eu
 
 folder=${1:?usage: nightly-enrich.sh FOLDER [OPTION...]}
 shift
 day=${DAY:-$(date -d yesterday +%F 2>/dev/null || date -v-1d +%F)} # GNU date, or date of BSD and macOS
+
+[ -z "${MAX_AGE:-}" ] || inkling data status --max-age "$MAX_AGE" >/dev/null
 
 log=$(inkling enrich "$folder/visits-$day.csv" --out "$folder/yesterday.csv" "$@" 2>&1) || {
   status=$?

@@ -33,6 +33,12 @@ describe("recognized by the first bytes", () => {
     ["plain text", new TextEncoder().encode(TEXT), TEXT, []],
     ["nothing", new Uint8Array(), "", []],
     ["one byte", Uint8Array.of(0x1f), "\x1f", []],
+    [
+      "a table whose first column has the name of a format",
+      new TextEncoder().encode("PAR1,ip\n"),
+      "PAR1,ip\n",
+      [],
+    ],
     ["gzip", gzip(TEXT), TEXT, ["gzip"]],
     ["gzip files, one after the other", joined(gzip(TEXT), gzip("more\n")), `${TEXT}more\n`, ["gzip"]],
     ["gzip with zeros behind it", joined(gzip(TEXT), new Uint8Array(700)), TEXT, ["gzip"]],
@@ -67,6 +73,20 @@ test.each<[name: string, magic: string]>([
         isUsage: true,
       }),
     );
+});
+
+test.each<[name: string, magic: string, hint: string]>([
+  ["Parquet", "PAR1\x15\x04\x15", "duckdb -c \"COPY (FROM 'IN.parquet') TO 'OUT.csv'\""],
+  ["Avro", "Obj\x01\x04", "read_avro('IN.avro')"],
+  ["the Excel format .xls", "\xd0\xcf\x11\xe0\xa1", "save the file as CSV"],
+])("%s is not supported: the hint converts it", async (name, magic, hint) => {
+  await expect(decoded(new Uint8Array(Buffer.from(magic, "latin1")), 1)).rejects.toThrow(
+    expect.objectContaining({
+      message: `${name} is not supported`,
+      hint: expect.stringContaining(hint),
+      isUsage: true,
+    }),
+  );
 });
 
 describe("damage", () => {

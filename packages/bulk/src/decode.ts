@@ -2,8 +2,8 @@
 //
 // in   chunks of bytes, from a file or a pipe
 // out  chunks of UTF-8, and the encodings recognized by the first bytes: gzip, zstd, UTF-16
-// err  BulkError for compressed data that is damaged or ends too early, or in another format. As in gzip(1), zeros after the end of gzip data
-//      are padding
+// err  BulkError for compressed data that is damaged or ends too early, or for data in another format, such as Parquet.
+//      As in gzip(1), zeros after the end of gzip data are padding
 // cost only the memory that the streams need, regardless of the size of the output. A decompression bomb is just a long
 //      file
 
@@ -29,15 +29,35 @@ const FORMS: readonly Form[] = [
   { name: "UTF-16", magic: [0xff, 0xfe], decode: (chunks) => fromUtf16(chunks, "utf-16le") },
   { name: "UTF-16", magic: [0xfe, 0xff], decode: (chunks) => fromUtf16(chunks, "utf-16be") },
 ];
-/** Compressed formats that cannot be read, so that their bytes are not taken for text. */
-const UNSUPPORTED: readonly (readonly [name: string, magic: string])[] = [
-  ...Array.from({ length: 9 }, (_, i) => ["bzip2", `BZh${i + 1}`] as const),
-  ["zip", "PK\x03\x04"],
-  ["xz", "\xfd7zX"],
-  ["7z", "7z\xbc\xaf"],
-  ["lz4", "\x04\x22\x4d\x18"],
+const DECOMPRESS = "decompress it first, or compress it with gzip or zstd";
+const compressed = (name: string, magic: string, hint = DECOMPRESS) =>
+  [magic, `the input is compressed with ${name}, which is not supported`, hint] as const;
+const otherFormat = (name: string, magic: string, hint: string) =>
+  [magic, `${name} is not supported`, hint] as const;
+
+/**
+ * Formats that cannot be read, so that their bytes are not taken for text. The fifth byte of a Parquet file starts the
+ * header of a page or the footer. Without this byte, a CSV file whose first column is PAR1 would be refused.
+ */
+const UNSUPPORTED: readonly (readonly [magic: string, message: string, hint: string])[] = [
+  ...Array.from({ length: 9 }, (_, i) => compressed("bzip2", `BZh${i + 1}`)),
+  compressed("zip", "PK\x03\x04", `${DECOMPRESS}; save an Excel file as CSV`),
+  compressed("xz", "\xfd7zX"),
+  compressed("7z", "7z\xbc\xaf"),
+  compressed("lz4", "\x04\x22\x4d\x18"),
+  otherFormat(
+    "Parquet",
+    "PAR1\x15",
+    "convert it to CSV first: duckdb -c \"COPY (FROM 'IN.parquet') TO 'OUT.csv'\"",
+  ),
+  otherFormat(
+    "Avro",
+    "Obj\x01",
+    "convert it to CSV first: duckdb -c \"INSTALL avro; LOAD avro; COPY (FROM read_avro('IN.avro')) TO 'OUT.csv'\"",
+  ),
+  otherFormat("the Excel format .xls", "\xd0\xcf\x11\xe0", "save the file as CSV"),
 ];
-const MAX_MAGIC = 4;
+const MAX_MAGIC = 5;
 /** Maximum number of layers, enough for a UTF-16 file that was compressed twice. */
 const MAX_LAYERS = 3;
 
@@ -48,7 +68,7 @@ interface Decoded {
 
 /**
  * @param chunks only the first bytes are read before this returns
- * @throws BulkError for a compressed format that cannot be read
+ * @throws BulkError for a format that cannot be read
  */
 export async function decode(chunks: AsyncIterable<Uint8Array>): Promise<Decoded> {
   const encodings: Encoding[] = [];
@@ -63,13 +83,10 @@ export async function decode(chunks: AsyncIterable<Uint8Array>): Promise<Decoded
 
 function refuseUnsupported(first: Uint8Array): void {
   const text = Buffer.from(first).toString("latin1");
-  const [name] = UNSUPPORTED.find(([, magic]) => text === magic) ?? [];
-  if (name === undefined) return;
-  throw new BulkError(
-    `the input is compressed with ${name}, which is not supported`,
-    "decompress it first, or compress it with gzip or zstd",
-    true,
-  );
+  const row = UNSUPPORTED.find(([magic]) => text.startsWith(magic));
+  if (row === undefined) return;
+  const [, message, hint] = row;
+  throw new BulkError(message, hint, true);
 }
 
 /** Returns the first bytes, and all chunks. */

@@ -339,11 +339,23 @@ function nightlyEnrich(): void {
   };
   const quiet = { code: 0, out: "", err: "" };
 
-  beforeAll(() => void smallRelease(dataDir, 1));
+  const old = temporaryFolder();
+  const places = { id: "places", sets: "geolocation", source: "seed", state: "loaded", entries: 1 } as const;
+  const fetched_at = new Date(Date.now() - 174.5 * DAY_MS).toISOString();
 
-  test("adds its columns, and replaces the file", async () => {
+  beforeAll(() => {
+    smallRelease(dataDir, 1);
+    smallRelease(old, 1, [], [{ ...places, licence: "x", fetched_at }]);
+  });
+
+  test.each([
+    ["", dataDir],
+    ["45d", dataDir],
+    ["", old],
+    ["180d", old],
+  ])("adds its columns, and replaces the file: maximum age %p", async (MAX_AGE, INKLING_DATA_DIR) => {
     writeFileSync(output, "the file of the night before\n");
-    expect(await nightly({ INKLING_DATA_DIR: dataDir })).toEqual(quiet);
+    expect(await nightly({ INKLING_DATA_DIR, MAX_AGE })).toEqual(quiet);
     expect(readFileSync(output, "utf8")).toBe(enriched);
   });
 
@@ -351,6 +363,12 @@ function nightlyEnrich(): void {
     ["no visits of that day", { INKLING_DATA_DIR: dataDir, DAY: "2020-01-01" }, [], "does not exist"],
     ["no data", { INKLING_DATA_DIR: visits }, [], "inkling: "],
     ["a wrong option", { INKLING_DATA_DIR: dataDir }, ["--add", "everything"], "inkling: "],
+    [
+      "old data",
+      { INKLING_DATA_DIR: old, MAX_AGE: "45d" },
+      [],
+      "the oldest data of geolocate, from places, is 174 days old",
+    ],
   ])("%s: fails, prints why, and keeps the last file", async (_, environment, options, error) => {
     writeFileSync(output, "the file of the night before\n");
     const { code, out, err } = await nightly(environment, ...options);

@@ -95,26 +95,67 @@ const OTHERS =
 
 const lastName = (path: string) => path.slice(path.lastIndexOf(".") + 1).trim();
 
+/** The columns or members that hold addresses. */
+interface Found<Key> {
+  readonly chosen: Key | undefined;
+  /** Other keys with which the chosen key may be confused, because most rows have an address there. */
+  readonly others: readonly Key[];
+}
+
 /**
- * Chooses the column or member that contains the client's address.
+ * Chooses the column or member that contains the client's address: a telling name with addresses in most rows, or else
+ * the one with an address in the most rows, because a member with a telling name may be in hardly any row.
  * @param nameOf returns the name or path of a column
- * @param share returns the share of the column's values that are addresses
+ * @param count returns the number of rows with an address ({@link rowsThatFit})
+ * @param rows number of rows
  */
 export function clientAmong<Key>(
   keys: readonly Key[],
   nameOf: (key: Key) => string,
-  share: (key: Key) => number,
-): Key | undefined {
+  count: (key: Key) => number,
+  rows: number,
+): Found<Key> {
   const able = keys.filter((key) => !FORWARDED.test(nameOf(key)));
-  const others = able.filter((key) => OTHERS.test(nameOf(key)));
-  const likely = able.filter((key) => !others.includes(key));
+  const ofOthers = able.filter((key) => OTHERS.test(nameOf(key)));
+  const likely = able.filter((key) => !ofOthers.includes(key));
   const named = IP_NAMES.flatMap((pattern) => likely.filter((key) => pattern.test(lastName(nameOf(key)))));
-  const ranked = [...named, ...likely, ...others];
-  return ranked.find((key) => share(key) > 0.5) ?? named.find((key) => SURE.test(lastName(nameOf(key))));
+  const isInMost = (key: Key) => 2 * count(key) > rows;
+  const chosen =
+    named.find(isInMost) ??
+    mostFrequent([...named, ...likely], count, rows).chosen ??
+    mostFrequent(ofOthers, count, rows).chosen ??
+    named.find((key) => SURE.test(lastName(nameOf(key))));
+  return { chosen, others: likely.filter((key) => key !== chosen && isInMost(key)) };
+}
+
+/**
+ * Chooses the key with the highest count.
+ * @param ranked the keys; in a tie, the first key is chosen. A key may repeat
+ */
+export function mostFrequent<Key>(
+  ranked: readonly Key[],
+  count: (key: Key) => number,
+  rows: number,
+): Found<Key> {
+  const counts = new Map([...new Set(ranked)].map((key) => [key, count(key)]));
+  const [first] = [...counts].sort(([, a], [, b]) => b - a); // the sort is stable
+  const chosen = first !== undefined && first[1] > 0 ? first[0] : undefined;
+  const others = [...counts].filter(([key, count]) => key !== chosen && 2 * count > rows);
+  return { chosen, others: others.map(([key]) => key) };
+}
+
+/** Returns the number of texts that match. If most texts do not match, returns 0, because they contain something else. */
+export function rowsThatFit(values: readonly unknown[], fits: (value: string) => boolean): number {
+  const texts = textsOf(values);
+  const count = texts.filter(fits).length;
+  return 2 * count > texts.length ? count : 0;
 }
 
 /** Returns the share of texts that match, ignoring empty texts. */
 export function shareOf(values: readonly unknown[], fits: (value: string) => boolean): number {
-  const texts = values.filter((value): value is string => typeof value === "string" && value !== "");
+  const texts = textsOf(values);
   return texts.filter(fits).length / Math.max(1, texts.length);
 }
+
+const textsOf = (values: readonly unknown[]) =>
+  values.filter((value): value is string => typeof value === "string" && value !== "");

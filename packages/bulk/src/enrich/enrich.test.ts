@@ -389,8 +389,20 @@ describe("what a file is", () => {
     ],
     ["one column of email addresses", "a@b.com\n", "-", { format: "csv", ip: undefined, email: 0 }],
     ["columns by their names", "x,client_ip,e-mail_addr\n1,,\n", "-", { ip: 1, email: 2, hasHeader: true }],
+    [
+      "a telling name in most rows before a fuller column",
+      `gateway,ip\n198.51.100.1,\n${"198.51.100.1,203.0.113.9\n".repeat(9)}`,
+      "-",
+      { ip: 1 },
+    ],
     ["columns by what is in them", "a,b\nx,81.2.69.142\n", "-", { ip: 1, hasHeader: true }],
     ["a name that misleads", "ip,real\n7,81.2.69.142\n", "-", { ip: 1 }],
+    [
+      "a column of CSV that is empty in all rows but one",
+      `client_ip,ip,user_email,mail\n203.0.113.9,,a@b.com,\n${",203.0.113.9,,a@b.com\n".repeat(9)}`,
+      "-",
+      { ip: 1, email: 3 },
+    ],
     ["JSON", '{"remote_addr":"::1"}\n', "-", { format: "ndjson", ip: "remote_addr" }],
     ["tabs", "ip\tn\n", "-", { format: "tsv", ip: 0 }],
   ])("%s", (_, head, name, want) => expect(planFor(head, name, {})).toMatchObject(want));
@@ -460,6 +472,14 @@ describe("what a file is", () => {
   ])("%s: refused", (_, head, options, message) =>
     expect(() => planFor(head, "-", options)).toThrow(message),
   );
+
+  test("names in a message are printable and short, and there are not too many of them", () => {
+    const many = "c,".repeat(30);
+    expect(() => planFor(`P\x15\x04\x1b[2J,${"x".repeat(99)},${many}\n1\n`, "-", { format: "csv" })).toThrow(
+      `(columns: P\ufffd[2J, ${"x".repeat(60)}…, ${"c, ".repeat(18)}…)`,
+    );
+    expect(() => planFor('{"a\\nb":1}\n', "-", {})).toThrow("(columns: a\ufffdb)");
+  });
 
   test("a mistyped member: the hint names the nearest", () => {
     const hint = expect.stringMatching(/^did you mean country_iso_code\? the members are all, /);
@@ -566,7 +586,10 @@ describe("files that are not as they should be", () => {
     const { out } = await inkling(...args, "--summary", "--json");
     expect(JSON.parse(out)).toMatchObject({
       rows: 4,
-      broken: { rows: 0, first_line: 3 },
+      broken: { rows: 0, first_line: null },
+      unparsable_lines: 1,
+      unparsable_first_line: 3,
+      unparsable_share: 0.25,
       ragged: 2,
       ragged_first_line: 2,
       open_quotes: 1,
@@ -712,13 +735,20 @@ describe("the command", () => {
     expect(err.includes("not looked up")).toBe(warning !== "");
   });
 
+  test("names other columns that have addresses in most rows", async () => {
+    const from = file("others.csv", "client_ip,peer_ip\n81.2.69.142,8.8.8.8\n");
+    expect((await inkling("enrich", from, "--out", join(temp, "out.csv"))).err).toStartWith(
+      "read as csv, IP addresses in client_ip\nmost rows also have IP addresses in peer_ip: to look up another column, name it with --ip-column\n",
+    );
+  });
+
   test("writes a file, and prints counts of its rows", async () => {
     const from = file("visits.csv", "ip\n81.2.69.142\n10.0.0.1\n");
     const target = join(temp, "out.csv");
     const { out, err, code } = await inkling("enrich", from, "--out", target, "--add", "country_iso_code");
     expect([out, err, code]).toEqual([
       "2 rows, 0 unparsable lines (0.0 %), 1 without a public IP address\n",
-      "read as csv, IP addresses in ip\n",
+      `read as csv, IP addresses in ip\nrelease ${release}\n`,
       0,
     ]);
     expect(readFileSync(target, "utf8")).toBe("ip,country_iso_code\n81.2.69.142,GB\n10.0.0.1,\n");
@@ -744,13 +774,65 @@ describe("the command", () => {
     expect(readFileSync(target, "utf8")).toBe("81.2.69.142,false\n81.2.69.143,true\n");
   });
 
+  test("--release looks rows up in a kept release, which is named", async () => {
+    const own = join(temp, "data-kept");
+    const ids = [1, 2].map((n) => smallRelease(own, n).id);
+    const from = file("kept.csv", "ip\n81.2.69.142\n");
+    const cities = async (...args: string[]) => {
+      const { out, err } = await inkling("enrich", from, "--summary", "--json", "--data-dir", own, ...args);
+      const target = join(temp, "kept-out.csv");
+      await inkling("enrich", from, "--add", "city_name", "--out", target, "--data-dir", own, ...args);
+      return [
+        JSON.parse(out).data_version,
+        /^release \S+-(\w+)$/m.exec(err)?.[1],
+        readFileSync(target, "utf8").split("\n")[1],
+      ];
+    };
+    expect(await cities()).toEqual([ids[1], ids[1], "81.2.69.142,City 2"]);
+    expect(await cities("--release", ids[0]!)).toEqual([ids[0], ids[0], "81.2.69.142,City 1"]);
+    const { err, code } = await inkling("enrich", from, "--release", "0123456789ab", "--data-dir", own);
+    expect([code, err]).toEqual([1, expect.stringContaining("there is no release 0123456789ab in")]);
+  });
+
+  test.each<[args: string[], attributed: string]>([
+    [[], "places flags mail"],
+    [["--ip-column", "ip"], "places flags"],
+    [["--ip-column", "ip", "--add", "country_iso_code"], "places"],
+    [["--ip-column", "ip", "--add", "is_proxy"], "flags"],
+    [["--ip-column", "ip", "--add", "is_proxy", "--summary"], "places flags"],
+    [["--email-column", "mail"], "mail"],
+    [
+      ["--email-column", "mail", "--ip-column", "ip", "--ip-column", "b", "--add", "is_proxy,disposable"],
+      "flags mail",
+    ],
+  ])("attributes the feeds of the lookups that it uses: %j", async (args, attributed) => {
+    const own = join(temp, `data-of ${args}`);
+    const about = { source: "seed", state: "loaded", entries: 1, licence: "x" } as const;
+    smallRelease(
+      own,
+      1,
+      [],
+      [
+        { ...about, id: "a", sets: "geolocation", attribution: "from places" },
+        { ...about, id: "b", sets: "is_proxy", attribution: "from flags" },
+        { ...about, id: "c", sets: "disposable", attribution: "from mail" },
+      ],
+    );
+    const from = file("attributed.csv", "ip,b,mail\n81.2.69.142,8.8.8.8,a@b.com\n");
+    const target = join(temp, "attributed-out.csv");
+    const { err } = await inkling("enrich", from, "--out", target, "--data-dir", own, ...args);
+    expect([...err.matchAll(/^from (\w+)$/gm)].map(([, name]) => name).join(" ")).toBe(attributed);
+  });
+
   test("a summary", async () => {
     const from = file(
       "sum.csv",
       "ip,email\n81.2.69.142,a@disposable-1.com\n81.2.69.1,b@x.com\n8.8.8.8,\n::1,x\n",
     );
     const { out } = await inkling("enrich", from, "--summary");
-    expect(out).toContain("4 rows\n0 unparsable lines (0.0 %)\n3 with a public IP address, 1 without\n");
+    expect(out).toContain(
+      `4 rows\n0 unparsable lines (0.0 %)\nrelease ${release}\n3 with a public IP address, 1 without\n`,
+    );
     expect(out).toMatch(/Countries\nGB +2 +66\.7 % +█+\nunknown +1 +33\.3 % +█+\n/);
     expect(out).toMatch(/is_proxy +2 +66\.7 %/);
     expect(out).toMatch(/disposable +1 +33\.3 %/);
@@ -764,7 +846,9 @@ describe("the command", () => {
     const from = file("access.log", `${lines.join("\n")}\n`);
     const target = join(temp, "access-out.log");
     const { out, err } = await inkling("enrich", from, "--out", target);
-    expect(err).toBe("read as combined (nginx or Apache, combined), IP addresses in client\n");
+    expect(err).toBe(
+      `read as combined (nginx or Apache, combined), IP addresses in client\nrelease ${release}\n`,
+    );
     expect(out).toContain("29,997 rows");
     expect(out).toContain("2 unparsable lines (<0.1 %, the first is line 20,001)");
     const got = readFileSync(target, "utf8").split("\n");
@@ -777,6 +861,9 @@ describe("the command", () => {
       format: "combined",
       rows: 29_997,
       broken: { rows: 2, first_line: 20_001 },
+      open_quotes: 0,
+      unparsable_lines: 2,
+      unparsable_first_line: 20_001,
       ip: { found: 29_997, missing: 0, countries: { GB: 117 }, flags: { is_proxy: 117 } },
     });
     const forwarded = file("forwarded.log", `10.0.0.1 ${ACCESS} "8.8.8.8, 81.2.69.142"\n`);
@@ -871,7 +958,7 @@ describe("Ctrl-C", () => {
     while (readdirSync(folder).length === 0) await Bun.sleep(5);
     child.kill("SIGINT");
     const [err, code] = [await child.stderr.text(), await child.exited];
-    expect([err.split("\n").slice(1).join("\n"), code]).toEqual([
+    expect([err.split("\n").slice(2).join("\n"), code]).toEqual([
       `inkling: stopped: ${target} was not written\n`,
       130,
     ]);

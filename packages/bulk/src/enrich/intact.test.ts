@@ -273,7 +273,7 @@ test("a FIFO named by --out is refused, and remains", async () => {
   Bun.spawnSync(["mkfifo", fifo]);
   const err = `inkling: ${fifo} is not a regular file\nhint: use --out - and redirect it: … > ${fifo}\n`;
   const ran = await inkling("enrich", file("fifo.csv", "81.2.69.1\n"), "--out", fifo);
-  expect([ran.code, ran.err.replace(/^read as .*\n/, "")]).toEqual([2, err]);
+  expect([ran.code, ran.err.replace(/^read as .*\nrelease .*\n/, "")]).toEqual([2, err]);
   expect(statSync(fifo).isFIFO()).toBe(true);
 });
 
@@ -351,7 +351,16 @@ describe("an empty input has no rows, and is no error", () => {
     ]);
     expect(readFileSync(target, "utf8")).toBe(rows);
     const summary = await inkling("enrich", input, ...args, "--summary", "--json");
-    expect([summary.code, JSON.parse(summary.out)]).toMatchObject([0, { rows: 0, unparsable_share: 0 }]);
+    expect([summary.code, JSON.parse(summary.out)]).toMatchObject([
+      0,
+      {
+        rows: 0,
+        broken: { rows: 0, first_line: null },
+        unparsable_lines: 0,
+        unparsable_first_line: null,
+        unparsable_share: 0,
+      },
+    ]);
   });
 
   test("to a name that ends in .gz: a gzip file of nothing", async () => {
@@ -374,11 +383,13 @@ describe("lines that cannot be parsed", () => {
       "16 rows, 9 unparsable lines (36.0 %, the first is line 17), 0 without a public IP address\n",
     ]);
     const summary = await inkling("enrich", input, "--summary");
-    expect(summary.out).toStartWith("16 rows\n9 unparsable lines (36.0 %, the first is line 17)\n");
+    expect(summary.out).toStartWith("16 rows\n9 unparsable lines (36.0 %, the first is line 17)\nrelease ");
     const json = await inkling("enrich", input, "--summary", "--json");
     expect(JSON.parse(json.out)).toMatchObject({
       unparsable_share: 0.36,
       broken: { rows: 9, first_line: 17 },
+      unparsable_lines: 9,
+      unparsable_first_line: 17,
     });
   });
 

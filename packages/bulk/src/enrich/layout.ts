@@ -6,7 +6,17 @@
 
 import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
-import { addressIn, clientAmong, emailIn, memberAt, objectOf, pathsOf, shareOf } from "./cells.ts";
+import {
+  addressIn,
+  clientAmong,
+  emailIn,
+  memberAt,
+  mostFrequent,
+  objectOf,
+  pathsOf,
+  rowsThatFit,
+  shareOf,
+} from "./cells.ts";
 import { CLIENT, fieldNames, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
 import type {
   FormatName,
@@ -36,6 +46,11 @@ interface Header {
    * column.
    */
   readonly leftOut?: number | string | undefined;
+  /** Columns that were not chosen, although most rows have an IP or email address there. */
+  readonly others?: {
+    readonly ip: readonly (number | string)[];
+    readonly email: readonly (number | string)[];
+  };
 }
 
 export type FileLayout = RowLayout & Header;
@@ -204,7 +219,7 @@ function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: LayoutOp
   if (ip === -1)
     throw usage(
       "there is no column c-ip, which has the client's address",
-      `name the column: --ip-column NAME; the columns are ${names.join(", ")}`,
+      `name the column: --ip-column NAME; the columns are ${namesText(names)}`,
     );
   const row = lines.find((line) => !line.startsWith("#")) ?? "\t";
   const delimiter = row.includes("\t") ? "\t" : " ";
@@ -229,6 +244,7 @@ function membersOf(lines: readonly string[], options: LayoutOptions): JsonLayout
     paths,
     (path) => path,
     values,
+    rows.length,
     (name) => name,
   );
   return { format: "ndjson", ...columns, hasHeader: false, delimiter: undefined, width: undefined };
@@ -251,6 +267,7 @@ function columnsOf(format: TableFormat, head: string, options: LayoutOptions): T
     first,
     (i) => (hasHeader ? first[i]!.trim() : ""),
     (i) => data.map((row) => row[i]),
+    data.length,
     (name, flag) => columnNamed(name, flag, first, hasHeader),
   );
   return { format, ...columns, hasHeader, delimiter, width: hasHeader ? first.length : undefined };
@@ -259,6 +276,7 @@ function columnsOf(format: TableFormat, head: string, options: LayoutOptions): T
 /**
  * Returns the named columns, or otherwise the detected columns. If the user names only one kind, a detected column of
  * the other kind is left out.
+ * @param rows number of rows in which columns are detected
  * @throws BulkError if there are no columns
  */
 function chosenColumns<Key extends number | string>(
@@ -267,28 +285,30 @@ function chosenColumns<Key extends number | string>(
   names: readonly string[],
   nameOf: (key: Key) => string,
   values: (key: Key) => readonly unknown[],
+  rows: number,
   named: (name: string, flag: string) => Key,
-): { ip: Key | undefined; email: Key | undefined; leftOut?: Key | undefined } {
-  const ip =
+): Pick<Header, "leftOut" | "others"> & { ip: Key | undefined; email: Key | undefined } {
+  const isNamed = (name: string, flag: string) => ({ chosen: named(name, flag), others: [] });
+  const { chosen: ip, others: otherIps } =
     ipColumn === undefined
-      ? clientAmong(keys, nameOf, (key) => shareOf(values(key), isIp))
-      : named(ipColumn, "--ip-column");
+      ? clientAmong(keys, nameOf, (key) => rowsThatFit(values(key), isIp), rows)
+      : isNamed(ipColumn, "--ip-column");
   const byName = keys.filter((key) => EMAIL_NAME.test(nameOf(key)));
-  const isOfEmail = (key: Key) => shareOf(values(key), isEmail) > 0.5;
-  const email =
+  const ofEmail = (key: Key) => rowsThatFit(values(key), isEmail);
+  const { chosen: email = byName[0], others: otherEmails } =
     emailColumn === undefined
-      ? ([...byName, ...keys].find(isOfEmail) ?? byName[0])
-      : named(emailColumn, "--email-column");
+      ? mostFrequent([...byName, ...keys], ofEmail, rows)
+      : isNamed(emailColumn, "--email-column");
   if (ipColumn !== undefined && emailColumn === undefined) return { ip, email: undefined, leftOut: email };
   if (emailColumn !== undefined && ipColumn === undefined) return { ip: undefined, email, leftOut: ip };
   if (ip === undefined && email === undefined) {
-    const seen = names.length === 0 ? "no row has a member" : `columns: ${names.slice(0, 20).join(", ")}`;
+    const seen = names.length === 0 ? "no row has a member" : `columns: ${namesText(names)}`;
     throw usage(
       `no column with IP addresses or email addresses was found (${seen})`,
       "name the column: --ip-column NAME or --email-column NAME; column numbers start at 1",
     );
   }
-  return { ip, email };
+  return { ip, email, others: { ip: otherIps, email: otherEmails } };
 }
 
 function columnNamed(column: string, flag: string, names: readonly string[], areNames: boolean): number {
@@ -297,9 +317,24 @@ function columnNamed(column: string, flag: string, names: readonly string[], are
   const number = /^[1-9]\d{0,3}$/.test(column) ? Number(column) : 0;
   if (number >= 1 && number <= names.length) return number - 1;
   const there = areNames
-    ? `the columns are ${names.slice(0, 20).join(", ")}`
+    ? `the columns are ${namesText(names)}`
     : `the file has ${names.length} columns and no header`;
   throw usage(`${flag}: there is no column ${JSON.stringify(column)}`, `${there}; column numbers start at 1`);
+}
+
+const MAX_NAMES = 20;
+const MAX_NAME = 60;
+
+/**
+ * Lists the first names for a message. If the file is not a table, its first line may be long and may contain control
+ * characters.
+ */
+export function namesText(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMES).map((name) => {
+    const text = name.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, "\ufffd");
+    return text.length > MAX_NAME ? `${text.slice(0, MAX_NAME)}…` : text;
+  });
+  return [...shown, ...(names.length > MAX_NAMES ? ["…"] : [])].join(", ");
 }
 
 const isIp = (text: string) => addressIn(text) !== undefined;

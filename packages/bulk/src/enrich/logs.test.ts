@@ -118,6 +118,21 @@ describe("the format of a file", () => {
       json({ eventVersion: "1.0.0.1", sourceIPAddress: "203.0.113.9" }),
       { ip: "sourceIPAddress" },
     ],
+    [
+      "a telling name that is in one row only",
+      `${json({ ip: "203.0.113.9" }).repeat(9)}${json({ req: { client_ip: "203.0.113.9" } })}`,
+      { format: "ndjson", ip: "ip" },
+    ],
+    [
+      "a telling name in as many rows",
+      json({ ip: "203.0.113.9", req: { client_ip: "203.0.113.9" } }),
+      { ip: "req.client_ip" },
+    ],
+    [
+      "a server's address in more rows",
+      `${json({ server_addr: "10.0.0.1" }).repeat(9)}${json({ remote_addr: "203.0.113.9" })}`,
+      { ip: "remote_addr" },
+    ],
     ["Cloudflare", json({ ClientIP: "203.0.113.9", OriginIP: "10.0.0.1" }), { ip: "ClientIP" }],
     ["Traefik", json({ ClientAddr: "203.0.113.9:5", ClientHost: "203.0.113.9" }), { ip: "ClientAddr" }],
     [
@@ -177,6 +192,33 @@ describe("the format of a file", () => {
     ],
   ])("%s: refused", (_, head, name, options, message) =>
     expect(() => planFor(head, name, options)).toThrow(message),
+  );
+
+  test.each<[what: string, head: string, options: object, want: string[]]>([
+    [
+      "in most rows",
+      json({ ip: "203.0.113.9", client_ip: "203.0.113.9", xff: BAD, server_addr: "10.0.0.1" }),
+      {},
+      ["most rows also have IP addresses in ip: to look up another column, name it with --ip-column"],
+    ],
+    [
+      "in half of the rows",
+      `${json({ a: "203.0.113.9", b: "203.0.113.9" })}${json({ a: "203.0.113.9" })}`,
+      {},
+      [],
+    ],
+    ["of a named column", json({ ip: "203.0.113.9", client_ip: "203.0.113.9" }), { ipColumn: "ip" }, []],
+    [
+      "of CSV, of both kinds",
+      "client_ip,peer_ip,mail,m2\n203.0.113.9,203.0.113.9,a@b.com,a@b.com\n",
+      {},
+      [
+        "most rows also have IP addresses in peer_ip: to look up another column, name it with --ip-column",
+        "most rows also have email addresses in m2: to look up another column, name it with --email-column",
+      ],
+    ],
+  ])("other columns with addresses: %s", (_, head, options, want) =>
+    expect(planFor(head, "-", options).othersTitles).toEqual(want),
   );
 
   test("what is recognized can be read in words", () => {

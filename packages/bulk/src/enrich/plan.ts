@@ -13,6 +13,7 @@ import {
   type Layout,
   type LayoutOptions,
   layoutOf,
+  namesText,
   namesThere,
   titleOf,
   usage,
@@ -28,6 +29,8 @@ interface Additions {
   readonly added: Readonly<Record<Table, readonly string[]>>;
   /** Describes what was detected in the file but is not looked up. */
   readonly leftOutTitle?: string | undefined;
+  /** Describes other columns that the user may have meant, one text for each kind of address. */
+  readonly othersTitles?: readonly string[] | undefined;
   /** Prefix of each added name. */
   readonly prefix: string;
   /** The name of the address column, for people. */
@@ -133,7 +136,7 @@ type OneColumn = EnrichOptions & LayoutOptions;
 
 /** Creates the plan for a file of this layout. @throws BulkError */
 function planOf(layout: Layout, name: string, options: OneColumn): Plan {
-  const { lines, leftOut, ...kept } = layout;
+  const { lines, leftOut, others, ...kept } = layout;
   const added = addedMembers(options, layout);
   const { prefix = "" } = options;
   const isThere = namesThere(layout);
@@ -146,7 +149,29 @@ function planOf(layout: Layout, name: string, options: OneColumn): Plan {
   }
   const ipTitle = layout.ip === undefined ? undefined : columnTitle(layout, layout.ip);
   const leftOutTitle = options.add === undefined ? leftOutOf(layout) : undefined;
-  return { ...kept, added, prefix, title: titleOf(layout), ipTitle, leftOutTitle };
+  return {
+    ...kept,
+    added,
+    prefix,
+    title: titleOf(layout),
+    ipTitle,
+    leftOutTitle,
+    othersTitles: othersOf(layout),
+  };
+}
+
+function othersOf(layout: Layout): string[] {
+  const kinds = [
+    ["IP", "--ip-column", layout.others?.ip ?? []],
+    ["email", "--email-column", layout.others?.email ?? []],
+  ] as const;
+  return kinds.flatMap(([what, flag, keys]) => {
+    if (keys.length === 0) return [];
+    const names = namesText(keys.map((key) => columnTitle(layout, key)));
+    return [
+      `most rows also have ${what} addresses in ${names}: to look up another column, name it with ${flag}`,
+    ];
+  });
 }
 
 function leftOutOf(layout: Layout): string | undefined {

@@ -4,6 +4,7 @@
 
 import { type IpTable, type Member, rowOf, type Value } from "../members.ts";
 import {
+  about,
   columnsOf,
   type ExportFormat,
   heading,
@@ -51,7 +52,12 @@ const UNKNOWN_NUMBER = "nan";
 
 /** Returns a second file with the attributions, for formats without comments. */
 function attributionFile(request: Request): Piece {
-  return { file: ".attribution.txt", data: heading(request, "") };
+  return {
+    file: ".attribution.txt",
+    data: about(request)
+      .map((line) => `${line}\n`)
+      .join(""),
+  };
 }
 
 /** Formats a field, with quotes only if it needs them. */

@@ -57,7 +57,7 @@ describe("forms", () => {
     expect(rows).toHaveLength(1);
     expect(rows[0]).toStartWith("81.2.69.0/24,EU,Europe,GB,");
     expect(rows[0]).toContain(`,${smallCity(N)},`);
-    expect(String(files["x.attribution.txt"])).toContain("Inkling, release 2026");
+    expect(String(files["x.attribution.txt"])).toStartWith("Inkling, release 2026");
   });
 
   test("csv of flags and of domains", async () => {
@@ -328,7 +328,7 @@ test("a flag without data is omitted, and the file names it", async () => {
   const csv = await exported("csv", ...reputation);
   expect(String(csv.x)).toMatch(/^network,is_abuser,is_proxy,is_tor_exit.*\n81.2.69.0\/24,,true,.*\n$/);
   for (const gap of gaps) {
-    expect(String(csv["x.attribution.txt"])).toContain(`${gap}\n`);
+    expect(String(csv["x.attribution.txt"]).split("\n")).toContain(gap);
     for (const form of ["nginx", "haproxy", "ipset", "nftables"])
       expect(await text(form, "--data-dir", own)).toContain(`# ${gap}\n`);
   }

@@ -1,14 +1,18 @@
-// data.ts: implements `inkling data update | status | verify | rollback | unpin`.
+// data.ts: implements `inkling data update | status | verify | rollback | unpin`; data-diff.ts implements
+// `inkling data diff`.
 
 import { ACCEPT_RELEASE } from "@inkling/compiler/events";
 import { type Settings, settingsReadBy } from "@inkling/contract";
 import {
+  answersIn,
   dataAges,
   type FailedBuild,
   type FeedReport,
   type HeldRelease,
+  LOOKUPS,
   oldestAge,
   type Release,
+  SEGMENT_OF,
   type SegmentKind,
 } from "@inkling/engine";
 import {
@@ -22,6 +26,7 @@ import {
   hintFor,
   isBroken,
   newestName,
+  newReleaseHint,
   pin,
   pinnedName,
   readFeedsReport,
@@ -59,15 +64,20 @@ import {
   oldestData,
   segmentTable,
 } from "../terminal/release-tables.ts";
-import { formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
+import { formatAge, formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
+import { addDiff } from "./data-diff.ts";
+import { parseDuration } from "./keys.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const UNPIN = "`inkling data unpin`";
 
 export function addData(program: Command, context: Context): void {
-  const data = program.command("data").description("build, inspect, verify and switch data releases");
+  const data = program
+    .command("data")
+    .description("build, inspect, compare, verify and switch data releases");
   addUpdate(data, context);
   addStatus(data, context);
+  addDiff(data, context);
   addVerify(data, context);
   addRollback(data, context);
   addUnpin(data, context);
@@ -215,10 +225,22 @@ function addStatus(data: Command, context: Context): void {
   const command = data
     .command("status")
     .description("show the release in use: age, segments, feeds, missing data")
+    .option("--max-age <duration>", "exit with 3 if the oldest data of a lookup is older, such as 45d or 36h")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling data status\n  inkling data status --json");
-  addAction(command, context, READ_SETTINGS, ({ settings }) => {
+    .addHelpText(
+      "after",
+      `
+With --max-age, the command prints one line for each such lookup on standard error. A lookup without data has no age:
+see \`missing\`. The command reads only the data folder, so a scheduled job can run it before it uses the data.
+
+Examples:
+  inkling data status
+  inkling data status --json
+  inkling data status --max-age 45d > /dev/null && inkling enrich visits.csv --out visits-with-places.csv`,
+    );
+  addAction(command, context, READ_SETTINGS, ({ settings, flags }) => {
     const { dataDir } = settings;
+    const maxAgeMs = maxAgeOf(flags.maxAge);
     const { held = null, failed: failure = null } = readFeedsReport(dataDir) ?? {};
     const failed = followsChannel(settings) ? null : failure;
     if (failed !== null && currentName(dataDir) === undefined) {
@@ -245,7 +267,17 @@ function addStatus(data: Command, context: Context): void {
     };
     const now = new Date();
     const ages = dataAges(status.release.feeds, now.getTime());
+    const tooOld = LOOKUPS.flatMap((lookup) => {
+      const oldest = oldestAge(ages.filter(({ answer }) => answersIn(SEGMENT_OF[lookup]).includes(answer)));
+      return oldest !== undefined && oldest.seconds * 1000 > maxAgeMs ? [{ lookup, ...oldest }] : [];
+    });
+    for (const { lookup, feed, seconds } of tooOld)
+      warn(
+        context.terminal,
+        `the oldest data of ${lookup}, from ${feed}, is ${formatAge(seconds * 1000)} old (--max-age ${flags.maxAge}): ${newReleaseHint(dataDir)}`,
+      );
     return {
+      ...(tooOld.length > 0 && { exitCode: EXIT.withoutSome }),
       json: {
         ...status,
         ages: Object.fromEntries(ages.map(({ answer, seconds }) => [answer, seconds])),
@@ -254,6 +286,17 @@ function addStatus(data: Command, context: Context): void {
       text: () => statusText(status, { dataDir, localFiles: localFiles(settings) }, now, context.terminal),
     };
   });
+}
+
+/** Converts `--max-age` to milliseconds. Without the flag, no data is too old. */
+function maxAgeOf(text: string | undefined): number {
+  const limit = text === undefined ? Number.POSITIVE_INFINITY : parseDuration(text);
+  if (limit !== undefined) return limit;
+  throw new CliError(
+    `--max-age must be a number and s, m, h or d: it is ${JSON.stringify(text?.slice(0, 60))}`,
+    "for example --max-age 45d",
+    EXIT.usage,
+  );
 }
 
 interface Status {

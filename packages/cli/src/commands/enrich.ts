@@ -17,6 +17,7 @@ import {
   planFor,
   SMALL_BYTES,
   type Start,
+  TABLES,
   type Table,
   type Tally,
   Threads,
@@ -24,7 +25,7 @@ import {
 } from "@inkling/bulk";
 import type { Settings } from "@inkling/contract";
 import { type Command, Option } from "commander";
-import { missingText, openAnswerData } from "../runtime/answer.ts";
+import { missingText, openAnswerData, RELEASE } from "../runtime/answer.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { type Input, openInput, STDIN_OR_OUT } from "../runtime/input.ts";
 import { printTally, tallyJson, unparsableText } from "../terminal/enrich-summary.ts";
@@ -62,6 +63,7 @@ export function addEnrich(program: Command, context: Context): void {
     .option("--summary", "print a summary of the result; without --out nothing else is printed")
     .option("--json", "print the summary as JSON")
     .option("--strict", "fail, without writing --out, if a line cannot be parsed")
+    .option(...RELEASE)
     .addHelpText(
       "after",
       `
@@ -82,6 +84,7 @@ Examples:
   inkling enrich visits.csv --add country_iso_code --network --out visits-with-networks.csv
   inkling enrich visits.csv --add 'country_*,network_asn' --out visits-with-countries.csv
   inkling enrich flows.csv --ip-column src_ip --ip-column dst_ip --network --out flows-with-networks.csv
+  inkling enrich visits.csv --release 0123456789ab --out visits-as-before.csv
   inkling enrich access.log --format combined --ip-field x_forwarded_for
   inkling enrich caddy.json --format ndjson --ip-field request.client_ip
   inkling enrich - --format csv --summary --json < visits.csv`,
@@ -101,6 +104,7 @@ interface EnrichFlags extends EnrichOptions {
   readonly summary?: boolean;
   readonly json?: boolean;
   readonly strict?: boolean;
+  readonly release?: string;
 }
 
 async function enrichFile(
@@ -118,13 +122,16 @@ async function enrichFile(
   if (flags.json && !withSummary) throw new CliError("--json needs --summary", "add --summary", EXIT.usage);
   const recognized = [...input.encodings, plan.title].join(", ");
   terminal.err(`${terminal.style.dim(`read as ${printable(recognized)}`)}\n`);
+  for (const text of plan.othersTitles ?? []) terminal.err(`${terminal.style.dim(printable(text))}\n`);
   if (plan.leftOutTitle !== undefined) warn(terminal, printable(plan.leftOutTitle));
-  const source = await openSource(settings, plan, withSummary);
+  const source = await openSource(settings, plan, withSummary, flags.release);
+  const { name, id } = source.release;
+  if (!withSummary || flags.json) terminal.err(`${terminal.style.dim(`release ${name}`)}\n`);
   for (const text of source.warnings) warn(terminal, printable(text));
   const isAccepted = (tally: Tally) => flags.strict !== true || unparsable(tally).lines === 0;
   const tally = await run(input, plan, source.pool, withSummary, target, isAccepted, context);
-  if (flags.json) terminal.out(JSON.stringify(tallyJson(tally, plan), null, 2));
-  else printTally(tally, plan, withSummary, target !== undefined, terminal);
+  if (flags.json) terminal.out(JSON.stringify(tallyJson(tally, plan, id), null, 2));
+  else printTally(tally, plan, withSummary ? name : undefined, target !== undefined, terminal);
   printAttributions(terminal, source.attributions.map(printable));
   if (!isAccepted(tally)) throw notStrict(tally, target);
 }
@@ -169,14 +176,24 @@ function notStrict(tally: Tally, target: string | undefined): CliError {
 
 /** Where the answers come from. */
 interface Source {
+  readonly release: { readonly name: string; readonly id: string };
   /** @param size the file's size in bytes, if it is known */
   readonly pool: (size: number | undefined) => Pool;
   readonly warnings: readonly string[];
   readonly attributions: readonly string[];
 }
 
-/** Lookups whose feeds are attributed; undefined means all lookups. */
-const attributedLookups = (plan: Plan) => (plan.ip === undefined ? (["email"] as const) : undefined);
+/** Returns the tables whose values are added or, with a summary, counted. Only their feeds are attributed. */
+function usedTables(plan: Plan, withSummary: boolean): Table[] {
+  const counted: Record<Table, boolean> = {
+    geolocate: plan.ip !== undefined,
+    reputation: plan.ip !== undefined,
+    network: false, // counted only if it is added
+    email: plan.email !== undefined,
+  };
+  const own = TABLES.filter((table) => plan.added[table].length > 0 || (withSummary && counted[table]));
+  return [...own, ...(plan.next === undefined ? [] : usedTables(plan.next, withSummary))];
+}
 
 const networkWarning = ({ added }: Plan, isKnown: boolean) =>
   added.network.length > 0 && !isKnown ? [missingText("network")] : [];
@@ -185,10 +202,17 @@ const commas = (text: string) => text.split(",").map((name) => name.trim());
 const namesOf = (table: Table) => MEMBERS[table].map(({ name }) => name).join(", ");
 const memberNames = () => (["geolocate", "reputation", "email"] as const).map(namesOf).join(", ");
 
-async function openSource(settings: Settings, plan: Plan, withSummary: boolean): Promise<Source> {
+async function openSource(
+  settings: Settings,
+  plan: Plan,
+  withSummary: boolean,
+  kept: string | undefined,
+): Promise<Source> {
   const { dataDir } = settings;
   const lookups = plan.ip === undefined ? [] : (["geolocate", "reputation"] as const);
-  const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups);
+  const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups, {
+    release: kept,
+  });
   const start: Start = {
     plan,
     dataDir,
@@ -199,12 +223,13 @@ async function openSource(settings: Settings, plan: Plan, withSummary: boolean):
     unknown: missing,
   };
   return {
+    release: { name: release.name, id: release.manifest.id },
     pool: (size) =>
       size !== undefined && size < SMALL_BYTES
         ? new OwnThread(start)
         : new Threads(availableParallelism(), start),
     warnings: [...warnings, ...networkWarning(plan, release.network !== undefined)],
-    attributions: attributions(release.manifest.feeds, attributedLookups(plan)),
+    attributions: attributions(release.manifest.feeds, usedTables(plan, withSummary)),
   };
 }
 

@@ -18,8 +18,12 @@ function columnsOf(tally: Tally, plan: Plan): Column[] {
 /**
  * Returns the summary for programs. `ip` is an object; for several columns, it contains one object for each column
  * name.
+ *
+ * `rows` counts the lines that were looked up. A line with a wrong quote is such a row, and also counts in `open_quotes`.
+ * `broken` counts the lines that are no rows. Unparsable lines are both kinds.
+ * @param dataVersion the id of the release
  */
-export function tallyJson(tally: Tally, plan: Plan): object {
+export function tallyJson(tally: Tally, plan: Plan, dataVersion: string): object {
   const { rows, broken, firstUnparsable, ragged, firstRagged, openQuotes } = tally;
   const columns = columnsOf(tally, plan);
   const ofIp = columns.filter(([, { ip }]) => ip !== undefined);
@@ -27,12 +31,16 @@ export function tallyJson(tally: Tally, plan: Plan): object {
     plan.next === undefined
       ? ofIp.map(ipJson)[0]
       : Object.fromEntries(ofIp.map((column) => [column[1].ipTitle, ipJson(column)]));
+  const { lines, share } = unparsable(tally);
   const email = columns.find(([, { email }]) => email !== undefined)?.[0];
   return {
+    data_version: dataVersion,
     format: plan.format,
     rows,
-    broken: { rows: broken, first_line: firstUnparsable ?? null },
-    unparsable_share: unparsable(tally).share,
+    broken: { rows: broken, first_line: broken === 0 ? null : (firstUnparsable ?? null) },
+    unparsable_lines: lines,
+    unparsable_first_line: firstUnparsable ?? null,
+    unparsable_share: share,
     ragged,
     ragged_first_line: firstRagged ?? null,
     open_quotes: openQuotes,
@@ -81,16 +89,17 @@ function irregularities({ ragged, firstRagged, openQuotes }: Tally): string[] {
   ];
 }
 
+/** @param release the name of the release, for a summary; undefined to print only counts */
 export function printTally(
   tally: Tally,
   plan: Plan,
-  withSummary: boolean,
+  release: string | undefined,
   hasTarget: boolean,
   terminal: Terminal,
 ): void {
   const { out, err, style } = terminal;
-  if (withSummary) {
-    out(summary(tally, plan, style));
+  if (release !== undefined) {
+    out(summary(tally, plan, release, style));
     for (const text of irregularities(tally)) warn(terminal, text);
     return;
   }
@@ -108,8 +117,8 @@ export function printTally(
 
 const rowsText = ({ rows }: Tally) => `${formatCount(rows)} ${rows === 1 ? "row" : "rows"}`;
 
-function summary(tally: Tally, plan: Plan, style: Style): string {
-  const parts = [style.bold(rowsText(tally)), unparsableText(tally)];
+function summary(tally: Tally, plan: Plan, release: string, style: Style): string {
+  const parts = [style.bold(rowsText(tally)), unparsableText(tally), `release ${release}`];
   for (const [counted, { ip, email, ipTitle }] of columnsOf(tally, plan)) {
     if (ip !== undefined && plan.next !== undefined) parts.push("", style.bold(printable(ipTitle ?? "")));
     if (ip !== undefined) parts.push(...ipParts(counted, style));

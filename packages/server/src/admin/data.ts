@@ -10,6 +10,7 @@ import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { statusDocument } from "../lookup/status.ts";
+import { changedFeeds } from "../releases/diff.ts";
 import { requireKept, updateState } from "./data-actions.ts";
 import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
 
@@ -186,23 +187,18 @@ function releaseRows({ dataDir, releases }: AdminContext) {
     pinned: name === pinned,
     bytes: Object.values(manifest.segments).reduce((sum, segment) => sum + (segment?.bytes ?? 0), 0),
     missing: manifest.missing,
-    feeds_changed: changedFeeds(all[i + 1]?.manifest, manifest),
+    feeds_changed: feedCounts(all[i + 1]?.manifest, manifest),
   }));
 }
 
-/**
- * Lists the feeds whose data has changed since the previous release, including removed feeds.
- * @returns null for the oldest release
- */
-function changedFeeds(before: Release | undefined, after: Release) {
+/** Returns null for the oldest release. */
+function feedCounts(before: Release | undefined, after: Release) {
   if (before === undefined) return null;
-  const rows = ({ feeds }: Release) => new Map(feeds.map((feed) => [feed.id, feed]));
-  const [old, current] = [rows(before), rows(after)];
-  return [...new Set([...current.keys(), ...old.keys()])].flatMap((id) => {
-    const [then, now] = [old.get(id), current.get(id)];
-    if (then?.sha256 === now?.sha256) return [];
-    return [{ feed: id, entries_before: then?.entries ?? 0, entries: now?.entries ?? 0 }];
-  });
+  return changedFeeds(before, after).map(({ id, before, after }) => ({
+    feed: id,
+    entries_before: before?.entries ?? 0,
+    entries: after?.entries ?? 0,
+  }));
 }
 
 async function releaseChanges({ comparisons, dataDir }: AdminContext, id: string) {

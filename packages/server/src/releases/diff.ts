@@ -1,7 +1,8 @@
-// diff.ts: counts the subjects that one of two releases flags and the other does not.
+// diff.ts: counts the subjects that one of two releases flags and the other does not, and finds the feeds whose data
+// changed.
 //
-// in   two open releases
-// out  added and removed counts for each flag: IPv4 addresses, IPv6 networks, mail domains
+// in   two open releases; for feeds, two manifests
+// out  added and removed counts for each flag: IPv4 addresses, IPv6 networks, mail domains; the changed feeds
 // err  none thrown
 // cost visiting every network of both releases takes half a second for real releases. The comparison therefore runs in
 //      a separate process (diff-process.ts)
@@ -12,9 +13,11 @@ import {
   type AddressFlag,
   addSize,
   alignedBits,
+  type FeedReport,
   IpAddress,
   type IpSegment,
   type LoadedRelease,
+  type Release,
 } from "@inkling/engine";
 
 interface FlagChange {
@@ -29,6 +32,23 @@ export interface ReleaseChanges {
     Record<AddressFlag, { readonly added: FlagChange; readonly removed: FlagChange }>
   >;
   readonly disposable?: { readonly added: number; readonly removed: number };
+}
+
+/** The feed's reports in the two releases; undefined in a release that does not have the feed. */
+interface FeedChange {
+  readonly id: string;
+  readonly before: FeedReport | undefined;
+  readonly after: FeedReport | undefined;
+}
+
+/** Lists the feeds whose data differs, including feeds that only one of the releases has. */
+export function changedFeeds(before: Pick<Release, "feeds">, after: Pick<Release, "feeds">): FeedChange[] {
+  const rows = ({ feeds }: Pick<Release, "feeds">) => new Map(feeds.map((feed) => [feed.id, feed]));
+  const [old, young] = [rows(before), rows(after)];
+  return [...new Set([...young.keys(), ...old.keys()])].flatMap((id) => {
+    const change = { id, before: old.get(id), after: young.get(id) };
+    return change.before?.sha256 === change.after?.sha256 ? [] : [change];
+  });
 }
 
 type OpenRelease = Pick<LoadedRelease, "reputation" | "email">;
