@@ -10,7 +10,7 @@ export { FORMAT_NAMES } from "./enrich/row-layout.ts";
 export type { Start } from "./enrich/worker.ts";
 export { BulkError, Interrupted, unlessAborted } from "./errors.ts";
 export { textOf, writeExport } from "./export/export.ts";
-export type { ExportFormat, Request } from "./export/format.ts";
+export { chosenColumns, type ExportFormat, type Request } from "./export/format.ts";
 export { FORMATS } from "./export/formats.ts";
 export { ExportSource } from "./export/source.ts";
 export { MEMBERS, TABLES, type Table } from "./members.ts";

@@ -15,6 +15,7 @@ import {
   type Piece,
   paused,
   type Request,
+  rangesOf,
 } from "./format.ts";
 
 export const csv: ExportFormat = {
@@ -22,6 +23,7 @@ export const csv: ExportFormat = {
   what: "write a CSV file with one row per network or disposable domain, and a second file that names the sources",
   lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: false,
+  hasColumns: true,
   *pieces(request) {
     yield* inPieces("", csvLines(request));
     yield attributionFile(request);
@@ -79,9 +81,9 @@ function* domainLines({ source }: Request): Generator<string> {
   for (const { domain, providers } of source.domains()) yield csvLine([domain, providers.join(" ")]);
 }
 
-function* networkLines({ source }: Request, lookup: IpTable, unknown: Value): Generator<string> {
-  const members = columnsOf(lookup);
-  const ranges = yield* paused(source.ranges(lookup), "");
+function* networkLines(request: Request, lookup: IpTable, unknown: Value): Generator<string> {
+  const { columns: members = columnsOf(lookup) } = request;
+  const ranges = yield* paused(rangesOf(request, lookup), "");
   const ifUnknown = members.map(({ type }) =>
     type === "number" || type === "integer" ? unknown : undefined,
   );

@@ -4,7 +4,7 @@ import { describe, expect, spyOn, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NO_FLAGS, REPUTATION_FLAGS } from "@inkling/contract";
-import { formatPrefix, Overrides, parseIp } from "@inkling/engine";
+import { formatPrefix, Overrides, parseIp, RangeColumns } from "@inkling/engine";
 import { AtomicFile, openServable } from "@inkling/release-store";
 import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { smallCity, smallDomain, smallRelease } from "../../../../test/harness/release.ts";
@@ -14,7 +14,7 @@ import { Mmdb } from "../../../compiler/src/mmdb/mmdb.ts";
 import { csvField } from "./csv.ts";
 import { writeExport } from "./export.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
-import { networks } from "./format.ts";
+import { chosenColumns, networks } from "./format.ts";
 import { FORMATS } from "./formats.ts";
 import { ExportSource } from "./source.ts";
 
@@ -152,6 +152,57 @@ describe("forms", () => {
       ["8.8.4.7", undefined],
     ];
     expect(rows.map(([address]) => [address, record(anonymous, address)])).toEqual(rows);
+  });
+
+  test("csv and parquet with some columns", async () => {
+    const csv = await text("csv", "--columns", "city_name, country_*");
+    expect(csv).toBe(
+      `network,country_iso_code,country_name,city_name\n81.2.69.0/24,GB,United Kingdom,${smallCity(N)}\n`,
+    );
+    const file = (await exported("parquet", "--columns", "country_iso_code")).x!;
+    const { schema } = parquetMetadata(Uint8Array.from(file).buffer);
+    const names = schema.slice(1).map(({ name }) => name);
+    expect(names).toEqual(["network", "first", "last", "first_ipv4", "last_ipv4", "country_iso_code"]);
+  });
+
+  test("with some columns, neighbours with the same values become one row, and networks without values none", () => {
+    const ranges = {
+      v4: new RangeColumns(4, 8),
+      v6: new RangeColumns(6, 1),
+      answers: [
+        "",
+        ...['{"country":{"iso_code":"GB"},"city":{"name":"A"}}', '{"country":{"iso_code":"GB"}}', "{}"],
+      ],
+    };
+    ranges.v4.append(0, 0, 0, 0, 0);
+    for (const [i, value] of [1, 2, 3, 0].entries()) ranges.v4.append((10 << 24) + (i << 8), 0, 0, 0, value);
+    ranges.v6.append(0, 0, 0, 0, 0);
+    const source = {
+      *ranges() {
+        yield;
+        return ranges;
+      },
+    } as unknown as ExportSource; // all that the format calls
+    const request = {
+      source,
+      lookup: "geolocate",
+      unknown: [],
+      attributions: [],
+      release: "r",
+      builtAt: 0,
+    } as const;
+    const rows = (columns: string) =>
+      [
+        ...FORMATS.find(({ name }) => name === "csv")!.pieces({
+          ...request,
+          columns: chosenColumns(columns, "geolocate"),
+        }),
+      ]
+        .filter(({ file }) => file === "")
+        .map(({ data }) => data)
+        .join("");
+    expect(rows("country_iso_code")).toBe("network,country_iso_code\n10.0.0.0/23,GB\n");
+    expect(rows("city_name")).toBe("network,city_name\n10.0.0.0/24,A\n");
   });
 
   test("parquet", async () => {
@@ -342,6 +393,16 @@ describe("bad input gets", () => {
     ["no form", ["export", "xml", "--out", "x"], "unknown command 'xml'"],
     ["a folder as target", ["export", "csv", "--out", "."], "is a folder"],
     ["a target in no folder", ["export", "csv", "--out", "nowhere/x.csv"], "does not exist"],
+    [
+      "a column that is none",
+      ["export", "csv", "--out", "x", "--columns", "contry_name"],
+      "there is no column contry_name in the table geolocate\nhint: did you mean country_name?",
+    ],
+    [
+      "a column of the table of domains",
+      ["export", "csv", "--out", "x", "--lookup", "email", "--columns", "domain"],
+      "--columns is only for tables of networks",
+    ],
     [
       "a compressed file of a format that is compressed",
       ["export", "parquet", "--out", "x.parquet.gz"],

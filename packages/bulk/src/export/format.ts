@@ -4,7 +4,16 @@
 // tested in memory. export.ts writes the pieces.
 
 import { formatIp, IpAddress, networksOf, RangeColumns } from "@inkling/engine";
-import { type IpTable, MEMBERS, type Member, type Table } from "../members.ts";
+import { BulkError } from "../errors.ts";
+import {
+  didYouMean,
+  type IpTable,
+  MEMBERS,
+  type Member,
+  namesMatching,
+  rowOf,
+  type Table,
+} from "../members.ts";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 
 /** A part of a file. `file` is the name of one of the format's files. */
@@ -16,6 +25,8 @@ export interface Piece {
 export interface Request {
   readonly source: ExportSource;
   readonly lookup: Table;
+  /** The columns to write; by default all columns of the lookup. Only for formats with columns. */
+  readonly columns?: readonly Member[] | undefined;
   /** One of the format's database types. Undefined means Inkling's own type for this lookup. */
   readonly databaseType?: string | undefined;
   /** Flags without data. */
@@ -39,6 +50,8 @@ export interface ExportFormat {
   readonly isFolder: boolean;
   /** If true, the format compresses its own data, and its readers cannot open a file that is compressed again as a whole. */
   readonly isCompressed?: boolean;
+  /** If true, a request may choose the columns of a table of networks. */
+  readonly hasColumns?: boolean;
   pieces(request: Request): Iterable<Piece>;
 }
 
@@ -47,6 +60,47 @@ export interface ExportFormat {
  */
 export const columnsOf = (table: IpTable): readonly Member[] =>
   MEMBERS[table].filter(({ name }) => name !== "network_prefix");
+
+/**
+ * @param text names and patterns of columns, separated by commas
+ * @throws BulkError if there is no such column
+ */
+export function chosenColumns(text: string, table: Table): readonly Member[] {
+  if (table === "email") {
+    throw new BulkError(
+      "--columns is only for tables of networks",
+      "leave out --columns: the table of domains has the columns domain and providers",
+      true,
+    );
+  }
+  const all = columnsOf(table);
+  const names = all.map(({ name }) => name);
+  const patterns = text.split(",").map((pattern) => pattern.trim());
+  const unknown = patterns.find((pattern) => namesMatching(pattern, names).length === 0);
+  if (unknown !== undefined) {
+    throw new BulkError(
+      `--columns: there is no column ${unknown} in the table ${table}`,
+      `${didYouMean(unknown, names)}the columns are ${names.join(", ")}; * matches any characters, as in 'country_*'`,
+      true,
+    );
+  }
+  const chosen = new Set(patterns.flatMap((pattern) => namesMatching(pattern, names)));
+  return all.filter(({ name }) => chosen.has(name));
+}
+
+/**
+ * Reads the ranges of a table. If the request chooses columns, networks without a value in them are left out, and
+ * neighbours with the same values become one range.
+ */
+export function* rangesOf({ source, columns }: Request, table: IpTable): Generator<undefined, AnswerRanges> {
+  const ranges = yield* source.ranges(table);
+  if (columns === undefined) return ranges;
+  const valuesOf = (answer: string) => {
+    const values = rowOf(answer, columns);
+    return values.every((value) => value === undefined || value === "") ? "" : JSON.stringify(values);
+  };
+  return yield* reduced(ranges, valuesOf, (answer) => answer);
+}
 
 /** Approximate number of characters in a piece of text. */
 const PIECE = 1 << 18;
@@ -123,10 +177,12 @@ export function onceEach<T>(answers: readonly string[], make: (answer: string) =
 /**
  * Returns the same ranges with a text for each answer. Neighbours with the same text become one range.
  * @param textOf returns the text, or "" for no answer
+ * @param keep returns what stands for all answers with the same text; by default the text
  */
 export function* reduced(
   ranges: AnswerRanges,
   textOf: (answer: string) => string,
+  keep: (answer: string, text: string) => string = (_, text) => text,
 ): Generator<undefined, AnswerRanges> {
   const answers: string[] = [""];
   const numbers = new Map([["", 0]]);
@@ -135,7 +191,7 @@ export function* reduced(
     const known = numbers.get(text);
     if (known !== undefined) return known;
     numbers.set(text, answers.length);
-    return answers.push(text) - 1;
+    return answers.push(keep(answer, text)) - 1;
   });
   const v4 = yield* withValues(ranges.v4, numberOf);
   const v6 = yield* withValues(ranges.v6, numberOf);

@@ -21,6 +21,7 @@ import {
   type Piece,
   paused,
   type Request,
+  rangesOf,
 } from "./format.ts";
 
 export const parquet: ExportFormat = {
@@ -29,6 +30,7 @@ export const parquet: ExportFormat = {
   lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: false,
   isCompressed: true,
+  hasColumns: true,
   pieces: (request) =>
     request.lookup === "email" ? domainPieces(request) : networkPieces(request, request.lookup),
 };
@@ -56,8 +58,8 @@ function* domainPieces(request: Request): Generator<Piece> {
 }
 
 function* networkPieces(request: Request, lookup: IpTable): Generator<Piece> {
-  const ranges = yield* paused(request.source.ranges(lookup), PAUSE);
-  const members = columnsOf(lookup);
+  const ranges = yield* paused(rangesOf(request, lookup), PAUSE);
+  const { columns: members = columnsOf(lookup) } = request;
   const valuesOf = yield* paused(memberValues(ranges.answers, members), PAUSE);
   const file = new ParquetRows([...EDGES, ...members], about(request));
   let rows = 0;

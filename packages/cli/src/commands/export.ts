@@ -1,6 +1,7 @@
 // export.ts: `inkling export FORM --out PATH` writes the release in use in formats that other programs read.
 
 import {
+  chosenColumns,
   type ExportFormat,
   ExportSource,
   FORMATS,
@@ -53,16 +54,23 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
       "database type in the file, for readers that accept only certain types; it selects the lookup";
     command.addOption(new Option("--database-type <type>", what).choices(Object.keys(databaseTypes)));
   }
+  if (format.hasColumns) {
+    command.option(
+      "--columns <names>",
+      "columns to write for a table of networks, by name or pattern ('country_*'); neighbours with the same values become one row (default: all)",
+    );
+  }
   command.option(...RELEASE);
-  command.addHelpText("after", `\nExample:\n  inkling export ${name} --out ${exampleOf(format)}`);
+  command.addHelpText("after", `\n${examplesOf(format)}`);
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     if (flags.out === undefined) throw noTarget(format);
     const { databaseType } = flags;
     const lookup: Table = databaseTypes?.[databaseType] ?? flags.lookup ?? lookups[0];
     if (flags.lookup !== undefined && flags.lookup !== lookup) throw otherLookup(databaseType, lookup);
+    const columns = flags.columns === undefined ? undefined : chosenColumns(flags.columns, lookup);
     const tables = isFolder ? TABLES : [lookup];
     const data = await requestFor(settings, lookup, tables, flags.release, context);
-    const request = { ...data, databaseType };
+    const request = { ...data, databaseType, columns };
     if (flags.out === "-") await toStandardOutput(format, request, context.stopper.signal);
     else await toFiles(format, request, flags.out, context);
   });
@@ -83,6 +91,12 @@ function noTarget(format: ExportFormat): CliError {
     `for example --out ${targetOf(format)}${more}`,
     EXIT.usage,
   );
+}
+
+function examplesOf(format: ExportFormat): string {
+  const command = `  inkling export ${format.name} --out`;
+  if (!format.hasColumns) return `Example:\n${command} ${exampleOf(format)}`;
+  return `Examples:\n${command} ${exampleOf(format)}\n${command} countries.${format.name} --columns country_iso_code`;
 }
 
 function exampleOf(format: ExportFormat): string {
