@@ -114,9 +114,9 @@ export class Enricher {
   private readonly hasIp: boolean;
   private readonly hasEmail: boolean;
   private readonly next: Enricher | undefined;
-  /** Where the first row of the block that cannot be parsed starts. */
+  /** Offset of the block's first row that cannot be parsed. */
   private unparsableAt: number | undefined;
-  /** Where the first row of the block whose number of fields differs from the header's starts. */
+  /** Offset of the block's first row that does not have as many fields as the header. */
   private raggedAt: number | undefined;
 
   /** @param next processes the output of this enricher: `plan.next` */

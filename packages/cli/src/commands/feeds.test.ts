@@ -318,7 +318,7 @@ describe("tables in a terminal", () => {
 });
 
 /**
- * The feed table with entry limits that fit the samples, and without the seeds of geolocation, which have 15
+ * The default feeds, with entry limits that fit the samples and without seeds. The seeds of geolocation alone have 15
  * million networks.
  */
 const TABLE: readonly Feed[] = FEEDS.filter(({ optIn }) => optIn === undefined).map(

@@ -64,12 +64,12 @@ describe("Parameters", () => {
       expect(read).toMatchObject({
         code: "PARAMETER_INVALID",
         detail: expect.stringContaining(
-          "Allowed, each parameter at most once: `include=evidence,network,subject` or some of these.",
+          "Allowed, each parameter at most once: `include` with one or more of `evidence`, `network`, `subject`, separated by commas.",
         ),
       });
   });
 
-  const ALLOWED = "Allowed, each parameter at most once: `include=evidence`, `checks=mx`.";
+  const ALLOWED = "Allowed, each parameter at most once: `include=evidence`; `checks=mx`.";
   test.each([
     ["inclde=evidence", "Unknown query parameter `inclde`."],
     ["include=everything", "Query parameter `include` has an unknown value."],

@@ -29,9 +29,13 @@ export class Parameters {
     this.rows = rows.map(({ name, value, wants }) => ({ name, value, bit: bitOf(wants) }));
     const names = [...new Set(rows.map(({ name }) => name))];
     const allowed = names
-      .map((name) => rows.flatMap((row) => (row.name === name ? row.value : [])).join(","))
-      .map((values, i) => `\`${names[i]}=${values}\`${values.includes(",") ? " or some of these" : ""}`)
-      .join(", ");
+      .map((name) => {
+        const values = rows.flatMap((row) => (row.name === name ? [row.value] : []));
+        return values.length === 1
+          ? `\`${name}=${values[0]}\``
+          : `\`${name}\` with one or more of ${values.map((value) => `\`${value}\``).join(", ")}, separated by commas`;
+      })
+      .join("; ");
     this.allowed =
       rows.length === 0
         ? "This request takes no query parameters."

@@ -34,7 +34,7 @@ export interface Wanted {
   /** The maximum that a host may hold. */
   readonly most: number;
   readonly reserve: number;
-  /** Whether another host lacks lookups for this key. */
+  /** Whether a host, possibly this one, ran short of lookups for this key in the last few seconds. */
   readonly isShort: boolean;
 }
 

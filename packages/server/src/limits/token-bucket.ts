@@ -2,7 +2,7 @@
 //
 // in   a key, the current time, and the number of requested lookups
 // out  whether the lookups are allowed, and the numbers for the RateLimit headers
-// err  none: a clock that is set back grants nothing and blocks no key
+// err  none: setting the clock back grants nothing, and blocks no key for longer than an empty bucket takes to fill
 // cost one Map access and one compare-exchange for a known key: 60 ns with 5,000 keys
 
 import type { EpochMs, Key, KeyId } from "../keys/key.ts";
