@@ -32,7 +32,7 @@ export interface KeyRule {
   readonly isForProxies: boolean;
 }
 
-/** For a key that has lookups left in the group, or whose use the group has not told this server yet. */
+/** For a key that has lookups left in the group, or about which the group has not answered yet. */
 const QUOTA_NOT_HERE = problem(
   "QUOTA_EXCEEDED",
   "This server has no share left of the key's lookups for today, and is asking the group's database for more. Retry in one second.",
