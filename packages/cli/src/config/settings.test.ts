@@ -365,8 +365,11 @@ describe("values that are refused", () => {
 
   test("all problems come together", () => {
     const env = { INKLING_PORT: "0", INKLING_DATABASE_URL: "mysql://x", INKLING_RATE: "-1" };
-    const problems = problemsOf({ env, cwd: folder("nonsense = 1") });
-    expect(problems).toHaveLength(4);
+    const problems = problemsOf({
+      env: { ...env, INKLING_MAXMIND_ACCOUNT_ID: "123456" },
+      cwd: folder("nonsense = 1"),
+    });
+    expect(problems).toHaveLength(5);
     expect(() => load({ env })).toThrow(
       /^Cannot start:\n {2}INKLING_PORT must .*\n {2}INKLING_DATABASE_URL must .*\n {2}INKLING_RATE must .*$/,
     );

@@ -91,7 +91,8 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
     Object.fromEntries(SETTING_NAMES.map((name) => [name, raw[name].value])),
   );
   problems.push(...problemsOf(parsed.error?.issues ?? [], raw, file));
-  if (parsed.success) problems.push(...conflicts(parsed.data, raw, areCredentialsHidden(input.env)));
+  if (parsed.success) problems.push(...portConflict(parsed.data, raw));
+  if (!areCredentialsHidden(input.env)) problems.push(...maxmindConflict(raw));
   if (!parsed.success || problems.length > 0) throw new SettingsError(problems);
   const origins = Object.fromEntries(SETTING_NAMES.map((name) => [name, raw[name].origin]));
   return {
@@ -141,20 +142,18 @@ function areCredentialsHidden(env: Environment): boolean {
   return folder !== undefined && !existsSync(folder);
 }
 
-/** Rules about combinations of settings. */
-function conflicts(settings: Parsed, raw: Record<SettingName, Raw>, hasHidden: boolean): string[] {
-  if (settings.port === settings.adminPort && settings.host === settings.adminHost) {
-    return [`${raw.adminPort.label} must differ from ${raw.port.label}: both are ${settings.port}`];
-  }
-  const { maxmindAccountId, maxmindLicenseKey } = settings;
-  if (!hasHidden && (maxmindAccountId === undefined) !== (maxmindLicenseKey === undefined)) {
-    const [there, lacking] =
-      maxmindAccountId === undefined
-        ? (["maxmindLicenseKey", "maxmindAccountId"] as const)
-        : (["maxmindAccountId", "maxmindLicenseKey"] as const);
-    return [`${raw[there].label} is set, but ${variableName(lacking)} is not: MaxMind needs both`];
-  }
-  return [];
+function portConflict({ port, host, adminPort, adminHost }: Parsed, raw: Record<SettingName, Raw>): string[] {
+  if (port !== adminPort || host !== adminHost) return [];
+  return [`${raw.adminPort.label} must differ from ${raw.port.label}: both are ${port}`];
+}
+
+/** MaxMind needs both an account and a key, even if another setting is wrong. */
+function maxmindConflict(raw: Record<SettingName, Raw>): string[] {
+  const names = ["maxmindAccountId", "maxmindLicenseKey"] as const;
+  const there = names.find((name) => raw[name].value !== undefined);
+  const lacking = names.find((name) => raw[name].value === undefined);
+  if (there === undefined || lacking === undefined) return [];
+  return [`${raw[there].label} is set, but ${variableName(lacking)} is not: MaxMind needs both`];
 }
 
 /** Makes paths absolute, and computes values that are not set. */

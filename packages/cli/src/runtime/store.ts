@@ -290,7 +290,7 @@ export function databaseTroubles({
   for (const { id, at, actor, applied } of unstored_revocations) {
     troubles.push(
       applied
-        ? `The revocation of ${id} by ${actor} at ${at} is not stored yet. The server of this data folder refuses the key. It stores the revocation when the database accepts writes again and has the key.`
+        ? `The revocation of ${id} by ${actor} at ${at} is not stored yet. The server of this data folder refuses the key. It stores the revocation when the database accepts writes again.`
         : `The revocation of ${id} by ${actor} at ${at} is waiting for a server of this data folder to confirm it. A running server does so within seconds; otherwise start one.`,
     );
   }

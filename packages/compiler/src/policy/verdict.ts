@@ -194,5 +194,5 @@ const EFFECTS = ["sets", "removes", "label"] as const;
  * allocated.
  */
 const YIELDS = "is_tor_exit is kept: a Tor list has this exact address, and this network is wide";
-/** 240 of the 14,217 addresses in ipsum-3 are Tor exits, which already have a flag. */
+/** 241 of the 14,217 addresses in ipsum-3 are Tor exits, which already have a flag. */
 const TOR_EXIT = "traffic from a Tor exit comes from its users";

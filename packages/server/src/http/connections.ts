@@ -9,7 +9,7 @@
 //      takes 2 µs per open file
 //
 // Between two checks, only the process's limit of open files bounds a flood. At that limit, Bun continues to answer its
-// existing connections. It accepts new connections once idle connections have timed out (10 to 14 s).
+// existing connections. It accepts new connections once idle connections have timed out (8 to 13 s).
 //
 // Checking and shutting down run on the thread that accepts connections, so no descriptor is reused in between. Bun
 // treats the shutdown as if the other side had closed the connection. Each of several workers stores its number of

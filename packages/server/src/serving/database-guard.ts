@@ -5,14 +5,13 @@
 // out  log events; warnings for /readyz and the host's report, in the keyring's state
 
 import { join } from "node:path";
-import { DATA_FOLDER, EmptyDatabaseError, type Live } from "@inkling/release-store";
+import { DATA_FOLDER, EmptyDatabaseError, isEmptyStamp, type Live } from "@inkling/release-store";
 import type { Keyring, KeySnapshot } from "../keys/keyring.ts";
 import { countKeys, type LiveKeys } from "../keys/live-keys.ts";
 import { type Revocation, RevocationFile } from "../keys/revocation-file.ts";
 import { type RevocationEvent, Revocations } from "../keys/revocations.ts";
 import type { LiveOverrides } from "../overrides/live-overrides.ts";
 import { type LiveRulesets, RulesetRefused } from "../rulesets/live-rulesets.ts";
-import { copiesMayHaveKey } from "../store/adopt-copies.ts";
 import { StoreError } from "../store/error.ts";
 import { DatabaseHistory, type HistoryEvent } from "../store/history.ts";
 import type { Store } from "../store/store.ts";
@@ -46,14 +45,12 @@ export class DatabaseGuard {
   readonly history: DatabaseHistory;
   readonly revocations: Revocations;
   private readonly parts: GuardParts;
-  private readonly dataDir: string;
   private followed: Followed | undefined;
   /** Set if the database can be read but not written, because its disk is full or read-only. Then call `warn`. */
   isReadOnly = false;
 
   constructor({ dataDir, checkMs }: Pick<ServerOptions, "dataDir" | "checkMs">, parts: GuardParts) {
     this.parts = parts;
-    this.dataDir = dataDir;
     const { store } = parts;
     this.history = new DatabaseHistory({
       path: join(dataDir, DATA_FOLDER.databaseHistory),
@@ -149,7 +146,7 @@ export class DatabaseGuard {
     }
     if (unstored > 0) {
       found.push(
-        `not stored yet: ${counted(unstored, "revoked key")}, because the database cannot be written or does not have them`,
+        `not stored yet: ${counted(unstored, "revoked key")}, because the database cannot be written`,
       );
     }
     const refused = this.followed?.rulesets;
@@ -165,11 +162,18 @@ export class DatabaseGuard {
     this.warn();
   }
 
-  /** @throws StoreError; Error if the database has lost the key, but a copy from which it can be restored has it */
+  /**
+   * Revokes a key in the database. If the database has lost the key, the history remembers the revocation, so that no
+   * copy and no restored database makes the key valid again.
+   * @throws StoreError; the file system's errors; Error if the database is empty, so that the key applies from the copy
+   */
   private async store({ id, by, at }: Revocation): Promise<void> {
-    const stored = await this.parts.store.revokeKey(id, by, at);
-    if (stored === undefined && copiesMayHaveKey(this.dataDir, id))
-      throw new Error(`the database does not have ${id}, but a copy in the data folder may have it`);
+    const { store } = this.parts;
+    if ((await store.revokeKey(id, by, at)) !== undefined) return;
+    // Asks the database, because the key loader may not have noticed yet that the database is empty.
+    if (isEmptyStamp(await store.readKeyStamp()))
+      throw new Error("the database is empty and does not have the key");
+    await this.history.remember(id);
   }
 
   private takeHistory(event: HistoryEvent): void {

@@ -75,20 +75,6 @@ export async function onlyInCopies(store: Store, dataDir: string): Promise<Copie
   };
 }
 
-/** Returns whether `inkling database adopt` could restore this key, because a copy in the data folder may have it. */
-export function copiesMayHaveKey(dataDir: string, id: KeyId): boolean {
-  return readdirSync(dataDir)
-    .filter((name) => name === DATA_FOLDER.keys || ASIDE.test(name))
-    .some((name) => {
-      try {
-        return readCopy(join(dataDir, name)).tokens.some(({ key }) => key.id === id);
-      } catch (error) {
-        // A file that was just moved, or cannot be read, may have the key. A damaged file cannot be adopted.
-        return (error as NodeJS.ErrnoException).code !== undefined;
-      }
-    });
-}
-
 /** A copy with keys or overrides that the database lacks. */
 export interface Leftovers {
   readonly file: string;

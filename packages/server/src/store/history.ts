@@ -169,6 +169,21 @@ export class DatabaseHistory {
     return review;
   }
 
+  /**
+   * Remembers for a day that a key is revoked which the database does not have.
+   * @throws the file system's errors
+   */
+  remember(id: KeyId): Promise<void> {
+    const remembering = this.queue.then(() => {
+      const entry = { id, at: this.options.now() };
+      const next = { ...this.remembered, revoked: union([entry], this.remembered.revoked, idOf) };
+      this.write(next);
+      this.remembered = next;
+    });
+    this.queue = remembering.catch(() => {}); // the caller receives the error
+    return remembering;
+  }
+
   /** Removes keys that remain revoked from a snapshot, along with tokens that had already expired. */
   withoutRevoked(snapshot: KeySnapshot): KeySnapshot {
     if (this.wentBack === undefined) return snapshot;
@@ -215,11 +230,15 @@ export class DatabaseHistory {
 
   private save(): void {
     try {
-      replaceFile(this.options.path, [`${JSON.stringify(this.remembered)}\n`], { mode: MODE });
+      this.write(this.remembered);
       this.lastFailure = undefined;
     } catch (error) {
       this.report(error);
     }
+  }
+
+  private write(remembered: Remembered): void {
+    replaceFile(this.options.path, [`${JSON.stringify(remembered)}\n`], { mode: MODE });
   }
 
   private report(error: unknown): void {
