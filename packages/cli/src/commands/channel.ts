@@ -175,7 +175,9 @@ function addPromote(channel: Command, context: Context): void {
       `
 Servers report through PostgreSQL, or through the channel's folder or bucket if they may write there. If fewer than 90 %
 of the servers that should have the release report it ready, the share does not change, and the exit code is 1. The same
-happens if the present share reaches none of the servers that report. Without reports, the check is skipped. Lowering the share takes the release away from some servers, so the command asks first.
+happens if the present share reaches none of the servers that report, and the new one more than the first of them.
+Without reports, the check is skipped. Lowering the share takes the release away from some servers, so the command asks
+first.
 
 Examples:
   inkling channel promote --percent 50 --watch

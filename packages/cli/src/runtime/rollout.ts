@@ -92,21 +92,18 @@ const isFault = (text: string): text is ChannelFault => Object.hasOwn(CHANNEL_FA
  *   release and the new share may reach more than one server
  */
 export function requireReady(statement: Statement, rollout: Rollout, wanted: number): void {
-  const { release, percent } = statement;
-  const { next } = rollout;
-  if (isUntried(rollout) && next !== null && wanted > next) {
-    throw new CliError(
-      `halted, ${release.name} remains at ${percent} %: ${rolloutText(rollout)}`,
-      `run \`inkling channel promote --percent ${next} --watch\` first, or continue with \`inkling channel promote --force\``,
-    );
-  }
-  if (!isTooFew(rollout)) return;
+  const { channel, release, percent } = statement;
+  const { next, others } = rollout;
+  const isFirst = next !== null && wanted <= next;
+  const isUntriedByAny = isUntried(rollout) && others > 1 && !isFirst;
+  if (!isUntriedByAny && !isTooFew(rollout)) return;
+  const promote = `inkling channel promote ${channel}`;
+  const anyway = `continue with \`${promote} --percent ${wanted} --force\``;
   throw new CliError(
     `halted, ${release.name} remains at ${percent} %: ${rolloutText(rollout)}`,
-    nextStep(
-      rollout,
-      "try again later, roll back with `inkling channel rollback`, or continue with `inkling channel promote --force`",
-    ),
+    isUntriedByAny
+      ? `run \`${promote} --percent ${next} --watch\` first, or ${anyway}`
+      : nextStep(rollout, `try again later, roll back with \`inkling channel rollback\`, or ${anyway}`),
   );
 }
 
