@@ -102,13 +102,7 @@ interface Found<Key> {
   readonly others: readonly Key[];
 }
 
-/**
- * Chooses the column or member that contains the client's address: a telling name with addresses in most rows, or else
- * the one with an address in the most rows, because a member with a telling name may be in hardly any row.
- * @param nameOf returns the name or path of a column
- * @param count returns the number of rows with an address ({@link rowsThatFit})
- * @param rows number of rows
- */
+/** Chooses the column or member that contains the client's address. See {@link choose} for the parameters. */
 export function clientAmong<Key>(
   keys: readonly Key[],
   nameOf: (key: Key) => string,
@@ -119,29 +113,43 @@ export function clientAmong<Key>(
   const ofOthers = able.filter((key) => OTHERS.test(nameOf(key)));
   const likely = able.filter((key) => !ofOthers.includes(key));
   const named = IP_NAMES.flatMap((pattern) => likely.filter((key) => pattern.test(lastName(nameOf(key)))));
-  const isInMost = (key: Key) => 2 * count(key) > rows;
-  const chosen =
-    named.find(isInMost) ??
-    mostFrequent([...named, ...likely], count, rows).chosen ??
-    mostFrequent(ofOthers, count, rows).chosen ??
-    named.find((key) => SURE.test(lastName(nameOf(key))));
-  return { chosen, others: likely.filter((key) => key !== chosen && isInMost(key)) };
+  const sure = named.find((key) => SURE.test(lastName(nameOf(key))));
+  return choose(named, likely, fullest(ofOthers, count) ?? sure, count, rows);
 }
 
+/** A telling name counts if its column has an address in at least this share of the rows of the fullest column. */
+const NAMED_SHARE = 1 / 5;
+
 /**
- * Chooses the key with the highest count.
- * @param ranked the keys; in a tie, the first key is chosen. A key may repeat
+ * Chooses the first key with a telling name, unless its column has an address in hardly any row. Otherwise chooses the
+ * key with an address in the most rows.
+ * @param named the keys with telling names, the most certain names first
+ * @param likely all keys that may be chosen, including `named`
+ * @param lastResort the key to choose if no likely key has an address
+ * @param count returns the number of rows with an address ({@link rowsThatFit})
+ * @param rows number of rows
  */
-export function mostFrequent<Key>(
-  ranked: readonly Key[],
+export function choose<Key>(
+  named: readonly Key[],
+  likely: readonly Key[],
+  lastResort: Key | undefined,
   count: (key: Key) => number,
   rows: number,
 ): Found<Key> {
-  const counts = new Map([...new Set(ranked)].map((key) => [key, count(key)]));
-  const [first] = [...counts].sort(([, a], [, b]) => b - a); // the sort is stable
-  const chosen = first !== undefined && first[1] > 0 ? first[0] : undefined;
-  const others = [...counts].filter(([key, count]) => key !== chosen && 2 * count > rows);
-  return { chosen, others: others.map(([key]) => key) };
+  const counts = new Map(likely.map((key) => [key, count(key)]));
+  const countOf = (key: Key) => counts.get(key)!;
+  const most = fullest(likely, countOf);
+  const chosen =
+    most === undefined
+      ? lastResort
+      : (named.find((key) => countOf(key) >= NAMED_SHARE * countOf(most)) ?? most);
+  return { chosen, others: likely.filter((key) => key !== chosen && 2 * countOf(key) > rows) };
+}
+
+/** Returns the key with the highest count, or the first of several. Returns undefined if all counts are 0. */
+function fullest<Key>(keys: readonly Key[], count: (key: Key) => number): Key | undefined {
+  const counts = keys.map(count);
+  return keys[counts.indexOf(Math.max(1, ...counts))];
 }
 
 /** Returns the number of texts that match. If most texts do not match, returns 0, because they contain something else. */

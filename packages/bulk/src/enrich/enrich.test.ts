@@ -403,6 +403,30 @@ describe("what a file is", () => {
       "-",
       { ip: 1, email: 3 },
     ],
+    [
+      "a telling name that is empty in one row",
+      `date,user_email,owner_email\n${"1,a@b.com,c@d.com\n".repeat(9)}1,,c@d.com\n`,
+      "-",
+      { email: 1 },
+    ],
+    [
+      "telling names in half of the rows",
+      `ip,machine,mail,owner\n${"203.0.113.9,10.0.0.1,a@b.com,c@d.com\n,10.0.0.1,,c@d.com\n".repeat(5)}`,
+      "-",
+      { ip: 0, email: 2 },
+    ],
+    [
+      "telling names in a fifth of the rows",
+      `ip,machine,mail,owner\n203.0.113.9,10.0.0.1,a@b.com,c@d.com\n${",10.0.0.1,,c@d.com\n".repeat(4)}`,
+      "-",
+      { ip: 0, email: 2 },
+    ],
+    [
+      "telling names in less than a fifth of the rows",
+      `ip,machine,mail,owner\n203.0.113.9,10.0.0.1,a@b.com,c@d.com\n${",10.0.0.1,,c@d.com\n".repeat(5)}`,
+      "-",
+      { ip: 1, email: 3 },
+    ],
     ["JSON", '{"remote_addr":"::1"}\n', "-", { format: "ndjson", ip: "remote_addr" }],
     ["tabs", "ip\tn\n", "-", { format: "tsv", ip: 0 }],
   ])("%s", (_, head, name, want) => expect(planFor(head, name, {})).toMatchObject(want));

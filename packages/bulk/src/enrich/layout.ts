@@ -8,10 +8,10 @@ import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
 import {
   addressIn,
+  choose,
   clientAmong,
   emailIn,
   memberAt,
-  mostFrequent,
   objectOf,
   pathsOf,
   rowsThatFit,
@@ -295,9 +295,9 @@ function chosenColumns<Key extends number | string>(
       : isNamed(ipColumn, "--ip-column");
   const byName = keys.filter((key) => EMAIL_NAME.test(nameOf(key)));
   const ofEmail = (key: Key) => rowsThatFit(values(key), isEmail);
-  const { chosen: email = byName[0], others: otherEmails } =
+  const { chosen: email, others: otherEmails } =
     emailColumn === undefined
-      ? mostFrequent([...byName, ...keys], ofEmail, rows)
+      ? choose(byName, keys, byName[0], ofEmail, rows)
       : isNamed(emailColumn, "--email-column");
   if (ipColumn !== undefined && emailColumn === undefined) return { ip, email: undefined, leftOut: email };
   if (emailColumn !== undefined && ipColumn === undefined) return { ip: undefined, email, leftOut: ip };
