@@ -2,15 +2,9 @@
 // plain list of values, to which the flags of the command apply.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import type { NewOverride } from "@inkling/engine";
+import { FLAGS_OF, type OverrideFlag } from "@inkling/engine";
 import { prepareOutput, replaceFile } from "@inkling/release-store";
-import {
-  exportFile,
-  type OverrideContext,
-  OverrideInputError,
-  parseNewOverride,
-  parseOverrideFile,
-} from "@inkling/server";
+import { exportFile, type OverrideContext, parseNewOverride, parseOverrideFile } from "@inkling/server";
 import type { Command } from "commander";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import {
@@ -106,9 +100,24 @@ function listReader(file: string, flags: Flags, about: OverrideContext): () => P
   const values = valuesOf(fileWork(file, () => readFileSync(file, "utf8")));
   if (values.length === 0) throw usage(`${file} has no values`, "write one value per line");
   const times = flags.expires === undefined ? {} : { expires_at: expiryOf(flags.expires, about.now) };
-  const more = { note: flags.note, force: flags.force === true, ...times };
-  return () => ({ overrides: readList(values, verdicts, more, about), expired: 0 });
+  const more = { note: flags.note, ...times };
+  const rows = values.flatMap(({ line, value }) => verdicts.map((verdict) => ({ line, value, verdict })));
+  const overrides = rows.map(({ value, verdict }) => ({ value, ...verdict, ...more }));
+  return () => {
+    for (const verdict of verdicts)
+      parseNewOverride({ value: sampleFor(verdict.flag), ...verdict, ...more }, about);
+    return parseOverrideFile(
+      { format: "inkling-overrides", version: 1, overrides },
+      about,
+      flags.force === true,
+      (problem, index) => `line ${rows[index]!.line}: ${problem.slice(problem.indexOf(": ") + 2)}`,
+    );
+  };
 }
+
+/** Returns a valid value, to check the flags of the command before the lines of the list. */
+const sampleFor = (flag: string) =>
+  FLAGS_OF.domain.includes(flag as OverrideFlag) ? "gmail.com" : "8.8.8.8";
 
 interface ListedValue {
   readonly line: number;
@@ -124,42 +133,6 @@ function valuesOf(text: string): ListedValue[] {
       .trim();
     return value === "" ? [] : [{ line: index + 1, value }];
   });
-}
-
-const MAX_PROBLEMS = 20;
-/** Matches the problems of one value. All other problems are problems of a flag of the command. */
-const OF_VALUE = /^(?:value: |flag: (?!unknown flag))/;
-
-/** @throws OverrideInputError with the first problems, which name lines */
-function readList(
-  values: readonly ListedValue[],
-  verdicts: readonly object[],
-  more: object,
-  about: OverrideContext,
-): NewOverride[] {
-  const overrides: NewOverride[] = [];
-  const problems = new Set<string>();
-  const codes = new Set<OverrideInputError["code"]>();
-  for (const { line, value } of values) {
-    for (const verdict of verdicts) {
-      try {
-        overrides.push(parseNewOverride({ value, ...verdict, ...more }, about));
-      } catch (error) {
-        if (!(error instanceof OverrideInputError)) throw error;
-        codes.add(error.code);
-        for (const problem of error.problems) problems.add(problem.replace(OF_VALUE, `line ${line}: `));
-      }
-    }
-  }
-  if (problems.size === 0) return overrides;
-  const shown = [...problems].slice(0, MAX_PROBLEMS);
-  const rest = problems.size - shown.length;
-  const code = codes.size === 1 ? [...codes][0] : "INVALID";
-  throw new OverrideInputError(
-    rest > 0 ? [...shown, `and ${formatCount(rest)} more`] : shown,
-    code,
-    codes.has("TOO_WIDE"),
-  );
 }
 
 function jsonOf(file: string): unknown {

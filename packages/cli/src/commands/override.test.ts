@@ -331,6 +331,12 @@ test("a list of values with mistakes: the lines are named, and nothing is import
     ["--flag", "is_prox=false", ...NOTE],
     /imported:\n {2}--flag: .*did you mean is_proxy\?\nhint/,
   );
+  await refused(wrong, [...FLAG, "--note", "x".repeat(501)], /imported:\n {2}--note: [^\n]*\nhint/);
+  await refused(
+    "81.2.69.1\n".repeat(10_001),
+    [...FLAG, ...NOTE],
+    /imported:\n {2}overrides: has more than 10000 /,
+  );
   await refused(good, ["--flag", "is_proxy", ...NOTE], /--flag must be a flag, "=" and true or false/);
   await refused(good, ["--flag", "is_proxy=false", "is_proxy=true", ...NOTE], /names a flag twice/);
   await refused(

@@ -46,6 +46,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   verdict: "--flag",
   expires_at: "--expires",
   override: "override",
+  overrides: "overrides",
 };
 
 /**

@@ -79,15 +79,21 @@ interface ParsedFile {
 /**
  * Reads a file for import.
  * @param force accept networks and domains that are otherwise too wide
+ * @param located adds the row to one of its problems, which has the form "MEMBER: TEXT"; equal results are reported once
  * @throws OverrideInputError
  */
-export function parseOverrideFile(input: unknown, context: OverrideContext, force: boolean): ParsedFile {
+export function parseOverrideFile(
+  input: unknown,
+  context: OverrideContext,
+  force: boolean,
+  located = (problem: string, index: number) => `overrides.${index}.${problem}`,
+): ParsedFile {
   const file = fileSchema.safeParse(input);
   if (!file.success) {
     throw new OverrideInputError(issueLines(file.error, "file", input));
   }
   const overrides: NewOverride[] = [];
-  const problems: string[] = [];
+  const problems = new Set<string>();
   let expired = 0;
   /** The first row about each subject, to detect duplicates. */
   const first = new Map<string, { index: number; one: NewOverride }>();
@@ -112,12 +118,12 @@ export function parseOverrideFile(input: unknown, context: OverrideContext, forc
     } catch (error) {
       if (!(error instanceof OverrideInputError)) throw error;
       codes.add(error.code);
-      problems.push(...error.problems.map((problem) => `overrides.${index}.${problem}`));
+      for (const problem of error.problems) problems.add(located(problem, index));
     }
   }
-  if (problems.length > 0) {
-    const more = problems.length - MAX_PROBLEMS;
-    const shown = problems.slice(0, MAX_PROBLEMS);
+  if (problems.size > 0) {
+    const more = problems.size - MAX_PROBLEMS;
+    const shown = [...problems].slice(0, MAX_PROBLEMS);
     throw new OverrideInputError(
       more > 0 ? [...shown, `and ${more} more`] : shown,
       codes.size === 1 ? [...codes][0] : "INVALID",
