@@ -9,10 +9,11 @@ import { type AdminToken, adminTokenJson, parseNewAdminToken } from "@inkling/se
 import { type Command, Option } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context } from "../runtime/command.ts";
+import { expiryOf } from "../runtime/durations.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 import { formatAgo, printable, table } from "../terminal/terminal.ts";
-import { checkedInput, expiryOf } from "./keys.ts";
+import { checkedInput } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
 

@@ -5,10 +5,10 @@ import { AUDIT_ACTIONS } from "@inkling/contract";
 import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/server";
 import { type Command, Option } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
+import { parseDuration } from "../runtime/durations.ts";
 import { usage } from "../runtime/put-overrides.ts";
 import { ignoreAway, withExistingStore } from "../runtime/store.ts";
 import { table } from "../terminal/terminal.ts";
-import { parseDuration } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
 

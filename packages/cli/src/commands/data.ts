@@ -52,6 +52,7 @@ import {
   pendingIds,
 } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
+import { parseDuration } from "../runtime/durations.ts";
 import { feedOf, localFiles } from "../runtime/feeds.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
@@ -66,7 +67,6 @@ import {
 } from "../terminal/release-tables.ts";
 import { formatAge, formatAgo, formatBytes, type Style, type Terminal, warn } from "../terminal/terminal.ts";
 import { addDiff } from "./data-diff.ts";
-import { parseDuration } from "./keys.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const UNPIN = "`inkling data unpin`";

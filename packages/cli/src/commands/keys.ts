@@ -14,6 +14,7 @@ import {
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
+import { expiryOf, overlapOf } from "../runtime/durations.ts";
 import { revokeKey } from "../runtime/keys.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
@@ -118,12 +119,6 @@ export function checkedInput<T>(
       EXIT.usage,
     );
   }
-}
-
-/** Converts a duration, such as 90d, to the time that is this far from now. Leaves every other value as it is. */
-export function expiryOf(value: unknown, now: number): unknown {
-  const duration = typeof value === "string" ? parseDuration(value) : undefined;
-  return duration === undefined ? value : new Date(now + duration).toISOString();
 }
 
 /** Leaves text that is not a number as text, so that the schema refuses it. */
@@ -264,28 +259,6 @@ const REVOKED = {
   noted: (key: string) =>
     `The revocation of ${key} is in the data folder, but no server has confirmed it yet. A running server applies it within seconds, and a stopped server when it starts. To check, run \`inkling database status\`.`,
 } as const;
-
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Converts a duration such as "24h" to milliseconds. Returns undefined for anything else. */
-export function parseDuration(text: string): number | undefined {
-  const parts = /^([0-9]{1,6})(s|m|h|d)$/.exec(text);
-  return parts ? Number(parts[1]) * UNITS_MS[parts[2]!]! : undefined;
-}
-
-/** The admin API has the same limit. */
-const MAX_OVERLAP_MS = 30 * 86_400_000;
-
-/** Reads `--overlap` in milliseconds. @throws CliError */
-export function overlapOf({ overlap }: Flags): number {
-  const duration = parseDuration(overlap);
-  if (duration !== undefined && duration <= MAX_OVERLAP_MS) return duration;
-  throw new CliError(
-    `--overlap must be a number and s, m, h or d, at most 30d: it is "${overlap}"`,
-    "for example --overlap 24h",
-    EXIT.usage,
-  );
-}
 
 function addRotate(keys: Command, context: Context): void {
   const command = keys

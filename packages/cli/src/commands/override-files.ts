@@ -7,6 +7,7 @@ import { prepareOutput, replaceFile } from "@inkling/release-store";
 import { exportFile, type OverrideContext, parseNewOverride, parseOverrideFile } from "@inkling/server";
 import type { Command } from "commander";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { expiryOf } from "../runtime/durations.ts";
 import {
   AUTHOR,
   checked,
@@ -20,7 +21,6 @@ import {
 import { warnOfNewDatabase, withExistingStore } from "../runtime/store.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { formatCount } from "../terminal/terminal.ts";
-import { expiryOf } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
 

@@ -16,6 +16,7 @@ import {
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { expiryOf } from "../runtime/durations.ts";
 import {
   AUTHOR,
   authorOf,
@@ -30,7 +31,6 @@ import { ONLY_IN_COPIES, warnOfNewDatabase, withExistingStore } from "../runtime
 import { CliError } from "../terminal/errors.ts";
 import { table, warn } from "../terminal/terminal.ts";
 import { addAudit, shortValue } from "./audit.ts";
-import { expiryOf } from "./keys.ts";
 import { addExport, addImport } from "./override-files.ts";
 
 const SETTINGS = ["dataDir"] as const;

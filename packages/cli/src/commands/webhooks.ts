@@ -20,11 +20,11 @@ import {
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
+import { overlapOf } from "../runtime/durations.ts";
 import { AUTHOR, authorOf, usage } from "../runtime/put-overrides.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { formatAgo, printable, table } from "../terminal/terminal.ts";
-import { overlapOf } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
 const SHOWN_ONCE = "The secret is shown only once.";
