@@ -238,7 +238,7 @@ function membersOf(lines: readonly string[], options: LayoutOptions): JsonLayout
   const rows = lines.slice(0, HEAD_ROWS).map(objectOf);
   const paths = [...new Set(rows.flatMap((row) => pathsOf(row)))];
   const values = (path: string) => rows.map((row) => memberAt(row, path));
-  const columns = chosenColumns(
+  const columns = addressColumns(
     options,
     paths,
     paths,
@@ -261,7 +261,7 @@ function columnsOf(format: TableFormat, head: string, options: LayoutOptions): T
     );
   const hasHeader = !first.some((cell) => isIp(cell) || isEmail(cell)) && first.length > 0;
   const data = hasHeader ? rows.slice(1) : rows;
-  const columns = chosenColumns(
+  const columns = addressColumns(
     options,
     first.map((_, i) => i),
     first,
@@ -279,7 +279,7 @@ function columnsOf(format: TableFormat, head: string, options: LayoutOptions): T
  * @param rows number of rows in which columns are detected
  * @throws BulkError if there are no columns
  */
-function chosenColumns<Key extends number | string>(
+function addressColumns<Key extends number | string>(
   { ipColumn, emailColumn }: LayoutOptions,
   keys: readonly Key[],
   names: readonly string[],
