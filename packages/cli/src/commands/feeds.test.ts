@@ -159,7 +159,8 @@ describe("enable", () => {
     const dataDir = folder();
     expect((await inkling(dataDir, "feeds enable ipsum-3")).out).toBe("ipsum-3 is already on.");
     expect((await inkling(dataDir, "feeds disable ipsum-3")).out).toStartWith("ipsum-3 is off. ");
-    expect((await inkling(dataDir, "feeds disable ipsum-3 --json")).out).toContain('"changed": false');
+    const again = await inkling(dataDir, "feeds disable ipsum-3 --json");
+    expect(JSON.parse(again.out)).toEqual([{ id: "ipsum-3", on: false, changed: false }]);
     expect(choiceIn(dataDir)).toEqual({ enabled: [], disabled: ["ipsum-3"] });
     await inkling(dataDir, "feeds enable ipsum-3");
     expect(choiceIn(dataDir)).toEqual({ enabled: [], disabled: [] });

@@ -23,7 +23,6 @@ import { addOwnFeeds, NEXT_ROUND } from "./own-feeds.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;
-const CHOICE_JSON = "print JSON: an object, or a list for several feeds";
 
 export function addFeeds(program: Command, context: Context): void {
   const feeds = program.command("feeds").description("list, enable, disable, add and check feeds");
@@ -136,7 +135,7 @@ function addEnable(feeds: Command, context: Context): void {
     .command("enable <feed...>")
     .description("enable feeds after showing their licences and terms")
     .option("--yes", "agree to the terms without a prompt")
-    .option("--json", CHOICE_JSON)
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
@@ -185,7 +184,7 @@ function choiceAnswer(chosen: readonly Chosen[]) {
   );
   const next = chosen.some(({ changed }) => changed) ? [NEXT_ROUND] : [];
   return {
-    json: chosen.length === 1 ? chosen[0] : chosen,
+    json: chosen,
     text: [...lines, ...next].join(chosen.length === 1 ? " " : "\n"),
   };
 }
@@ -231,7 +230,7 @@ function addDisable(feeds: Command, context: Context): void {
   const command = feeds
     .command("disable <feed...>")
     .description("disable feeds")
-    .option("--json", CHOICE_JSON)
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3 greensnow",
