@@ -37,7 +37,7 @@ export function tallyJson(tally: Tally, plan: Plan, dataVersion: string): object
     data_version: dataVersion,
     format: plan.format,
     rows,
-    broken: { rows: broken, first_line: broken === 0 ? null : (firstUnparsable ?? null) },
+    broken: { rows: broken },
     unparsable_lines: lines,
     unparsable_first_line: firstUnparsable ?? null,
     unparsable_share: share,
