@@ -165,44 +165,55 @@ describe("forms", () => {
     expect(names).toEqual(["network", "first", "last", "first_ipv4", "last_ipv4", "country_iso_code"]);
   });
 
-  test("with some columns, neighbours with the same values become one row, and networks without values none", () => {
-    const ranges = {
-      v4: new RangeColumns(4, 8),
-      v6: new RangeColumns(6, 1),
-      answers: [
-        "",
-        ...['{"country":{"iso_code":"GB"},"city":{"name":"A"}}', '{"country":{"iso_code":"GB"}}', "{}"],
-      ],
-    };
-    ranges.v4.append(0, 0, 0, 0, 0);
-    for (const [i, value] of [1, 2, 3, 0].entries()) ranges.v4.append((10 << 24) + (i << 8), 0, 0, 0, value);
-    ranges.v6.append(0, 0, 0, 0, 0);
-    const source = {
-      *ranges() {
-        yield;
-        return ranges;
-      },
-    } as unknown as ExportSource; // all that the format calls
-    const request = {
-      source,
-      lookup: "geolocate",
-      unknown: [],
-      attributions: [],
-      release: "r",
-      builtAt: 0,
-    } as const;
-    const rows = (columns: string) =>
-      [
-        ...FORMATS.find(({ name }) => name === "csv")!.pieces({
-          ...request,
-          columns: chosenColumns(columns, "geolocate"),
-        }),
-      ]
+  describe("with some columns", () => {
+    /** Exports 10.0.0.0/24 and the networks after it, one for each answer. */
+    function rows(lookup: "geolocate" | "reputation", answers: readonly object[], columns: string): string {
+      const v4 = new RangeColumns(4, 8);
+      const v6 = new RangeColumns(6, 1);
+      v4.append(0, 0, 0, 0, 0);
+      v6.append(0, 0, 0, 0, 0);
+      for (const i of answers.keys()) v4.append((10 << 24) + (i << 8), 0, 0, 0, i + 1);
+      v4.append((10 << 24) + (answers.length << 8), 0, 0, 0, 0);
+      const ranges = { v4, v6, answers: ["", ...answers.map((answer) => JSON.stringify(answer))] };
+      const source = {
+        *ranges() {
+          yield;
+          return ranges;
+        },
+      } as unknown as ExportSource; // all that the format calls
+      const about = { unknown: [], attributions: [], release: "r", builtAt: 0 };
+      const pieces = FORMATS.find(({ name }) => name === "csv")!.pieces({
+        ...about,
+        source,
+        lookup,
+        columns: chosenColumns(columns, lookup),
+      });
+      return [...pieces]
         .filter(({ file }) => file === "")
         .map(({ data }) => data)
         .join("");
-    expect(rows("country_iso_code")).toBe("network,country_iso_code\n10.0.0.0/23,GB\n");
-    expect(rows("city_name")).toBe("network,city_name\n10.0.0.0/24,A\n");
+    }
+
+    test("neighbours with the same values become one row, and networks without values none", () => {
+      const gb = { country: { iso_code: "GB" } };
+      const answers = [{ ...gb, city: { name: "A" } }, gb, {}];
+      expect(rows("geolocate", answers, "country_iso_code")).toBe(
+        "network,country_iso_code\n10.0.0.0/23,GB\n",
+      );
+      expect(rows("geolocate", answers, "city_name")).toBe("network,city_name\n10.0.0.0/24,A\n");
+    });
+
+    test("networks for which all chosen flags are false or unknown are left out", () => {
+      const answers = [
+        { is_abuser: true, is_proxy: false },
+        { is_abuser: true, is_proxy: true, is_tor_exit: false },
+        { is_proxy: false, is_tor_exit: true },
+      ];
+      expect(rows("reputation", answers, "is_proxy")).toBe("network,is_proxy\n10.0.1.0/24,true\n");
+      expect(rows("reputation", answers, "is_proxy,is_tor_exit")).toBe(
+        "network,is_proxy,is_tor_exit\n10.0.1.0/24,true,false\n10.0.2.0/24,false,true\n",
+      );
+    });
   });
 
   test("parquet", async () => {

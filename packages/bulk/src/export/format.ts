@@ -13,6 +13,7 @@ import {
   namesMatching,
   rowOf,
   type Table,
+  type Value,
 } from "../members.ts";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 
@@ -88,16 +89,19 @@ export function chosenColumns(text: string, table: Table): readonly Member[] {
   return all.filter(({ name }) => chosen.has(name));
 }
 
+/** Returns whether a network needs no row for this value. A table of proxies has no rows for other flagged networks. */
+const isBlank = (value: Value) => value === undefined || value === "" || value === false;
+
 /**
- * Reads the ranges of a table. If the request chooses columns, networks without a value in them are left out, and
- * neighbours with the same values become one range.
+ * Reads the ranges of a table. If the request chooses columns, networks with only blank values in them are left out,
+ * and neighbours with the same values become one range.
  */
 export function* rangesOf({ source, columns }: Request, table: IpTable): Generator<undefined, AnswerRanges> {
   const ranges = yield* source.ranges(table);
   if (columns === undefined) return ranges;
   const valuesOf = (answer: string) => {
     const values = rowOf(answer, columns);
-    return values.every((value) => value === undefined || value === "") ? "" : JSON.stringify(values);
+    return values.every(isBlank) ? "" : JSON.stringify(values);
   };
   return yield* reduced(ranges, valuesOf, (answer) => answer);
 }
