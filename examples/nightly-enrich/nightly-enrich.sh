@@ -2,9 +2,9 @@
 # nightly-enrich.sh: adds countries, cities and flags to yesterday's visits.
 #
 # in   a folder with visits-YYYY-MM-DD.csv; further arguments go to `inkling enrich`; DAY=YYYY-MM-DD for
-#      another day; MAX_AGE=45d to fail if the data of a lookup is older
+#      another day; MAX_AGE=45d to fail if data is older or missing
 # out  yesterday.csv in that folder, replaced only when it is complete; prints nothing unless it fails
-# exit the exit code of `inkling enrich`, or 3 if data is too old: not 0 if yesterday.csv was not replaced
+# exit the exit code of `inkling enrich`, or 3 if data is too old or missing: not 0 if yesterday.csv was not replaced
 set -eu
 
 folder=${1:?usage: nightly-enrich.sh FOLDER [OPTION...]}

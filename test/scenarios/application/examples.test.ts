@@ -340,11 +340,13 @@ function nightlyEnrich(): void {
   const quiet = { code: 0, out: "", err: "" };
 
   const old = temporaryFolder();
+  const partial = temporaryFolder();
   const places = { id: "places", sets: "geolocation", source: "seed", state: "loaded", entries: 1 } as const;
   const fetched_at = new Date(Date.now() - 174.5 * DAY_MS).toISOString();
 
   beforeAll(() => {
     smallRelease(dataDir, 1);
+    smallRelease(partial, 1, ["is_abuser"]);
     smallRelease(old, 1, [], [{ ...places, licence: "x", fetched_at }]);
   });
 
@@ -368,6 +370,12 @@ function nightlyEnrich(): void {
       { INKLING_DATA_DIR: old, MAX_AGE: "45d" },
       [],
       "the oldest data of geolocate, from places, is 174 days old",
+    ],
+    [
+      "no data for a flag",
+      { INKLING_DATA_DIR: partial, MAX_AGE: "45d" },
+      [],
+      "there is no data for is_abuser (--max-age 45d)",
     ],
   ])("%s: fails, prints why, and keeps the last file", async (_, environment, options, error) => {
     writeFileSync(output, "the file of the night before\n");

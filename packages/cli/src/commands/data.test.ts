@@ -96,7 +96,7 @@ test("data status reports segments that were changed or replaced after their ver
   });
 });
 
-test("data status --max-age names each lookup with older data, and exits with 3", async () => {
+test("data status --max-age names older and missing data, and exits with 3", async () => {
   const dataDir = temporaryFolder();
   const feed = (id: string, sets: string, days: number): FeedReport => ({
     ...about,
@@ -133,6 +133,14 @@ test("data status --max-age names each lookup with older data, and exits with 3"
   expect(await status("--max-age", "45d", "--json")).toEqual({ code: 3, err: both, release });
   const hours = await status("--max-age", "1224h");
   expect([hours.code, hours.err]).toEqual([3, line("geolocate", "cities", 174, "1224h")]);
+  smallRelease(dataDir, 2, ["is_abuser", "is_proxy"], feeds);
+  const { name: without } = requireCurrent(dataDir);
+  const none = ["is_abuser", "is_proxy"].map(
+    (answer) =>
+      `warning: there is no data for ${answer} (--max-age 175d): build a new release with \`inkling data update\`\n`,
+  );
+  expect(await status()).toEqual({ code: 0, err: "", release: without });
+  expect(await status("--max-age", "175d")).toEqual({ code: 3, err: none.join(""), release: without });
   const wrong = await status("--max-age", "45");
   expect([wrong.code, wrong.err]).toEqual([
     2,

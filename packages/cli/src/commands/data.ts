@@ -225,13 +225,14 @@ function addStatus(data: Command, context: Context): void {
   const command = data
     .command("status")
     .description("show the release in use: age, segments, feeds, missing data")
-    .option("--max-age <duration>", "exit with 3 if the oldest data of a lookup is older, such as 45d or 36h")
+    .option("--max-age <duration>", "exit with 3 if data is older or missing, such as 45d or 36h")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-With --max-age, the command prints one line for each such lookup on standard error. A lookup without data has no age:
-see \`missing\`. The command reads only the data folder, so a scheduled job can run it before it uses the data.
+With --max-age, the command prints a line on standard error for each lookup whose oldest data is older, and for each
+flag or other answer without data. The command reads only the data folder, so a scheduled job can run it before it uses
+the data.
 
 Examples:
   inkling data status
@@ -276,8 +277,15 @@ Examples:
         context.terminal,
         `the oldest data of ${lookup}, from ${feed}, is ${formatAge(seconds * 1000)} old (--max-age ${flags.maxAge}): ${newReleaseHint(dataDir)}`,
       );
+    // If all copies of an answer's feeds expire, the answer has no data and therefore no age.
+    const missing = flags.maxAge === undefined ? [] : status.release.missing;
+    for (const answer of missing)
+      warn(
+        context.terminal,
+        `there is no data for ${answer} (--max-age ${flags.maxAge}): ${newReleaseHint(dataDir)}`,
+      );
     return {
-      ...(tooOld.length > 0 && { exitCode: EXIT.withoutSome }),
+      ...(tooOld.length + missing.length > 0 && { exitCode: EXIT.withoutSome }),
       json: {
         ...status,
         ages: Object.fromEntries(ages.map(({ answer, seconds }) => [answer, seconds])),

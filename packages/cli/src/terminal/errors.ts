@@ -13,7 +13,7 @@ export const EXIT = {
   usage: 2,
   /**
    * The build ran, but a feed was refused, unreachable, expired or missing, or the release waits for the operator's
-   * approval. From `data status --max-age`: data is older.
+   * approval. From `data status --max-age`: data is older or missing.
    */
   withoutSome: 3,
   /** Ctrl-C or another signal came first. */
