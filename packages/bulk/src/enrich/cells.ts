@@ -121,8 +121,8 @@ export function clientAmong<Key>(
 const NAMED_SHARE = 1 / 5;
 
 /**
- * Chooses the first key with a telling name, unless its column has an address in hardly any row. Otherwise chooses the
- * key with an address in the most rows.
+ * Chooses the first key with a telling name, unless its column has an address in hardly any row, or in less than half as
+ * many rows as another one with a telling name. Otherwise chooses the key with an address in the most rows.
  * @param named the keys with telling names, the most certain names first
  * @param likely all keys that may be chosen, including `named`
  * @param lastResort the key to choose if no likely key has an address
@@ -139,11 +139,14 @@ export function choose<Key>(
   const counts = new Map(likely.map((key) => [key, count(key)]));
   const countOf = (key: Key) => counts.get(key)!;
   const most = fullest(likely, countOf);
+  const telling = named.filter((key) => most !== undefined && countOf(key) >= NAMED_SHARE * countOf(most));
+  const mostTelling = fullest(telling, countOf);
   const chosen =
-    most === undefined
-      ? lastResort
-      : (named.find((key) => countOf(key) >= NAMED_SHARE * countOf(most)) ?? most);
-  return { chosen, others: likely.filter((key) => key !== chosen && 2 * countOf(key) > rows) };
+    mostTelling === undefined ? most : telling.find((key) => 2 * countOf(key) >= countOf(mostTelling));
+  return {
+    chosen: chosen ?? lastResort,
+    others: likely.filter((key) => key !== chosen && 2 * countOf(key) > rows),
+  };
 }
 
 /** Returns the key with the highest count, or the first of several. Returns undefined if all counts are 0. */

@@ -2,7 +2,7 @@
 // is listed.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { Overrides } from "@inkling/engine";
@@ -390,6 +390,12 @@ describe("what a file is", () => {
     ["one column of email addresses", "a@b.com\n", "-", { format: "csv", ip: undefined, email: 0 }],
     ["columns by their names", "x,client_ip,e-mail_addr\n1,,\n", "-", { ip: 1, email: 2, hasHeader: true }],
     [
+      "the fuller one of two telling names",
+      `client_ip,ip\n${"198.51.100.1,203.0.113.9\n".repeat(3)}${",203.0.113.9\n".repeat(7)}`,
+      "-",
+      { ip: 1 },
+    ],
+    [
       "a telling name in most rows before a fuller column",
       `gateway,ip\n198.51.100.1,\n${"198.51.100.1,203.0.113.9\n".repeat(9)}`,
       "-",
@@ -439,6 +445,8 @@ describe("what a file is", () => {
       "no column with IP addresses or email addresses was found (columns: a, b)",
     ],
     ["rows without a member", "{}\n", { format: "ndjson" }, "(no row has a member)"],
+    ["a JSON array", '[{"ip":"8.8.8.8"}]\n', {}, "a JSON array is not supported"],
+    ["a JSON array on lines", '[\n{"ip":"8.8.8.8"}\n]\n', {}, "a JSON array is not supported"],
     ["a column that is not there", "ip\n", { ipColumn: "addr" }, '--ip-column: there is no column "addr"'],
     [
       "one column twice",
@@ -757,6 +765,23 @@ describe("the command", () => {
     expect(code).toBe(0);
     expect(/^warning: (the .*)$/m.exec(err)?.[1] ?? "").toStartWith(warning);
     expect(err.includes("not looked up")).toBe(warning !== "");
+  });
+
+  test("warns if no row has an address, and fails with --strict", async () => {
+    const from = file("numbers.csv", "ip\n134744072\nabc\n");
+    const to = join(temp, "numbers-out.csv");
+    const found = await inkling("enrich", from, "--ip-column", "ip", "--out", to);
+    expect(found).toMatchObject({
+      code: 0,
+      err: expect.stringContaining("warning: no row has an address that can be looked up: check the column"),
+    });
+    rmSync(to);
+    const strict = await inkling("enrich", from, "--ip-column", "ip", "--out", to, "--strict");
+    expect(strict).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("--strict: no row has an address that can be looked up"),
+    });
+    expect(existsSync(to)).toBe(false);
   });
 
   test("names other columns that have addresses in most rows", async () => {

@@ -302,6 +302,12 @@ function addressColumns<Key extends number | string>(
   if (ipColumn !== undefined && emailColumn === undefined) return { ip, email: undefined, leftOut: email };
   if (emailColumn !== undefined && ipColumn === undefined) return { ip: undefined, email, leftOut: ip };
   if (ip === undefined && email === undefined) {
+    if (/^\s*\[\s*(?:[{"]|$)/.test(names[0] ?? "")) {
+      throw usage(
+        "a JSON array is not supported",
+        "write each of its values on a line of its own: jq -c '.[]' rows.json | inkling enrich - --format ndjson",
+      );
+    }
     const seen = names.length === 0 ? "no row has a member" : `columns: ${namesText(names)}`;
     throw usage(
       `no column with IP addresses or email addresses was found (${seen})`,

@@ -62,7 +62,10 @@ export function addEnrich(program: Command, context: Context): void {
     .option("--prefix <text>", "prefix for the names of added columns")
     .option("--summary", "print a summary of the result; without --out nothing else is printed")
     .option("--json", "print the summary as JSON")
-    .option("--strict", "fail, without writing --out, if a line cannot be parsed")
+    .option(
+      "--strict",
+      "fail, without writing --out, if a line cannot be parsed, or if no row has an address",
+    )
     .option(...RELEASE)
     .addHelpText(
       "after",
@@ -128,12 +131,26 @@ async function enrichFile(
   const { name, id } = source.release;
   if (!withSummary || flags.json) terminal.err(`${terminal.style.dim(`release ${name}`)}\n`);
   for (const text of source.warnings) warn(terminal, printable(text));
-  const isAccepted = (tally: Tally) => flags.strict !== true || unparsable(tally).lines === 0;
+  const isAccepted = (tally: Tally) =>
+    flags.strict !== true || (unparsable(tally).lines === 0 && !isEmptyHanded(tally, plan));
   const tally = await run(input, plan, source.pool, withSummary, target, isAccepted, context);
   if (flags.json) terminal.out(JSON.stringify(tallyJson(tally, plan, id), null, 2));
   else printTally(tally, plan, withSummary ? name : undefined, target !== undefined, terminal);
   printAttributions(terminal, source.attributions.map(printable));
   if (!isAccepted(tally)) throw notStrict(tally, target);
+  if (isEmptyHanded(tally, plan)) warn(terminal, `${NOTHING_FOUND}: ${COLUMN_HINT}`);
+}
+
+const NOTHING_FOUND = "no row has an address that can be looked up";
+const COLUMN_HINT = "check the column, or name another one with --ip-column or --email-column";
+
+/** Returns whether the file has rows, but no row has an address in any of the columns that were looked up. */
+function isEmptyHanded({ rows, withoutIp, withoutEmail, next }: Tally, plan: Plan): boolean {
+  const isEmpty =
+    rows > 0 &&
+    (plan.ip === undefined || withoutIp === rows) &&
+    (plan.email === undefined || withoutEmail === rows);
+  return isEmpty && (plan.next === undefined || next === undefined || isEmptyHanded(next, plan.next));
 }
 
 /** File name endings of formats that this command does not write. */
@@ -168,6 +185,7 @@ const STDOUT = 1;
 function notStrict(tally: Tally, target: string | undefined): CliError {
   const { lines } = unparsable(tally);
   const kept = target === undefined ? "" : `; ${notWritten(target)}`;
+  if (lines === 0) return new CliError(`--strict: ${NOTHING_FOUND}${kept}`, COLUMN_HINT);
   return new CliError(
     `--strict: ${unparsableText(tally)}${kept}`,
     `correct ${lines === 1 ? "that line" : "those lines"}, name another --format, or leave out --strict`,
@@ -209,7 +227,7 @@ async function openSource(
   kept: string | undefined,
 ): Promise<Source> {
   const { dataDir } = settings;
-  const lookups = plan.ip === undefined ? [] : (["geolocate", "reputation"] as const);
+  const lookups = usedTables(plan, withSummary).filter((table) => table !== "network");
   const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups, {
     release: kept,
   });
