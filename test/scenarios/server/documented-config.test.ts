@@ -294,6 +294,25 @@ describe("the service of systemd", () => {
     expect(protection(first)).toContain("NoNewPrivileges=yes");
   });
 
+  test("pages disable a unit before they enable one that conflicts with it", () => {
+    let enabled = 0;
+    for (const [name, unit] of OWN_UNITS) {
+      const [, other] = /^Conflicts=(\S+)\.service$/m.exec(unit) ?? [];
+      if (other === undefined) continue;
+      for (const { path, text } of projectFiles().filter(({ path }) => /^docs\/.*\.md$/.test(path)))
+        for (const [line] of text.matchAll(
+          new RegExp(`^.*\n.*systemctl enable --now ${name.replace(/\.service$/, "")}\\b.*$`, "gm"),
+        )) {
+          enabled++;
+          expect([path, line]).toEqual([
+            path,
+            expect.stringMatching(new RegExp(`systemctl disable --now ${other}\\b[\\s\\S]*enable`)),
+          ]);
+        }
+    }
+    expect(enabled).toBe(2); // in cluster.md and service.md
+  });
+
   test("the backup's command names a file per second, and old files of that name are deleted", () => {
     const unit = readFileSync(join(folder, "inkling-backup.service"), "utf8");
     // systemd replaces %% and $$, and keeps the words in quotes together.
