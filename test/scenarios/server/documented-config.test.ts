@@ -340,6 +340,37 @@ describe("the service of systemd", () => {
     expect(readdirSync(backups).sort()).toEqual(["before-upgrade.backup", "inkling-13.backup", name].sort());
   });
 
+  test.each([
+    ["the backup fails", 1, 0, ["backup"]],
+    ["the installation fails", 0, 1, ["backup", "git", "npm"]],
+    ["a feed was unreachable", 0, 0, ["backup", "git", "npm", "update", "systemctl restart inkling"]],
+  ])("the documented upgrade, if %s", (_name, backup, npm, wanted) => {
+    const page = readFileSync(join(ROOT, "docs/updates.md"), "utf8");
+    const [, steps = ""] = /^## Upgrade the program\n[\s\S]*?^```\n([\s\S]*?)^```$/m.exec(page) ?? [];
+    const bin = temporaryFolder();
+    const log = join(bin, "log");
+    const program = (name: string, script: string) =>
+      writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    program("install", "exit 0");
+    program(
+      "runuser",
+      `case "$*" in
+*" backup "*) echo backup >>${log}; echo "$*" >${log}.backup; exit ${backup} ;;
+*) echo update >>${log}; exit 3 ;;
+esac`,
+    );
+    program("git", `echo git >>${log}`);
+    program("npm", `echo npm >>${log}; exit ${npm}`);
+    program("systemctl", `echo "systemctl $*" >>${log}`);
+    const here = steps.replaceAll(/(?<=^ *cd )\S+/gm, bin);
+    Bun.spawnSync(["bash", "-c", here], { env: { PATH: `${bin}:${process.env.PATH}` } });
+    expect(readFileSync(log, "utf8").trim().split("\n")).toEqual(wanted);
+    // The command refuses to overwrite a file, so each upgrade needs a name of its own.
+    expect(readFileSync(`${log}.backup`, "utf8")).toMatch(
+      /\/before-upgrade-20\d\d-\d\d-\d\dT\d{4}\.backup\n$/,
+    );
+  });
+
   const programs = ["useradd", "install", "runuser", "setpriv", "ip", "mount"];
   withPrograms("the documented steps make user, folder and key, and it starts", programs, isRoot(), () => {
     const steps = block("sh", "docs/service.md");
