@@ -66,11 +66,12 @@ describe("the packages", () => {
     expect(readdirSync(join(main, "usr/lib/systemd/system")).sort()).toEqual(units.sort());
     // Each unit that can be enabled keeps its state over a removal, and is stopped and purged.
     const enabled = units.filter((name) => /^\[Install\]$/m.test(unitOf(name))).sort();
-    for (const script of ["postinst", "prerm", "postrm"])
-      for (const [, list = ""] of text(`DEBIAN/${script}`).matchAll(
-        /(?:for unit in|try-restart|invoke stop) ([^;>]+)/g,
-      ))
-        expect([script, list.trim().split(" ").sort()]).toEqual([script, enabled]);
+    const lists: Record<string, number> = { postinst: 2, prerm: 1, postrm: 1 };
+    for (const [script, count] of Object.entries(lists)) {
+      const found = text(`DEBIAN/${script}`).matchAll(/(?:for unit in|try-restart|invoke stop) ([^;>]+)/g);
+      const named = Array.from(found, ([, list = ""]) => list.trim().split(" ").sort());
+      expect([script, named]).toEqual([script, Array(count).fill(enabled)]);
+    }
     expect(enabled).toHaveLength(3);
     const [command] = value("ExecStart").split(" ");
     const script = join("/usr/bin", command!);

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { releaseName } from "@inkling/engine";
-import { currentName, DATA_FOLDER, sha256Hex } from "@inkling/release-store";
+import { currentName, DATA_FOLDER, sha256Hex, writeChannelReport } from "@inkling/release-store";
 import { readPrivateKey } from "@inkling/release-store/channel";
 import { writeFeedChoice } from "../../../packages/compiler/src/catalog/feed-choice.ts";
 import { seal } from "../../../packages/release-store/src/channel/envelope.ts";
@@ -214,7 +214,27 @@ test("a server that follows no channel any more reports none", async () => {
   );
 });
 
+/** Writes the report of a server that followed a channel with this data folder and then failed. */
+function leaveReport(dataDir: string): string {
+  const since = "2026-11-01T00:00:00.000Z";
+  const none = { followed_at: null, version: null, release: null, percent: null, expires_at: null };
+  const fault = { kind: "unreachable", reason: "gone", since } as const;
+  writeChannelReport(dataDir, { channel: "stable", ...none, fault });
+  return join(dataDir, DATA_FOLDER.channelReport);
+}
+
 describe("the command line", () => {
+  test("deletes the report of a former follower when its host publishes", async () => {
+    const report = leaveReport(builder);
+    const channel = async () => {
+      const { out } = await run("doctor", "--json", "--data-dir", builder);
+      return JSON.parse(out).checks.find(({ check }: { check: string }) => check === "channel").state;
+    };
+    expect(await channel()).toBe("problem");
+    expect((await run("channel", "publish", "--data-dir", builder)).code).toBe(0);
+    expect([existsSync(report), await channel()]).toEqual([false, "ok"]);
+  });
+
   test("names the place where there is no channel", async () => {
     expect(await run("channel", "status", "--channel", join(temp, "no-channel"))).toMatchObject({
       code: 1,
@@ -288,6 +308,7 @@ describe("the command line", () => {
     // Without the large seeds, its own builds are quick.
     writeFeedChoice(builder, LISTS_ALONE);
     smallRelease(builder, 9);
+    const report = leaveReport(builder);
     const child = Bun.spawn(["node", BIN, "build", "--publish", "--data-dir", builder], {
       cwd: temp,
       env: { ...env, ...settings, INKLING_MIRROR: nothing, INKLING_CHANNEL: join(temp, "other") },
@@ -295,6 +316,7 @@ describe("the command line", () => {
     });
     try {
       await until(() => readFileSync(log, "utf8").includes("channel-published"));
+      expect(existsSync(report)).toBe(false);
       renameSync(key, `${key}.away`);
       smallRelease(builder, 10);
       await until(() =>

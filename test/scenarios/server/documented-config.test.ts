@@ -294,6 +294,25 @@ describe("the service of systemd", () => {
     expect(protection(first)).toContain("NoNewPrivileges=yes");
   });
 
+  test("pages disable a unit before they enable one that conflicts with it", () => {
+    let enabled = 0;
+    for (const [name, unit] of OWN_UNITS) {
+      const [, other] = /^Conflicts=(\S+)\.service$/m.exec(unit) ?? [];
+      if (other === undefined) continue;
+      for (const { path, text } of projectFiles().filter(({ path }) => /^docs\/.*\.md$/.test(path)))
+        for (const [line] of text.matchAll(
+          new RegExp(`^.*\n.*systemctl enable --now ${name.replace(/\.service$/, "")}\\b.*$`, "gm"),
+        )) {
+          enabled++;
+          expect([path, line]).toEqual([
+            path,
+            expect.stringMatching(new RegExp(`systemctl disable --now ${other}\\b[\\s\\S]*enable`)),
+          ]);
+        }
+    }
+    expect(enabled).toBe(2); // in cluster.md and service.md
+  });
+
   test("the backup's command names a file per second, and old files of that name are deleted", () => {
     const unit = readFileSync(join(folder, "inkling-backup.service"), "utf8");
     // systemd replaces %% and $$, and keeps the words in quotes together.
@@ -319,6 +338,37 @@ describe("the service of systemd", () => {
     }
     expect(sh(remove).exitCode).toBe(0);
     expect(readdirSync(backups).sort()).toEqual(["before-upgrade.backup", "inkling-13.backup", name].sort());
+  });
+
+  test.each([
+    ["the backup fails", 1, 0, ["backup"]],
+    ["the installation fails", 0, 1, ["backup", "git", "npm"]],
+    ["a feed was unreachable", 0, 0, ["backup", "git", "npm", "update", "systemctl restart inkling"]],
+  ])("the documented upgrade, if %s", (_name, backup, npm, wanted) => {
+    const page = readFileSync(join(ROOT, "docs/updates.md"), "utf8");
+    const [, steps = ""] = /^## Upgrade the program\n[\s\S]*?^```\n([\s\S]*?)^```$/m.exec(page) ?? [];
+    const bin = temporaryFolder();
+    const log = join(bin, "log");
+    const program = (name: string, script: string) =>
+      writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    program("install", "exit 0");
+    program(
+      "runuser",
+      `case "$*" in
+*" backup "*) echo backup >>${log}; echo "$*" >${log}.backup; exit ${backup} ;;
+*) echo update >>${log}; exit 3 ;;
+esac`,
+    );
+    program("git", `echo git >>${log}`);
+    program("npm", `echo npm >>${log}; exit ${npm}`);
+    program("systemctl", `echo "systemctl $*" >>${log}`);
+    const here = steps.replaceAll(/(?<=^ *cd )\S+/gm, bin);
+    Bun.spawnSync(["bash", "-c", here], { env: { PATH: `${bin}:${process.env.PATH}` } });
+    expect(readFileSync(log, "utf8").trim().split("\n")).toEqual(wanted);
+    // The command refuses to overwrite a file, so each upgrade needs a name of its own.
+    expect(readFileSync(`${log}.backup`, "utf8")).toMatch(
+      /\/before-upgrade-20\d\d-\d\d-\d\dT\d{4}\.backup\n$/,
+    );
   });
 
   const programs = ["useradd", "install", "runuser", "setpriv", "ip", "mount"];

@@ -28,6 +28,7 @@ import {
 import { type Command, Option } from "commander";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
 import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
+import { forgetChannelReport } from "../runtime/data-folder.ts";
 import { nextStep, percentOf, readRollout, requireReady, rolloutText, watched } from "../runtime/rollout.ts";
 import { audited } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
@@ -139,8 +140,10 @@ Examples:
         names.length === 0 ? "`inkling data update` builds one" : `the kept releases are ${names.join(", ")}`;
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
+    const publishing = publisher(settings, context, "channel-published");
+    forgetChannelReport(dataDir);
     const statement = await changed("nothing was published", () =>
-      publisher(settings, context, "channel-published").publish(dataDir, name, percent, flags.force === true),
+      publishing.publish(dataDir, name, percent, flags.force === true),
     );
     if (statement.percent !== percent) {
       warn(

@@ -177,9 +177,10 @@ describe("anycast networks", () => {
     expect(shown(segmentOf(feeds), "1.6.0.1")).toBe("DE - - 50.11,8.68");
     expect(shown(segmentOf(feeds), "1.6.0.16")).toBe("AU - - -");
   });
-  test("without a registry the database's place stays", () => {
+  test("without a registered country: no place, even if the database has a city", () => {
     const segment = segmentOf([anycast("cdn", "1.6.0.0/24")], DATABASE, { countries: [], walk: () => {} });
-    expect(shown(segment, "1.6.0.1")).toBe("GB ENG London 51.51,-0.13");
+    expect(segment.lookup(parseUnwrapped("1.6.0.1")!)).toBeUndefined();
+    expect(shown(segment, "1.6.1.1")).toBe("GB ENG London 51.51,-0.13");
   });
 });
 

@@ -8,7 +8,8 @@
 //
 // An operator's place applies if it names a city, if it contradicts the database's country or region, or if the
 // database has no place. Otherwise, the database's place remains. An address of an anycast network is in many places at
-// once, so only its registered country is known. A city, coordinates, a radius or a time zone would be invented.
+// once, so only its registered country is known. A city, coordinates, a radius or a time zone would be invented. If the
+// registered country is unknown, the network has no place, even if the database has one.
 
 import {
   cover,
@@ -142,10 +143,10 @@ export class OperatorPlaces {
    * @param row the row of the network
    * @param place the number of the database's place
    */
-  choose(row: number, place: number, country: number): number {
+  choose(row: number, place: number): number {
     const { feed, country: stated, region, city } = this.rows[row - 1]!;
     const ofOperator = this.general.places.length + row;
-    if (feed.stated === "anycast") return country === 0 ? place : ofOperator;
+    if (feed.stated === "anycast") return ofOperator;
     if (stated === undefined) return place;
     if (city !== undefined || place === 0) return ofOperator;
     const { gazetteer } = this;

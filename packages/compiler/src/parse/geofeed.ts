@@ -9,6 +9,7 @@
 import type { Prefix } from "@inkling/engine";
 import { FeedError } from "../catalog/feed.ts";
 import { splitRow } from "./csv.ts";
+import { isoCountry } from "./iso-country.ts";
 import { NetworkList } from "./network-list.ts";
 import { lineParser } from "./parser.ts";
 import { findStatedDate } from "./text.ts";
@@ -95,9 +96,6 @@ class GeofeedList extends NetworkList {
     return { networks, stated, lineOf: (network: Prefix) => this.lineOf.get(network)! };
   }
 }
-
-/** Returns GB for UK, which some feeds write. @param code two upper-case letters */
-export const isoCountry = (code: string): string => (code === "UK" ? "GB" : code);
 
 /** Matches an ISO 3166-2 code. */
 const REGION = /^([A-Z]{2})-([A-Z0-9]{1,3})(?:-|$)/;

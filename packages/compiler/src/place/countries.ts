@@ -7,7 +7,7 @@
 
 import { continents, countries } from "countries-list";
 import { iso31661 } from "iso-3166";
-import { isoCountry } from "../parse/geofeed.ts";
+import { isoCountry } from "../parse/iso-country.ts";
 import { cleanName } from "./place-names.ts";
 
 export interface Country {

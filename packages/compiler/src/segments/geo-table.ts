@@ -86,9 +86,8 @@ function answerRanges(
   /** @param above the value that overlays the database: see OperatorPlaces.layOver */
   const valueFor = (place: number, above: number): number => {
     const row = rowIn(above);
-    const country = countryIn(above);
-    const chosen = row === 0 ? place : operators.choose(row, place, country);
-    return answers.valueFor(chosen, country, kindIn(above));
+    const chosen = row === 0 ? place : operators.choose(row, place);
+    return answers.valueFor(chosen, countryIn(above), kindIn(above));
   };
   const family = (which: 4 | 6) => {
     const ofCountries = registered?.networks?.[which];

@@ -3,13 +3,13 @@
 //
 // in   the networks of a geofeed with their places and lines
 // out  the places without these lines; the number of these lines, and the first of them
+// src  ISO 3166-2 for the regions that are also countries. The npm package iso-3166 does not mark them
 
 import { formatPrefix, type Prefix, specialUse } from "@inkling/engine";
 import type { StatedPlace, StatedPlaces } from "../parse/index.ts";
 import { isSpecialUse } from "../parse/network-list.ts";
 import type { Skipped } from "../parse/tally.ts";
-import { countryCode, findCountry } from "../place/countries.ts";
-import { findSubdivisionName } from "../place/subdivisions.ts";
+import { countryCode } from "../place/countries.ts";
 
 export interface CheckedPlaces {
   readonly stated: StatedPlaces;
@@ -53,8 +53,40 @@ function mistakeIn(network: Prefix, { country, foreignRegion }: StatedPlace): st
   return `the region ${foreignRegion} is not in the country ${country}`;
 }
 
-/** Returns whether the country is itself a region of another country, such as Puerto Rico (US-PR). */
-function isTerritory(country: string, region: string): boolean {
-  const [ofCountry = "", division = ""] = region.split("-");
-  return division === country || findSubdivisionName(ofCountry, division) === findCountry(country)?.name;
-}
+/**
+ * For each country that is also a region of another country, the ISO 3166-2 codes of that region. France's regions have
+ * two codes each, one in letters and one in digits.
+ */
+const TERRITORIES: Readonly<Record<string, readonly string[]>> = {
+  AS: ["US-AS"],
+  AW: ["NL-AW"],
+  AX: ["FI-01"],
+  BL: ["FR-BL", "FR-977"],
+  BQ: ["NL-BQ1", "NL-BQ2", "NL-BQ3"],
+  CW: ["NL-CW"],
+  GF: ["FR-GF", "FR-973"],
+  GP: ["FR-GP", "FR-971"],
+  GU: ["US-GU"],
+  HK: ["CN-HK"],
+  MF: ["FR-MF", "FR-978"],
+  MO: ["CN-MO"],
+  MP: ["US-MP"],
+  MQ: ["FR-MQ", "FR-972"],
+  NC: ["FR-NC", "FR-988"],
+  PF: ["FR-PF", "FR-987"],
+  PM: ["FR-PM", "FR-975"],
+  PR: ["US-PR"],
+  RE: ["FR-RE", "FR-974"],
+  SJ: ["NO-21", "NO-22"],
+  SX: ["NL-SX"],
+  TF: ["FR-TF", "FR-984"],
+  TW: ["CN-TW"],
+  UM: ["US-UM"],
+  VI: ["US-VI"],
+  WF: ["FR-WF", "FR-986"],
+  YT: ["FR-YT", "FR-976"],
+};
+
+/** Returns whether the country is itself this region of another country, such as Puerto Rico (US-PR). */
+const isTerritory = (country: string, region: string): boolean =>
+  TERRITORIES[country]?.includes(region) ?? false;

@@ -87,6 +87,7 @@ describe("suggestDomain", () => {
     ["yahoo.gr", "a country of the provider"],
     ["gmail.de", "another owner's in Germany"],
     ["mail.co", "a name that means something"],
+    ["mial.con", "the same, with a slip in the name"],
     ["cloud.com", "another first letter"],
     ["fmail.com", "another first letter"],
     ["gotmail.com", "another first letter"],

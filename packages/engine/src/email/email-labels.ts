@@ -7,7 +7,8 @@
 // cost a check for a mistyped domain takes 0.1 to 1 µs if the domain looks right, and 8 µs if it looks mistyped
 //
 // A wrong suggestion would call a customer's own domain a typo. These rules prevent it:
-// - Suggestions contain only names that mean nothing but the provider.
+// - Only names in GUESSED are corrected, because they mean nothing but the provider. Any other name, such as "mail" or
+//   "gmx", must be right. Only its ending is corrected, if that ending does not exist: "mail.con" but not "mail.co".
 // - The first letter must be right, or the first two swapped, because "cloud.com", "qmail.com" and "email.com" are real
 //   domains.
 // - Only names of eight or more letters may have two typos.
@@ -70,10 +71,7 @@ export function hasTag(local: string): boolean {
   return plus > 0 && plus < name.length - 1;
 }
 
-/**
- * The most widely used domains. The check tolerates typos only in the names in GUESSED; all other names must match
- * exactly.
- */
+/** The most widely used domains, which are the only suggestions. */
 const POPULAR: readonly string[] = words(`
   gmail.com googlemail.com yahoo.com hotmail.com outlook.com icloud.com live.com msn.com aol.com
   protonmail.com rocketmail.com ymail.com mail.com gmx.com zoho.com yahoo.co.uk hotmail.co.uk
