@@ -1,7 +1,7 @@
 // atomic-file.ts: writes a file completely or not at all: temporary name, fsync, rename, fsync of the folder.
 //
 // why  write-file-atomic does not flush the folder after the rename. It also cannot stream, which exports need
-// err  errors of node:fs, with the path; the previous file is then unchanged
+// err  errors of node:fs, with the path; the previous file is then unchanged, unless only flushing the folder failed
 
 import {
   closeSync,

@@ -124,7 +124,11 @@ export function loadRelease(
   return { name, manifest, geo, reputation, email, network, states, etag, evidence };
 }
 
-/** Maps a verified segment file. @throws ReleaseError if the file has changed since its verification */
+/**
+ * Maps a segment file.
+ * @param verified the stamps of the verified files, if they are known
+ * @throws ReleaseError if the file is missing, has a different size, or has changed since its verification
+ */
 export function mapSegment(
   dataDir: string,
   segment: SegmentReport,

@@ -5,7 +5,10 @@ import { readFileSync } from "node:fs";
 /** Marks a zombie: a process that has exited, but whose exit status the parent has not read yet. */
 const ENDED = "ended";
 
-/** Returns when a process started, in ticks since the machine booted; undefined if the system has no /proc. */
+/**
+ * Returns when a process started, in ticks since the machine booted, or {@link ENDED} for a zombie; undefined if the
+ * process has exited or the system has no /proc.
+ */
 export function startOf(pid: number): string | undefined {
   let stat: string;
   try {

@@ -71,7 +71,10 @@ export async function findRollback(
       );
 }
 
-/** Makes a release the current one. It remains current until {@link unpin} is called, regardless of what is built. */
+/**
+ * Makes a release the current one. It remains current until {@link unpin} is called, regardless of what is built, as
+ * long as its manifest is usable.
+ */
 export function pin(dataDir: string, name: string): void {
   // The pin is written first, so that a build that ends in between cannot change `current`.
   const pointers = [DATA_FOLDER.pinned, ...(currentName(dataDir) === name ? [] : [DATA_FOLDER.current])];

@@ -66,7 +66,7 @@ export function memberAt(members: Readonly<Record<string, unknown>>, path: strin
 
 const MAX_DEPTH = 3;
 
-/** Returns the paths of all members that are not objects. */
+/** Returns the paths of all members that are not objects, up to MAX_DEPTH levels deep. */
 export function pathsOf(members: Readonly<Record<string, unknown>>, before = "", depth = 1): string[] {
   return Object.entries(members).flatMap(([name, value]) => {
     if (typeof value === "object" && value !== null && !Array.isArray(value))

@@ -69,7 +69,8 @@ export function planFor(head: string, name: string, options: EnrichOptions): Pla
 }
 
 /**
- * Creates a plan for each column of addresses, and one for email. Each added name begins with the name of its column.
+ * Creates a plan for each column of addresses, and one for email. Each name that is added for a column of addresses
+ * begins with the name of that column.
  */
 function planOfSeveral(
   head: string,

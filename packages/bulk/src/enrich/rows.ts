@@ -4,7 +4,7 @@
 // out  one Row after the other, in the same object
 // err  none: a row that cannot be read has neither address nor email address, and remains unchanged
 // src  RFC 4180 (quoted fields, even over several lines), ndjson, W3C Extended Log File Format; other logs: logs.ts
-// cost csv, tsv and w3c: one pass over the bytes of a row, no allocation
+// cost csv, tsv and w3c: at most two passes over the bytes of a row; only a quoted value is allocated
 
 import { trimmed } from "../values.ts";
 import { memberAt } from "./cells.ts";
@@ -31,12 +31,12 @@ export class Row {
   ipEnd = -1;
   emailStart = -1;
   emailEnd = -1;
-  /** The value as text, if it is quoted or escaped in the row. In that case, it has no position. */
+  /** The value as text, if it is quoted (csv, tsv), and always in ndjson and logs. It then has no position. */
   ipText: string | undefined = undefined;
   emailText: string | undefined = undefined;
   /** Whether the added members come first, which is only the case in an empty JSON object. */
   isFirst = false;
-  /** Number of fields in the row (csv, tsv). */
+  /** Number of fields in the row (csv, tsv, w3c). */
   columns = 0;
   /** Whether a quote opens a field and never closes, or text follows it. Then the quote is an ordinary character. */
   isOpenQuoted = false;
@@ -233,7 +233,7 @@ function closingQuote(text: string, at: number): number {
   return at;
 }
 
-/** Returns the fields of one row. Reads each field once. */
+/** Returns the fields of one row. */
 export function splitRow(line: string, delimiter: string): string[] {
   const bytes = new TextEncoder().encode(line);
   const parting = delimiter.charCodeAt(0);

@@ -156,7 +156,10 @@ const NFT_HELP = `# nft -f FILE; then: nft add chain inet inkling input '{ type 
 #                    nft add rule inet inkling input ip saddr @is_abuser_v4 drop
 `;
 
-/** Writes one transaction. It keeps the chains of the table, because they may contain rules. */
+/**
+ * Writes one set. `nft -f` applies the whole file as one transaction. The table keeps its chains, because they may
+ * contain rules.
+ */
 function* nftLines({ name, family, members }: FlagSet): Generator<string> {
   yield `table inet inkling {\n    set ${name} {\n        type ipv${family}_addr\n        flags interval\n    }\n}\n`;
   yield `flush set inet inkling ${name}\n`;

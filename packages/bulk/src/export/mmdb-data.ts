@@ -1,7 +1,8 @@
 // mmdb-data.ts: writes values into the data section of a MaxMind DB file.
 //
 // in   maps, arrays, texts, numbers, booleans
-// out  their bytes; repeated texts and maps become pointers to the first occurrence
+// out  their bytes; repeated texts of more than two bytes, and repeated maps without numbers inside another value,
+//      become pointers to the first occurrence
 // src  MaxMind DB File Format Specification 2.0, "Output Data Section"
 
 import { ByteBuffer } from "@inkling/release-store";

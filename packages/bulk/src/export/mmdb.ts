@@ -1,6 +1,7 @@
-// mmdb.ts: exports a MaxMind DB file that any GeoIP2 City reader can open, with the same answers as the API.
+// mmdb.ts: exports a MaxMind DB file of one of the types in mmdb-types.ts. A reader that opens only the types that it
+// recognizes needs a file of such a type.
 //
-// src  MaxMind DB File Format Specification 2.0; names of members as in GeoIP2 City ("names" by language)
+// src  MaxMind DB File Format Specification 2.0
 // note IPv4 is stored under ::/96. Lookups in ::ffff:0:0/96, 2002::/16 and 64:ff9b::/96 return the record of the IPv4
 //      address inside. The API also reads the inverted address inside Teredo, which a tree cannot do
 

@@ -61,7 +61,10 @@ export interface NoCopy {
 
 export type Candidate = FeedCopy | NoCopy;
 
-/** Returns whether the copy came from the feed's source during this build. */
+/**
+ * Returns whether the copy came from the feed's source and is not the last good copy: it was fetched in this build, or
+ * it is a pending copy or a candidate of an earlier build.
+ */
 export function isNew<T extends { readonly source: Source }>(
   copy: T,
 ): copy is T & { readonly source: "mirror" | "fetched" } {

@@ -1,4 +1,4 @@
-// fetch.ts: downloads one feed file into a local file, with one GET.
+// fetch.ts: downloads one feed file into a local file, with one GET, and a second one if its publisher has a checksum.
 //
 // in   a URL of the feed table or of the operator's mirror; validators of the existing copy
 // out  the unpacked body in `into`, or "not modified"
@@ -64,7 +64,7 @@ export interface Download {
   readonly url: string;
   /** URL of a text file whose first word is the SHA-256 of the feed file as sent. */
   readonly checksumUrl?: string | undefined;
-  /** Credentials. They are sent only to this URL's origin, even if it redirects elsewhere. */
+  /** Credentials. They are sent only to the origins of this URL and of `checksumUrl`, wherever these redirect. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly into: string;
   readonly maxBytes: number;

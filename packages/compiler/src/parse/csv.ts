@@ -36,7 +36,7 @@ export function forEachRow(
   if (header === undefined) throw new FeedError(`lacks its header ${columns?.join() ?? ""}`.trimEnd());
 }
 
-/** Returns the fields of one line, or undefined if a quote is not closed. */
+/** Returns the fields of one line; undefined if a quote is misplaced or open, or if there are more than MAX_FIELDS. */
 export function splitRow(line: string): string[] | undefined {
   if (!line.includes('"')) {
     const plain = line.split(",", MAX_FIELDS + 1);

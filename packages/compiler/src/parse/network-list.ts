@@ -22,7 +22,10 @@ export class NetworkList {
     this.tally = tally;
   }
 
-  /** Adds the address or CIDR in `text`. Counts anything else as unusable. @returns the network that was added */
+  /**
+   * Adds the address or CIDR in `text`. Skips a network that is too wide, and counts anything else as unusable.
+   * @returns the network that was added, or undefined
+   */
   add(line: number, text: string): Prefix | undefined {
     const prefix = parsePrefix(text);
     if (prefix === undefined) {

@@ -54,7 +54,7 @@ const trouble = z.object({ why: z.string(), rest: z.string() });
 export type Trouble = z.infer<typeof trouble>;
 
 export const buildEvent = z.discriminatedUnion("type", [
-  /** A step of the build. `total` is absent while it is unknown. Sent at most ten times a second. */
+  /** A step of the build. `total` is absent while it is unknown. Sent about ten times a second at most. */
   z.object({ type: z.literal("progress"), step: z.string(), done: z.number(), total: z.number().optional() }),
   z.object({ type: z.literal("feed"), feed: feedReport, trouble: trouble.optional() }),
   /** A domain that lists disagree on, with its verdict. */

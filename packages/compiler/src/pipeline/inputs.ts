@@ -3,7 +3,7 @@
 //
 // in   the feeds of a segment, and this program's own files
 // out  SHA-256, hex
-// The digest covers code and pinned dependencies, so a new version of Inkling builds everything again.
+// The digest covers the code, data and pinned dependencies of the compiler and the engine.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { programFile } from "@inkling/release-store/program";
 /** Defined only in a bundle, because a bundle does not contain the files in CODE. */
 declare const CODE_DIGEST: string | undefined;
 
-/** Everything that can change the result of a build from the same feeds. */
+/** The code and data of the compiler and the engine, which determine the result of a build from the same feeds. */
 const CODE = [
   "compiler/package.json",
   "compiler/src",

@@ -5,7 +5,8 @@
 // err  errors of node:fs if the data folder is not writable. None for a bad copy: the report names the copy and the
 //      reason, and the next copy is tried
 //
-// readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState. The state is read once and written once.
+// readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState. The state is read once, and written only
+// if it has changed.
 // For a feed with a budget, the state is also written before the request, so that the request counts even if the build
 // is killed. A copy that passed is a candidate. After a release, `settle` stores the candidate as the last good copy.
 

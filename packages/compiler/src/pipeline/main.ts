@@ -19,7 +19,10 @@ class Abandoned extends Error {
   }
 }
 
-/** Returns a function that writes events. Progress within one step is written at most once per PROGRESS_EVERY_MS. */
+/**
+ * Returns a function that writes events. Progress within one step is written at most once per PROGRESS_EVERY_MS, apart
+ * from the end of the step.
+ */
 function eventWriter(): (event: BuildEvent) => void {
   let last = { step: "", at: 0 };
   return (event) => {

@@ -46,7 +46,7 @@ export interface Load {
 export interface Refusal extends NoCopy {
   /** The copy, if there was one that a gate refused. */
   readonly copy?: FeedCopy;
-  /** Whether the comparison with the last good copy was the only reason for the refusal. */
+  /** Whether the operator may accept the copy: it is only too small, or too different from the last good copy. */
   readonly isHeld?: boolean;
 }
 

@@ -2,8 +2,8 @@
 // typing error.
 //
 // in   the claims, and the path of one listed domain
-// out  doubts with their weights. They vote together with the lists of free mail (email.ts). A doubt never decides by
-//      itself
+// out  doubts with their weights. They vote together with the lists of free mail (email.ts). A doubt only counts as a
+//      vote, so heavier lists outvote it
 //
 // Lists that copy other lists also contain domains that people mistyped or made up on a sign-up form: gmai.com,
 // army.gov. Only institutions can get names under a reserved ending. But if lists that do not copy contain several

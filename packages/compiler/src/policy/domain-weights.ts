@@ -16,7 +16,7 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   "disposable-domains-mx": 1, // the part of disposable-domains with a live mail server
   "tompec-domains": 1, // its older part is unreviewed and states no sources
   // lists that count against a listing
-  "ordinary-mail": 8, // Inkling's: each row has a source; it outweighs all default lists together
+  "ordinary-mail": 8, // Inkling's: each row has a source; no two lists of disposable domains outweigh it
   "free-mail": 2, // grew from lists that put every unknown domain under "free": emailondeck.com, mail.tm
   // Popular domains weigh as much as a reviewed list plus a live mail server, because disposable services are also
   // popular.

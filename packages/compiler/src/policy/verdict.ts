@@ -55,7 +55,7 @@ export interface Part extends Pick<EvidenceEntry, "effect" | "flags" | "why"> {
 export interface Verdict {
   /** Bits of the flags that the parts set, minus the flags that they remove. */
   readonly flags: number;
-  /** Bits of the flags that guards always remove for this address. */
+  /** Bits of the flags in `takes` of the guards of this address, including flags that a wide guard leaves. */
   readonly guarded: number;
   /** Bits of the flags in `guarded` that lists set. */
   readonly overruled: number;

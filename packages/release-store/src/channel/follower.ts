@@ -2,7 +2,8 @@
 // folder.
 //
 // in   a store to read from, the public keys, and this server's id
-// out  the verified release, as the data folder's current release; from there on, the server follows the data folder
+// out  the verified release, as the data folder's current release unless another one is pinned; from there on, the
+//      server follows the data folder
 // err  ChannelError; if the release is unsound, its cause is the verifier's ReleaseError. Serving continues, and no
 //      part of the new release is used
 //
@@ -83,7 +84,7 @@ type TrustState = z.infer<typeof trustState>;
 
 export interface Followed {
   readonly statement: Statement;
-  /** The release that this server runs. */
+  /** The release that the channel names for this server. If another release is pinned, the server does not run it. */
   readonly release: string;
   /** Did this call make a different release the current one? */
   readonly isNew: boolean;

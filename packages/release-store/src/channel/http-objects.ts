@@ -175,7 +175,7 @@ export class Stall {
       for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
         this.restart();
         yield chunk;
-        this.restart(); // the time that the reader takes does not count
+        this.restart(); // the wait for the next chunk begins now, after the reader has processed this one
       }
     } catch (error) {
       throw error instanceof ChannelError ? error : unreachable(path, error);

@@ -132,8 +132,8 @@ export class Publisher {
   }
 
   /**
-   * Uploads the objects of the channel's releases again, because the store's copies are damaged. The statement does not
-   * change.
+   * Uploads the objects of the channel's current and previous release again, because the store's copies are damaged.
+   * The statement does not change.
    */
   sendAgain(dataDir: string): Promise<Statement> {
     return this.locked(async (found) => {

@@ -41,7 +41,7 @@ export class LineBlock {
     return this.ends[index]!;
   }
 
-  /** True if the line exceeds MAX_LINE_BYTES. The block then holds only part of the line. */
+  /** True if the line exceeds MAX_LINE_BYTES. Its end is then unknown, so it must not be read. */
   isTooLong(index: number): boolean {
     return this.ends[index] === TOO_LONG;
   }

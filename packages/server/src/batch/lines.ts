@@ -23,7 +23,7 @@ export class Lines {
   bytes: Buffer = NOTHING;
   start = 0;
   end = 0;
-  /** True if the line exceeds MAX_LINE_BYTES. Only part of the line is then available. */
+  /** True if the line exceeds MAX_LINE_BYTES. The range may then contain only part of the line, or nothing. */
   isTooLong = false;
   /** True if the line spanned several chunks and was therefore copied. */
   isKept = false;

@@ -9,8 +9,8 @@ export interface ClaimedPort {
 
 /**
  * Claims a port exclusively. Because the workers share the port, any other program that runs as the same user could
- * share it as well. The primary therefore checks that the port is free, and then binds a socket name that only one
- * process can hold.
+ * share it as well. The primary therefore checks that the port is free, and then, on Linux, binds a socket name that
+ * only one process can hold.
  * @param port 0 for any free port
  * @throws StartError if the port is unavailable
  */

@@ -80,8 +80,8 @@ export class WorkerPool implements Serving {
   private readonly started = Promise.withResolvers<void>();
 
   /**
-   * Starts the first worker, which loads its code in parallel with this process. The other workers start when it
-   * listens.
+   * Starts the first worker, which loads its code in parallel with this process. The other workers start when it listens
+   * or exits.
    */
   constructor(options: ServerOptions, parts: WorkerPoolParts) {
     this.options = options;

@@ -4,7 +4,7 @@
 import type { AssessmentAnswer, Outcome } from "@inkling/contract";
 import type { DecisionRow, RequestName } from "./record.ts";
 
-/** Identifies a decision whose request carried an `Idempotency-Key`. */
+/** A decision about a request that carried an `Idempotency-Key`. */
 export type NamedDecision = DecisionRow & RequestName;
 
 /** The decision about the first request with an `Idempotency-Key`. */

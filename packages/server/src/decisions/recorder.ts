@@ -73,7 +73,7 @@ export interface DecisionsState {
   readonly dropped: number;
   /** Number of consecutive failed flushes since the last success. */
   readonly failuresInRow: number;
-  /** Why the last flush failed, without secrets; undefined if it succeeded. */
+  /** Why the last flush, claim or label failed, without secrets; undefined after a flush that succeeded. */
   readonly lastError: string | undefined;
 }
 

@@ -4,7 +4,7 @@
 
 const SCHEME = "bearer";
 
-/** Returns the token, regardless of its form; undefined if the header is missing or has a different scheme. */
+/** Returns the token, regardless of its form; undefined if the header is missing, has another scheme or no token. */
 export function bearerToken(header: string | null): string | undefined {
   if (header === null || header.charCodeAt(SCHEME.length) !== 0x20) return undefined;
   if (header.startsWith("Bearer ")) return trimmed(header);

@@ -1,4 +1,4 @@
-// keyring.ts: holds every active key in memory, so that no request waits for a database.
+// keyring.ts: holds every key that is not revoked in memory, so that no request waits for a database.
 //
 // in   snapshots of the keys in the store; a request's Authorization header
 // out  the key that the header's token belongs to, or the code of the problem with the header
@@ -14,7 +14,7 @@ import { bearerToken, isShortest } from "./bearer-token.ts";
 import type { EpochMs, Key, KeyId } from "./key.ts";
 import { hashToken, isWellFormedToken } from "./token.ts";
 
-/** All keys that are active at one point in time. */
+/** All keys that are not revoked at one point in time, including expired keys. */
 export interface KeySnapshot {
   /** Changes whenever a key or token changes. */
   readonly stamp: string;
@@ -42,7 +42,7 @@ type AuthResult =
 export interface KeyringState {
   /** Whether a snapshot has become active since startup. */
   readonly loaded: boolean;
-  /** Number of active keys. */
+  /** Number of keys in the active snapshot, including expired keys. */
   readonly keys: number;
   /** Time of the last contact with the database. */
   readonly checkedAt: EpochMs | undefined;
@@ -137,7 +137,7 @@ export class Keyring {
     this.seen.set(header, entry);
   }
 
-  /** Finds an active key by its id. */
+  /** Finds a key of the active snapshot by its id. The key may have expired. */
   find(keyId: KeyId): Key | undefined {
     return this.keys.get(keyId);
   }

@@ -13,7 +13,7 @@
 // out  what the keys are granted
 // err  the errors of the rows. Nothing was granted, or the outcome is unknown. The host then acts as if nothing
 //      was granted.
-// cost one round trip to read and one to write, per 500 keys
+// cost one round trip to read and one to write, per 500 keys; one more to join, and one more on a new day
 //
 // No lock is held from step 2 to step 4. An exchange takes effect as of the time of its read, however late its write
 // arrives. The host determined its remaining tokens before that time, so the bucket held at least that many then. (With
@@ -62,7 +62,7 @@ export interface GroupRows {
 
 export interface KeyWrite extends StoredKey {
   readonly keyId: KeyId;
-  /** Time when a host last ran short of lookups; 0 if no host is short now. */
+  /** Time of this exchange if this host ran short of lookups in it; otherwise 0, which keeps the stored time. */
   readonly shortAt: number;
 }
 

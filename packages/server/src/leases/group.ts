@@ -163,7 +163,8 @@ interface Wanted {
 
 /**
  * Returns the level to which a host refills while it is cut off: half a second of its share, so that no token is lost
- * between two ticks. The level is 0 if there are more hosts than tokens in the burst.
+ * between two ticks. The level is at least one token, and at most the host's part of the burst. It is 0 if there are
+ * more hosts than tokens in the burst.
  */
 export function aloneOf({ rate, burst }: Limit, hosts: number): number {
   return burst < hosts ? 0 : Math.min(burst / hosts, Math.max(1, rate / (2 * hosts)));

@@ -154,7 +154,7 @@ export class LeaseState {
     return count;
   }
 
-  /** Takes over new keys or limits. @returns whether any key needs a lease before it can be used */
+  /** Takes over new keys or limits. @returns whether any key is new or has other limits, so that it needs a lease */
   replaceKeys(keys: Iterable<Key>, cellOf: ReadonlyMap<KeyId, CellIndex>): boolean {
     const cells = this.cells();
     const gone = new Set(this.holdings.keys());

@@ -1,15 +1,15 @@
 // size.ts: determines how much of a key's rate and quota one host should hold. All functions are pure.
 //
-// in   lookups used and refused since the last exchange, lookups held, and the number of hosts
+// in   lookups used and refused since the last check, lookups held, and the number of hosts
 // out  how much to request or to return
-// note For a key in use, a host holds enough for three exchanges, so that a late exchange does no harm. For an idle
+// note For a key in use, a host holds enough for three checks, so that a late exchange does no harm. For an idle
 //      key, the host keeps a small reserve for the next request, and returns even that reserve if another host needs
 //      it.
 
-/** Milliseconds between two exchanges. */
+/** Milliseconds between two checks. An exchange follows after one to three checks (lease-client.ts). */
 export const EXCHANGE_MS = 250;
 const EXCHANGES_HELD = 3;
-/** A key that was idle for this many exchanges keeps only its reserve. */
+/** A key that was idle for this many checks keeps only its reserve. */
 const IDLE_LOOKS = 8;
 
 export interface Demand {

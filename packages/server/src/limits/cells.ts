@@ -2,8 +2,8 @@
 //
 // in   a key's cell; the current time; the requested amount
 // out  whether that much was available. Checking and taking are one step, so no two processes get the same token.
-// err  none; setting the clock back grants nothing, and blocks no key for longer than an empty bucket takes to fill
-//      (quotas: `correctDay`)
+// err  none; setting the clock back grants nothing, and blocks no key for more than 5 s longer than an empty bucket
+//      would (quotas: `correctDay`)
 // cost taking tokens takes 43 ns (one 64-bit compare-exchange); counting a lookup takes 5 ns
 //
 // A bucket is a single number: the time at which it will be full again (the theoretical arrival time of the generic

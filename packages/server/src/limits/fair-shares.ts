@@ -5,7 +5,8 @@
 // why  A fixed amount per key would be too little for a single key, or too much for many. Here, a key may hold a
 //      multiple of the free amount (dynamic thresholds, Choudhury and Hahne 1998). A single key gets `alone`. Each of n
 //      greedy keys gets less, and something remains for the next key. With a capacity of 128 and an `alone` of 32, a
-//      single key gets 32, and each of six keys gets 14. A key that holds nothing gets one unit as long as any is left.
+//      single key gets 32, and each of six keys gets 14. A key that holds nothing gets its first request in full, if
+//      that much is left.
 
 import type { KeyId } from "../keys/key.ts";
 

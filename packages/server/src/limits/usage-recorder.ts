@@ -4,12 +4,13 @@
 // in   a key; a lookup or the reason for a refusal; the current time
 // out  counts in the store; for each key with a quota, the number of its lookups in the store
 // err  `record` never throws or waits; an unreachable store is retried; see `state`
-// cost record: one Map access and one addition; memory: one tally for each key and day that is not stored yet
+// cost record: one Map access and one addition; memory: one tally for each key used today, and for each key of a day
+//      that is not stored yet
 //
 // While the store is unreachable, counts add up here. A batch of counts keeps its sequence number and its entries until
 // the store has confirmed it. The store remembers the sequence number of the last batch that it counted
-// (UsageTables.add), so each batch counts only once. A killed process loses less than a second of counts, those since
-// the last flush.
+// (UsageTables.add), so each batch counts only once. A killed process loses the counts since the last successful flush,
+// which is less than a second of counts while the store is reachable.
 
 import { recordOf } from "@inkling/contract";
 import { backoffMs, messageOf, Poller } from "@inkling/release-store";
@@ -49,9 +50,12 @@ interface UsageRecorderOptions {
    * the cells.
    */
   readonly collect?: (sink: UsageSink) => void;
-  /** Called after each successful flush and before `onStored`, with today's counts from the store. */
+  /**
+   * Called in each successful flush, before `onStored`, with today's lookups in the store for each key with a quota.
+   * Not called without `onStored`.
+   */
   readonly onToday?: (now: EpochMs, stored: ReadonlyMap<KeyId, number>) => void;
-  /** Called after each successful flush for each key with a quota. */
+  /** Called in each successful flush, for each key with a quota and lookups today. */
   readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
   /** Called after each flush, successful or not. */
   readonly onFlush?: (state: UsageState) => void;

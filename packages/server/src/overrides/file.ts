@@ -95,7 +95,7 @@ export function parseOverrideFile(
   const overrides: NewOverride[] = [];
   const problems = new Set<string>();
   let expired = 0;
-  /** The first row about each subject, to detect duplicates. */
+  /** The first row about each subject, to detect contradictions. */
   const first = new Map<string, { index: number; one: NewOverride }>();
   const codes = new Set<OverrideInputCode>();
   for (const [index, row] of file.data.overrides.entries()) {

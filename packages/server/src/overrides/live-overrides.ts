@@ -5,7 +5,7 @@
 // out  `current`: an immutable snapshot, replaced after any change; `state` for metrics, status and logs
 // err  none: if the store is unreachable or unexpectedly empty, the overrides remain active; a copy that cannot be read
 //      or written causes an event
-// cost each process reads one row every half second
+// cost the process with the database connection reads one row every half second
 
 import { join } from "node:path";
 import { type Override, Overrides } from "@inkling/engine";

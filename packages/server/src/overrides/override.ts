@@ -2,7 +2,7 @@
 //
 // in   unknown input: admin API, command line, an imported file
 // out  a NewOverride with its value in normal form
-// err  OverrideInputError with every problem
+// err  OverrideInputError with every problem of the first check that fails: the form, the content, or the width
 // src  docs/overrides.md
 // note An email address is stored only as the SHA-256 of its normal form, and no message quotes it.
 
@@ -34,7 +34,7 @@ import { z } from "zod";
 import type { EpochMs } from "../keys/key.ts";
 import { isoTime, oneLine } from "../text/fields.ts";
 
-/** The maximum number of active overrides. After each change, every process reads all of them again. */
+/** The maximum number of active overrides. After each change, every process gets all of them again. */
 export const MAX_OVERRIDES = 10_000;
 const MAX_NOTE = 500;
 export const MAX_AUTHOR = 100;
@@ -89,7 +89,7 @@ export interface OverrideContext {
   readonly author: string;
 }
 
-/** @throws OverrideInputError with every problem */
+/** @throws OverrideInputError with every problem of the first check that fails */
 export function parseNewOverride(input: unknown, context: OverrideContext): NewOverride {
   const result = newOverrideSchema.safeParse(input);
   if (!result.success) throw new OverrideInputError(issueLines(result.error, "override", input));

@@ -165,7 +165,7 @@ export class DatabaseGuard {
   /**
    * Revokes a key in the database. If the database has lost the key, the history remembers the revocation, so that no
    * copy and no restored database makes the key valid again.
-   * @throws StoreError; the file system's errors; Error if the database is empty, so that the key applies from the copy
+   * @throws StoreError; the file system's errors; Error if the database is empty, because the copy's keys then apply
    */
   private async store({ id, by, at }: Revocation): Promise<void> {
     const { store } = this.parts;

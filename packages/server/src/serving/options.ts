@@ -13,7 +13,10 @@ import type { Log } from "../telemetry/log.ts";
 export interface ServerOptions extends ServerSettings {
   readonly mode: Mode;
   readonly version: string;
-  /** Milliseconds between two checks for changes. It replaces the defaults of 1,000 for keys and 500 for overrides. */
+  /**
+   * Milliseconds between two checks for changes. It replaces the defaults of 1,000 for keys, 500 for overrides and
+   * rulesets, and those of the other checks, such as revocations and webhooks.
+   */
   readonly checkMs?: number;
   /**
    * Environment variables for workers and for processes that read releases. Empty by default, because they need no

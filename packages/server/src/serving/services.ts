@@ -302,7 +302,7 @@ async function replaceLeases({ leases, keys }: Pick<Services, "leases" | "keys">
   await leases?.replaceKeys(byId.values(), cells);
 }
 
-/** Changes how long decisions are kept, and the default limits for keys that set none. */
+/** Changes how long decisions are kept and, with leases, the default limits for keys that set none. */
 export async function changeDefaults(
   services: Pick<Services, "leases" | "keys" | "decisions">,
   { rate, burst, decisionsDays }: Pick<ServerSettings, "rate" | "burst" | "decisionsDays">,
@@ -420,7 +420,7 @@ function logRelease(log: Log, event: ReleaseEvent): void {
   else log.info(`release-${type}`, fields);
 }
 
-/** Logs missing data at startup, because production servers refuse lookups without data. */
+/** Logs what data a release lacks when it comes into use, because production servers refuse lookups without data. */
 function logMissing(log: Log, mode: ServerOptions["mode"], release: NamedRelease | undefined): void {
   const missing = release?.manifest.missing ?? [];
   if (mode === "serve" && missing.length > 0) {

@@ -85,8 +85,8 @@ export interface Leftovers {
 const ASIDE = /^(keys|overrides)\.before(-\d+)?\.json$/;
 
 /**
- * Finds what only files have that were moved aside. Without keys that were revoked on this host, keys from settings,
- * and overrides that have expired.
+ * Finds what only files have that were moved aside. Leaves out keys that were revoked on this host, keys from settings,
+ * and keys and overrides that have expired.
  * @param current names of current copies to check too, because no server may have moved them yet
  */
 export async function findLeftovers(

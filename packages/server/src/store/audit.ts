@@ -1,4 +1,5 @@
-// audit.ts: records the audit trail: who changed what, when and how. No code changes or deletes an entry.
+// audit.ts: records the audit trail: who changed what, when and how. Only a restore changes or deletes entries: it
+// replaces the whole trail (dump.ts).
 
 import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";

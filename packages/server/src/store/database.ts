@@ -1,7 +1,8 @@
 // database.ts: one way to run queries on an SQLite file or a PostgreSQL server.
 //
 // in   the database's address, from the settings
-// out  run and transaction return the result, or fail with a StoreError within the time-out. They never hang
+// out  run and transaction return the result, or fail with a StoreError within the time-out, counted from the moment
+//      when the unit of work begins. They never hang
 // err  StoreError, without the password
 //
 // This file hides these differences:
@@ -247,7 +248,7 @@ export class Database {
     return outcome!; // `work` has been called
   }
 
-  /** Converts an error of a {@link connectForNotices} client, without the password. */
+  /** Converts an error of any client of this database, without the password. */
   errorFrom(cause: unknown): StoreError {
     return storeErrorFrom(cause, this.label, this.address.secrets);
   }
@@ -335,7 +336,7 @@ export class Database {
     }
   }
 
-  /** Rejects after the time-out. SQLite runs inside the call, so only PostgreSQL can time out. */
+  /** Rejects after the time-out. A query of SQLite runs inside the call, so a time-out can only come between two. */
   private withTimeout<T>(work: Promise<T>): Promise<T> {
     return within(this.timeoutMs, work, () => {
       this.discard(); // the work fails later, when its connection is closed

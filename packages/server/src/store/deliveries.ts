@@ -7,8 +7,8 @@
 //
 // A host claims a delivery by moving its due time forward by a lease. If the host exits during an attempt, the delivery
 // becomes due again, with the same id, when the lease expires. A receiver may therefore get a message twice, but the
-// exit loses no message. The message id is a hash of the event's key. An event is therefore queued once, even if
-// several hosts detect it, or if one host detects it again after a restart.
+// exit loses no message. The message id is a hash of the event's key. As long as its delivery is kept, an event is
+// therefore queued only once, even if several hosts detect it, or if one host detects it again after a restart.
 
 import {
   type DeliveryState,

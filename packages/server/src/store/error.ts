@@ -7,7 +7,7 @@
  * - AWAY: unreachable, busy or full; the same call can succeed later
  * - REFUSED: reachable, but unusable: wrong password, missing rights, no such database, not a database
  * - NEWER: written by a newer program
- * - CONFLICT: the new object already exists
+ * - CONFLICT: the change contradicts what is stored: the object already exists, or a limit is reached
  * - ADDRESS: the address cannot be parsed
  * - BROKEN: a fault of this program, or rows changed by hand
  */

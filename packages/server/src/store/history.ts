@@ -5,7 +5,8 @@
 //      folder
 // out  `wentBack`; the keys and tokens that remain revoked until an operator confirms the database
 //      (`database-confirmed`)
-// err  review throws the database's errors; a file that cannot be read or written causes an event
+// err  review throws the database's errors, and remember the file system's; any other failure to read or write the file
+//      causes an event
 // cost six small reads after each change of keys or overrides, and once a minute; two more after the database went back
 
 import { readFileSync } from "node:fs";
@@ -170,7 +171,7 @@ export class DatabaseHistory {
   }
 
   /**
-   * Remembers for a day that a key is revoked which the database does not have.
+   * Remembers for a day that a key is revoked. The database does not have this key.
    * @throws the file system's errors
    */
   remember(id: KeyId): Promise<void> {
@@ -184,7 +185,7 @@ export class DatabaseHistory {
     return remembering;
   }
 
-  /** Removes keys that remain revoked from a snapshot, along with tokens that had already expired. */
+  /** Removes keys that remain revoked from a snapshot, and gives replaced tokens their remembered expiry again. */
   withoutRevoked(snapshot: KeySnapshot): KeySnapshot {
     if (this.wentBack === undefined) return snapshot;
     const revoked = new Set(this.remembered.revoked.map(({ id }) => id));

@@ -39,7 +39,7 @@ export const MIGRATIONS: readonly Migration[] = [
         expires_at BIGINT,
         revoked_at BIGINT
       )`,
-      // A key has one token, or temporarily two after a rotation.
+      // A key has one token without an end. Each rotation adds a token, and the earlier tokens keep their rows.
       `CREATE TABLE inkling_tokens (
         hash TEXT PRIMARY KEY,
         key_id TEXT NOT NULL REFERENCES inkling_keys (id),
@@ -121,8 +121,8 @@ export const MIGRATIONS: readonly Migration[] = [
     id: 4,
     name: "limits of a group of hosts",
     statements: [
-      // `confirmed_at` is a time by the database's clock. `hosts` is the number of hosts that this host was told at
-      // that time.
+      // `confirmed_at` is a time by the database's clock. `hosts` is the number by which this host divides each rate
+      // while it is cut off (leases/group.ts).
       `CREATE TABLE inkling_hosts (
         id TEXT PRIMARY KEY,
         confirmed_at BIGINT NOT NULL,

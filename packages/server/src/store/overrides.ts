@@ -3,7 +3,7 @@
 // in   checked overrides, the actor
 // out  overrides, and the result of each write; every change adds an audit entry in the same transaction
 // err  OverrideConflictError: nothing was written; StoreError
-// note No code changes or deletes an audit entry.
+// note Only a restore changes or deletes audit entries (dump.ts).
 
 import type { NewOverride, Override } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
@@ -127,8 +127,8 @@ export class OverrideStore {
   }
 
   /**
-   * Restores overrides from a copy, with their ids. Overrides that exist in the database do not change. Overrides that
-   * contradict an active one are skipped.
+   * Restores overrides from a copy, with their ids. Overrides that exist in the database do not change. An override is
+   * skipped if an active override has the same subject, whatever its verdict.
    */
   async adopt(copied: readonly Override[], by: Actor): Promise<Override[]> {
     return this.change(async (tx) => {

@@ -134,8 +134,9 @@ export class Store implements KeySource {
   }
 
   /**
-   * Takes the lock that every change needs, and releases it.
-   * @throws StoreError if the database cannot be changed now
+   * Begins and ends an empty transaction. With SQLite, this takes the lock that every change needs, and releases it.
+   * With PostgreSQL, it takes no lock.
+   * @throws StoreError if no transaction can begin now
    */
   async checkWritable(): Promise<void> {
     await this.tables.write(async () => {}, false);
@@ -397,8 +398,9 @@ export class Store implements KeySource {
   }
 
   /**
-   * Runs a change to keys. It locks the stamp's row first, so that processes take turns. If the key does not exist,
-   * `work` returns undefined and the stamp does not change, because an empty database must not look used.
+   * Runs a change to keys. It locks the stamp's row first, so that processes take turns. If the key does not exist or
+   * is revoked, `work` may return undefined. Then the stamp does not change, because an empty database must not look
+   * used.
    */
   private change<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     return this.tables.write(async (tx) => {
