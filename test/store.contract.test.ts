@@ -83,7 +83,8 @@ for (const backend of BACKENDS) {
     const opened: Store[] = [];
 
     async function open(options = {}): Promise<Store> {
-      const store = await openStore(address, { now: () => clock, ...options });
+      // A slow machine must not cause a time-out.
+      const store = await openStore(address, { now: () => clock, timeoutMs: 60_000, ...options });
       opened.push(store);
       return store;
     }
