@@ -232,7 +232,7 @@ test.concurrent("a share that no server is in: a promotion stops, and names the 
   expect(halted.err).toContain(
     `halted, ${second} remains at 10 %: none of the 2 reporting servers is in this share`,
   );
-  expect(halted.err).toContain(`promote --percent ${next} --watch`);
+  expect(halted.err).toContain(`promote stable --percent ${next} --watch`);
   expect(await group.channel("promote", "--percent", `${next}`)).toMatchObject({ code: 0 });
   expect(await group.channel("promote", "--force")).toMatchObject({ code: 0 });
 });
