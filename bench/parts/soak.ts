@@ -141,7 +141,7 @@ export async function measureSoak(run: Run): Promise<void> {
   run.row(
     "mixed load with changes",
     "inkling",
-    "open descriptors of all processes",
+    "descriptors, open in all processes",
     samples.map(({ descriptors }) => descriptors),
   );
   judge(run, { stretches, sent: requests + changed, metrics, failures: changes.failures }, samples);
