@@ -1,4 +1,4 @@
-// texts.test.ts: tests that the texts about mistakes match the recorded ones, and that every code is caused, either
+// texts.test.ts: tests that the error messages match the recorded ones, and that every code is caused, either
 // here or in the named test.
 
 import { expect, setDefaultTimeout, test } from "bun:test";

@@ -1,4 +1,4 @@
-// texts.ts: joins Inkling's texts about mistakes in both APIs, settings and commands into one text.
+// texts.ts: joins the error messages of both APIs, the settings and the commands into one text.
 
 import { join } from "node:path";
 import { refusals } from "./api.ts";
@@ -15,7 +15,7 @@ export async function allTexts(): Promise<string> {
     `## Settings\n\n${shown(await settingMistakes())}\n`,
     `## Commands\n\n${shown(await commandMistakes())}\n`,
   );
-  return `# What Inkling says about mistakes\n\nRecorded by \`npx bun test/texts/record.ts\`.\n\n${parts.join("\n")}`
+  return `# Error messages\n\nRecorded by \`npx bun test/texts/record.ts\`.\n\n${parts.join("\n")}`
     .replace(/\b(ovr|key)_[0-9A-Za-z]{16}\b/g, "$1_…")
     .replace(/sqlite:\/\/\S*?DIR/g, "sqlite://DIR");
 }

@@ -1,5 +1,5 @@
-// Tests feeds that are off by default, from a mirror of their samples to answers. They are on only if chosen, and
-// preferred for each network.
+// Tests feeds that are off by default, from their samples in a mirror to the answers. A build reads such a feed only if
+// it is turned on. For each network, MaxMind takes precedence over DB-IP, and DB-IP over IPinfo.
 
 import { describe, expect, test } from "bun:test";
 import { cpSync, rmSync, writeFileSync } from "node:fs";

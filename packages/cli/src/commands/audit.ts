@@ -95,8 +95,8 @@ const shortEffect = ({ kind, value, flag, verdict, mute }: AuditedOverride) =>
   `${shortValue({ kind, value })} ${flag === null ? `mute ${mute}` : `${flag}=${verdict}`}`;
 
 /**
- * Returns the name that people use for the subject: an override's value, a key's name or the release in use. For any
- * other subject, returns the members of its state.
+ * Describes the subject: an override's value and effect, a key's name, or the release in use. For any other subject,
+ * returns the members of its state, except `host`.
  */
 function aboutText(about: unknown): string {
   if (typeof about !== "object" || about === null) return "";

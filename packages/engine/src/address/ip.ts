@@ -269,7 +269,7 @@ export function unwrapIpv4(address: IpAddress): asserts address is UnwrappedAddr
   w[0] = ipv4;
 }
 
-/** Parses a visitor's address with {@link parseIp}, then applies {@link unwrapIpv4}. */
+/** Parses an address with {@link parseIp}, then applies {@link unwrapIpv4}. */
 export function parseUnwrapped(text: string): UnwrappedAddress | undefined {
   const address = parseIp(text);
   if (address === undefined) return undefined;

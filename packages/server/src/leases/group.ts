@@ -120,7 +120,10 @@ interface Group {
 
 /** The tokens of one key. */
 interface RateState {
-  /** Tokens in the group's bucket. The level is below 0 if isolated hosts were still using larger shares. */
+  /**
+   * Tokens in the group's bucket. The level is below 0 if hosts that were cut off still refilled at a larger share than
+   * the current one.
+   */
   level: number;
   /** Time up to which the bucket has been refilled. */
   at: number;

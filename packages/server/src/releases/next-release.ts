@@ -41,7 +41,7 @@ export interface ReleaseState {
 export interface Failure {
   readonly name: string;
   readonly reason: string;
-  /** The disk cannot read one of its files. A process that touches the file crashes. */
+  /** One of the release's files cannot be read from disk. A process that touches that file crashes. */
   readonly isUnreadable: boolean;
   /** Milliseconds until the next attempt; undefined if only a change of the files can help. */
   readonly retryMs: number | undefined;
