@@ -89,6 +89,18 @@ for (const backend of BACKENDS) {
       return store;
     }
 
+    if (backend.name === "postgres")
+      test("a server that is read-only is not writable", async () => {
+        const store = await open();
+        await store.checkWritable();
+        const sql = new SQL(address);
+        const [row] = await sql`SELECT current_database() AS name`;
+        await sql.unsafe(`ALTER DATABASE ${row.name} SET default_transaction_read_only = on`);
+        await sql.close();
+        const later = await open();
+        expect(await codeOf(later.checkWritable())).toBe("AWAY");
+      });
+
     beforeAll(backend.begin, 60_000);
     beforeEach(async () => {
       await Promise.all(opened.splice(0).map((store) => store.close()));

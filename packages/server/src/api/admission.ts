@@ -23,6 +23,8 @@ const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
 export interface KeyRule {
   /** The scope that the key needs; undefined if any key may be used. */
   readonly scope: Scope | undefined;
+  /** Whether a request looks up a value, and is therefore refused if the key's quota is used up. */
+  readonly isLookup: boolean;
   /** Whether the key may also be the password of Basic authentication. */
   readonly acceptsBasic: boolean;
   /**
@@ -88,7 +90,7 @@ export class Admission {
     }
     exchange.rate = buckets.take(key, now);
     if (scope === undefined || key.scopes.includes(scope)) {
-      return this.checkLimits(exchange, key, scope !== undefined);
+      return this.checkLimits(exchange, key, rule.isLookup);
     }
     return scopeProblem(scope);
   }

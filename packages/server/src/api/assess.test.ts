@@ -20,6 +20,8 @@ const PLACE = {
   subdivisions: [],
 };
 const TOR = "81.2.69.142";
+/** The Authorization header of a key whose quota is used up. */
+const USED_UP = "Bearer used-up";
 
 function release(missing: readonly "is_abuser"[] = []) {
   const segment = (answer: object) =>
@@ -62,7 +64,8 @@ function setUp({
         state: { loaded: true, keys: 2, checkedAt: NOON, failures: 0, lastError: undefined },
         authenticate: (header) => ({
           ok: true,
-          key: header === "Bearer good" ? KEY : { ...KEY, id: "key_2" },
+          key:
+            header === "Bearer good" ? KEY : { ...KEY, id: "key_2", ...(header === USED_UP && { quota: 0 }) },
         }),
       },
       ...(mode === "test" && {
@@ -311,6 +314,16 @@ describe("a server that stores decisions", () => {
     }
     const stream = await send({ outcome: "abuse" }, `/${id}/outcome`, "application/x-ndjson");
     expect(stream.status).toBe(415);
+  });
+
+  test("labels a decision even if the key's quota is used up, because that is no lookup", async () => {
+    const { ask, send } = setUp({ stores: true });
+    const { id } = await ask(VISITOR);
+    const headers = { Authorization: USED_UP };
+    expect((await send(VISITOR, "", "application/json", headers)).status).toBe(429);
+    expect((await send({ outcome: "abuse" }, `/${id}/outcome`, "application/json", headers)).status).toBe(
+      200,
+    );
   });
 
   test("stores nothing of the sandbox, which labels its own decision only", async () => {

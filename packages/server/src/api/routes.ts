@@ -29,7 +29,16 @@ const HANDLINGS: Readonly<Record<OperationId, Handling>> = {
 };
 
 function routeOf(id: OperationId): Route {
-  const { path, alias, method, access, schemes, isForProxies = false, parameters = [] } = OPERATIONS[id];
+  const {
+    path,
+    alias,
+    method,
+    access,
+    schemes,
+    looksUp,
+    isForProxies = false,
+    parameters = [],
+  } = OPERATIONS[id];
   const { handle, sendProblem } = HANDLINGS[id];
   const isOpen = access === "open";
   return {
@@ -38,6 +47,7 @@ function routeOf(id: OperationId): Route {
     method,
     isOpen,
     scope: isOpen || access === "key" ? undefined : access,
+    isLookup: looksUp !== undefined,
     acceptsBasic: schemes?.includes("basic") ?? false,
     isForProxies,
     parameters: new Parameters(parameters),
@@ -74,6 +84,7 @@ const NO_ROUTE: Route = {
   method: "ANY",
   isOpen: true,
   scope: undefined,
+  isLookup: false,
   acceptsBasic: false,
   isForProxies: false,
   parameters: new Parameters([]),

@@ -134,12 +134,11 @@ export class Store implements KeySource {
   }
 
   /**
-   * Begins and ends an empty transaction. With SQLite, this takes the lock that every change needs, and releases it.
-   * With PostgreSQL, it takes no lock.
-   * @throws StoreError if no transaction can begin now
+   * Runs an update that changes nothing, as the user and with the locks of every change.
+   * @throws StoreError if the database cannot be written now, for example because the server or the disk is read-only
    */
   async checkWritable(): Promise<void> {
-    await this.tables.write(async () => {}, false);
+    await this.tables.write((tx) => tx`UPDATE inkling_key_stamp SET stamp = stamp WHERE id < 0`, false);
   }
 
   /** Resolves if the database answers. @throws StoreError */
