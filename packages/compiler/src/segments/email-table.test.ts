@@ -317,7 +317,7 @@ test("names made against one table fit the next at once: who makes them cannot k
     return 2 ** 30;
   };
   const sections = emailSections(domains, new Map(), drawWord);
-  expect(draws).toBe(2);
+  expect(draws).toBe(4); // one seed of two words for each of the two tables
   const segment = EmailSegment.open(new Uint8Array(writeSegment("email", sections, {})));
   segment.verify();
   for (const name of domains.keys()) expect(providers(segment, name)).toEqual([name]);
@@ -335,6 +335,8 @@ describe("sections that do not fit are refused at open", () => {
     ["no names section", "domainNames", undefined],
     ["no names", "domainNames", new Uint8Array(0)],
     ["names that end amid a word", "domainNames", new Uint8Array(6)],
+    ["no slots of names that only have evidence", "evidenceSlots", undefined],
+    ["no names that only have evidence", "evidenceNames", undefined],
     ["no answers section", "answers", undefined],
     ["no starts of answers", "answerStarts", undefined],
     ["starts of no answer", "answerStarts", new Uint32Array(1)],
@@ -424,6 +426,17 @@ describe("damage", () => {
     ["letter of a name", (b) => (b[sections.names + 13]! ^= 1), /hash of/],
     ["value of evidence", (b) => poke32(b, sections.names + 8, 0x7fffffff), /does not point at a record/],
     ["neither answer nor evidence", (b) => poke64(b, sections.names + 4, 0n), /neither answer nor evidence/],
+    ["name without an answer", (b) => poke32(b, sections.names + 4, 0), /mailinator\.com has no answer/],
+    [
+      "answer of a name that only has evidence",
+      (b) => poke32(b, sections.evidenceNames + 4, 1),
+      /evidenceNames, byte 4: gmail\.com has an answer/,
+    ],
+    [
+      "name in both tables",
+      (b) => b.set(new TextEncoder().encode("someone.github.io"), b.length - 19),
+      /evidenceNames, .*: someone\.github\.io is in both tables/,
+    ],
     ["quote of an answer", (b) => (b[sections.answers + 13] = 0x20), /not a list of providers/],
   ];
   for (const [name, damage, place] of rows) {
@@ -522,6 +535,7 @@ function sectionOffsets(bytes: Uint8Array) {
     slots: file.u32("domainSlots").byteOffset,
     slotsEnd: file.u32("domainSlots").byteOffset + file.u32("domainSlots").byteLength,
     names: file.u8("domainNames").byteOffset,
+    evidenceNames: file.u8("evidenceNames").byteOffset,
   };
 }
 

@@ -1,25 +1,28 @@
 // email-table.ts: writes the sections of an email segment from disposable domains, their providers, and evidence.
 //
 // in   maps from domain to providers and from domain to evidence, as decided by the policy, in any order
-// out  answers, evidence, evidenceFeeds, domainSlots, domainNames
+// out  answers, evidence, evidenceFeeds, domainSlots, domainNames, evidenceSlots, evidenceNames
 // err  Error for an entry that the policy must not let through: a name that is not an A-label, is a public suffix, or
 //      has no provider, a repeated provider or an invalid provider. Error if the names do not fit into a table
 // src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts
 // note someone could choose names for public lists that all fall into the same slots, and a reader stops after
 //      MAX_DOMAIN_PROBES. So the hash keys of a table follow from a digest of all its names: whoever chooses names
 //      cannot know the keys in advance, and equal lists still give equal segments. If a name would nevertheless be too
-//      far from its slot, the table gets new keys, and later more slots. Names that only have evidence are in the same
-//      table with an answer of 0. Two separate tables held nearly every name twice and took 1.7 times the space
+//      far from its slot, the table gets new keys, and later more slots. Names that only have evidence are in a second
+//      table, because a plain lookup then reads an eighth of the memory (bench/README.md, Email). No name is in
+//      both tables
 
 import { createHash } from "node:crypto";
 import {
   cutSuffix,
   DOMAIN_NAME_ALIGN,
   DOMAIN_NAME_HEADER,
+  DOMAIN_SECTIONS,
   DOMAIN_SLOTS_HEADER,
   domainKeys,
   hashWithKeys,
   MAX_DOMAIN_PROBES,
+  type SectionName,
   toAsciiDomain,
   VALUE_OF,
 } from "@inkling/engine";
@@ -56,26 +59,45 @@ export function emailSections(
   const known = new Map<readonly EvidenceText[], number>();
   // Sorting by code units gives the same order on every machine.
   const names = [...new Set([...domains.keys(), ...evidence.keys()])].sort();
-  const values = names.map((name): Values => {
+  const draw = drawWord ?? wordsOf(names);
+  const answered: Named[] = [];
+  const evidenceOnly: Named[] = [];
+  for (const name of names) {
     checkName(name);
     const providers = domains.get(name);
     const entries = evidence.get(name);
     if (providers !== undefined) checkProviders(name, providers);
     const reason = entries === undefined ? 0 : (known.get(entries) ?? writer.add(entries));
     if (entries !== undefined) known.set(entries, reason);
-    return [providers === undefined ? 0 : records.add(JSON.stringify(providers)), reason];
-  });
-  const { bytes, pointers } = nameSection(names, values);
+    if (providers === undefined) evidenceOnly.push({ name, answer: 0, evidence: reason });
+    else answered.push({ name, answer: records.add(JSON.stringify(providers)), evidence: reason });
+  }
   return [
     ...records.sections(),
     ...writer.sections(),
-    { name: "domainSlots", data: slotSection(names, pointers, drawWord ?? wordsOf(names)) },
-    { name: "domainNames", data: bytes },
+    ...tableSections(DOMAIN_SECTIONS.answered, answered, draw),
+    ...tableSections(DOMAIN_SECTIONS.evidenceOnly, evidenceOnly, draw),
   ];
 }
 
-/** Record numbers of a name's answer and evidence; 0 means none. */
-type Values = readonly [answer: number, evidence: number];
+/** A name with the record numbers of its answer and its evidence; 0 means none. */
+interface Named {
+  readonly name: string;
+  readonly answer: number;
+  readonly evidence: number;
+}
+
+function tableSections(
+  sections: { readonly slots: SectionName; readonly names: SectionName },
+  rows: readonly Named[],
+  draw: () => number,
+): SectionData[] {
+  const { bytes, pointers } = nameSection(rows);
+  return [
+    { name: sections.slots, data: slotSection(rows, pointers, draw) },
+    { name: sections.names, data: bytes },
+  ];
+}
 
 function checkName(name: string): void {
   if (toAsciiDomain(name) !== name) throw entryError(name, "is not a domain name in lower-case A-labels");
@@ -98,19 +120,18 @@ function entryError(name: string, problem: string): Error {
  * Writes four zero bytes, so that no pointer is 0. Then, for each name, it writes the values, the length, the name, and
  * padding to a multiple of four.
  */
-function nameSection(names: readonly string[], values: readonly Values[]) {
-  const pointers = new Uint32Array(names.length);
+function nameSection(rows: readonly Named[]) {
+  const pointers = new Uint32Array(rows.length);
   let end = DOMAIN_NAME_ALIGN;
-  names.forEach((name, i) => {
+  rows.forEach(({ name }, i) => {
     pointers[i] = end / DOMAIN_NAME_ALIGN;
     end = Math.ceil((end + DOMAIN_NAME_HEADER + name.length) / DOMAIN_NAME_ALIGN) * DOMAIN_NAME_ALIGN;
   });
   const bytes = new Uint8Array(end);
   const view = new DataView(bytes.buffer);
   const encoder = new TextEncoder();
-  names.forEach((name, i) => {
+  rows.forEach(({ name, answer, evidence }, i) => {
     const at = pointers[i]! * DOMAIN_NAME_ALIGN;
-    const [answer, evidence] = values[i]!;
     view.setUint32(at + 4 * VALUE_OF.answer, answer, true);
     view.setUint32(at + 4 * VALUE_OF.evidence, evidence, true);
     view.setUint8(at + DOMAIN_NAME_HEADER - 1, name.length);
@@ -129,20 +150,20 @@ function wordsOf(names: readonly string[]): () => number {
   return () => createHash("sha256").update(digest).update(`${count++}`).digest().readUInt32LE();
 }
 
-function slotSection(names: readonly string[], pointers: Uint32Array, draw: () => number): Uint32Array {
+function slotSection(rows: readonly Named[], pointers: Uint32Array, draw: () => number): Uint32Array {
   let count = 1;
-  while (count * MAX_FULL < names.length) count *= 2;
+  while (count * MAX_FULL < rows.length) count *= 2;
   for (let draws = 0; draws < MAX_DRAWS; draws++) {
     if (draws >= DRAWS_BEFORE_GROWTH) count *= 2;
-    const slots = fillSlots(names, pointers, count, [draw(), (draw() + draws) >>> 0]);
+    const slots = fillSlots(rows, pointers, count, [draw(), (draw() + draws) >>> 0]);
     if (slots !== undefined) return slots;
   }
-  throw new Error(`email table: ${names.length} names do not fit into a table after ${MAX_DRAWS} keys`);
+  throw new Error(`email table: ${rows.length} names do not fit into a table after ${MAX_DRAWS} keys`);
 }
 
 /** Fills the slots by linear open addressing. Returns `undefined` if a name would be too far from its home slot. */
 function fillSlots(
-  names: readonly string[],
+  rows: readonly Named[],
   pointers: Uint32Array,
   count: number,
   seed: readonly [number, number],
@@ -150,8 +171,8 @@ function fillSlots(
   const slots = new Uint32Array(DOMAIN_SLOTS_HEADER + 2 * count);
   slots.set(seed);
   const keys = domainKeys(...seed);
-  for (let i = 0; i < names.length; i++) {
-    const hash = hashWithKeys(names[i]!, keys);
+  for (let i = 0; i < rows.length; i++) {
+    const hash = hashWithKeys(rows[i]!.name, keys);
     let slot = hash & (count - 1);
     let probes = 1;
     while (slots[DOMAIN_SLOTS_HEADER + 2 * slot + 1] !== 0) {

@@ -1,6 +1,7 @@
 // domain-table.ts: finds the answer and the evidence for a host in a hash table of domain names.
 //
-// in   two sections of a segment: slots and names (packages/engine/segment-format.md)
+// in   two sections of a segment: slots and names (packages/engine/segment-format.md). An email segment has one table of
+//      names with an answer, and another of names that only have evidence
 // out  the value of the closest name that has one: the host itself, then each parent. Only closestName may find a
 //      public suffix
 // err  open and verify: SegmentError; a lookup never throws and always ends, even in a damaged segment
@@ -18,7 +19,7 @@ import {
   LOWER_CASE,
 } from "../email/domain-hash.ts";
 import type { PlainMailbox } from "../email/plain-mailbox.ts";
-import { FIRST_WITH_KEYS, SegmentError, type SegmentFile } from "./segment.ts";
+import { FIRST_WITH_KEYS, type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Number of words before the first slot: the seed from which the hash keys are derived. */
 export const DOMAIN_SLOTS_HEADER = 2;
@@ -38,6 +39,26 @@ const LENGTH_AT = 8;
 export const VALUE_OF = { answer: 0, evidence: 1 } as const;
 type ValueOf = (typeof VALUE_OF)[keyof typeof VALUE_OF];
 
+/** A name that was found, with a value other than 0. */
+export interface FoundName {
+  readonly value: number;
+  /** Number of characters. */
+  readonly length: number;
+}
+
+/** The sections of the two tables, by the names that they contain. */
+export const DOMAIN_SECTIONS = {
+  answered: { slots: "domainSlots", names: "domainNames" },
+  evidenceOnly: { slots: "evidenceSlots", names: "evidenceNames" },
+} as const satisfies Record<string, DomainSections>;
+interface DomainSections {
+  readonly slots: SectionName;
+  readonly names: SectionName;
+}
+
+/** Returns what is wrong with a name, if anything. `answer` is the value of its answer. */
+type NameCheck = (name: string, answer: number) => string | undefined;
+
 /** Checks values of one kind. */
 interface ValueCheck {
   /** Returns whether this value names a record. */
@@ -55,20 +76,22 @@ export class DomainTable {
   private readonly names: Uint8Array;
   private readonly nameWords: Uint32Array;
   private readonly mask: number;
+  private readonly sections: DomainSections;
   /** Undefined in a segment older than version 6, whose hash has only a seed. */
   readonly keys: DomainKeys | undefined;
 
   /** @throws SegmentError if a section is missing or has an impossible length */
-  constructor(file: SegmentFile) {
-    this.slots = file.u32("domainSlots");
-    this.names = file.u8("domainNames");
+  constructor(file: SegmentFile, sections: DomainSections) {
+    this.sections = sections;
+    this.slots = file.u32(sections.slots);
+    this.names = file.u8(sections.names);
     const count = (this.slots.length - DOMAIN_SLOTS_HEADER) / 2;
     if (!(count >= 1) || (count & (count - 1)) !== 0 || !Number.isInteger(count)) {
-      throw new SegmentError("section domainSlots", `has ${count} slots, want a power of two`);
+      throw new SegmentError(`section ${sections.slots}`, `has ${count} slots, want a power of two`);
     }
     if (this.names.length < DOMAIN_NAME_ALIGN || this.names.length % DOMAIN_NAME_ALIGN !== 0) {
       throw new SegmentError(
-        "section domainNames",
+        `section ${sections.names}`,
         `has ${this.names.length} bytes, want a multiple of ${DOMAIN_NAME_ALIGN}`,
       );
     }
@@ -78,14 +101,37 @@ export class DomainTable {
   }
 
   /**
-   * Returns the value of the closest name that has one, or 0.
+   * Finds the closest name that has this value.
    * @param host a result of `toAsciiDomain`
    * @param registrableStart index where the registrable domain begins; -1 if there is none
    */
-  closest(host: string, registrableStart: number, what: ValueOf): number {
-    if (registrableStart < 0) return 0;
+  closest(host: string, registrableStart: number, what: ValueOf): FoundName | undefined {
+    if (registrableStart < 0) return undefined;
     if (this.keys === undefined) return this.closestWithoutKeys(host, registrableStart, what);
-    return this.closestFrom(host, 0, registrableStart, what);
+    const { keys } = this;
+    let found: FoundName | undefined;
+    let sum = 0;
+    for (let i = host.length - 1, at = 0; i >= 0; i--, at++) {
+      const c = host.charCodeAt(i);
+      if (c === DOT && i < registrableStart) found = this.find(finish(sum) >>> 0, host, i + 1, what) ?? found;
+      sum = (sum + Math.imul(keys[at]!, c)) | 0;
+    }
+    return this.find(finish(sum) >>> 0, host, 0, what) ?? found;
+  }
+
+  private closestWithoutKeys(host: string, registrableStart: number, what: ValueOf): FoundName | undefined {
+    for (let start = 0; start <= registrableStart; start = host.indexOf(".", start) + 1) {
+      const found = this.find(this.hash(host.slice(start)), host, start, what);
+      if (found !== undefined || start === registrableStart) return found;
+    }
+    return undefined;
+  }
+
+  /** Finds the name `host.slice(start)`, if it has this value. */
+  private find(hash: number, host: string, start: number, what: ValueOf): FoundName | undefined {
+    const pointer = this.pointerTo(hash, host, start);
+    const value = pointer === 0 ? 0 : this.nameWords[pointer + what]!;
+    return value === 0 ? undefined : { value, length: host.length - start };
   }
 
   /**
@@ -116,35 +162,8 @@ export class DomainTable {
     return this.nameWords.length;
   }
 
-  /** @param text ends with the host; the host begins at `hostStart` and may have capitals */
-  private closestFrom(text: string, hostStart: number, registrableStart: number, what: ValueOf): number {
-    const keys = this.keys!;
-    let sum = 0;
-    let value = 0;
-    for (let i = text.length - 1, at = 0; i >= hostStart; i--, at++) {
-      const c = text.charCodeAt(i) | LOWER_CASE;
-      if (c === DOT && i < registrableStart) value = this.find(finish(sum) >>> 0, text, i + 1, what) || value;
-      sum = (sum + Math.imul(keys[at]!, c)) | 0;
-    }
-    return this.find(finish(sum) >>> 0, text, hostStart, what) || value;
-  }
-
-  private closestWithoutKeys(host: string, registrableStart: number, what: ValueOf): number {
-    for (let start = 0; start <= registrableStart; start = host.indexOf(".", start) + 1) {
-      const value = this.find(this.hash(host.slice(start)), host, start, what);
-      if (value !== 0 || start === registrableStart) return value;
-    }
-    return 0;
-  }
-
   private hash(name: string): number {
     return this.keys === undefined ? hashDomain(name, this.slots[0]!) : hashWithKeys(name, this.keys);
-  }
-
-  /** Returns the value of the name `host.slice(start)`, or 0. */
-  private find(hash: number, host: string, start: number, what: ValueOf): number {
-    const pointer = this.pointerTo(hash, host, start);
-    return pointer === 0 ? 0 : this.nameWords[pointer + what]!;
   }
 
   private pointerTo(hash: number, host: string, start: number): number {
@@ -192,26 +211,36 @@ export class DomainTable {
     }
   }
 
+  /** Returns whether the table contains exactly this name. */
+  has(name: string): boolean {
+    return this.pointerTo(this.hash(name), name, 0) !== 0;
+  }
+
   /**
    * Checks every name, slot and pointer, and that a lookup finds each name.
+   * @param checkName called with each name and its values, which the other checks have accepted
    * @throws SegmentError, which names the first error in the segment
    */
-  verify(checks: Readonly<Record<keyof typeof VALUE_OF, ValueCheck>>): void {
-    const names = this.verifyNames([checks.answer, checks.evidence]);
+  verify(
+    checks: Readonly<Record<keyof typeof VALUE_OF, ValueCheck>>,
+    checkName: NameCheck = () => undefined,
+  ): void {
+    const names = this.verifyNames([checks.answer, checks.evidence], checkName);
     if (this.keys === undefined && this.slots[1] !== 0)
-      throw new SegmentError("domainSlots[1]", `got ${this.slots[1]}, want 0`);
+      throw new SegmentError(`${this.sections.slots}[1]`, `got ${this.slots[1]}, want 0`);
     for (let slot = 0; slot <= this.mask; slot++) this.verifySlot(slot, names);
     for (const name of names.values())
       throw new SegmentError(`name ${name}`, "is stored, but no slot points at it");
   }
 
   /** Checks all names. @returns the names, keyed by pointer */
-  private verifyNames(checks: readonly ValueCheck[]): Map<number, string> {
-    if (this.nameWords[0] !== 0) throw new SegmentError("domainNames, byte 0", "want four zeros");
+  private verifyNames(checks: readonly ValueCheck[], checkName: NameCheck): Map<number, string> {
+    const section = this.sections.names;
+    if (this.nameWords[0] !== 0) throw new SegmentError(`${section}, byte 0`, "want four zeros");
     const names = new Map<number, string>();
     const checked = checks.map(() => new Set<number>([0]));
     for (const { name, pointer, end } of this.entries()) {
-      const place = () => `domainNames, byte ${pointer * DOMAIN_NAME_ALIGN}`;
+      const place = () => `${section}, byte ${pointer * DOMAIN_NAME_ALIGN}`;
       if (end > this.names.length) throw new SegmentError(place(), "name runs past the end of the section");
       if (toAsciiDomain(name) !== name)
         throw new SegmentError(
@@ -229,6 +258,8 @@ export class DomainTable {
         check(value, `${place()} (${name})`);
       }
       if (!hasValue) throw new SegmentError(place(), `${name} has neither answer nor evidence`);
+      const problem = checkName(name, this.nameWords[pointer + VALUE_OF.answer]!);
+      if (problem !== undefined) throw new SegmentError(place(), `${name} ${problem}`);
       names.set(pointer, name);
     }
     return names;
@@ -239,7 +270,7 @@ export class DomainTable {
     const at = DOMAIN_SLOTS_HEADER + 2 * slot;
     const hash = this.slots[at]!;
     const pointer = this.slots[at + 1]!;
-    const place = () => `domainSlots[${at}]`;
+    const place = () => `${this.sections.slots}[${at}]`;
     if (pointer === 0) {
       if (hash !== 0) throw new SegmentError(place(), `an empty slot has a hash: ${hash}`);
       return;

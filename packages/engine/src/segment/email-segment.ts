@@ -18,9 +18,15 @@ import type { DomainKeys } from "../email/domain-hash.ts";
 import { parseEmailInFull } from "../email/email.ts";
 import { PlainMailbox, readPlain } from "../email/plain-mailbox.ts";
 import { Answers } from "./answers.ts";
-import { DomainTable, VALUE_OF } from "./domain-table.ts";
+import { DOMAIN_SECTIONS, DomainTable, VALUE_OF } from "./domain-table.ts";
 import { EvidenceRecords } from "./evidence.ts";
-import { openSegment, SegmentError, type SegmentFile, verifyChecksum } from "./segment.ts";
+import {
+  FIRST_WITH_TWO_TABLES,
+  openSegment,
+  SegmentError,
+  type SegmentFile,
+  verifyChecksum,
+} from "./segment.ts";
 
 const CLEAN_VALID = ascii('{"valid":true,"disposable":false,"providers":[]}');
 const CLEAN_INVALID = ascii('{"valid":false,"disposable":false,"providers":[]}');
@@ -43,7 +49,13 @@ const plain = new PlainMailbox();
 export class EmailSegment {
   private readonly file: SegmentFile;
   private readonly answers: Answers;
+  /** The names that have an answer. In a segment older than version 7, it also contains all other names. */
   private readonly table: DomainTable;
+  /**
+   * The names that only have evidence, which are five of six names. A plain lookup does not read this table, so `table`
+   * remains in the caches.
+   */
+  private readonly evidenceOnly: DomainTable | undefined;
   private readonly records: EvidenceRecords;
   private readonly kept: Uint8Array[];
   /** The pointer of the trusted name that each answer in `kept` is about. */
@@ -57,7 +69,9 @@ export class EmailSegment {
   private constructor(file: SegmentFile) {
     this.file = file;
     this.answers = new Answers(file);
-    this.table = new DomainTable(file);
+    this.table = new DomainTable(file, DOMAIN_SECTIONS.answered);
+    if (file.version >= FIRST_WITH_TWO_TABLES)
+      this.evidenceOnly = new DomainTable(file, DOMAIN_SECTIONS.evidenceOnly);
     this.records = new EvidenceRecords(file);
     let places = 1;
     while (places < this.answers.count && places < KEPT_ANSWERS) places *= 2;
@@ -88,8 +102,8 @@ export class EmailSegment {
    * Like {@link providers}, for a caller that already has the index of the registrable domain (-1 if there is none).
    */
   providersFrom(host: string, registrableStart: number): Uint8Array | undefined {
-    const value = this.table.closest(host, registrableStart, VALUE_OF.answer);
-    return value === 0 ? undefined : this.answers.at(value);
+    const found = this.table.closest(host, registrableStart, VALUE_OF.answer);
+    return found && this.answers.at(found.value);
   }
 
   /** The keys for `readPlain`. Undefined in a segment older than version 6: {@link answerPlain} cannot use it. */
@@ -146,8 +160,10 @@ export class EmailSegment {
    * Returns the evidence for a host, as a record whose spans count labels. It is a view that callers must not write to.
    */
   evidenceFrom(host: string, registrableStart: number): Uint8Array | undefined {
-    const value = this.table.closest(host, registrableStart, VALUE_OF.evidence);
-    return value === 0 ? undefined : this.records.at(value);
+    const found = this.table.closest(host, registrableStart, VALUE_OF.evidence);
+    const other = this.evidenceOnly?.closest(host, registrableStart, VALUE_OF.evidence);
+    const closest = (other?.length ?? 0) > (found?.length ?? 0) ? other : found;
+    return closest && this.records.at(closest.value);
   }
 
   /**
@@ -157,20 +173,30 @@ export class EmailSegment {
    */
   verify(isIntact = false): void {
     if (!isIntact) verifyChecksum(this.file);
-    this.table.verify({
+    const { table, evidenceOnly } = this;
+    const checks = {
       answer: {
         isRecord: this.answers.verify(),
-        check: (value, place) => {
+        check: (value: number, place: string) => {
           if (!isProviderList(this.answers.at(value)))
             throw new SegmentError(place, "its answer is not a list of providers");
         },
       },
       evidence: {
         isRecord: this.records.verify(),
-        check: (value, place) => {
+        check: (value: number, place: string) => {
           if (this.records.at(value) === undefined) throw new SegmentError(place, "its evidence is empty");
         },
       },
+    };
+    if (evidenceOnly === undefined) {
+      table.verify(checks);
+      return;
+    }
+    table.verify(checks, (_, answer) => (answer === 0 ? "has no answer" : undefined));
+    evidenceOnly.verify(checks, (name, answer) => {
+      if (answer !== 0) return "has an answer";
+      return table.has(name) ? "is in both tables" : undefined;
     });
   }
 }

@@ -7,14 +7,17 @@
 // cost opening reads only the header and the section table; verifying reads every byte
 
 export const SEGMENT_MAGIC = "INKLING\0";
-export const SEGMENT_VERSION = 6;
+export const SEGMENT_VERSION = 7;
 /**
- * Version 4 has no `answerTemplates`, and version 5 hashes domains without keys. The engine still reads both, so a
- * server has data right after an upgrade, and can roll back to a release from before the upgrade.
+ * Version 4 has no `answerTemplates`, version 5 hashes domains without keys, and version 6 has one table of domains. The
+ * engine still reads them, so a server has data right after an upgrade, and can roll back to a release from before the
+ * upgrade.
  */
 const OLDEST_VERSION = 4;
 /** The first version that hashes domains with keys. */
 export const FIRST_WITH_KEYS = 6;
+/** The first version with a separate table of names that only have evidence. */
+export const FIRST_WITH_TWO_TABLES = 7;
 export const HEADER_BYTES = 64;
 export const SECTION_ENTRY_BYTES = 24;
 /**
@@ -50,6 +53,8 @@ export const SECTION = {
   v6Nodes: 21,
   domainSlots: 30,
   domainNames: 31,
+  evidenceSlots: 32,
+  evidenceNames: 33,
   evidenceV4Directory: 40,
   evidenceV4Nodes: 41,
   evidenceV6Directory: 50,
