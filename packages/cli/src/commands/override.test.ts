@@ -59,7 +59,7 @@ test("an override is removed by its value, unless several overrides have the val
   await add("81.2.69.142", "--flag", "is_proxy=true", "--note", "x");
   const refused = await inkling("override", "remove", "81.2.69.142");
   expect(refused.err).toMatch(
-    /^inkling: 2 overrides have this value\nhint: remove one by its id: ovr_\w{16} \(is_\w+=\w+\), ovr_\w{16} /,
+    /^inkling: 2 overrides have the value 81\.2\.69\.142\nhint: name their flags with --flag, or remove one by its id: ovr_\w{16} \(is_\w+=\w+\), ovr_\w{16} /,
   );
   const id = /(ovr_\w{16}) \(is_proxy=true\)/.exec(refused.err)![1]!;
   expect((await inkling("override", "remove", id)).code).toBe(0);
@@ -71,6 +71,28 @@ test("an override is removed by its value, unless several overrides have the val
   );
   await add("Jane.Doe@gmail.com", "--flag", "disposable=true", "--note", "x");
   expect((await inkling("override", "remove", "jane.doe+a@gmail.com")).code).toBe(0);
+});
+
+test("several overrides are removed together, or none if one does not exist", async () => {
+  await add("81.2.69.142", "--flag", "is_proxy=true", "--note", "x");
+  await add("example-shop.com", "--flag", "disposable=true", "--note", "x");
+  const values = ["81.2.69.142", "example-shop.com"];
+  const refused = await inkling("override", "remove", ...values, "203.0.113.9");
+  expect(refused).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/there is no override 203\.0\.113\.9\n/),
+  });
+  expect(JSON.parse((await inkling("override", "list", "--json")).out)).toHaveLength(2);
+  await add("81.2.69.142", "--flag", "is_abuser=true", "--note", "x");
+  const byFlag = ["override", "remove", values[0]!, "--flag", "is_abuser"];
+  expect((await inkling(...byFlag)).out).toMatch(/^Removed ovr_\w+: 81\.2\.69\.142 is_abuser=true\.\n$/);
+  expect((await inkling(...byFlag)).err).toStartWith(
+    "inkling: there is no override 81.2.69.142 of is_abuser\n",
+  );
+  const { code, out } = await inkling("override", "remove", ...values, values[0]!, "--json");
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject(values.map((value) => ({ value, removed_at: expect.any(String) })));
+  expect(JSON.parse((await inkling("override", "list", "--json")).out)).toEqual([]);
 });
 
 test("an email address is hashed here, and in no file", async () => {

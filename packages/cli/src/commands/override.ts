@@ -153,49 +153,64 @@ function stateOf(override: Override, now: number): string {
 
 function addRemove(overrides: Command, context: Context): void {
   const command = overrides
-    .command("remove <override>")
-    .description("remove an override on every server within a second")
+    .command("remove <override...>")
+    .description("remove overrides on every server within a second")
+    .option("--flag <flag...>", `for values with several overrides: which to remove (${FLAGS})`)
     .option(...AUTHOR)
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-OVERRIDE is the id of an override, or its value if no other override has that value.
+OVERRIDE is the id of an override, or its value. If several overrides have that value, --flag must name the flags whose
+overrides are removed. If one of the overrides does not exist, none is removed.
 
 Examples:
   inkling override remove ovr_3fK9mB2xQ7vR1tYz
-  inkling override remove 81.2.69.142`,
+  inkling override remove 81.2.69.142
+  xargs inkling override remove --flag is_proxy is_abuser -- < addresses.txt    undoes an import`,
     );
-  addAction(command, context, SETTINGS, async ({ settings, flags }, idOrValue: string) => {
+  addAction(command, context, SETTINGS, async ({ settings, flags }, given: unknown) => {
+    const words = given as readonly string[]; // commander passes `<override...>` as a list
     const by = cliActor(authorOf(flags.author));
-    const override = await withExistingStore(settings, async (store) =>
-      store.overrides.remove(await idOf(store, idOrValue), by),
-    );
-    if (override === undefined) {
-      const hint = "`inkling override list` shows all overrides";
-      throw new CliError(`there is no override ${idOrValue}`, hint);
-    }
-    return { json: overrideJson(override), text: `Removed ${override.id}: ${describeOverride(override)}.` };
+    const removed = await withExistingStore(settings, async (store) => {
+      const all = await everyOverride(store, true);
+      const ids = new Set(words.flatMap((word) => idsOf(all, word, flags.flag)));
+      const overrides: Override[] = [];
+      for (const id of ids) overrides.push((await store.overrides.remove(id, by))!); // idsOf has found each id
+      return overrides;
+    });
+    return {
+      json: removed.map(overrideJson),
+      text: removed.map((override) => `Removed ${override.id}: ${describeOverride(override)}.`).join("\n"),
+    };
   });
 }
 
 /**
- * Returns the id of the only active override with this value. If no active override has this value, returns the text
- * unchanged.
- * @throws CliError if several overrides have the value
+ * Returns the id of the override with this id, or the ids of the active overrides with this value.
+ * @param all all overrides, including removed and expired ones
+ * @param flags what commander passes for `--flag <flag...>`: only overrides of these flags count
+ * @throws CliError if there is no such override, or if several overrides have the value and there is no `--flag`
  */
-async function idOf(store: Store, idOrValue: string): Promise<string> {
+function idsOf(all: readonly Override[], idOrValue: string, flags: unknown): string[] {
   const target = overrideTarget(idOrValue);
-  if (target === undefined) return idOrValue;
-  const found = (await everyOverride(store, false)).filter(
-    ({ kind, value }) => kind === target.kind && value === target.value,
-  );
-  if (found.length > 1) {
+  const wanted = flags as readonly string[] | undefined;
+  const found = all.filter((one) => {
+    if (wanted !== undefined && !wanted.includes(one.flag)) return false;
+    if (target === undefined) return one.id === idOrValue;
+    return one.kind === target.kind && one.value === target.value && isInForce(one, Date.now());
+  });
+  if (found.length > 1 && wanted === undefined) {
     const ids = found.map((override) => `${override.id} (${override.flag}=${override.verdict})`);
     throw new CliError(
-      `${found.length} overrides have this value`,
-      `remove one by its id: ${ids.join(", ")}`,
+      `${found.length} overrides have the value ${idOrValue}`,
+      `name their flags with --flag, or remove one by its id: ${ids.join(", ")}`,
     );
   }
-  return found[0]?.id ?? idOrValue;
+  if (found.length > 0) return found.map(({ id }) => id);
+  const which = wanted === undefined ? "" : ` of ${wanted.join(" or ")}`;
+  throw new CliError(
+    `there is no override ${idOrValue}${which}`,
+    "`inkling override list` shows all overrides",
+  );
 }
