@@ -290,6 +290,12 @@ describe("a server that stores decisions", () => {
     for (const name of ["a", "a", "b"]) await send(VISITOR, ...named(name));
     await send(VISITOR, "", "application/json", { "Idempotency-Key": "a", Authorization: "Bearer other" });
     expect([stored.length, claimed.size]).toEqual([0, 3]);
+    // a hash without a key would let readers of the database find the visitor's address by trying all of its network
+    const hashes = [...claimed.values()].map((row) => row.body_hash);
+    expect(new Set(hashes).size).toBe(2);
+    expect(hashes).not.toContain(
+      new Bun.CryptoHasher("sha256").update(JSON.stringify(VISITOR)).digest("base64url"),
+    );
     const [type, code] = ["application/x-ndjson", "IDEMPOTENCY_KEY_INVALID"];
     expect(await (await send(VISITOR, "", type, { "Idempotency-Key": "a" })).json()).toMatchObject({ code });
   });

@@ -17,7 +17,9 @@ import type { ByteStream } from "../batch/gunzip.ts";
 import type { LineAnswers, LineBlock } from "../batch/line-block.ts";
 import type { Output } from "../batch/output.ts";
 import type { Decisions } from "../decisions/decisions.ts";
+import type { RequestName } from "../decisions/record.ts";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
+import { bearerToken } from "../keys/bearer-token.ts";
 import type { Question } from "../lookup/pipeline.ts";
 import { type Assessments, SANDBOX_ID } from "./assessments.ts";
 import { type Decided, decisionRow } from "./decided.ts";
@@ -94,7 +96,10 @@ export async function answerAssessment(
   if (!(bytes instanceof Uint8Array)) return bytes;
   const decided = server.assessments.assess(parseJson(bytes), call.question);
   if ("code" in decided) return decided;
-  if (key !== null) return answerOnce(server, call, decided, { key, bytes });
+  if (key !== null) {
+    const apiKey = bearerToken(headers.get("authorization")) ?? "";
+    return answerOnce(server, call.question, decided, requestName(apiKey, key, bytes));
+  }
   store(server, decided, call.question);
   return decided.answer;
 }
@@ -111,23 +116,30 @@ function store({ decisions, storesDecisions }: AssessServer, decided: Decided, q
 }
 
 /**
- * Returns the decision that was made for the first request with this `Idempotency-Key`.
+ * Returns the decision that was made for the first request with this name.
  * The members that `include` adds are not stored, so they come from a new lookup.
  */
 async function answerOnce(
   { decisions }: AssessServer,
-  { key: apiKey, question }: Call,
+  question: Question,
   decided: Decided,
-  { key, bytes }: { readonly key: string; readonly bytes: Uint8Array },
+  name: RequestName,
 ): Promise<AssessmentAnswer | Problem> {
-  const name = { idempotency: hashOf(`${apiKey.id} ${key}`), body_hash: hashOf(bytes) };
   const row = decisionRow(decided, question.now, name);
   const { answer, bodyHash } = await decisions.claim({ ...row, ...name });
   return bodyHash === name.body_hash ? { ...decided.answer, ...answer } : KEY_OF_OTHER_BODY;
 }
 
-const hashOf = (value: string | Uint8Array) =>
-  new Bun.CryptoHasher("sha256").update(value).digest("base64url");
+/**
+ * Returns hashes of the `Idempotency-Key` and of the request's body. They are keyed with the API key, which the database
+ * does not contain. Otherwise, whoever can read the database could try all addresses of a stored network until the
+ * body's hash matches.
+ */
+function requestName(apiKey: string, key: string, body: Uint8Array): RequestName {
+  const hashOf = (value: string | Uint8Array) =>
+    new Bun.CryptoHasher("sha256", apiKey).update(value).digest("base64url");
+  return { idempotency: hashOf(key), body_hash: hashOf(body) };
+}
 
 /** Labels a decision, or returns a problem that states why the decision cannot be labelled. */
 export async function answerOutcome(

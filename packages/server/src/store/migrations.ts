@@ -199,8 +199,8 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: 11,
     name: "decisions",
-    // `reasons`, `shadow`, `degraded` and `facts` are JSON. `idempotency` is a hash of the API key's id and the
-    // request's Idempotency-Key. `body_hash` is a hash of the request. Both are NULL without that header.
+    // `reasons`, `shadow`, `degraded` and `facts` are JSON. `idempotency` is a hash of the request's Idempotency-Key, and
+    // `body_hash` is a hash of its body. Both are keyed with the API key, and are NULL without that header.
     statements: [
       `CREATE TABLE inkling_decisions (
         id TEXT PRIMARY KEY,
