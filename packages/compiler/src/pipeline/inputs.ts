@@ -3,7 +3,7 @@
 //
 // in   the feeds of a segment, and this program's own files
 // out  SHA-256, hex
-// The digest covers the code, data and pinned dependencies of the compiler and the engine.
+// The digest covers the code, data and pinned dependencies of the compiler, the engine and the contract.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,16 +14,18 @@ import { programFile } from "@inkling/release-store/program";
 /** Defined only in a bundle, because a bundle does not contain the files in CODE. */
 declare const CODE_DIGEST: string | undefined;
 
-/** The code and data of the compiler and the engine, which determine the result of a build from the same feeds. */
+/** The code and data that determine the result of a build from the same feeds. The contract has the feeds' labels. */
 const CODE = [
   "compiler/package.json",
   "compiler/src",
   "compiler/data",
   "engine/package.json",
   "engine/src",
+  "contract/package.json",
+  "contract/src",
 ].map(programFile);
 
-/** Returns a digest of the compiler's and the engine's own files, without tests. */
+/** Returns a digest of the files in CODE, without tests. */
 export function codeDigest(): string {
   if (typeof CODE_DIGEST !== "undefined") return CODE_DIGEST;
   const hash = new Bun.CryptoHasher("sha256");
