@@ -89,6 +89,8 @@ test("several overrides are removed together, or none if one does not exist", as
   expect((await inkling(...byFlag)).err).toStartWith(
     "inkling: there is no override 81.2.69.142 of is_abuser\n",
   );
+  const typo = await inkling("override", "remove", values[0]!, "--flag", "is_prox");
+  expect(typo).toMatchObject({ code: 2, err: expect.stringContaining("Allowed choices are is_abuser") });
   const { code, out } = await inkling("override", "remove", ...values, values[0]!, "--json");
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject(values.map((value) => ({ value, removed_at: expect.any(String) })));

@@ -3,7 +3,7 @@
 // The command writes directly to the database, as `inkling keys` does. No server needs to run, and running
 // servers apply the change within a second. The admin API does the same over HTTP (docs/overrides.md).
 
-import { isInForce, type Override } from "@inkling/engine";
+import { isInForce, OVERRIDE_FLAGS, type Override } from "@inkling/engine";
 import {
   describeOverride,
   MAX_PAGE,
@@ -13,7 +13,7 @@ import {
   parseNewOverride,
   type Store,
 } from "@inkling/server";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { expiryOf } from "../runtime/durations.ts";
@@ -155,7 +155,11 @@ function addRemove(overrides: Command, context: Context): void {
   const command = overrides
     .command("remove <override...>")
     .description("remove overrides on every server within a second")
-    .option("--flag <flag...>", `for values with several overrides: which to remove (${FLAGS})`)
+    .addOption(
+      new Option("--flag <flag...>", "for values with several overrides: which to remove").choices(
+        OVERRIDE_FLAGS,
+      ),
+    )
     .option(...AUTHOR)
     .option("--json", "print JSON")
     .addHelpText(
@@ -167,7 +171,7 @@ overrides are removed. If one of the overrides does not exist, none is removed.
 Examples:
   inkling override remove ovr_3fK9mB2xQ7vR1tYz
   inkling override remove 81.2.69.142
-  xargs inkling override remove --flag is_proxy is_abuser -- < addresses.txt    undoes an import`,
+  xargs inkling override remove --flag is_proxy is_abuser -- < addresses.txt    undo an import`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, given: unknown) => {
     const words = given as readonly string[]; // commander passes `<override...>` as a list

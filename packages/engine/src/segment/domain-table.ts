@@ -40,7 +40,7 @@ export const VALUE_OF = { answer: 0, evidence: 1 } as const;
 type ValueOf = (typeof VALUE_OF)[keyof typeof VALUE_OF];
 
 /** A name that was found, with a value other than 0. */
-export interface FoundName {
+interface FoundName {
   readonly value: number;
   /** Number of characters. */
   readonly length: number;
