@@ -224,6 +224,7 @@ test("each host has the evidence of its closest listed name", () => {
   expect(feedsOf("mailinator.com")).toEqual(["a"]);
   expect(feedsOf("x.sub.mailinator.com")).toEqual(["a", "b"]);
   expect(feedsOf("mail.gmail.com")).toEqual(["c"]);
+  expect(feedsOf("x.ok.mailinator.com")).toEqual(["c"]); // the closest name only has evidence, its parent has an answer
   expect(feedsOf("example.com")).toBeUndefined();
   expect(providers(segment, "gmail.com")).toBeUndefined();
 });
