@@ -141,7 +141,7 @@ describe("a name in a public suffix has no answer, whichever host is asked about
     const slots = dataOf("domainSlots") as Uint32Array;
     const pointer = slots[3]! || slots[5]!;
     const hash = hashWithKeys("myshopify.com", KEYS);
-    slots.set(hash & 1 ? [0, 0, hash, pointer] : [hash, pointer, 0, 0], 2);
+    slots.set(hash % 2 === 1 ? [0, 0, hash, pointer] : [hash, pointer, 0, 0], 2);
     const segment = segmentFrom(new Uint8Array(writeSegment("email", sections, { made: "for a test" })));
     for (const host of ["myshopify.com", "shop.myshopify.com", "myshopify.com"])
       expect(verdict(segment, host)).toBe(clean);
@@ -286,7 +286,7 @@ function crowded(): Map<string, readonly string[]> {
   const domains = new Map<string, readonly string[]>();
   for (let i = 0; domains.size < MAX_DOMAIN_PROBES + 1; i++) {
     const name = `n${i}.com`;
-    if ((hashWithKeys(name, KEYS) & (count - 1)) === 7) domains.set(name, [name]);
+    if (hashWithKeys(name, KEYS) % count === 7) domains.set(name, [name]);
   }
   return domains;
 }
@@ -331,7 +331,6 @@ describe("sections that do not fit are refused at open", () => {
     ["no word of slots", "domainSlots", new Uint32Array(0)],
     ["no slot", "domainSlots", new Uint32Array(2)],
     ["half a slot", "domainSlots", new Uint32Array(5)],
-    ["three slots", "domainSlots", new Uint32Array(8)],
     ["slots as bytes", "domainSlots", new Uint8Array(2 + 2 * 16)],
     ["no names section", "domainNames", undefined],
     ["no names", "domainNames", new Uint8Array(0)],
@@ -429,9 +428,9 @@ describe("damage", () => {
     ["neither answer nor evidence", (b) => poke64(b, sections.names + 4, 0n), /neither answer nor evidence/],
     ["name without an answer", (b) => poke32(b, sections.names + 4, 0), /mailinator\.com has no answer/],
     [
-      "answer of a name that only has evidence",
-      (b) => poke32(b, sections.evidenceNames + 4, 1),
-      /evidenceNames, byte 4: gmail\.com has an answer/,
+      "no evidence of a name that only has evidence",
+      (b) => poke32(b, sections.evidenceNames + 4, 0),
+      /evidenceNames, byte 4: gmail\.com has neither answer nor evidence/,
     ],
     [
       "name in both tables",
@@ -496,7 +495,7 @@ test("a name stored twice is refused", () => {
     poke32(bytes, slots + 12 + 8 * i, 0);
   }
   for (const [i, pointer] of [1, 5].entries()) {
-    const at = slots + 8 + 8 * ((hash + i) & (count - 1));
+    const at = slots + 8 + 8 * ((hash + i) % count);
     poke32(bytes, at, hash);
     poke32(bytes, at + 4, pointer);
   }

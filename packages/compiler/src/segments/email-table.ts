@@ -16,15 +16,14 @@ import { createHash } from "node:crypto";
 import {
   cutSuffix,
   DOMAIN_NAME_ALIGN,
-  DOMAIN_NAME_HEADER,
-  DOMAIN_SECTIONS,
   DOMAIN_SLOTS_HEADER,
+  DOMAIN_TABLES,
+  type DomainTableLayout,
   domainKeys,
+  domainNameHeader,
   hashWithKeys,
   MAX_DOMAIN_PROBES,
-  type SectionName,
   toAsciiDomain,
-  VALUE_OF,
 } from "@inkling/engine";
 import type { EvidenceText } from "../policy/evidence.ts";
 import { AnswerRecords } from "./answer-records.ts";
@@ -75,8 +74,9 @@ export function emailSections(
   return [
     ...records.sections(),
     ...writer.sections(),
-    ...tableSections(DOMAIN_SECTIONS.answered, answered, draw),
-    ...tableSections(DOMAIN_SECTIONS.evidenceOnly, evidenceOnly, draw),
+    // With a power of two, readers find a slot faster. A plain lookup reads only this table.
+    ...tableSections(DOMAIN_TABLES.answered, answered, powerOfTwo(slotsFor(answered)), draw),
+    ...tableSections(DOMAIN_TABLES.evidenceOnly, evidenceOnly, slotsFor(evidenceOnly), draw),
   ];
 }
 
@@ -88,14 +88,15 @@ interface Named {
 }
 
 function tableSections(
-  sections: { readonly slots: SectionName; readonly names: SectionName },
+  layout: DomainTableLayout,
   rows: readonly Named[],
+  count: number,
   draw: () => number,
 ): SectionData[] {
-  const { bytes, pointers } = nameSection(rows);
+  const { bytes, pointers } = nameSection(layout, rows);
   return [
-    { name: sections.slots, data: slotSection(rows, pointers, draw) },
-    { name: sections.names, data: bytes },
+    { name: layout.slots, data: slotSection(rows, pointers, count, draw) },
+    { name: layout.names, data: bytes },
   ];
 }
 
@@ -120,22 +121,24 @@ function entryError(name: string, problem: string): Error {
  * Writes four zero bytes, so that no pointer is 0. Then, for each name, it writes the values, the length, the name, and
  * padding to a multiple of four.
  */
-function nameSection(rows: readonly Named[]) {
+function nameSection({ values }: DomainTableLayout, rows: readonly Named[]) {
+  const header = domainNameHeader(values);
   const pointers = new Uint32Array(rows.length);
   let end = DOMAIN_NAME_ALIGN;
   rows.forEach(({ name }, i) => {
     pointers[i] = end / DOMAIN_NAME_ALIGN;
-    end = Math.ceil((end + DOMAIN_NAME_HEADER + name.length) / DOMAIN_NAME_ALIGN) * DOMAIN_NAME_ALIGN;
+    end = Math.ceil((end + header + name.length) / DOMAIN_NAME_ALIGN) * DOMAIN_NAME_ALIGN;
   });
   const bytes = new Uint8Array(end);
   const view = new DataView(bytes.buffer);
   const encoder = new TextEncoder();
-  rows.forEach(({ name, answer, evidence }, i) => {
+  rows.forEach((row, i) => {
     const at = pointers[i]! * DOMAIN_NAME_ALIGN;
-    view.setUint32(at + 4 * VALUE_OF.answer, answer, true);
-    view.setUint32(at + 4 * VALUE_OF.evidence, evidence, true);
-    view.setUint8(at + DOMAIN_NAME_HEADER - 1, name.length);
-    encoder.encodeInto(name, bytes.subarray(at + DOMAIN_NAME_HEADER));
+    values.forEach((kind, word) => {
+      view.setUint32(at + 4 * word, row[kind], true);
+    });
+    view.setUint8(at + header - 1, row.name.length);
+    encoder.encodeInto(row.name, bytes.subarray(at + header));
   });
   return { bytes, pointers };
 }
@@ -150,18 +153,31 @@ function wordsOf(names: readonly string[]): () => number {
   return () => createHash("sha256").update(digest).update(`${count++}`).digest().readUInt32LE();
 }
 
-function slotSection(rows: readonly Named[], pointers: Uint32Array, draw: () => number): Uint32Array {
-  let count = 1;
-  while (count * MAX_FULL < rows.length) count *= 2;
+/** Returns the least number of slots for these names. */
+const slotsFor = (rows: readonly Named[]): number => Math.max(1, Math.ceil(rows.length / MAX_FULL));
+
+/** Returns the least power of two that is not below `least`. */
+const powerOfTwo = (least: number): number => 2 ** Math.ceil(Math.log2(least));
+
+/** @param count number of slots for the first sets of keys */
+function slotSection(
+  rows: readonly Named[],
+  pointers: Uint32Array,
+  count: number,
+  draw: () => number,
+): Uint32Array {
   for (let draws = 0; draws < MAX_DRAWS; draws++) {
-    if (draws >= DRAWS_BEFORE_GROWTH) count *= 2;
-    const slots = fillSlots(rows, pointers, count, [draw(), (draw() + draws) >>> 0]);
+    const growth = 2 ** Math.max(0, draws + 1 - DRAWS_BEFORE_GROWTH);
+    const slots = fillSlots(rows, pointers, count * growth, [draw(), (draw() + draws) >>> 0]);
     if (slots !== undefined) return slots;
   }
   throw new Error(`email table: ${rows.length} names do not fit into a table after ${MAX_DRAWS} keys`);
 }
 
-/** Fills the slots by linear open addressing. Returns `undefined` if a name would be too far from its home slot. */
+/**
+ * Fills the slots by linear open addressing. The names are added in the order of their home slots, which keeps each of
+ * them close to its own. Returns `undefined` if a name would be too far from it.
+ */
 function fillSlots(
   rows: readonly Named[],
   pointers: Uint32Array,
@@ -171,13 +187,16 @@ function fillSlots(
   const slots = new Uint32Array(DOMAIN_SLOTS_HEADER + 2 * count);
   slots.set(seed);
   const keys = domainKeys(...seed);
-  for (let i = 0; i < rows.length; i++) {
-    const hash = hashWithKeys(rows[i]!.name, keys);
-    let slot = hash & (count - 1);
+  const hashes = Uint32Array.from(rows, ({ name }) => hashWithKeys(name, keys));
+  const homes = hashes.map((hash) => hash % count);
+  const order = Uint32Array.from(rows.keys()).sort((a, b) => homes[a]! - homes[b]! || a - b);
+  for (const i of order) {
+    const hash = hashes[i]!;
+    let slot = homes[i]!;
     let probes = 1;
     while (slots[DOMAIN_SLOTS_HEADER + 2 * slot + 1] !== 0) {
       if (++probes > MAX_DOMAIN_PROBES) return undefined;
-      slot = (slot + 1) & (count - 1);
+      if (++slot === count) slot = 0;
     }
     slots[DOMAIN_SLOTS_HEADER + 2 * slot] = hash;
     slots[DOMAIN_SLOTS_HEADER + 2 * slot + 1] = pointers[i]!;

@@ -19,7 +19,13 @@ import {
   LOWER_CASE,
 } from "../email/domain-hash.ts";
 import type { PlainMailbox } from "../email/plain-mailbox.ts";
-import { FIRST_WITH_KEYS, type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
+import {
+  FIRST_WITH_KEYS,
+  FIRST_WITH_SHORT_HEADERS,
+  type SectionName,
+  SegmentError,
+  type SegmentFile,
+} from "./segment.ts";
 
 /** Number of words before the first slot: the seed from which the hash keys are derived. */
 export const DOMAIN_SLOTS_HEADER = 2;
@@ -31,13 +37,11 @@ export const MAX_DOMAIN_PROBES = 64;
 /** Names start at multiples of this many bytes. Pointers count in this unit. */
 export const DOMAIN_NAME_ALIGN = 4;
 
-/** Number of bytes before the characters of a name: its two values and its length. */
-export const DOMAIN_NAME_HEADER = 9;
-const LENGTH_AT = 8;
+/** What a name may refer to: an answer record, and an evidence record. A value of 0 means none. */
+type ValueKind = "answer" | "evidence";
 
-/** The values of a name, by their word index in its header. A value of 0 means none. */
-export const VALUE_OF = { answer: 0, evidence: 1 } as const;
-type ValueOf = (typeof VALUE_OF)[keyof typeof VALUE_OF];
+/** Returns the number of bytes before the characters of a name: one word for each value, and its length. */
+export const domainNameHeader = (values: readonly ValueKind[]): number => 4 * values.length + 1;
 
 /** A name that was found, with a value other than 0. */
 interface FoundName {
@@ -46,14 +50,15 @@ interface FoundName {
   readonly length: number;
 }
 
-/** The sections of the two tables, by the names that they contain. */
-export const DOMAIN_SECTIONS = {
-  answered: { slots: "domainSlots", names: "domainNames" },
-  evidenceOnly: { slots: "evidenceSlots", names: "evidenceNames" },
-} as const satisfies Record<string, DomainSections>;
-interface DomainSections {
+/** The sections of the two tables, and the values of their names in the order of a name's header. */
+export const DOMAIN_TABLES = {
+  answered: { slots: "domainSlots", names: "domainNames", values: ["answer", "evidence"] },
+  evidenceOnly: { slots: "evidenceSlots", names: "evidenceNames", values: ["evidence"] },
+} as const satisfies Record<string, DomainTableLayout>;
+export interface DomainTableLayout {
   readonly slots: SectionName;
   readonly names: SectionName;
+  readonly values: readonly ValueKind[];
 }
 
 /** Returns what is wrong with a name, if anything. `answer` is the value of its answer. */
@@ -75,28 +80,35 @@ export class DomainTable {
   private readonly slots: Uint32Array;
   private readonly names: Uint8Array;
   private readonly nameWords: Uint32Array;
+  /** Number of slots. */
+  private readonly count: number;
+  /** The number of slots minus one if it is a power of two, otherwise 0. */
   private readonly mask: number;
-  private readonly sections: DomainSections;
+  private readonly layout: DomainTableLayout;
+  /** Number of bytes before the characters of a name. */
+  private readonly header: number;
   /** Undefined in a segment older than version 6, whose hash has only a seed. */
   readonly keys: DomainKeys | undefined;
 
   /** @throws SegmentError if a section is missing or has an impossible length */
-  constructor(file: SegmentFile, sections: DomainSections) {
-    this.sections = sections;
-    this.slots = file.u32(sections.slots);
-    this.names = file.u8(sections.names);
+  constructor(file: SegmentFile, layout: DomainTableLayout) {
+    const { values } = file.version < FIRST_WITH_SHORT_HEADERS ? DOMAIN_TABLES.answered : layout;
+    this.layout = { ...layout, values };
+    this.header = domainNameHeader(values);
+    this.slots = file.u32(layout.slots);
+    this.names = file.u8(layout.names);
     const count = (this.slots.length - DOMAIN_SLOTS_HEADER) / 2;
-    if (!(count >= 1) || (count & (count - 1)) !== 0 || !Number.isInteger(count)) {
-      throw new SegmentError(`section ${sections.slots}`, `has ${count} slots, want a power of two`);
-    }
+    if (!(count >= 1) || !Number.isInteger(count))
+      throw new SegmentError(`section ${layout.slots}`, `has ${count} slots, want a whole number from 1`);
     if (this.names.length < DOMAIN_NAME_ALIGN || this.names.length % DOMAIN_NAME_ALIGN !== 0) {
       throw new SegmentError(
-        `section ${sections.names}`,
+        `section ${layout.names}`,
         `has ${this.names.length} bytes, want a multiple of ${DOMAIN_NAME_ALIGN}`,
       );
     }
     this.nameWords = new Uint32Array(this.names.buffer, this.names.byteOffset, this.names.length / 4);
-    this.mask = count - 1;
+    this.count = count;
+    this.mask = (count & (count - 1)) === 0 ? count - 1 : 0;
     if (file.version >= FIRST_WITH_KEYS) this.keys = domainKeys(this.slots[0]!, this.slots[1]!);
   }
 
@@ -105,8 +117,9 @@ export class DomainTable {
    * @param host a result of `toAsciiDomain`
    * @param registrableStart index where the registrable domain begins; -1 if there is none
    */
-  closest(host: string, registrableStart: number, what: ValueOf): FoundName | undefined {
-    if (registrableStart < 0) return undefined;
+  closest(host: string, registrableStart: number, kind: ValueKind): FoundName | undefined {
+    const what = this.layout.values.indexOf(kind);
+    if (registrableStart < 0 || what < 0) return undefined;
     if (this.keys === undefined) return this.closestWithoutKeys(host, registrableStart, what);
     const { keys } = this;
     let found: FoundName | undefined;
@@ -119,7 +132,7 @@ export class DomainTable {
     return this.find(finish(sum) >>> 0, host, 0, what) ?? found;
   }
 
-  private closestWithoutKeys(host: string, registrableStart: number, what: ValueOf): FoundName | undefined {
+  private closestWithoutKeys(host: string, registrableStart: number, what: number): FoundName | undefined {
     for (let start = 0; start <= registrableStart; start = host.indexOf(".", start) + 1) {
       const found = this.find(this.hash(host.slice(start)), host, start, what);
       if (found !== undefined || start === registrableStart) return found;
@@ -127,8 +140,8 @@ export class DomainTable {
     return undefined;
   }
 
-  /** Finds the name `host.slice(start)`, if it has this value. */
-  private find(hash: number, host: string, start: number, what: ValueOf): FoundName | undefined {
+  /** Finds the name `host.slice(start)`, if it has a value in this word of its header. */
+  private find(hash: number, host: string, start: number, what: number): FoundName | undefined {
     const pointer = this.pointerTo(hash, host, start);
     const value = pointer === 0 ? 0 : this.nameWords[pointer + what]!;
     return value === 0 ? undefined : { value, length: host.length - start };
@@ -147,14 +160,14 @@ export class DomainTable {
     return 0;
   }
 
-  /** Returns the value of a name's answer, or 0. */
+  /** Returns the value of a name's answer, or 0. Only the table of names with an answer has such values. */
   answerOf(pointer: number): number {
-    return this.nameWords[pointer + VALUE_OF.answer]!;
+    return this.nameWords[pointer]!;
   }
 
   /** Returns the number of characters in a name. */
   lengthOf(pointer: number): number {
-    return this.names[pointer * DOMAIN_NAME_ALIGN + LENGTH_AT]!;
+    return this.names[pointer * DOMAIN_NAME_ALIGN + this.header - 1]!;
   }
 
   /** Every pointer to a name is below this number. */
@@ -167,14 +180,15 @@ export class DomainTable {
   }
 
   private pointerTo(hash: number, host: string, start: number): number {
-    const slots = this.slots;
-    let slot = hash & this.mask;
+    const { slots, count, mask } = this;
+    // For a power of two, both expressions are equal, and the first is faster.
+    let slot = mask !== 0 ? hash & mask : (hash % count) | 0;
     for (let probes = 0; probes < MAX_DOMAIN_PROBES; probes++) {
       const at = DOMAIN_SLOTS_HEADER + 2 * slot;
       const pointer = slots[at + 1]!;
       if (pointer === 0) return 0;
       if (slots[at] === hash && this.isNamed(pointer, host, start)) return pointer;
-      slot = (slot + 1) & this.mask;
+      if (++slot === count) slot = 0;
     }
     return 0;
   }
@@ -182,7 +196,7 @@ export class DomainTable {
   private isNamed(pointer: number, host: string, start: number): boolean {
     const names = this.names;
     const length = host.length - start;
-    const at = pointer * DOMAIN_NAME_ALIGN + DOMAIN_NAME_HEADER;
+    const at = pointer * DOMAIN_NAME_ALIGN + this.header;
     if (names[at - 1] !== length) return false; // also if the pointer is out of bounds
     for (let i = 0; i < length; i++) {
       if (names[at + i] !== (host.charCodeAt(start + i) | LOWER_CASE)) return false;
@@ -196,7 +210,7 @@ export class DomainTable {
    */
   *answers(): Generator<{ readonly name: string; readonly value: number }> {
     for (const { name, pointer } of this.entries()) {
-      const value = this.nameWords[pointer + VALUE_OF.answer]!;
+      const value = this.answerOf(pointer);
       if (value !== 0) yield { name, value };
     }
   }
@@ -204,8 +218,8 @@ export class DomainTable {
   /** Yields all names of the section in order. The last name may be truncated. */
   private *entries(): Generator<{ readonly name: string; readonly pointer: number; readonly end: number }> {
     for (let at = DOMAIN_NAME_ALIGN; at < this.names.length; ) {
-      const start = at + DOMAIN_NAME_HEADER;
-      const end = start + (this.names[at + LENGTH_AT] ?? 0);
+      const start = at + this.header;
+      const end = start + (this.names[start - 1] ?? 0);
       yield { name: asciiText(this.names.subarray(start, end)), pointer: at / DOMAIN_NAME_ALIGN, end };
       at = Math.ceil(end / DOMAIN_NAME_ALIGN) * DOMAIN_NAME_ALIGN;
     }
@@ -221,21 +235,21 @@ export class DomainTable {
    * @param checkName called with each name and its values, which the other checks have accepted
    * @throws SegmentError, which names the first error in the segment
    */
-  verify(
-    checks: Readonly<Record<keyof typeof VALUE_OF, ValueCheck>>,
-    checkName: NameCheck = () => undefined,
-  ): void {
-    const names = this.verifyNames([checks.answer, checks.evidence], checkName);
+  verify(checks: Readonly<Record<ValueKind, ValueCheck>>, checkName: NameCheck = () => undefined): void {
+    const names = this.verifyNames(
+      this.layout.values.map((kind) => checks[kind]),
+      checkName,
+    );
     if (this.keys === undefined && this.slots[1] !== 0)
-      throw new SegmentError(`${this.sections.slots}[1]`, `got ${this.slots[1]}, want 0`);
-    for (let slot = 0; slot <= this.mask; slot++) this.verifySlot(slot, names);
+      throw new SegmentError(`${this.layout.slots}[1]`, `got ${this.slots[1]}, want 0`);
+    for (let slot = 0; slot < this.count; slot++) this.verifySlot(slot, names);
     for (const name of names.values())
       throw new SegmentError(`name ${name}`, "is stored, but no slot points at it");
   }
 
   /** Checks all names. @returns the names, keyed by pointer */
   private verifyNames(checks: readonly ValueCheck[], checkName: NameCheck): Map<number, string> {
-    const section = this.sections.names;
+    const section = this.layout.names;
     if (this.nameWords[0] !== 0) throw new SegmentError(`${section}, byte 0`, "want four zeros");
     const names = new Map<number, string>();
     const checked = checks.map(() => new Set<number>([0]));
@@ -258,7 +272,8 @@ export class DomainTable {
         check(value, `${place()} (${name})`);
       }
       if (!hasValue) throw new SegmentError(place(), `${name} has neither answer nor evidence`);
-      const problem = checkName(name, this.nameWords[pointer + VALUE_OF.answer]!);
+      const answer = this.layout.values[0] === "answer" ? this.answerOf(pointer) : 0;
+      const problem = checkName(name, answer);
       if (problem !== undefined) throw new SegmentError(place(), `${name} ${problem}`);
       names.set(pointer, name);
     }
@@ -270,7 +285,7 @@ export class DomainTable {
     const at = DOMAIN_SLOTS_HEADER + 2 * slot;
     const hash = this.slots[at]!;
     const pointer = this.slots[at + 1]!;
-    const place = () => `${this.sections.slots}[${at}]`;
+    const place = () => `${this.layout.slots}[${at}]`;
     if (pointer === 0) {
       if (hash !== 0) throw new SegmentError(place(), `an empty slot has a hash: ${hash}`);
       return;

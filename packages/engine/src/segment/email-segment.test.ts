@@ -8,7 +8,7 @@ import { parseEmailInFull } from "../email/email.ts";
 import { domainKeys, hashWithKeys } from "./domain-table.ts";
 import { answerEmail, EmailSegment } from "./email-segment.ts";
 import { EvidenceBody, MAX_EVIDENCE_BYTES } from "./evidence.ts";
-import { SegmentError } from "./segment.ts";
+import { openSegment, SegmentError } from "./segment.ts";
 
 // The compiler wrote this file. packages/compiler/src/segments/email-table.test.ts has its input and compares the
 // result.
@@ -20,12 +20,15 @@ function copy(): Uint8Array {
 }
 
 const segment = EmailSegment.open(copy());
-/** The same segment in versions 5 and 6, which have one table of names. Version 5 also hashes names without keys. */
-const older = [5, 6].map((version) =>
-  EmailSegment.open(
-    Uint8Array.from(readFileSync(new URL(`../../fixtures/email-${version}.seg`, import.meta.url))),
-  ),
-);
+/**
+ * The same segment in versions 5 to 7. Versions 5 and 6 have one table of names, and version 5 also hashes names without
+ * keys.
+ */
+const older = [5, 6, 7].map((version) => EmailSegment.open(olderFile(version)));
+
+function olderFile(version: number): Uint8Array {
+  return Uint8Array.from(readFileSync(new URL(`../../fixtures/email-${version}.seg`, import.meta.url)));
+}
 
 function answer(text: string): string {
   return Buffer.from(answerEmail(text, segment)).toString("latin1");
@@ -222,6 +225,15 @@ test("older versions have the same answers, evidence too", () => {
       }
     }
   }
+});
+
+test("in version 7, a name of the second table that has an answer is refused", () => {
+  const bytes = olderFile(7);
+  bytes[openSegment(bytes, "email").u8("evidenceNames").byteOffset + 4] = 1;
+  assert.throws(
+    () => EmailSegment.open(bytes).verify(true),
+    /evidenceNames, byte 4: gmail\.com has an answer/,
+  );
 });
 
 test("only answers about valid addresses are cached", () => {

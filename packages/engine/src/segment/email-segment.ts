@@ -18,7 +18,7 @@ import type { DomainKeys } from "../email/domain-hash.ts";
 import { parseEmailInFull } from "../email/email.ts";
 import { PlainMailbox, readPlain } from "../email/plain-mailbox.ts";
 import { Answers } from "./answers.ts";
-import { DOMAIN_SECTIONS, DomainTable, VALUE_OF } from "./domain-table.ts";
+import { DOMAIN_TABLES, DomainTable } from "./domain-table.ts";
 import { EvidenceRecords } from "./evidence.ts";
 import {
   FIRST_WITH_TWO_TABLES,
@@ -69,9 +69,9 @@ export class EmailSegment {
   private constructor(file: SegmentFile) {
     this.file = file;
     this.answers = new Answers(file);
-    this.table = new DomainTable(file, DOMAIN_SECTIONS.answered);
+    this.table = new DomainTable(file, DOMAIN_TABLES.answered);
     if (file.version >= FIRST_WITH_TWO_TABLES)
-      this.evidenceOnly = new DomainTable(file, DOMAIN_SECTIONS.evidenceOnly);
+      this.evidenceOnly = new DomainTable(file, DOMAIN_TABLES.evidenceOnly);
     this.records = new EvidenceRecords(file);
     let places = 1;
     while (places < this.answers.count && places < KEPT_ANSWERS) places *= 2;
@@ -102,7 +102,7 @@ export class EmailSegment {
    * Like {@link providers}, for a caller that already has the index of the registrable domain (-1 if there is none).
    */
   providersFrom(host: string, registrableStart: number): Uint8Array | undefined {
-    const found = this.table.closest(host, registrableStart, VALUE_OF.answer);
+    const found = this.table.closest(host, registrableStart, "answer");
     return found && this.answers.at(found.value);
   }
 
@@ -160,8 +160,8 @@ export class EmailSegment {
    * Returns the evidence for a host, as a record whose spans count labels. It is a view that callers must not write to.
    */
   evidenceFrom(host: string, registrableStart: number): Uint8Array | undefined {
-    const found = this.table.closest(host, registrableStart, VALUE_OF.evidence);
-    const other = this.evidenceOnly?.closest(host, registrableStart, VALUE_OF.evidence);
+    const found = this.table.closest(host, registrableStart, "evidence");
+    const other = this.evidenceOnly?.closest(host, registrableStart, "evidence");
     const closest = (other?.length ?? 0) > (found?.length ?? 0) ? other : found;
     return closest && this.records.at(closest.value);
   }

@@ -7,17 +7,19 @@
 // cost opening reads only the header and the section table; verifying reads every byte
 
 export const SEGMENT_MAGIC = "INKLING\0";
-export const SEGMENT_VERSION = 7;
+export const SEGMENT_VERSION = 8;
 /**
- * Version 4 has no `answerTemplates`, version 5 hashes domains without keys, and version 6 has one table of domains. The
- * engine still reads them, so a server has data right after an upgrade, and can roll back to a release from before the
- * upgrade.
+ * Version 4 has no `answerTemplates`, version 5 hashes domains without keys, version 6 has one table of domains, and
+ * in version 7, names that only have evidence also have a word for an answer. The engine still reads them, so a server has data right after an upgrade, and can
+ * roll back to a release from before the upgrade.
  */
 const OLDEST_VERSION = 4;
 /** The first version that hashes domains with keys. */
 export const FIRST_WITH_KEYS = 6;
 /** The first version with a separate table of names that only have evidence. */
 export const FIRST_WITH_TWO_TABLES = 7;
+/** The first version in which names of the second table have no word for an answer. */
+export const FIRST_WITH_SHORT_HEADERS = 8;
 export const HEADER_BYTES = 64;
 export const SECTION_ENTRY_BYTES = 24;
 /**
