@@ -6,12 +6,26 @@
 // compiler's process.
 
 import { readFileSync, rmSync, statSync } from "node:fs";
-import { openSegment, type SegmentKind } from "@inkling/engine";
+import { openSegment, type SectionName, type SegmentFile, type SegmentKind } from "@inkling/engine";
 import * as data from "../lib/data.ts";
 import type { Checkout, Run } from "../lib/record.ts";
 import { figure, sum } from "../lib/stats.ts";
 
 const KINDS: readonly SegmentKind[] = ["geo", "reputation", "email", "network"];
+
+/** The sections that a segment has only because of evidence, by the size of their elements. */
+const EVIDENCE_SECTIONS = {
+  u8: ["evidence", "evidenceFeeds", "evidenceNames"],
+  u32: [
+    "answerNotes",
+    "evidenceStarts",
+    "evidenceSlots",
+    "evidenceV4Directory",
+    "evidenceV4Nodes",
+    "evidenceV6Directory",
+    "evidenceV6Nodes",
+  ],
+} as const satisfies Record<string, readonly SectionName[]>;
 
 /** Measures each checkout's build in data folders that `prepare` returns. */
 async function compare(run: Run, what: string, prepare: (checkout: Checkout) => string | Promise<string>) {
@@ -39,6 +53,13 @@ async function withoutLists(dataDir: string, name: string): Promise<string> {
   return copy;
 }
 
+function evidenceBytes(segment: SegmentFile): number {
+  const sizes = (["u8", "u32"] as const).flatMap((element) =>
+    EVIDENCE_SECTIONS[element].map((name) => (segment.has(name) ? segment[element](name).byteLength : 0)),
+  );
+  return sum(sizes);
+}
+
 /** Records the sizes of the segments, and of the feeds that each was built from. */
 function recordSizes(run: Run, { manifest, segmentPath }: data.CurrentRelease, suffix: string): void {
   for (const kind of KINDS) {
@@ -48,13 +69,14 @@ function recordSizes(run: Run, { manifest, segmentPath }: data.CurrentRelease, s
       run.note(`left out: size of ${who}: ${refused}`);
       continue;
     }
-    const meta = openSegment(readFileSync(segmentPath(kind)), kind).u8("meta");
-    const made: { feeds: { id: string }[] } = JSON.parse(new TextDecoder().decode(meta));
+    const segment = openSegment(readFileSync(segmentPath(kind)), kind);
+    const made: { feeds: { id: string }[] } = JSON.parse(new TextDecoder().decode(segment.u8("meta")));
     const ids = made.feeds.map(({ id }) => id);
     const sources = manifest.feeds.filter(({ id }) => ids.includes(id)).map(({ bytes }) => bytes ?? 0);
     const { size } = statSync(segmentPath(kind));
     const row = (key: string, value: number) => run.row("sizes of segments", who, key, [value]);
     row("file, MB", size / 1e6);
+    row("its evidence, MB", evidenceBytes(segment) / 1e6);
     row("its sources, MB", sum(sources) / 1e6);
     row("file to sources, times", size / sum(sources));
     run.note(`sources of ${who}: ${ids.join(", ")}`);
