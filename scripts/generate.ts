@@ -11,6 +11,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answerTables } from "./generators/answer-tables.ts";
+import { benchFigures } from "./generators/bench-figures.ts";
 import { channelFaultTable } from "./generators/channel-fault-table.ts";
 import { clientAnswers } from "./generators/client-answers.ts";
 import { commandTable } from "./generators/command-table.ts";
@@ -31,6 +32,7 @@ import { webhookTables } from "./generators/webhook-tables.ts";
 const ROOT = join(import.meta.dirname, "..");
 const GENERATORS: readonly Generator[] = [
   answerTables,
+  benchFigures,
   channelFaultTable,
   clientAnswers,
   commandTable,
@@ -74,11 +76,18 @@ export function fileWith(output: Generated): { readonly stored: string; readonly
   return { stored, wanted: `${before}\n${output.content.trimEnd()}\n${stored.slice(to)}` };
 }
 
-if (import.meta.main) {
-  for (const output of generated()) {
+/**
+ * Writes the outputs that differ from what is stored.
+ * @returns the names of these outputs
+ * @throws Error if a section's markers are missing
+ */
+export function write(outputs: readonly Generated[]): string[] {
+  return outputs.flatMap((output) => {
     const { stored, wanted } = fileWith(output);
-    if (stored === wanted) continue;
+    if (stored === wanted) return [];
     writeFileSync(join(ROOT, output.path), wanted);
-    process.stdout.write(`${nameOf(output)}\n`);
-  }
+    return [nameOf(output)];
+  });
 }
+
+if (import.meta.main) for (const name of write(generated())) process.stdout.write(`${name}\n`);

@@ -56,6 +56,16 @@ export interface PartResult {
   readonly lines: readonly Line[];
 }
 
+/**
+ * Returns the recorded values of a row, by round.
+ * @param name "question|contestant|measure"
+ * @returns undefined if there is no such row
+ */
+export function valuesOf(results: readonly PartResult[], name: string): readonly number[] | undefined {
+  const rows = results.flatMap(({ lines }) => lines.filter((line) => line.type === "row"));
+  return rows.find(({ what, who, measure }) => `${what}|${who}|${measure}` === name)?.values;
+}
+
 /** A checkout to measure. `suffix` is added to its contestants' names, and is "" for this checkout. */
 export interface Checkout {
   readonly root: string;

@@ -4,7 +4,7 @@
 // counts as not measured. README.md, "Limits", explains targets that are not reached.
 
 import { PRESSED, underPressure } from "./pressure.ts";
-import type { PartResult } from "./record.ts";
+import { type PartResult, valuesOf } from "./record.ts";
 import { figure, median, ratios } from "./stats.ts";
 
 export interface Target {
@@ -136,12 +136,6 @@ const ROWS: readonly TargetRow[] = [
   ["growth", "at most", 1.5, "times", `growth, 10×|IPv4|${TIME}`, `growth, 1×|IPv4|${TIME}`],
   ["growth", "at most", 1.5, "times", `growth, 10×|IPv6|${TIME}`, `growth, 1×|IPv6|${TIME}`],
 ];
-
-/** Returns the recorded values of "question|contestant|measure". */
-function valuesOf(results: readonly PartResult[], name: string): readonly number[] | undefined {
-  const rows = results.flatMap(({ lines }) => lines.filter((line) => line.type === "row"));
-  return rows.find(({ what, who, measure }) => `${what}|${who}|${measure}` === name)?.values;
-}
 
 function bounded([part, side, bound, unit, of, to]: TargetRow): Target {
   const other = to?.split("|");
