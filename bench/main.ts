@@ -1,8 +1,8 @@
 // main.ts: `npm run bench` runs the parts of the suite, one after the other, and writes a report on all of them.
 //
 // in   arguments; --help explains them
-// out  bench/RESULTS.md, bench/plots/*.svg, bench/results/*.json and the figures in pages; --quick writes beside the
-//      cached data, --against to standard output, and `truth` other files (truth/truth.ts)
+// out  bench/RESULTS.md, bench/plots/*.svg and bench/results/*.json; --quick writes beside the cached data, --against
+//      to standard output, and `truth` other files (truth/truth.ts)
 // exit 1 if a part failed, in which case its figures so far are kept and marked as incomplete; 2 for a wrong command
 //      line
 //
@@ -172,17 +172,6 @@ async function writeReport(isQuick: boolean): Promise<string> {
   return file;
 }
 
-/** Renews the figures in README.md and in other pages. If a figure is not recorded, the pages keep all old figures. */
-async function writePages(): Promise<void> {
-  const { write } = await import("../scripts/generate.ts");
-  const { benchFigures } = await import("../scripts/generators/bench-figures.ts");
-  try {
-    for (const name of write(benchFigures())) log(`new figures: ${name}`);
-  } catch (error) {
-    log(`the pages keep their figures: ${(error as Error).message}`);
-  }
-}
-
 /** Runs the parts. @returns the names of failed parts, and of parts that --quick had no time for */
 async function runParts({
   parts,
@@ -217,7 +206,8 @@ async function runParts({
 async function main(command: Command): Promise<number> {
   const { failed, left } = command.isReportOnly ? { failed: [], left: [] } : await runParts(command);
   if (!command.other) log(`\nthe report: ${await writeReport(command.isQuick)}`);
-  if (!command.other && !command.isQuick) await writePages();
+  if (!command.other && !command.isQuick)
+    log("`npm run generate` writes its figures into README.md and other pages");
   if (command.isQuick) log("smaller rounds, fewer variants: a first look");
   if (left.length > 0) log(`left out for lack of time: ${left.join(", ")}`);
   if (failed.length > 0) log(`failed: ${failed.join(", ")}`);

@@ -76,18 +76,11 @@ export function fileWith(output: Generated): { readonly stored: string; readonly
   return { stored, wanted: `${before}\n${output.content.trimEnd()}\n${stored.slice(to)}` };
 }
 
-/**
- * Writes the outputs that differ from what is stored.
- * @returns the names of these outputs
- * @throws Error if a section's markers are missing
- */
-export function write(outputs: readonly Generated[]): string[] {
-  return outputs.flatMap((output) => {
+if (import.meta.main) {
+  for (const output of generated()) {
     const { stored, wanted } = fileWith(output);
-    if (stored === wanted) return [];
+    if (stored === wanted) continue;
     writeFileSync(join(ROOT, output.path), wanted);
-    return [nameOf(output)];
-  });
+    process.stdout.write(`${nameOf(output)}\n`);
+  }
 }
-
-if (import.meta.main) for (const name of write(generated())) process.stdout.write(`${name}\n`);

@@ -114,7 +114,7 @@ const badRows = (all: readonly ProjectFile[]) =>
 /** Sections that `npm run generate` or a measurement writes. */
 const WRITTEN = /^<!-- (?:generated|measured): [\s\S]*?^<!-- end.*-->$/gm;
 
-/** Counts words. The bars of tables and the fences of code are none. */
+/** Counts words. Bars of tables and fences of code do not count. */
 const countWords = (text: string) => text.match(/\S*\w\S*/g)?.length ?? 0;
 
 const longPages = (all: readonly ProjectFile[]) =>

@@ -57,13 +57,13 @@ export interface PartResult {
 }
 
 /**
- * Returns the recorded values of a row, by round.
+ * Returns a recorded row.
  * @param name "question|contestant|measure"
  * @returns undefined if there is no such row
  */
-export function valuesOf(results: readonly PartResult[], name: string): readonly number[] | undefined {
+export function rowOf(results: readonly PartResult[], name: string): Row | undefined {
   const rows = results.flatMap(({ lines }) => lines.filter((line) => line.type === "row"));
-  return rows.find(({ what, who, measure }) => `${what}|${who}|${measure}` === name)?.values;
+  return rows.find(({ what, who, measure }) => `${what}|${who}|${measure}` === name);
 }
 
 /** A checkout to measure. `suffix` is added to its contestants' names, and is "" for this checkout. */

@@ -4,7 +4,7 @@
 // counts as not measured. README.md, "Limits", explains targets that are not reached.
 
 import { PRESSED, underPressure } from "./pressure.ts";
-import { type PartResult, valuesOf } from "./record.ts";
+import { type PartResult, rowOf } from "./record.ts";
 import { figure, median, ratios } from "./stats.ts";
 
 export interface Target {
@@ -143,7 +143,8 @@ function bounded([part, side, bound, unit, of, to]: TargetRow): Target {
   const suffix = reference === undefined ? "" : ` that of ${reference}`;
   const text = `${of.replaceAll("|", ": ")} ${side} ${bound.toLocaleString("en-US")} ${unit}${suffix}`;
   const judge = (results: readonly PartResult[]) => {
-    const [values, others] = [valuesOf(results, of), to === undefined ? undefined : valuesOf(results, to)];
+    const values = rowOf(results, of)?.values;
+    const others = to === undefined ? undefined : rowOf(results, to)?.values;
     if (values === undefined || (to !== undefined && others === undefined)) return undefined;
     const found = median(others === undefined ? values : ratios(values, others));
     const isReached = side === "at most" ? found <= bound : found >= bound;

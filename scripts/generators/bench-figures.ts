@@ -2,13 +2,12 @@
 //
 // in   bench/results/*.json, from which bench/RESULTS.md is written, too
 // out  sections with medians, and with medians of the ratios within each round, formatted as in bench/RESULTS.md
-// err  an Error that names the row, if a row is not recorded
-//
-// `npm run bench` also writes these sections. A row's name is "question|contestant|measure".
+// err  an Error that names the row or the part, if a row is not recorded or a part is incomplete
+// note a row's name is "question|contestant|measure"
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type PartResult, valuesOf } from "../../bench/lib/record.ts";
+import { type PartResult, type Row, rowOf } from "../../bench/lib/record.ts";
 import { figure, median, ratios, sum } from "../../bench/lib/stats.ts";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
@@ -28,7 +27,8 @@ const KINDS = ["geo", "reputation", "email", "network"];
 /** Recorded results, and functions that format their figures. */
 interface Recorded {
   readonly results: readonly PartResult[];
-  readonly values: (name: string) => readonly number[];
+  readonly row: (name: string) => Row;
+  /** Formats the median of a row with its unit. */
   readonly middle: (name: string) => string;
   /** Formats the ratio of one row to another. */
   readonly ratio: (name: string, to: string) => string;
@@ -36,32 +36,39 @@ interface Recorded {
 
 function read(): Recorded {
   const files = readdirSync(FOLDER).filter((name) => name.endsWith(".json"));
-  const results: PartResult[] = files.map((name) => JSON.parse(readFileSync(join(FOLDER, name), "utf8")));
-  const values = (name: string) => {
-    const found = valuesOf(results, name);
+  const results = files
+    .sort()
+    .map((name): PartResult => JSON.parse(readFileSync(join(FOLDER, name), "utf8")));
+  for (const { part, failed } of results)
+    if (failed !== undefined)
+      throw new Error(
+        `bench/results/${part}.json is incomplete (${failed}): run \`npm run bench -- ${part}\``,
+      );
+  const row = (name: string) => {
+    const found = rowOf(results, name);
     if (found === undefined)
       throw new Error(`bench/results lacks "${name}": run the part of \`npm run bench\` that measures it`);
     return found;
   };
   return {
     results,
-    values,
-    middle: (name) => figure(median(values(name))),
-    ratio: (name, to) => figure(median(ratios(values(name), values(to)))),
+    row,
+    middle: (name) => `${figure(median(row(name).values))} ${row(name).unit}`,
+    ratio: (name, to) => figure(median(ratios(row(name).values, row(to).values))),
   };
 }
 
-const unique = (texts: readonly string[]) => [...new Set(texts)].join(" and ");
+const partOf = ({ results }: Recorded, name: string) => results.find(({ part }) => part === name)!;
 
-/** Returns the machine of some parts, such as "2 cores (AMD EPYC)". */
-function machineOf({ results }: Recorded, ...parts: readonly string[]): string {
-  const found = results.filter(({ part }) => parts.includes(part));
-  return unique(found.map(({ machine }) => machine.split(", ")[0]!));
-}
+/** Returns the machine of a part, such as "2 cores (AMD EPYC)". */
+const machineOf = (recorded: Recorded, name: string) => partOf(recorded, name).machine.split(", ")[0]!;
 
-function commitsOf({ results }: Recorded, ...parts: readonly string[]): string {
-  const found = results.filter(({ part }) => parts.includes(part));
-  return unique(found.map(({ commit }) => `\`${commit}\``));
+/** Names the commit that was measured, and each of the parts that were measured at another commit. */
+function commits(recorded: Recorded, first: string, others: readonly string[]): string {
+  const { commit } = partOf(recorded, first);
+  const later = others.filter((name) => partOf(recorded, name).commit !== commit);
+  const rest = later.map((name) => `, and at \`${partOf(recorded, name).commit}\` for the part \`${name}\``);
+  return `\`${commit}\`${rest.join("")}`;
 }
 
 function speed(recorded: Recorded): string {
@@ -70,57 +77,61 @@ function speed(recorded: Recorded): string {
   const library = `${IPV4}|libmaxminddb (C), with fields|time per lookup`;
   const overHttp = (measure: string) => middle(`${IPV4}|inkling|${measure}`);
   const toNginx = (measure: string) =>
-    `${ratio(`${IPV4}|inkling|${measure}`, `${IPV4}|${NGINX}|${measure}`)} times nginx`;
-  const parts = ["engine", "http", "batch", "enrich", "start", "build"];
+    `${ratio(`${IPV4}|inkling|${measure}`, `${IPV4}|${NGINX}|${measure}`)} times that of nginx`;
   const table = markdownTable(
-    ["", "Inkling", "compared"],
+    ["", "", "compared with"],
     [
       [
-        "geolocation in process",
-        `${middle(inProcess)} ns`,
-        `${ratio(inProcess, library)} times libmaxminddb with fields`,
+        "time of a geolocation in process, on Bun",
+        middle(inProcess),
+        `${ratio(inProcess, library)} times that of libmaxminddb`,
       ],
-      ["geolocation over HTTP, server CPU", `${overHttp(CPU)} µs`, toNginx(CPU)],
-      ["99.9 % of answers at half of capacity", `${overHttp(SLOWEST)} ms`, toNginx(SLOWEST)],
-      ["batch lookups per second of server CPU", middle(`batch, geolocate NDJSON|inkling|${BATCH_RATE}`), ""],
-      ["rows per second with `enrich`", middle(`${ENRICH}|inkling|rows a second`), ""],
+      ["CPU time of a geolocation over HTTP", overHttp(CPU), toNginx(CPU)],
+      ["99.9 % of answers, at half of capacity, within", overHttp(SLOWEST), toNginx(SLOWEST)],
+      ["lookups in a batch, by CPU time", middle(`batch, geolocate NDJSON|inkling|${BATCH_RATE}`), ""],
+      ["rows that `enrich` processes", middle(`${ENRICH}|inkling|rows a second`), ""],
       [
         "start of the executable to the first answer",
-        `${middle(`start with a release|inkling serve, the executable|${STARTED}`)} ms`,
+        middle(`start with a release|inkling serve, the executable|${STARTED}`),
         "",
       ],
-      ["full build from seeds", `${middle(`${FULL_BUILD}|from start to end of the command`)} s`, ""],
-      ["its peak memory", `${middle(`${FULL_BUILD}|peak memory`)} GB`, ""],
+      ["full build from seeds", middle(`${FULL_BUILD}|from start to end of the command`), ""],
+      ["peak memory of a full build", middle(`${FULL_BUILD}|peak memory`), ""],
     ],
   );
-  const about = `These are medians on ${machineOf(recorded, ...parts)}, measured at ${commitsOf(recorded, ...parts)}.`;
-  const links =
-    "[RESULTS.md](bench/RESULTS.md) has all figures, and [Measurements](bench/README.md) explains the method.";
-  return `${table}\n\n${about} nginx uses its GeoIP2 module, checks a key, and returns the same members and headers. ${links}`;
+  const measured = commits(recorded, "engine", ["http", "batch", "enrich", "start", "build"]);
+  return [
+    table,
+    "",
+    `These are medians at commit ${measured}, on ${machineOf(recorded, "engine")}.`,
+    "libmaxminddb reads all fields. nginx checks a key and returns the same answers.",
+    "[RESULTS.md](bench/RESULTS.md) has all figures, and [Measurements](bench/README.md) explains the method.",
+  ].join("\n");
 }
 
-function localSpeed({ values, middle }: Recorded): string {
+function localSpeed({ row, middle }: Recorded): string {
   const time = (runtime: string, way: string) =>
-    `${middle(`in an application, random IPv4|@inkling/local on ${runtime}, ${way}|time per lookup`)} ns`;
-  const row = (what: string, way: string) => [what, time("Node", way), time("Bun", way)];
+    middle(`in an application, random IPv4|@inkling/local on ${runtime}, ${way}|time per lookup`);
+  const line = (what: string, way: string) => [what, time("Node", way), time("Bun", way)];
   const table = markdownTable(
     ["", "Node", "Bun"],
     [
-      row("`geolocateBytes`", "bytes"),
-      row("`lookupMany`, 64 at once", "lookupMany, 64 at once"),
-      row("`geolocate`, awaited: an object", "object"),
+      line("`geolocateBytes`", "bytes"),
+      line("`lookupMany`, 64 at once", "lookupMany, 64 at once"),
+      line("`geolocate`, awaited: an object", "object"),
     ],
   );
-  const size = figure(sum(KINDS.map((kind) => median(values(`${SIZES}|${kind}|file`)))));
-  return `${table}\n\nThe segments of a release with all default feeds take up ${size} MB.`;
+  const sizes = KINDS.map((kind) => row(`${SIZES}|${kind}|file`));
+  const size = figure(sum(sizes.map(({ values }) => median(values))));
+  return `${table}\n\nThe segments of a release with all default feeds take up ${size} ${sizes[0]!.unit}.`;
 }
 
 function enrichSpeed(recorded: Recorded): string {
   const { middle } = recorded;
-  const row = (what: string, who: string) => [
+  const line = (what: string, who: string) => [
     what,
     middle(`${ENRICH}|${who}|rows a second`),
-    `${middle(`${ENRICH}|${who}|memory, mapped files included`)} GB`,
+    middle(`${ENRICH}|${who}|memory, mapped files included`),
   ];
   const head = [
     `on ${machineOf(recorded, "enrich")}`,
@@ -128,26 +139,22 @@ function enrichSpeed(recorded: Recorded): string {
     "peak memory, mapped files included",
   ];
   const table = markdownTable(head, [
-    row("default members", "inkling"),
-    row("`--add country_iso_code,city_name`", "inkling, country and city"),
+    line("default members", "inkling"),
+    line("`--add country_iso_code,city_name`", "inkling, country and city"),
   ]);
   return `${table}\n\nThese are medians. [RESULTS.md](../bench/RESULTS.md) also has the minimums and maximums.`;
 }
 
-function evidenceCost({ middle, ratio, values }: Recorded): string {
+function evidenceCost({ row, middle, ratio }: Recorded): string {
   const single = ratio(`${IPV4}|inkling, with evidence|${CPU}`, `${IPV4}|inkling|${CPU}`);
   const stream = (what: string) => `batch, geolocate NDJSON${what}|inkling|${BATCH_RATE}`;
   const batch = ratio(stream(""), stream(", with evidence"));
   const size = (kind: string, measure: string) => `${SIZES}|${kind}|${measure}`;
-  const kinds = KINDS.filter((kind) => median(values(size(kind, "its evidence"))) > 0);
-  const rows = kinds.map((kind) => [
-    kind,
-    `${middle(size(kind, "its evidence"))} MB`,
-    `${middle(size(kind, "file"))} MB`,
-  ]);
+  const kinds = KINDS.filter((kind) => median(row(size(kind, "its evidence")).values) > 0);
+  const rows = kinds.map((kind) => [kind, middle(size(kind, "its evidence")), middle(size(kind, "file"))]);
   return [
-    `With evidence, a single geolocation over HTTP takes ${single} times the server's CPU time.`,
-    `In an NDJSON stream, it takes ${batch} times the CPU time.`,
+    `A single geolocation over HTTP with evidence takes ${single} times the server's CPU time of one without.`,
+    `In an NDJSON stream, a geolocation with evidence takes ${batch} times the CPU time of one without.`,
     "In a release with all default feeds, evidence takes up this much space:",
     "",
     markdownTable(["segment", "evidence", "whole segment"], rows),
@@ -156,8 +163,8 @@ function evidenceCost({ middle, ratio, values }: Recorded): string {
 
 function startTimes(recorded: Recorded): string {
   const { middle } = recorded;
-  const later = (who: string) => `${middle(`start with a release|${who}|${STARTED}`)} ms`;
-  const first = (who: string) => `${middle(`first start, in an empty data folder|${who}|${STARTED}`)} s`;
+  const later = (who: string) => middle(`start with a release|${who}|${STARTED}`);
+  const first = (who: string) => middle(`first start, in an empty data folder|${who}|${STARTED}`);
   const table = markdownTable(
     [`on ${machineOf(recorded, "start")}`, "to the first answer"],
     [
@@ -173,19 +180,19 @@ function startTimes(recorded: Recorded): string {
 
 function groupTimes(recorded: Recorded): string {
   const { middle } = recorded;
-  const change = (way: string) => `${middle(`from a change to the last of 8 hosts|${way}|99 % within`)} ms`;
+  const change = (way: string) => middle(`from a change to the last of 8 hosts|${way}|99 % within`);
   const release = (action: string) =>
-    `${middle(`a release whose geo segment is unchanged, to 8 hosts|${action}|until the last host serves it`)} s`;
+    middle(`a release whose geo segment is unchanged, to 8 hosts|${action}|until the last host serves it`);
   const table = markdownTable(
     ["", "until the last of 8 servers applies it"],
     [
       ["99 % of changes: a revoked key, an override, a ruleset", change("by notices")],
-      ["the same, if the database's notifications are lost", change("by checks: notices are dropped")],
+      ["99 % of changes, if PostgreSQL's notifications are lost", change("by checks: notices are dropped")],
       ["a published release with an unchanged geo segment", release("publish")],
       ["a rollback to such a release", release("rollback")],
     ],
   );
-  const about = `All servers and the database shared one machine with ${machineOf(recorded, "group")}.`;
+  const about = `All servers and PostgreSQL shared one machine with ${machineOf(recorded, "group")}.`;
   return `${table}\n\n${about} [RESULTS.md](../bench/RESULTS.md) has all figures.`;
 }
 

@@ -148,6 +148,25 @@ describe("a name in a public suffix has no answer, whichever host is asked about
   });
 });
 
+test("each name that only has evidence is found, in tables of any size", () => {
+  let [sizes, wrapped] = [0, 0];
+  for (let count = 1; count <= 200; count++) {
+    const names = Array.from({ length: count }, (_, i) => `${spread(1000 * count + i)}.com`);
+    const evidence = new Map(names.map((name) => [name, [LISTED]]));
+    const bytes = bytesOf(new Map(), evidence);
+    const segment = segmentFrom(bytes);
+    for (const name of names) expect(segment.evidenceFrom(`x.${name}`, 2)).toBeDefined();
+    for (let i = 0; i < 20; i++) expect(segment.evidenceFrom(`absent-${i}.com`, 0)).toBeUndefined();
+    const slots = openSegment(bytes, "email").u32("evidenceSlots");
+    const size = (slots.length - 2) / 2;
+    expect(size).toBe(Math.ceil(count / 0.6));
+    if ((size & (size - 1)) !== 0) sizes++;
+    if (slots[3] !== 0 && slots[2]! % size > size / 2) wrapped++;
+  }
+  expect(sizes).toBeGreaterThan(180);
+  expect(wrapped).toBeGreaterThan(10); // the first slot has a name whose home slot is at the end
+});
+
 test("a table returns exactly its input", () => {
   const label = fc.constantFrom("a", "b", "mail", "x-y", "xn--mnchen-3ya", "9", "z".repeat(63));
   const suffix = fc.constantFrom("com", "co.uk", "github.io", "xn--fiqs8s", "tk", "nosuchtld");
@@ -357,6 +376,13 @@ describe("sections that do not fit are refused at open", () => {
   }
 });
 
+test("before version 8, a number of slots that is not a power of two is refused", () => {
+  const bytes = bytesOf(GOLDEN, new Map([...GOLDEN_EVIDENCE, ["free.com", [LISTED]]])); // 3 names that only have evidence
+  bytes[8] = 7;
+  mendChecksum(bytes);
+  expect(() => EmailSegment.open(bytes)).toThrow(/^section evidenceSlots: has 5 slots, want a power of two/);
+});
+
 test("an answer that names a provider twice is refused", () => {
   const bytes = bytesOf(new Map([["x.com", ["aa.com", "ab.com"]]]));
   const { answers } = sectionOffsets(bytes);
@@ -425,12 +451,16 @@ describe("damage", () => {
     ["upper case in a name", (b) => (b[sections.names + 13]! ^= 0x20), /lower-case A-labels/],
     ["letter of a name", (b) => (b[sections.names + 13]! ^= 1), /hash of/],
     ["value of evidence", (b) => poke32(b, sections.names + 8, 0x7fffffff), /does not point at a record/],
-    ["neither answer nor evidence", (b) => poke64(b, sections.names + 4, 0n), /neither answer nor evidence/],
+    [
+      "neither answer nor evidence",
+      (b) => poke64(b, sections.names + 4, 0n),
+      /has no answer and no evidence/,
+    ],
     ["name without an answer", (b) => poke32(b, sections.names + 4, 0), /mailinator\.com has no answer/],
     [
       "no evidence of a name that only has evidence",
       (b) => poke32(b, sections.evidenceNames + 4, 0),
-      /evidenceNames, byte 4: gmail\.com has neither answer nor evidence/,
+      /evidenceNames, byte 4: gmail\.com has no evidence/,
     ],
     [
       "name in both tables",
@@ -455,6 +485,15 @@ describe("damage", () => {
     for (let at = sections.slots + 8; at < sections.names; at += 4) poke32(bytes, at, 0xffffffff);
     const segment = EmailSegment.open(bytes);
     for (const email of emails) expect(answerEmail(email, segment).length).toBeGreaterThan(40);
+  });
+
+  test("so does a lookup in a table of full slots whose number is not a power of two", () => {
+    const names = Array.from({ length: 40 }, (_, i) => `n${i}.com`);
+    const bytes = bytesOf(new Map(), new Map(names.map((name) => [name, [LISTED]]))); // 67 slots
+    const slots = openSegment(bytes, "email").u32("evidenceSlots");
+    slots.fill(0xffffffff, 2);
+    const segment = EmailSegment.open(bytes);
+    for (const name of names) expect(segment.evidenceFrom(name, 0)).toBeUndefined();
   });
 
   /**

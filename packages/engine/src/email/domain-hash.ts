@@ -23,7 +23,7 @@ function step(hash: number, c: number): number {
   return Math.imul(hash ^ c, 0x01000193);
 }
 
-/** Spreads the hash over all bits, as MurmurHash3 does, because only some of them choose the slot. */
+/** Spreads the hash over all bits, as MurmurHash3 does, because the low bits choose the slot in some tables. */
 export function finish(hash: number): number {
   let h = hash ^ (hash >>> 16);
   h = Math.imul(h, 0x85ebca6b);
