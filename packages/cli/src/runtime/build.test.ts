@@ -289,11 +289,11 @@ describe("how a build ends", () => {
 
   test("stopped by a signal: it is killed, and the failure is recorded", async () => {
     const script = `${printing({ type: "note", text: "x" })}process.kill(process.pid, "SIGSTOP")`;
-    const { result, failed } = runScript(script, { stallMs: 300 });
+    const { result, failed } = runScript(script, { stallMs: 3_000 });
     const error = await errorOf(result);
-    expect(error.message).toBe("the build made no progress for 0.005 minutes");
+    expect(error.message).toBe("the build made no progress for 0.05 minutes");
     expect(error.hint).toMatch(/^the disk may not respond\nNothing was published/);
-    expect(failed()?.why).toBe("the build made no progress for 0.005 minutes; the disk may not respond");
+    expect(failed()?.why).toBe("the build made no progress for 0.05 minutes; the disk may not respond");
   });
 
   test("done, as long as there is progress", async () => {
