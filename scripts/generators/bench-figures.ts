@@ -104,7 +104,7 @@ function speed(recorded: Recorded): string {
     table,
     "",
     `These are medians at commit ${measured}, on ${machineOf(recorded, "engine")}.`,
-    "libmaxminddb reads all fields. nginx checks a key and returns the same answers.",
+    "libmaxminddb reads all fields. nginx checks a key and returns the same members.",
     "[RESULTS.md](bench/RESULTS.md) has all figures, and [Measurements](bench/README.md) explains the method.",
   ].join("\n");
 }
