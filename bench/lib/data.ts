@@ -18,7 +18,7 @@ import {
 } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { MmdbRecords } from "./compiler.ts";
-import { output } from "./proc.ts";
+import { output, parseStat, type Usage } from "./proc.ts";
 import { networkIpv6, publicIpv4 } from "./random.ts";
 import { type Checkout, log } from "./record.ts";
 import { MIRROR } from "./shared-folders.ts";
@@ -110,13 +110,16 @@ export interface LastBuild {
   readonly peak_bytes: number;
 }
 
-/** Builds a release without fetching anything. It uses `mirror` if given, and otherwise only the seeds. */
-export async function build(root: string, dataDir: string, mirror?: string): Promise<LastBuild> {
+/**
+ * Builds a release without fetching anything. It uses `mirror` if given, and otherwise only the seeds.
+ * @returns what the command and its processes have used
+ */
+export async function build(root: string, dataDir: string, mirror?: string): Promise<Usage> {
   const from = mirror === undefined ? [] : ["--mirror", mirror];
   const command = inkling(root, "data", "update", "--offline", "--data-dir", dataDir, ...from);
   // Exit code 3 means that a feed was refused. The release is still usable.
-  await output(["bash", "-c", '"$@" || [ $? = 3 ]', "build", ...command], { cwd: root });
-  return lastBuild(dataDir);
+  const script = '"$@" >&2 || [ $? = 3 ] && read -r stat < /proc/$$/stat && echo "$stat"';
+  return parseStat(await output(["bash", "-c", script, "build", ...command], { cwd: root }));
 }
 
 export const lastBuild = (dataDir: string): LastBuild =>

@@ -37,6 +37,21 @@ export function compiled(name: string, libraries: readonly string[] = [], run?: 
   return undefined;
 }
 
+/** Records what the operating system takes for a new page of memory and for a system call, in one row each. */
+export function recordKernel(run: Run): void {
+  const program = compiled("kernel", [], run);
+  if (program === undefined) return;
+  const rounds = Array.from({ length: run.size(5, 1) }, () =>
+    Bun.spawnSync([program]).stdout.toString().split(" ").map(Number),
+  );
+  const row = (who: string, place: number) => {
+    const values = rounds.map((round) => round[place]!);
+    run.row("what the operating system takes", who, "CPU, ns", values);
+  };
+  row("first use of 4 KB of memory, which is a page fault", 0);
+  row("a system call", 1);
+}
+
 /** @returns the path of the geoip2 module; undefined if nginx cannot be measured */
 export function nginxModule(run: Run): string | undefined {
   if (!hasCommand(run, "nginx", "nginx + geoip2")) return undefined;

@@ -71,17 +71,38 @@ export function lineReader(
 export const mainThreadNs = (pid: number): number =>
   Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(" ")[0] ?? 0);
 
-interface Stat {
-  readonly parent: number;
-  readonly ticks: number;
+/** What a process, and children that it has waited for, have used. */
+export interface Usage {
+  /** User and system time of all threads, in µs. */
+  readonly cpu: number;
+  /** System time, in µs. */
+  readonly system: number;
+  readonly pageFaults: number;
 }
 
-function stat(pid: number): Stat | undefined {
-  const text = read(`/proc/${pid}/stat`);
-  if (text === undefined) return undefined;
+/** Returns values that a contestant records, by measure and unit. */
+export const usageValues = ({ cpu, system, pageFaults }: Usage) => ({
+  "CPU, s": cpu / 1e6,
+  "of this, the operating system, s": system / 1e6,
+  "page faults, thousand": pageFaults / 1e3,
+});
+
+/** Parses the content of /proc/<pid>/stat. */
+export function parseStat(text: string): Usage & { readonly parent: number } {
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" "); // the name in parentheses may contain spaces
-  // user and system time, of the process and of children that it has waited for
-  return { parent: Number(fields[1]), ticks: sum([11, 12, 13, 14].map((i) => Number(fields[i]))) };
+  const total = (...places: number[]) => sum(places.map((i) => Number(fields[i])));
+  const system = total(12, 14) * TICK_US;
+  return {
+    parent: total(1),
+    cpu: total(11, 13) * TICK_US + system,
+    system,
+    pageFaults: total(7, 8, 9, 10),
+  };
+}
+
+function stat(pid: number): ReturnType<typeof parseStat> | undefined {
+  const text = read(`/proc/${pid}/stat`);
+  return text === undefined ? undefined : parseStat(text);
 }
 
 /** Returns the process and all its present descendants. */
@@ -95,10 +116,15 @@ export function processTree(pid: number): number[] {
   return found;
 }
 
-/** Returns the user and system time of a process and its descendants, including threads, in µs. */
-export function cpuMicroseconds(pid: number): number {
-  return sum(processTree(pid).map((one) => stat(one)?.ticks ?? 0)) * TICK_US;
+/** Returns what a process and its present descendants have used. */
+export function usageOf(pid: number): Usage {
+  const all = processTree(pid).flatMap((one) => stat(one) ?? []);
+  const total = (key: keyof Usage) => sum(all.map((usage) => usage[key]));
+  return { cpu: total("cpu"), system: total("system"), pageFaults: total("pageFaults") };
 }
+
+/** Returns the user and system time of a process and its descendants, in µs. */
+export const cpuMicroseconds = (pid: number): number => usageOf(pid).cpu;
 
 /**
  * Returns the bytes that a process, and children that it has waited for, have read with system calls, including from

@@ -3,11 +3,13 @@
 //
 // Builds use the seeds in npm packages, as in a fresh clone without network access. An hourly update builds only
 // reputation and email: geolocation has not changed, so its segment is kept. Memory is the peak resident size of the
-// compiler's process.
+// compiler's process. CPU time and page faults are those of all processes of the command.
 
 import { readFileSync, rmSync, statSync } from "node:fs";
 import { openSegment, type SectionName, type SegmentFile, type SegmentKind } from "@inkling/engine";
 import * as data from "../lib/data.ts";
+import { recordKernel } from "../lib/peers.ts";
+import { usageValues } from "../lib/proc.ts";
 import type { Checkout, Run } from "../lib/record.ts";
 import { figure, sum } from "../lib/stats.ts";
 
@@ -33,9 +35,12 @@ async function compare(run: Run, what: string, prepare: (checkout: Checkout) => 
     const measure = async () => {
       const dataDir = await prepare(checkout);
       const from = performance.now();
-      const last = await data.build(checkout.root, dataDir);
+      const used = await data.build(checkout.root, dataDir);
+      const seconds = (performance.now() - from) / 1000;
+      const last = data.lastBuild(dataDir);
       return {
-        "from start to end of the command, s": (performance.now() - from) / 1000,
+        "from start to end of the command, s": seconds,
+        ...usageValues(used),
         "the build by its own account, s": last.seconds,
         "peak memory, GB": last.peak_bytes / 1e9,
       };
@@ -84,6 +89,7 @@ function recordSizes(run: Run, { manifest, segmentPath }: data.CurrentRelease, s
 }
 
 export async function measureBuild(run: Run): Promise<void> {
+  recordKernel(run);
   const { isQuick, checkouts, checkout } = run;
   for (const name of ["build", "build-lists"])
     run.defer(() => checkouts.map((one) => data.removeFolder(data.nameFor(name, one))));

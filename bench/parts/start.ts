@@ -7,7 +7,8 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { BUN_FLAGS } from "../../packages/cli/bin/launch.mjs";
 import * as data from "../lib/data.ts";
-import { output } from "../lib/proc.ts";
+import { recordKernel } from "../lib/peers.ts";
+import { output, usageOf, usageValues } from "../lib/proc.ts";
 import type { Contestant, Run } from "../lib/record.ts";
 import { freePort, startServer, TOKEN } from "../lib/server.ts";
 
@@ -16,8 +17,8 @@ const ON_BUN = [process.execPath, ...BUN_FLAGS, "packages/cli/src/main.ts", "ser
 const LATER = "start with a release";
 const FIRST = "first start, in an empty data folder";
 
-/** Milliseconds from starting the command to the first answer. */
-async function start(run: Run, command: readonly string[], dataDir: string, more = {}): Promise<number> {
+/** Measures from starting the command to the first answer. */
+async function start(run: Run, command: readonly string[], dataDir: string, more = {}) {
   const port = freePort();
   const env = {
     INKLING_DATA_DIR: dataDir,
@@ -31,8 +32,9 @@ async function start(run: Run, command: readonly string[], dataDir: string, more
   const started = performance.now();
   const server = await startServer(run, command, port, "/v1/ip-intel/geolocate/81.2.69.142", options);
   const took = performance.now() - started;
+  const used = usageOf(server.pid);
   await server.stop();
-  return took;
+  return { took, used };
 }
 
 /** Builds the executable of the Debian package and the image. @returns its path */
@@ -43,6 +45,7 @@ async function executable(): Promise<string> {
 }
 
 export async function measureStart(run: Run): Promise<void> {
+  recordKernel(run);
   const contestants: Contestant[] = [];
   for (const checkout of run.checkouts) {
     await data.updateRelease(checkout); // otherwise `npm start` would build
@@ -50,7 +53,10 @@ export async function measureStart(run: Run): Promise<void> {
     const copy = await data.linkedCopy(data.releaseFolder(checkout), name);
     run.defer(() => data.removeFolder(name));
     const add = (who: string, command: readonly string[], env = {}) => {
-      const measure = async () => ({ "exec to first answer, ms": await start(run, command, copy, env) });
+      const measure = async () => {
+        const { took, used } = await start(run, command, copy, env);
+        return { "exec to first answer, ms": took, ...usageValues(used) };
+      };
       contestants.push({ what: LATER, who: who + checkout.suffix, measure });
     };
     add("inkling serve", [join(checkout.root, "node_modules/.bin/inkling"), "serve"]);
@@ -66,7 +72,7 @@ export async function measureStart(run: Run): Promise<void> {
   if (run.isQuick || !run.hasPeers) return;
   const empty = data.emptyFolder("first-start");
   run.defer(() => data.removeFolder("first-start"));
-  const seconds = (await start(run, NPM_START, empty)) / 1000;
-  run.row(FIRST, "npm start", "exec to first answer, s", [seconds]);
+  const { took } = await start(run, NPM_START, empty);
+  run.row(FIRST, "npm start", "exec to first answer, s", [took / 1000]);
   run.row(FIRST, "of this, the build", "exec to first answer, s", [data.lastBuild(empty).seconds]);
 }
