@@ -44,21 +44,16 @@ const NETWORK = /^((https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS
 export const workerEnvironment = (env: Environment) => pick(env, (name) => RUNTIME.test(name));
 /** Returns the environment for builds, which receive their settings through a pipe. */
 export const buildEnvironment = (env: Environment) => ({
-  ...BUILD_MEMORY,
+  ...FRUGAL,
   ...pick(env, (name) => RUNTIME.test(name) || NETWORK.test(name)),
 });
 
 /**
- * How a build uses memory. Variables of the operator's take precedence.
- *
- * - JavaScriptCore assumes that the machine has this many bytes of memory. With the real size, the heap doubles between
- *   collections, and the 180 MB of mapped databases count as heap. The same build then peaked at 1.31 GB instead of
- *   1.08 GB, and it was not faster.
- * - mimalloc, Bun's allocator, returns free memory to the operating system after this many milliseconds, and without the
- *   variable almost at once. A build soon needs the memory again, and using it again takes a page fault for each 4 KB.
- *   bench/README.md, "Builds, releases and sizes", has the figures.
+ * The memory, in bytes, that JavaScriptCore assumes the machine has. With the real size, the heap doubles between
+ * collections, and the 180 MB of mapped databases count as heap. The same build then peaked at 1.31 GB instead of 1.08
+ * GB, and it was not faster.
  */
-const BUILD_MEMORY = { BUN_JSC_forceRAMSize: "250000000", MIMALLOC_PURGE_DELAY: "3000" };
+const FRUGAL = { BUN_JSC_forceRAMSize: "250000000" };
 
 function pick(env: Environment, isWanted: (name: string) => boolean): Record<string, string> {
   const wanted = Object.entries(env).filter(([name, value]) => value !== undefined && isWanted(name));

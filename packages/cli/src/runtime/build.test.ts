@@ -194,15 +194,6 @@ test("a build's heap does not grow with the memory of the machine", async () => 
   expect((await errorOf(runScript(script).result)).hint).toContain("error: 250000000");
 });
 
-test("a build keeps free memory for a while, or for as long as the operator says", async () => {
-  const script = "throw new Error(process.env.MIMALLOC_PURGE_DELAY);";
-  expect((await errorOf(runScript(script).result)).hint).toContain("error: 3000");
-  process.env.MIMALLOC_PURGE_DELAY = "10";
-  const error = await errorOf(runScript(script).result);
-  delete process.env.MIMALLOC_PURGE_DELAY;
-  expect(error.hint).toContain("error: 10\n");
-});
-
 describe("how a build ends", () => {
   test("done: events in order, conflicts kept", async () => {
     const { result, events } = runScript(printing({ type: "note", text: "hello" }, conflict, done));
