@@ -63,12 +63,15 @@ const partOf = ({ results }: Recorded, name: string) => results.find(({ part }) 
 /** Returns the machine of a part, such as "2 cores (AMD EPYC)". */
 const machineOf = (recorded: Recorded, name: string) => partOf(recorded, name).machine.split(", ")[0]!;
 
-/** Names the commit that was measured, and each of the parts that were measured at another commit. */
+/** Names the commit that was measured, and each other commit with the parts that were measured at it. */
 function commits(recorded: Recorded, first: string, others: readonly string[]): string {
-  const { commit } = partOf(recorded, first);
-  const later = others.filter((name) => partOf(recorded, name).commit !== commit);
-  const rest = later.map((name) => `, and at \`${partOf(recorded, name).commit}\` for the part \`${name}\``);
-  return `\`${commit}\`${rest.join("")}`;
+  const commitOf = (name: string) => partOf(recorded, name).commit;
+  const later = new Set(others.map(commitOf).filter((commit) => commit !== commitOf(first)));
+  const rest = [...later].map((commit) => {
+    const parts = others.filter((name) => commitOf(name) === commit).map((name) => `\`${name}\``);
+    return `, and at \`${commit}\` for ${parts.join(" and ")}`;
+  });
+  return `\`${commitOf(first)}\`${rest.join("")}`;
 }
 
 function speed(recorded: Recorded): string {
@@ -91,7 +94,7 @@ function speed(recorded: Recorded): string {
       ["lookups in a batch, by CPU time", middle(`batch, geolocate NDJSON|inkling|${BATCH_RATE}`), ""],
       ["rows that `enrich` processes", middle(`${ENRICH}|inkling|rows a second`), ""],
       [
-        "start of the executable to the first answer",
+        "start of the executable to first answer",
         middle(`start with a release|inkling serve, the executable|${STARTED}`),
         "",
       ],
@@ -103,9 +106,9 @@ function speed(recorded: Recorded): string {
   return [
     table,
     "",
-    `These are medians at commit ${measured}, on ${machineOf(recorded, "engine")}.`,
+    `These are medians at commit ${measured}, on ${machineOf(recorded, "engine")} of a busy host.`,
     "libmaxminddb reads all fields. nginx checks a key and returns the same members.",
-    "[RESULTS.md](bench/RESULTS.md) has all figures, and [Measurements](bench/README.md) explains the method.",
+    "[RESULTS.md](bench/RESULTS.md) has all figures; [Measurements](bench/README.md) explains the method.",
   ].join("\n");
 }
 
