@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { cacheFolder, ROOT } from "./data.ts";
+import { output } from "./proc.ts";
 import { log, type Run } from "./record.ts";
 
 export const BENCH = join(ROOT, "bench");
@@ -38,12 +39,11 @@ export function compiled(name: string, libraries: readonly string[] = [], run?: 
 }
 
 /** Records what the operating system takes for a new page of memory and for a system call, in one row each. */
-export function recordKernel(run: Run): void {
+export async function recordKernel(run: Run): Promise<void> {
   const program = compiled("kernel", [], run);
   if (program === undefined) return;
-  const rounds = Array.from({ length: run.size(5, 1) }, () =>
-    Bun.spawnSync([program]).stdout.toString().split(" ").map(Number),
-  );
+  const rounds: number[][] = [];
+  while (rounds.length < run.size(5, 1)) rounds.push((await output([program])).split(" ").map(Number));
   const row = (who: string, place: number) => {
     const values = rounds.map((round) => round[place]!);
     run.row("what the operating system takes", who, "CPU, ns", values);

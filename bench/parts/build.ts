@@ -89,7 +89,7 @@ function recordSizes(run: Run, { manifest, segmentPath }: data.CurrentRelease, s
 }
 
 export async function measureBuild(run: Run): Promise<void> {
-  recordKernel(run);
+  await recordKernel(run);
   const { isQuick, checkouts, checkout } = run;
   for (const name of ["build", "build-lists"])
     run.defer(() => checkouts.map((one) => data.removeFolder(data.nameFor(name, one))));

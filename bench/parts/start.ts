@@ -45,7 +45,7 @@ async function executable(): Promise<string> {
 }
 
 export async function measureStart(run: Run): Promise<void> {
-  recordKernel(run);
+  await recordKernel(run);
   const contestants: Contestant[] = [];
   for (const checkout of run.checkouts) {
     await data.updateRelease(checkout); // otherwise `npm start` would build

@@ -1,9 +1,7 @@
-// kernel.c: what the operating system takes for two things that every program needs. On virtual machines, it can take
-// twenty times as long as on others, and starts and builds then take longer, too.
+// kernel.c: measures what the operating system takes for two things that every program needs. If it takes long, starts
+// and builds do, too.
 //
 // run  kernel; out  the CPU time in ns of the first use of 4 KB of memory, and of a system call, on one line
-//
-// The pages are not huge, because neither Bun nor Node asks for huge pages.
 
 #include <stdint.h>
 #include <stdio.h>

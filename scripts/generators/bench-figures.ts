@@ -94,7 +94,7 @@ function speed(recorded: Recorded): string {
       ["lookups in a batch, by CPU time", middle(`batch, geolocate NDJSON|inkling|${BATCH_RATE}`), ""],
       ["rows that `enrich` processes", middle(`${ENRICH}|inkling|rows a second`), ""],
       [
-        "start of the executable to first answer",
+        "time until the executable's first answer",
         middle(`start with a release|inkling serve, the executable|${STARTED}`),
         "",
       ],
@@ -106,9 +106,9 @@ function speed(recorded: Recorded): string {
   return [
     table,
     "",
-    `These are medians at commit ${measured}, on ${machineOf(recorded, "engine")} of a busy host.`,
+    `These are medians at commit ${measured}, on ${machineOf(recorded, "engine")}, which are shared.`,
     "libmaxminddb reads all fields. nginx checks a key and returns the same members.",
-    "[RESULTS.md](bench/RESULTS.md) has all figures; [Measurements](bench/README.md) explains the method.",
+    "[RESULTS.md](bench/RESULTS.md) has all figures, and [Measurements](bench/README.md) explains the method.",
   ].join("\n");
 }
 
