@@ -18,9 +18,27 @@ export interface Program {
   stop(): Promise<void>;
 }
 
-/** Starts a program and waits until it has read its data. */
-export async function startProgram(run: Run, command: readonly string[]): Promise<Program> {
-  const child = Bun.spawn(pinned(SERVER_CORE, command), { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+/**
+ * The environment of readers that represent a server, whose allocator keeps freed memory while it is busy
+ * (packages/cli/src/config/environment.ts). A reader waits while others run, and must keep its memory during that time.
+ */
+export const SERVER_ENV = { MIMALLOC_PURGE_HOLES: "0", MIMALLOC_PURGE_DELAY: "-1" };
+
+/**
+ * Starts a program and waits until it has read its data.
+ * @param env variables in addition to this process's
+ */
+export async function startProgram(
+  run: Run,
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> {
+  const child = Bun.spawn(pinned(SERVER_CORE, command), {
+    env: { ...process.env, ...env },
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
   const next = lineReader(child, command);
   const stop = async () => {
     child.kill();

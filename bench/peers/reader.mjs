@@ -22,6 +22,13 @@ const isBun = typeof Bun !== "undefined";
 const runtime = isBun ? `Bun ${Bun.version}` : `Node ${process.versions.node}`;
 const CLOSING_BRACE = 0x7d;
 
+/** Unlike `filter`, it creates no array, whose time would count as the lookups'. */
+function countOf(items, isCounted) {
+  let count = 0;
+  for (const item of items) if (isCounted(item)) count++;
+  return count;
+}
+
 /** Bun maps the file. Node cannot map files, so it reads the file once. */
 function open(path) {
   if (isBun) return Bun.mmap(path, { shared: false });
@@ -66,7 +73,7 @@ async function ours() {
   };
   return {
     answer: (text) => isAnswer(isPublic(text) ? segment.lookup(address) : undefined),
-    blocks: (texts) => answerAll(texts).filter(isAnswer).length,
+    blocks: (texts) => countOf(answerAll(texts), isAnswer),
     copy: (text) => {
       const answer = isPublic(text) ? segment.lookup(address) : undefined;
       if (answer !== undefined) out.set(answer);
@@ -81,7 +88,7 @@ async function local() {
   const inkling = await createLocal({ data: database });
   return {
     answer: (text) => inkling.geolocateBytes(text)?.length > 0,
-    blocks: (texts) => inkling.lookupMany("geolocate", texts).filter((it) => it?.length > 0).length,
+    blocks: (texts) => countOf(inkling.lookupMany("geolocate", texts), (it) => it?.length > 0),
     object: async (text) => (await inkling.geolocate(text)) !== undefined,
   };
 }
@@ -105,10 +112,11 @@ async function pass(way, count, block) {
   const times = [];
   let found = 0;
   for (let i = 0; i + block <= count; i += block) {
+    const texts = values.slice(i, i + block);
     const from = performance.now();
-    if (way === "blocks") found += lookUp(values.slice(i, i + block));
-    else if (way === "object") for (let k = i; k < i + block; k++) found += await lookUp(values[k]);
-    else for (let k = i; k < i + block; k++) if (lookUp(values[k])) found++;
+    if (way === "blocks") found += lookUp(texts);
+    else if (way === "object") for (const text of texts) found += await lookUp(text);
+    else for (const text of texts) if (lookUp(text)) found++;
     times.push(Math.round(((performance.now() - from) * 1e7) / block) / 10);
   }
   if (found === 0) throw new Error("no value is found");

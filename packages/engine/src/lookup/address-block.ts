@@ -73,7 +73,7 @@ export class AddressBlock {
 
   /** @returns the same outcomes, in the same order, as if Answerer looked up each text separately */
   answerAll(answerer: Answerer, lookup: IpLookup, texts: readonly string[], source: AnswerSource): Outcome[] {
-    const outcomes: Outcome[] = [];
+    const outcomes = new Array<Outcome>(texts.length);
     this.use(lookup, source);
     for (let start = 0; start < texts.length; start += BLOCK_ADDRESSES) {
       this.clear();

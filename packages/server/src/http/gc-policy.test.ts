@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { collecting, type Handler, REQUESTS_PER_COLLECTION } from "./gc-policy.ts";
+import { collecting, type Handler, POST_REQUESTS, REQUESTS_PER_COLLECTION } from "./gc-policy.ts";
 
 const REQUEST = new Request("http://localhost/");
 const SERVER = {} as Bun.Server<undefined>;
@@ -25,4 +25,19 @@ test("garbage is collected after every so many requests, once they are answered"
   }
   expect(passed).toHaveLength(3 * REQUESTS_PER_COLLECTION);
   expect(passed.every((given) => Bun.deepEquals(given, [REQUEST, SERVER]))).toBe(true);
+});
+
+test("a POST request counts as several requests", async () => {
+  let collections = 0;
+  const handle = collecting(
+    () => new Response(),
+    () => collections++,
+  );
+  const post = new Request("http://localhost/", { method: "POST" });
+  for (let i = 1; i < REQUESTS_PER_COLLECTION / POST_REQUESTS; i++) handle(post, SERVER);
+  await nextTurn();
+  expect(collections).toBe(0);
+  handle(post, SERVER);
+  await nextTurn();
+  expect(collections).toBe(1);
 });
