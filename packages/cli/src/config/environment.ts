@@ -41,7 +41,7 @@ const NETWORK = /^((https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS
  * Returns the environment for processes that answer requests or read releases. It contains no settings, and therefore
  * no credentials of Inkling. Nor does it contain credentials of other programs.
  */
-export const workerEnvironment = (env: Environment) => ({
+export const workerEnvironment = (env: Environment): Record<string, string> => ({
   ...KEEPS_MEMORY,
   ...pick(env, (name) => RUNTIME.test(name)),
 });

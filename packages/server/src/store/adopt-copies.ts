@@ -133,9 +133,15 @@ export async function adoptCopies(
   by: Actor,
 ): Promise<{ readonly keys: number; readonly overrides: number }> {
   const wasEmpty = isEmptyStamp(await store.readKeyStamp());
+  // The history of an empty database starts here, so the operator has nothing left to confirm. The entry comes first,
+  // because servers read the database after each of the following steps, and would report that it went back.
+  if (wasEmpty) {
+    const entry = { ...by, action: "database-confirmed", subject: "database" } as const;
+    await store.overrides.record({ ...entry, before: undefined, after: undefined });
+  }
   const adopted = overrides.length === 0 ? [] : await store.overrides.adopt(overrides, by);
   const keys = tokens.length === 0 ? [] : await store.adoptKeys(tokens, by);
-  // The history of an empty database starts here, so the operator has nothing left to confirm.
-  if (wasEmpty) await store.confirmHistory(by);
+  // Servers stop using their copies of keys when the stamp of the keys changes.
+  if (wasEmpty && tokens.length === 0) await store.confirmHistory(by);
   return { keys: keys.length, overrides: adopted.length };
 }
