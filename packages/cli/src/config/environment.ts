@@ -59,9 +59,9 @@ export const buildEnvironment = (env: Environment) => ({
 const FRUGAL = { BUN_JSC_forceRAMSize: "250000000" };
 
 /**
- * Makes the allocator keep the memory that a garbage collection frees for ten seconds. By default, it returns this
- * memory to the operating system after each collection, and each 4 KB that is used again costs a page fault: one per
- * assessment, which is 11 µs of 90 (bench/README.md, Page faults).
+ * With these options, the allocator keeps freed memory for ten seconds. By default, it returns freed memory to the
+ * operating system almost at once, and each 4 KB that is used again costs a page fault of 11 to 16 µs. An assessment had
+ * about one (bench/README.md, Page faults).
  */
 const KEEPS_MEMORY = { MIMALLOC_PURGE_HOLES: "0", MIMALLOC_PURGE_DELAY: "10000" };
 

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { isEmptyStamp } from "@inkling/release-store";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { parseNewKey } from "../keys/key-input.ts";
 import { adoptCopies } from "./adopt-copies.ts";
@@ -17,7 +18,11 @@ const OVERRIDE = {
   expiresAt: undefined,
 } as const;
 
-test("a server that reads the database between two steps of an adoption does not find that it went back", async () => {
+/**
+ * Loses a database with a key and an override, and adopts their copies into a new one.
+ * @returns the new database's history as a server finds it when it reads the database after each step
+ */
+async function adoptInSteps(hasKeys: boolean) {
   const folder = temporaryFolder();
   const lost = await openStore(`sqlite://${join(folder, "lost.db")}`);
   await lost.createKey(parseNewKey({ name: "shop" }, 0));
@@ -46,11 +51,30 @@ test("a server that reads the database between two steps of an adoption does not
     await history.review();
     return value;
   };
-  store.overrides.record = (...given) => reviewed("record", record.apply(store.overrides, given));
+  store.overrides.record = (...given) => reviewed("confirmation", record.apply(store.overrides, given));
   store.overrides.adopt = (...given) => reviewed("overrides", adopt.apply(store.overrides, given));
   store.adoptKeys = (...given) => reviewed("keys", adoptKeys.apply(store, given));
-  expect(await adoptCopies(store, { tokens, overrides }, ADA)).toEqual({ keys: 1, overrides: 1 });
-  expect(events).toEqual([]);
-  expect(steps).toEqual(["record", "overrides", "keys"]);
+  const written = await adoptCopies(store, { tokens: hasKeys ? tokens : [], overrides }, ADA);
+  await history.review();
+  const isEmpty = isEmptyStamp(await store.readKeyStamp());
   await store.close();
+  return { written, events, steps, isEmpty };
+}
+
+test("a server that reads the database between two steps of an adoption does not find that it went back", async () => {
+  expect(await adoptInSteps(true)).toEqual({
+    written: { keys: 1, overrides: 1 },
+    events: [],
+    steps: ["confirmation", "overrides", "keys"],
+    isEmpty: false,
+  });
+});
+
+test("after overrides alone are adopted, the database no longer counts as empty", async () => {
+  expect(await adoptInSteps(false)).toEqual({
+    written: { keys: 0, overrides: 1 },
+    events: [],
+    steps: ["confirmation", "overrides"],
+    isEmpty: false,
+  });
 });

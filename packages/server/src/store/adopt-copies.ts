@@ -133,15 +133,15 @@ export async function adoptCopies(
   by: Actor,
 ): Promise<{ readonly keys: number; readonly overrides: number }> {
   const wasEmpty = isEmptyStamp(await store.readKeyStamp());
-  // The history of an empty database starts here, so the operator has nothing left to confirm. The entry comes first,
-  // because servers read the database after each of the following steps, and would report that it went back.
+  // The history of an empty database starts here, so the operator has nothing left to confirm. The confirmation comes
+  // first, because servers also read the database between the steps, and without it would report that it went back.
   if (wasEmpty) {
     const entry = { ...by, action: "database-confirmed", subject: "database" } as const;
     await store.overrides.record({ ...entry, before: undefined, after: undefined });
   }
   const adopted = overrides.length === 0 ? [] : await store.overrides.adopt(overrides, by);
   const keys = tokens.length === 0 ? [] : await store.adoptKeys(tokens, by);
-  // Servers stop using their copies of keys when the stamp of the keys changes.
+  // Without keys to adopt, only this call changes the stamp that tells servers that the database is no longer empty.
   if (wasEmpty && tokens.length === 0) await store.confirmHistory(by);
   return { keys: keys.length, overrides: adopted.length };
 }
