@@ -13,6 +13,7 @@ import { fetch } from "../../harness/checked-fetch.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { GEOLOCATE, SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { ServerProgram } from "../../harness/server-program.ts";
+import { lockSqlite } from "../../harness/sqlite-lock.ts";
 import { until } from "../../harness/until.ts";
 
 const cleanUps: (() => unknown)[] = [];
@@ -423,9 +424,8 @@ describe("a database that cannot be written", () => {
     const main = await startServer(dataDir, env);
     await until(async () => (await main.status(GEOLOCATE, revoked.token)) === 200);
     await until(() => existsSync(join(dataDir, "keys.json")));
-    const other = new SQL({ adapter: "sqlite", filename: file });
-    cleanUps.push(() => other.close());
-    await other.unsafe("BEGIN IMMEDIATE");
+    const release = await lockSqlite(file);
+    cleanUps.push(release);
 
     const command = await inkling(dataDir, ["keys", "revoke", revoked.key.id]);
     expect(command.out).toContain("on the running server, but not in the database yet");
@@ -445,7 +445,7 @@ describe("a database that cannot be written", () => {
       await second.status(GEOLOCATE, kept.token),
     ];
     expect(await statuses()).toEqual([401, 200]);
-    await other.unsafe("ROLLBACK");
+    await release();
     await until(() => second.events("key-revocation-stored").length === 1);
     expect(await statuses()).toEqual([401, 200]);
     expect(await second.metric("inkling_revocations_unstored")).toBe(0);
@@ -472,12 +472,11 @@ describe("a database that cannot be written", () => {
     const main = await startServer(dataDir, env);
     const copied = () => readFileSync(join(dataDir, "keys.json"), "utf8").includes(lost.key.id);
     await until(() => existsSync(join(dataDir, "keys.json")) && copied());
-    const other = new SQL({ adapter: "sqlite", filename: file });
-    await other.unsafe("BEGIN IMMEDIATE");
+    const release = await lockSqlite(file);
     for (const { key } of [lost, known])
       expect(await inkling(dataDir, ["keys", "revoke", key.id])).toMatchObject({ exitCode: 0 });
     await main.kill();
-    await other.close();
+    await release();
     for (const end of ["", "-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
     copyFileSync(older, file);
 
@@ -505,9 +504,8 @@ describe("a database that cannot be written", () => {
     await until(() => existsSync(join(dataDir, "keys.json")));
     first.child.kill("SIGTERM");
     await first.child.exited;
-    const other = new SQL({ adapter: "sqlite", filename: file });
-    cleanUps.push(() => other.close());
-    await other.unsafe("BEGIN IMMEDIATE");
+    const release = await lockSqlite(file);
+    cleanUps.push(release);
     const revoked = await inkling(dataDir, ["keys", "revoke", key.id]);
     expect(revoked).toMatchObject({
       exitCode: 1,
@@ -518,7 +516,7 @@ describe("a database that cannot be written", () => {
     expect(waiting.out).toContain("is waiting for a server of this data folder to confirm it");
     const second = await startServer(dataDir, env);
     expect(await second.status(GEOLOCATE, token)).toBe(401);
-    await other.unsafe("ROLLBACK");
+    await release();
     await until(() => second.events("key-revocation-stored").length === 1);
   });
 });

@@ -5,7 +5,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { SQL } from "bun";
 import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
 import { makeFirstKeys } from "../../../packages/cli/src/runtime/keys.ts";
@@ -17,6 +16,7 @@ import { freePort } from "../../harness/ports.ts";
 import { GEOLOCATE, SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { testServerOptions } from "../../harness/server-options.ts";
 import { ServerProgram } from "../../harness/server-program.ts";
+import { lockSqlite } from "../../harness/sqlite-lock.ts";
 import { freshToken } from "../../harness/tokens.ts";
 import { until } from "../../harness/until.ts";
 
@@ -71,8 +71,7 @@ describe.each([1, 2])("with workers: %i", (workers) => {
   test.concurrent("a database that another program has locked: logged, counted, unready by setting, and all stored later", async () => {
     const { file, options, key, token } = await setUp({ workers, maxUnstoredSeconds: 1 });
     const { server, lookUp, metric, ready, events } = await start(options);
-    const other = new SQL({ adapter: "sqlite", filename: file });
-    await other.unsafe("BEGIN IMMEDIATE");
+    const release = await lockSqlite(file);
     expect(await lookUp(token, 30)).toEqual([200]);
     await until(() => events("usage-not-stored").length > 0);
     expect(events("usage-not-stored")).toMatchObject([
@@ -83,8 +82,7 @@ describe.each([1, 2])("with workers: %i", (workers) => {
     expect(await metric("inkling_usage_oldest_seconds")).toBeGreaterThan(1);
     expect(await metric("inkling_usage_flush_failures_total")).toBeGreaterThan(0);
     await until(async () => (await ready()) === 503);
-    await other.unsafe("ROLLBACK");
-    await other.close();
+    await release();
     await until(async () => (await ready()) === 200);
     await until(() => events("usage-stored-again").length > 0);
     expect(await metric("inkling_usage_oldest_seconds")).toBeLessThan(60);

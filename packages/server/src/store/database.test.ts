@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { SQL } from "bun";
+import { lockSqlite } from "../../../../test/harness/sqlite-lock.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { parseNewKey } from "../keys/key-input.ts";
 import { Database, parseAddress } from "./database.ts";
@@ -160,8 +160,7 @@ describe("an SQLite file", () => {
   test("locked by another program: waits without stopping this process, then fails with AWAY", async () => {
     const file = join(folder, "locked.db");
     await (await openStore(file)).close();
-    const other = new SQL({ adapter: "sqlite", filename: file });
-    await other.unsafe("BEGIN IMMEDIATE");
+    const release = await lockSqlite(file);
     const store = await openStore(file, { timeoutMs: 2_000 });
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
@@ -170,10 +169,9 @@ describe("an SQLite file", () => {
     expect(ticks).toBeGreaterThan(5); // a wait inside SQLite would not let the timer run
     const waiting = store.createKey(parseNewKey({ name: "y" }, 0));
     await Bun.sleep(20);
-    await other.unsafe("ROLLBACK");
+    await release();
     clearInterval(timer);
     expect((await waiting).key.name).toBe("y");
-    await other.close();
     await store.close();
   });
 
