@@ -19,10 +19,10 @@ export interface Program {
 }
 
 /**
- * The environment of readers that represent a server, whose allocator keeps freed memory while it is busy
- * (packages/cli/src/config/environment.ts). A reader waits while others run, and must keep its memory during that time.
+ * The environment of readers. A reader waits while others run. If its allocator returned its memory during that time, its
+ * next lookups would cause page faults that those of a busy program do not cause.
  */
-export const SERVER_ENV = { MIMALLOC_PURGE_HOLES: "0", MIMALLOC_PURGE_DELAY: "-1" };
+export const READER_ENV = { MIMALLOC_PURGE_HOLES: "0", MIMALLOC_PURGE_DELAY: "-1" };
 
 /**
  * Starts a program and waits until it has read its data.

@@ -12,7 +12,7 @@ import * as data from "../lib/data.ts";
 import { compiled, PEERS } from "../lib/peers.ts";
 import { compareUnderPressure } from "../lib/pressure.ts";
 import { mainThreadNs, output } from "../lib/proc.ts";
-import { type Program, SERVER_ENV, startProgram } from "../lib/program.ts";
+import { type Program, READER_ENV, startProgram } from "../lib/program.ts";
 import { SEED, shuffle } from "../lib/random.ts";
 import type { Run } from "../lib/record.ts";
 import { quantile } from "../lib/stats.ts";
@@ -43,7 +43,7 @@ async function ourReaders(run: Run, kind: SegmentKind, values: string, count: nu
     const segment = data.openCurrent(data.releaseFolder(checkout)).segmentPath(kind);
     const start = async (runtime: string, command: string, entry: string) => {
       const engine = join(checkout.root, "packages/engine", entry);
-      const program = await startProgram(run, [command, READER, kind, segment, values, engine], SERVER_ENV);
+      const program = await startProgram(run, [command, READER, kind, segment, values, engine], READER_ENV);
       const add = (way: string, variant: string) =>
         readers.push({
           who: `inkling on ${runtime}${variant}${checkout.suffix}`,

@@ -9,7 +9,7 @@ import { ADDRESS_COUNT, addressFiles, emptyFolder, ROOT, removeFolder } from "..
 import type { MadeGeo } from "../lib/make-geo.ts";
 import { PEERS } from "../lib/peers.ts";
 import { memoryOf, output } from "../lib/proc.ts";
-import { type Program, SERVER_ENV, startProgram } from "../lib/program.ts";
+import { type Program, READER_ENV, startProgram } from "../lib/program.ts";
 import { type Contestant, log, type Run } from "../lib/record.ts";
 import { figure } from "../lib/stats.ts";
 
@@ -43,7 +43,7 @@ export async function measureGrowth(run: Run): Promise<void> {
     for (const [who, values] of Object.entries({ IPv4: v4, IPv6: v6 })) {
       const reader = [process.execPath, join(PEERS, "reader.mjs"), "geo", file, values];
       const engine = join(ROOT, "packages/engine/src/index.ts");
-      const program = await startProgram(run, [...reader, engine], SERVER_ENV);
+      const program = await startProgram(run, [...reader, engine], READER_ENV);
       const mean = async () => (await program.lookUp("answer", ADDRESS_COUNT, BLOCK)).mean;
       programs.push({ what, who, program, measure: async () => ({ "time per lookup, ns": await mean() }) });
     }

@@ -41,10 +41,7 @@ const NETWORK = /^((https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS
  * Returns the environment for processes that answer requests or read releases. It contains no settings, and therefore
  * no credentials of Inkling. Nor does it contain credentials of other programs.
  */
-export const workerEnvironment = (env: Environment): Record<string, string> => ({
-  ...KEEPS_MEMORY,
-  ...pick(env, (name) => RUNTIME.test(name)),
-});
+export const workerEnvironment = (env: Environment) => pick(env, (name) => RUNTIME.test(name));
 /** Returns the environment for builds, which receive their settings through a pipe. */
 export const buildEnvironment = (env: Environment) => ({
   ...FRUGAL,
@@ -57,13 +54,6 @@ export const buildEnvironment = (env: Environment) => ({
  * GB, and it was not faster.
  */
 const FRUGAL = { BUN_JSC_forceRAMSize: "250000000" };
-
-/**
- * With these options, the allocator keeps freed memory for ten seconds. By default, it returns freed memory to the
- * operating system almost at once, and each 4 KB that is used again costs a page fault of 11 to 16 µs. An assessment had
- * about one (bench/README.md, Page faults).
- */
-const KEEPS_MEMORY = { MIMALLOC_PURGE_HOLES: "0", MIMALLOC_PURGE_DELAY: "10000" };
 
 function pick(env: Environment, isWanted: (name: string) => boolean): Record<string, string> {
   const wanted = Object.entries(env).filter(([name, value]) => value !== undefined && isWanted(name));
