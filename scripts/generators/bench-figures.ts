@@ -69,9 +69,9 @@ function commits(recorded: Recorded, first: string, others: readonly string[]): 
   const later = new Set(others.map(commitOf).filter((commit) => commit !== commitOf(first)));
   const rest = [...later].map((commit) => {
     const parts = others.filter((name) => commitOf(name) === commit).map((name) => `\`${name}\``);
-    return `, and at \`${commit}\` for ${parts.join(" and ")}`;
+    return `\`${commit}\` for ${parts.join(" and ")}`;
   });
-  return `\`${commitOf(first)}\`${rest.join("")}`;
+  return `\`${commitOf(first)}\`${rest.length > 0 ? ` (${rest.join(", ")})` : ""}`;
 }
 
 function speed(recorded: Recorded): string {
