@@ -14,7 +14,7 @@ export async function lockSqlite(file: string): Promise<() => Promise<void>> {
     sql.unsafe("BEGIN IMMEDIATE").then(
       () => true,
       (error: { code?: unknown }) => {
-        if (error.code === "SQLITE_BUSY") return false;
+        if (String(error.code).startsWith("SQLITE_BUSY")) return false; // also SQLITE_BUSY_RECOVERY and _SNAPSHOT
         throw error;
       },
     ),
