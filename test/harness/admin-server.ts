@@ -4,6 +4,7 @@ import { Overrides } from "@inkling/engine";
 import type { HostReport } from "@inkling/release-store";
 import { AdminApp, type AdminAppOptions } from "../../packages/server/src/admin/app.ts";
 import { HostNames } from "../../packages/server/src/http/host-names.ts";
+import { Bodies } from "../../packages/server/src/limits/bodies.ts";
 import { NO_RULESET } from "../../packages/server/src/rulesets/record.ts";
 import { openStore, type Store } from "../../packages/server/src/store/store.ts";
 import { Log } from "../../packages/server/src/telemetry/log.ts";
@@ -75,6 +76,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     },
     report: () => HOST_REPORT,
     dataDir: "",
+    bodies: new Bodies(),
     workerEnvironment: {},
     actions: undefined,
     hostNames: new HostNames([]),

@@ -21,6 +21,7 @@ import { freshToken, randomBytes } from "../harness/tokens.ts";
 
 /** Codes that are not caused here, each with the test that causes it. */
 export const ELSEWHERE: Readonly<Partial<Record<ProblemCode | AdminProblemCode, string>>> = {
+  RATE_LIMITED: "packages/server/src/admin/app.test.ts",
   HOST_REFUSED: "test/admin-api.test.ts",
   TOO_MANY_STREAMS: "packages/server/src/batch/batch.test.ts",
   VISITOR_DENIED: "packages/server/src/api/forward-auth.test.ts",

@@ -126,6 +126,10 @@ export const ADMIN_PROBLEMS = {
     title: "Request body too large",
     detail: "The body is larger than this path accepts.",
   },
+  RATE_LIMITED: {
+    ...PROBLEMS.RATE_LIMITED,
+    detail: "Too many request bodies are arriving at the same time. Retry in a second.",
+  },
   HOST_REFUSED: {
     status: 421,
     title: "Host name not allowed",

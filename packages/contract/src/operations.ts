@@ -276,6 +276,7 @@ const ROWS = {
       "SIGNATURE_INVALID",
       "PATH_NOT_FOUND",
       "CONTENT_TOO_LARGE",
+      "RATE_LIMITED",
       "INTERNAL",
       "DATA_NOT_LOADED",
     ],

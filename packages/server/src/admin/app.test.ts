@@ -17,6 +17,7 @@ import { type AdminTest, adminServer, closeAdminServers } from "../../../../test
 import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { freshToken, randomBytes } from "../../../../test/harness/tokens.ts";
 import { newToken } from "../keys/token.ts";
+import { Bodies } from "../limits/bodies.ts";
 import { StoreError } from "../store/error.ts";
 
 afterAll(closeAdminServers);
@@ -238,6 +239,12 @@ describe("refusals", () => {
     ]);
     expect(it.lines.slice(before).join("")).toContain(`"status":${refused.status}`);
     expect((await it.ask("GET", "overrides")).document.overrides).toHaveLength(1);
+  });
+
+  test("while too many bodies arrive, a body is refused", async () => {
+    const full = await adminServer({ bodies: new Bodies({ all: 10, alone: 10 }) });
+    const refused = await full.ask("POST", "overrides", OFF);
+    expect([refused.status, refused.code]).toEqual([429, "RATE_LIMITED"]);
   });
 
   test("a body without a declared length is cut off where it is too long", async () => {

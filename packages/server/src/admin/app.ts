@@ -121,7 +121,11 @@ export class AdminApp {
     const actor = readActor(request, token, session);
     if (!row.isOpen) asked.actor = actor;
     const { body } = handler;
-    const bytes = body === undefined ? NO_BODY : await readBytes(request, row.maxBodyBytes ?? MAX_BODY_BYTES);
+    const holder = token?.hash ?? "no token";
+    const bytes =
+      body === undefined
+        ? NO_BODY
+        : await readBytes(context.bodies, request, holder, row.maxBodyBytes ?? MAX_BODY_BYTES);
     const work = async (): Promise<Reply> =>
       handler.run(context, {
         request,

@@ -10,6 +10,7 @@ import type { Actor } from "../keys/actor.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { LiveKeys } from "../keys/live-keys.ts";
 import type { Revocations } from "../keys/revocations.ts";
+import type { Bodies } from "../limits/bodies.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { LiveOverrides } from "../overrides/live-overrides.ts";
 import type { ReleaseComparisons } from "../releases/comparisons.ts";
@@ -85,6 +86,7 @@ interface DatabaseGuardView {
 }
 
 export interface AdminAppOptions {
+  readonly bodies: Bodies;
   readonly overrides: OverrideStore;
   readonly adminToken: Pick<AdminTokenStore, "find" | "recordUse">;
   readonly store: Store;

@@ -6,6 +6,7 @@ import { issueLines } from "@inkling/engine";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { KeyInputError } from "../keys/key.ts";
+import type { Bodies } from "../limits/bodies.ts";
 import { MAX_AUTHOR, OverrideInputError } from "../overrides/override.ts";
 import type { ValidAdminToken } from "../store/admin-token.ts";
 import { StoreError } from "../store/error.ts";
@@ -71,24 +72,21 @@ export function authorOf(token: ValidAdminToken | undefined, given: string | und
 
 /**
  * Reads a whole body.
+ * @param holder whose share of the unfinished bodies it counts against
  * @throws AdminProblem if the body exceeds the limit, whether or not it declares its length, or if it is cut short
  */
-export async function readBytes({ body, headers }: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
-  const tooLarge = () => new AdminProblem("BODY_TOO_LARGE", `The body may have at most ${most} bytes.`);
-  if (Number(headers.get("content-length")) > most) throw tooLarge();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of body ?? []) {
-      size += chunk.length;
-      if (size > most) throw tooLarge();
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (error instanceof AdminProblem) throw error;
-    throw new AdminProblem("BODY_INVALID", "The connection closed before the whole body arrived.");
-  }
-  return Buffer.concat(chunks);
+export async function readBytes(
+  bodies: Bodies,
+  request: Request,
+  holder: string,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  const bytes = await bodies.read(request, { holder, maxBytes });
+  if (bytes instanceof Uint8Array) return bytes;
+  if (bytes === "too-many") throw new AdminProblem("RATE_LIMITED");
+  if (bytes === "too-large")
+    throw new AdminProblem("BODY_TOO_LARGE", `The body may have at most ${maxBytes} bytes.`);
+  throw new AdminProblem("BODY_INVALID", "The connection closed before the whole body arrived.");
 }
 
 export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false }: BodyFormat<T>): unknown {

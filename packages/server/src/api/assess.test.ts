@@ -5,8 +5,10 @@ import { type AssessmentAnswer, NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment } from "@inkling/engine";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
+import { BatchMemory } from "../batch/memory.ts";
 import type { Decisions, NamedDecision } from "../decisions/decisions.ts";
 import { answerOf, type DecisionRow } from "../decisions/record.ts";
+import { Bodies } from "../limits/bodies.ts";
 import { NO_RULESET, type PublishedRuleset } from "../rulesets/record.ts";
 import { App } from "./app.ts";
 
@@ -53,6 +55,7 @@ function setUp({
   mode = "live",
   hasRelease = true,
   stores = false,
+  bodies = new Bodies(),
 } = {}) {
   const rulesets = { current: text === "" ? NO_RULESET : ruleset(7, text) };
   const current = hasRelease ? release(missing) : undefined;
@@ -88,7 +91,12 @@ function setUp({
     },
     label: async (id) => (stored.some((row) => row.id === id) ? "labelled" : "unknown"),
   };
-  const app = new App({ ...made.options, decisions, storesDecisions: stores });
+  const app = new App({
+    ...made.options,
+    decisions,
+    storesDecisions: stores,
+    memory: new BatchMemory(1, bodies),
+  });
   const send = async (
     body: unknown,
     query = "",
@@ -361,4 +369,13 @@ describe("the sandbox", () => {
     if (detail !== undefined) expect((answer as unknown as { detail: string }).detail).toMatch(detail);
     if ("action" in want) expect(answer).toMatchObject({ ruleset: 0, id: "asm_0000000000000000" });
   });
+});
+
+test("while too many bodies arrive, a visitor is not assessed", async () => {
+  const { send } = setUp({ bodies: new Bodies({ all: 10, alone: 10 }) });
+  const response = await send({ event: "login", ip: TOR });
+  expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([
+    429,
+    "RATE_LIMITED",
+  ]);
 });

@@ -6,8 +6,10 @@ import { formatIp, type IpSegment } from "@inkling/engine";
 import { Webhook } from "standardwebhooks";
 import { encode, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
-import type { Decisions } from "../decisions/decisions.ts";
-import type { DecisionRow } from "../decisions/record.ts";
+import { BatchMemory } from "../batch/memory.ts";
+import type { Decisions, NamedDecision } from "../decisions/decisions.ts";
+import { answerOf, type DecisionRow } from "../decisions/record.ts";
+import { Bodies } from "../limits/bodies.ts";
 import { App } from "./app.ts";
 
 const SECRET = Buffer.from("a secret of thirty-two bytes, ok").toString("base64");
@@ -36,12 +38,24 @@ function release() {
   );
 }
 
-function setUp({ secrets = [SECRET] as readonly string[], hasRelease = true } = {}) {
+function setUp({
+  secrets = [SECRET] as readonly string[],
+  hasRelease = true,
+  bodies = undefined as Bodies | undefined,
+} = {}) {
   const stored: DecisionRow[] = [];
   const made = testOptions(
     {
       storesDecisions: true,
-      decisions: { record: (row: DecisionRow) => void stored.push(row) } as unknown as Decisions,
+      decisions: {
+        claim: async (row: NamedDecision) => {
+          const before = stored.find(({ idempotency }) => idempotency === row.idempotency);
+          if (before === undefined) stored.push(row);
+          const { body_hash } = before ?? row;
+          return { answer: answerOf(before ?? row), bodyHash: body_hash! };
+        },
+      } as unknown as Decisions,
+      ...(bodies && { memory: new BatchMemory(1, bodies) }),
       hookSecrets: secrets,
       releases: {
         current: hasRelease ? release() : undefined,
@@ -180,5 +194,35 @@ describe("what Supabase has not signed is refused", () => {
 
   test("a good one, while there is no release", async () => {
     expect((await send(setUp({ hasRelease: false }).app, { body })).status).toBe(503);
+  });
+
+  test("everything, while too many bodies arrive", async () => {
+    const { app } = setUp({ bodies: new Bodies({ all: 100, alone: 100 }) });
+    const response = await send(app, { body, secret: OTHER });
+    expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([
+      429,
+      "RATE_LIMITED",
+    ]);
+  });
+});
+
+describe("a copy of a signed request", () => {
+  const sent: Sent = { body: hook(TOR, "jane@gmail.com"), headers: { "webhook-id": "msg_1" } };
+
+  test("gets the decision about the first one, which is stored once", async () => {
+    const { app, stored } = setUp();
+    const ids = new Set<string | null>();
+    for (let i = 0; i < 40; i++) ids.add((await send(app, sent)).headers.get("Inkling-Assessment"));
+    expect(ids.size).toBe(1);
+    expect(stored).toHaveLength(1);
+  });
+
+  test("with a different body is refused", async () => {
+    const { app, stored } = setUp();
+    await send(app, sent);
+    const response = await send(app, { ...sent, body: hook("8.8.8.8", "joe@gmail.com") });
+    expect(response.status).toBe(401);
+    expect(((await response.json()) as { detail: string }).detail).toContain("webhook-id");
+    expect(stored).toHaveLength(1);
   });
 });

@@ -7,12 +7,14 @@
 // src  docs/auth-hooks.md, https://www.standardwebhooks.com
 //
 // The signature authorizes the request, so there is no key and no quota. An unsigned request costs at most one HMAC
-// over 64 KiB for each secret. The metrics count an assessment as one lookup with a live key.
+// over 64 KiB for each secret. Together, all unfinished bodies of the hook take up at most 32 MiB. The metrics count an assessment as one lookup with a live key.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
+import type { HookRequest } from "../assess/answer.ts";
 import { parseJson } from "../batch/body.ts";
 import { type Problem, problem } from "../http/problems.ts";
+import type { Bodies } from "../limits/bodies.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
 import type { ApiContext, Handlings } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
@@ -35,7 +37,15 @@ const STALE = problem(
   "SIGNATURE_INVALID",
   "`webhook-timestamp` differs from this server's clock by more than five minutes.",
 );
+const USED_ID = problem("SIGNATURE_INVALID", "This `webhook-id` was already used with a different body.");
 const CUT_SHORT = problem("BODY_INVALID", "The body was cut short.");
+const TOO_MANY = problem(
+  "RATE_LIMITED",
+  "Too many request bodies are arriving at this hook. Retry in a second; let only Supabase reach this path.",
+);
+const FAILURES = { "too-large": TOO_LARGE, "cut-short": CUT_SHORT, "too-many": TOO_MANY };
+/** All bodies of the hook count against one share, because nobody knows their sender until they are complete. */
+const HOLDER = "supabase hook";
 const NO_USER = problem(
   "BODY_INVALID",
   'Send what Supabase sends to the hook "Before User Created": `metadata.name`, `metadata.ip_address` and `user.email`.',
@@ -52,9 +62,9 @@ export const SUPABASE_HOOK_HANDLINGS = { supabase_hook: { handle: judgeUser } } 
 
 async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response> {
   const { responses, hookSecrets } = api;
-  const body = await readSigned(exchange, hookSecrets);
-  if (!(body instanceof Uint8Array)) return responses.sendProblem(exchange, body);
-  const hook = HOOK.safeParse(parseJson(body));
+  const signed = await readSigned(exchange, hookSecrets, api.memory.bodies);
+  if ("code" in signed) return responses.sendProblem(exchange, signed);
+  const hook = HOOK.safeParse(parseJson(signed.body));
   if (!hook.success) return responses.sendProblem(exchange, NO_USER);
   const { metadata, user } = hook.data;
   const visitor = {
@@ -65,7 +75,7 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
   const { server, decide } = await api.assessments();
   const question = questionOf(exchange);
   let decided = metadata.ip_address
-    ? decide(server, { ...visitor, ip: metadata.ip_address }, question)
+    ? await decide(server, { ...visitor, ip: metadata.ip_address }, question, signed)
     : undefined;
   // The address is unusable if Supabase runs on this machine, or behind a proxy that Supabase does not know about. The
   // email address can still be assessed.
@@ -73,11 +83,14 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
     if (decided !== undefined) api.counts.countProblem(decided.code);
     // without a usable address and without an email address, there is nothing to assess
     if (!user.email) return responses.sendJson(exchange, 200, {});
-    decided = decide(server, visitor, question);
+    decided = await decide(server, visitor, question, signed);
   }
-  if ("code" in decided) return responses.sendProblem(exchange, decided);
+  if ("code" in decided) {
+    const isOtherBody = decided.code === "IDEMPOTENCY_KEY_INVALID";
+    return responses.sendProblem(exchange, isOtherBody ? USED_ID : decided);
+  }
   api.counts.countLookup("assess", "live", "single");
-  const { action, id } = decided.answer;
+  const { action, id } = decided;
   const answer = action === "deny" ? { error: { message: MESSAGE, http_code: 403 } } : {};
   const response = responses.sendJson(exchange, 200, answer);
   response.headers.set("Inkling-Action", action);
@@ -91,11 +104,12 @@ function questionOf({ release, overrides, now, mode }: Exchange): Question {
   return { release, overrides, now, mode, isSandbox: false, wants: PLAIN, findCaller: () => undefined };
 }
 
-/** Reads the body, and returns it only if it was signed with one of the secrets. */
+/** Reads the body, and returns it only if it was signed with one of the secrets. A copy returns the same result. */
 async function readSigned(
   { request, now }: Exchange,
   secrets: readonly string[],
-): Promise<Uint8Array | Problem> {
+  bodies: Bodies,
+): Promise<HookRequest | Problem> {
   if (secrets.length === 0) return NO_HOOK;
   const { headers } = request;
   const id = headers.get("webhook-id");
@@ -104,18 +118,17 @@ async function readSigned(
   if (id === null || timestamp === null || signature === null || !/^\d{1,12}$/.test(timestamp))
     return UNSIGNED;
   if (Math.abs(now / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) return STALE;
-  const length = headers.get("content-length");
-  if (length === null || Number(length) > MAX_BODY_BYTES) return TOO_LARGE;
-  const body = await request.bytes().catch(() => CUT_SHORT);
-  if (!(body instanceof Uint8Array)) return body;
-  const isSigned = secrets.some((secret) => {
+  if (!headers.has("content-length")) return TOO_LARGE;
+  const body = await bodies.read(request, { holder: HOLDER, maxBytes: MAX_BODY_BYTES });
+  if (!(body instanceof Uint8Array)) return FAILURES[body];
+  const secret = secrets.find((secret) => {
     const expected = createHmac("sha256", Buffer.from(secret, "base64"))
       .update(`${id}.${timestamp}.`)
       .update(body)
       .digest();
     return signature.split(" ").some((one) => matches(one, expected));
   });
-  return isSigned ? body : UNSIGNED;
+  return secret === undefined ? UNSIGNED : { secret, id, body };
 }
 
 /** Compares a signature in constant time. @param signature "v1,<base64>"; other versions never match */

@@ -11,8 +11,8 @@ import {
   OUTCOMES,
   type Outcome,
 } from "@inkling/contract";
-import { answerLines, type BatchAnswer, type BatchServer, type Call, isCutOff } from "../batch/batch.ts";
-import { acceptsGzip, CUT_SHORT, decoded, formOf, isGzipped, parseJson, readAll } from "../batch/body.ts";
+import { answerLines, type BatchAnswer, type BatchServer, type Call } from "../batch/batch.ts";
+import { acceptsGzip, decoded, formOf, isGzipped, parseJson, readJsonBytes } from "../batch/body.ts";
 import type { ByteStream } from "../batch/gunzip.ts";
 import type { LineAnswers, LineBlock } from "../batch/line-block.ts";
 import type { Output } from "../batch/output.ts";
@@ -92,7 +92,7 @@ export async function answerAssessment(
       answers,
     );
   }
-  const bytes = await readVisitor(server, call, isGzip);
+  const bytes = await readJsonBytes(server.memory.bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE);
   if (!(bytes instanceof Uint8Array)) return bytes;
   const decided = server.assessments.assess(parseJson(bytes), call.question);
   if ("code" in decided) return decided;
@@ -104,11 +104,26 @@ export async function answerAssessment(
   return decided.answer;
 }
 
-/** Decides about a visitor that a hook describes. Stores the decision if the server stores decisions. */
-export function decide(server: AssessServer, visitor: unknown, question: Question): Decided | Problem {
+/** The text that names a hook's request, and what a copy of this request repeats. */
+export interface HookRequest {
+  readonly secret: string;
+  readonly id: string;
+  readonly body: Uint8Array;
+}
+
+/**
+ * Decides about a visitor that a hook describes. If the server stores decisions, it stores this one, and a copy of the
+ * request gets the same decision.
+ */
+export async function decide(
+  server: AssessServer,
+  visitor: unknown,
+  question: Question,
+  { secret, id, body }: HookRequest,
+): Promise<AssessmentAnswer | Problem> {
   const decided = server.assessments.assess(visitor, question);
-  if (!("code" in decided)) store(server, decided, question);
-  return decided;
+  if ("code" in decided || !server.storesDecisions) return "code" in decided ? decided : decided.answer;
+  return answerOnce(server, question, decided, requestName(secret, id, body));
 }
 
 function store({ decisions, storesDecisions }: AssessServer, decided: Decided, question: Question): void {
@@ -131,13 +146,13 @@ async function answerOnce(
 }
 
 /**
- * Returns hashes of the `Idempotency-Key` and of the request's body. They are keyed with the API key, which the database
- * does not contain. Otherwise, whoever can read the database could try all addresses of a stored network until the
+ * Returns hashes of the request's `Idempotency-Key` (or a hook's `webhook-id`) and body. They are keyed with the API key
+ * (or the hook's secret), which the database does not contain. Otherwise, whoever can read the database could try all addresses of a stored network until the
  * body's hash matches.
  */
-function requestName(apiKey: string, key: string, body: Uint8Array): RequestName {
+function requestName(secret: string, key: string, body: Uint8Array): RequestName {
   const hashOf = (value: string | Uint8Array) =>
-    new Bun.CryptoHasher("sha256", apiKey).update(value).digest("base64url");
+    new Bun.CryptoHasher("sha256", secret).update(value).digest("base64url");
   return { idempotency: hashOf(key), body_hash: hashOf(body) };
 }
 
@@ -153,7 +168,7 @@ export async function answerOutcome(
   if (form === "ndjson") return NO_OUTCOMES;
   const isGzip = isGzipped(headers.get("content-encoding"));
   if (typeof isGzip !== "boolean") return isGzip;
-  const bytes = await readVisitor(server, call, isGzip);
+  const bytes = await readJsonBytes(server.memory.bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE);
   if (!(bytes instanceof Uint8Array)) return bytes;
   const outcome = outcomeOf(parseJson(bytes));
   if (outcome === undefined) return OUTCOME_INVALID;
@@ -169,22 +184,6 @@ function outcomeOf(value: unknown): Outcome | undefined {
   if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return undefined;
   const { outcome } = value as { readonly outcome?: unknown };
   return OUTCOMES.find((known) => known === outcome);
-}
-
-/** Reads and decodes the body of a request about one visitor or one outcome. */
-async function readVisitor(
-  { memory }: AssessServer,
-  { request, key }: Call,
-  isGzip: boolean,
-): Promise<Uint8Array | Problem> {
-  const declared = request.headers.get("content-length");
-  if (Number(declared ?? 0) > MAX_VISITOR_BYTES) return TOO_LARGE;
-  // The usual case: reading the body as a stream would take as long as the rest of the request.
-  if (declared !== null && !isGzip) return request.bytes().catch(() => CUT_SHORT);
-  const bytes = await readAll(decoded(request.body as ByteStream | null, isGzip), memory.arriving, key.id);
-  if (await isCutOff(request)) return CUT_SHORT;
-  if (!(bytes instanceof Uint8Array)) return bytes.code === "CONTENT_TOO_LARGE" ? TOO_LARGE : bytes;
-  return bytes.length > MAX_VISITOR_BYTES ? TOO_LARGE : bytes;
 }
 
 /** Assesses the visitors of a stream, one per line. */

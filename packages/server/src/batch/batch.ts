@@ -18,7 +18,7 @@ import type { Decision } from "../limits/token-bucket.ts";
 import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { BatchAnswers, QUOTA_EXCEEDED } from "./answers.ts";
-import { acceptsGzip, CUT_SHORT, declaresTooMuch, decoded, formOf, isGzipped, readValues } from "./body.ts";
+import { acceptsGzip, decoded, formOf, isGzipped, readValues } from "./body.ts";
 import type { ByteStream } from "./gunzip.ts";
 import { GzipPieces, gzipped } from "./gzip.ts";
 import { KeyMeter, type MeterOptions } from "./key-meter.ts";
@@ -97,14 +97,16 @@ export async function answerBatch(server: BatchServer, call: BatchCall): Promise
   if (typeof isGzip !== "boolean") return isGzip;
   const refusal = refusalOf(call.scope, call.question);
   if (refusal !== undefined) return refusal;
-  const stream = decoded(body as ByteStream | null, isGzip);
   const mayZip = acceptsGzip(headers.get("accept-encoding"));
   if (form === "ndjson" && wantsMx(call)) return ONE_CHECK;
   if (form === "ndjson")
-    return answerLines(server, call, { body: stream, mayZip, isGzip }, (out) =>
-      answersOf(server, call, out, NEWLINE),
+    return answerLines(
+      server,
+      call,
+      { body: decoded(body as ByteStream | null, isGzip), mayZip, isGzip },
+      (out) => answersOf(server, call, out, NEWLINE),
     );
-  return declaresTooMuch(headers.get("content-length")) ?? answerValues(server, call, stream, mayZip);
+  return answerValues(server, call, isGzip, mayZip);
 }
 
 const wantsMx = ({ question }: BatchCall) => (question.wants & WANTS.mx) !== 0;
@@ -112,12 +114,11 @@ const wantsMx = ({ question }: BatchCall) => (question.wants & WANTS.mx) !== 0;
 async function answerValues(
   server: BatchServer,
   call: BatchCall,
-  stream: ByteStream,
+  isGzip: boolean,
   mayZip: boolean,
 ): Promise<BatchAnswer | Problem> {
   const { now } = call.question; // the same time as in the headers
-  const values = await readValues(stream, server.memory.arriving, call.key.id);
-  if (await isCutOff(call.request)) return CUT_SHORT;
+  const values = await readValues(server.memory.bodies, call, isGzip);
   if ("code" in values) {
     if (values.code === "RATE_LIMITED") server.usage.record(call.key.id, "rate_limited", now);
     return values;
@@ -153,16 +154,6 @@ async function answerValues(
     isGzip: zipped !== undefined,
     values: values.length,
   };
-}
-
-/**
- * Returns true if the parser refused data after a chunked body, such as trailers. The parser continues after the body
- * has ended, and a response sent before it finishes would precede the refusal.
- */
-export async function isCutOff({ headers, signal }: Request): Promise<boolean> {
-  if (!headers.has("transfer-encoding")) return false;
-  await new Promise((resolve) => setImmediate(resolve));
-  return signal.aborted;
 }
 
 /** A stream of lines and its encodings. */

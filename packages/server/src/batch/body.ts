@@ -9,9 +9,9 @@
 
 import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
-import type { KeyId } from "../keys/key.ts";
-import type { FairShares } from "../limits/fair-shares.ts";
-import { type ByteReader, type ByteStream, gunzipped } from "./gunzip.ts";
+import type { Key } from "../keys/key.ts";
+import type { Bodies } from "../limits/bodies.ts";
+import { type ByteStream, gunzipped } from "./gunzip.ts";
 
 /** Maximum size of a JSON body in bytes, decoded. */
 export const MAX_JSON_BYTES = 1024 * 1024;
@@ -26,9 +26,9 @@ const TOO_LARGE = problem(
   `A JSON body may be at most 1 MiB after decoding. ${UNLIMITED}`,
 );
 const TOO_MANY = problem("CONTENT_TOO_LARGE", `A JSON body may have at most 1,000 values. ${UNLIMITED}`);
-const TOO_MUCH_AT_ONCE = problem(
+const TOO_MANY_AT_ONCE = problem(
   "RATE_LIMITED",
-  "Too many JSON bodies are arriving at the same time. Together, a key's bodies may take up 32 MiB, or less while other keys send many bodies. Send fewer bodies at the same time.",
+  "Too many request bodies are arriving at the same time. Together, a key's bodies may take up 32 MiB, or less while others send many bodies. Send fewer bodies at the same time.",
 );
 const UNKNOWN_TYPE = problem("CONTENT_TYPE_INVALID");
 const UNKNOWN_CODING = problem(
@@ -37,7 +37,7 @@ const UNKNOWN_CODING = problem(
   { "Accept-Encoding": "gzip" },
 );
 const UNREADABLE = problem("BATCH_INVALID", "The body is not JSON in UTF-8.");
-export const CUT_SHORT = problem("BATCH_INVALID", "The body was cut short, or its gzip is damaged.");
+const CUT_SHORT = problem("BATCH_INVALID", "The body was cut short, or its gzip is damaged.");
 const NO_BATCH = problem("BATCH_INVALID");
 
 export function formOf(contentType: string | null): BatchForm | Problem {
@@ -73,23 +73,50 @@ export function decoded(body: ByteStream | null, isGzip: boolean): ByteStream {
   return isGzip ? gunzipped(source) : source;
 }
 
-/** Returns a problem if the declared length exceeds the limit for JSON. */
-export function declaresTooMuch(contentLength: string | null): Problem | undefined {
-  return Number(contentLength ?? 0) > MAX_JSON_BYTES ? TOO_LARGE : undefined;
-}
-
-type Arriving = Pick<FairShares, "take" | "giveBack">;
-
 const batchSchema = z.strictObject({ values: z.array(z.unknown()) });
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads a JSON body of at most MAX_JSON_BYTES. @param arriving counts the bytes of unfinished bodies */
+/** A request with a JSON body. */
+interface JsonCall {
+  readonly request: Request;
+  readonly key: Key;
+}
+
+/**
+ * Reads a whole JSON body.
+ * @param tooLarge the problem with a body of more than `maxBytes`, decoded
+ */
+export async function readJsonBytes(
+  bodies: Bodies,
+  { request, key }: JsonCall,
+  isGzip: boolean,
+  maxBytes: number,
+  tooLarge: Problem,
+): Promise<Uint8Array | Problem> {
+  const decode = isGzip ? gunzipped : undefined;
+  const bytes = await bodies.read(request, { holder: key.id, maxBytes, decode });
+  if (bytes !== "too-large" && (await isCutOff(request))) return CUT_SHORT;
+  if (bytes instanceof Uint8Array) return bytes;
+  return { "too-large": tooLarge, "cut-short": CUT_SHORT, "too-many": TOO_MANY_AT_ONCE }[bytes];
+}
+
+/**
+ * Returns true if the parser refused data after a chunked body, such as trailers. The parser continues after the body
+ * has ended, and a response sent before it finishes would precede the refusal.
+ */
+async function isCutOff({ headers, signal }: Request): Promise<boolean> {
+  if (!headers.has("transfer-encoding")) return false;
+  await new Promise((resolve) => setImmediate(resolve));
+  return signal.aborted;
+}
+
+/** Reads the values of a JSON batch. */
 export async function readValues(
-  stream: ByteStream,
-  arriving: Arriving,
-  keyId: KeyId,
+  bodies: Bodies,
+  call: JsonCall,
+  isGzip: boolean,
 ): Promise<readonly unknown[] | Problem> {
-  const bytes = await readAll(stream, arriving, keyId);
+  const bytes = await readJsonBytes(bodies, call, isGzip, MAX_JSON_BYTES, TOO_LARGE);
   if (!(bytes instanceof Uint8Array)) return bytes;
   const document = parseJson(bytes);
   if (document === undefined) return UNREADABLE;
@@ -104,35 +131,5 @@ export function parseJson(bytes: Uint8Array): unknown {
     return JSON.parse(utf8.decode(bytes));
   } catch {
     return undefined;
-  }
-}
-
-/** Reads a body of at most MAX_JSON_BYTES. @param arriving counts the bytes of unfinished bodies */
-export async function readAll(
-  stream: ByteStream,
-  arriving: Arriving,
-  keyId: KeyId,
-): Promise<Uint8Array | Problem> {
-  const reader: ByteReader = stream.getReader();
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  let held = 0;
-  try {
-    for (;;) {
-      const { value } = await reader.read();
-      if (value === undefined) return Buffer.concat(pieces, length);
-      length += value.length;
-      const isTooMuch = !arriving.take(keyId, value.length);
-      if (!isTooMuch) held += value.length;
-      if (isTooMuch || length > MAX_JSON_BYTES) {
-        void reader.cancel().catch(() => {}); // the rest is not needed
-        return isTooMuch ? TOO_MUCH_AT_ONCE : TOO_LARGE;
-      }
-      pieces.push(value);
-    }
-  } catch {
-    return CUT_SHORT; // also if the client has disconnected; it then receives no response
-  } finally {
-    arriving.giveBack(keyId, held);
   }
 }

@@ -1,13 +1,12 @@
-// memory.ts: limits the open streams and the unfinished JSON bodies of this process, for all keys together and for each
-// key.
+// memory.ts: limits the open streams and the unfinished bodies of this process, for all keys together and for each key.
 //
 // why  Bun reads up to 1 MiB of a body before it pauses the socket, and delivers it in one piece. While the answers to
 //      that piece are unread, Bun reads as much again. A quiet stream uses 90 KB. When input and answers pile up, a
 //      stream uses up to 5 MB, and with gzip 12 to 35 MB, mostly garbage. Only a limit on the number of streams bounds
 //      this memory.
 
+import { Bodies } from "../limits/bodies.ts";
 import { FairShares } from "../limits/fair-shares.ts";
-import { MAX_JSON_BYTES } from "./body.ts";
 
 /** A stream that uses gzip in either direction counts as two streams. */
 export const GZIP_WEIGHT = 2;
@@ -18,18 +17,18 @@ export const GZIP_WEIGHT = 2;
 const STREAMS = { all: 128, alone: 32 };
 /** Minimum limits per worker, regardless of the number of workers. */
 const MIN_STREAMS = { all: 32, alone: 8 };
-/** Limits for the bytes of unfinished JSON bodies. A body that arrives slowly is held for 12 s. */
-const ARRIVING_BYTES = { all: 128 * MAX_JSON_BYTES, alone: 32 * MAX_JSON_BYTES };
 
 export class BatchMemory {
-  readonly arriving = new FairShares(ARRIVING_BYTES.all, ARRIVING_BYTES.alone);
+  readonly bodies: Bodies;
   readonly streams: FairShares;
 
   /**
    * @param workers number of workers; each worker gets a share of the streams, because connections are spread across
    *   all workers
+   * @param bodies shared with the other listener of this process, if there is one
    */
-  constructor(workers = 1) {
+  constructor(workers = 1, bodies = new Bodies()) {
+    this.bodies = bodies;
     const share = (of: keyof typeof STREAMS) => Math.max(MIN_STREAMS[of], Math.ceil(STREAMS[of] / workers));
     this.streams = new FairShares(share("all"), share("alone"));
   }

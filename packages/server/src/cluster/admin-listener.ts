@@ -14,6 +14,7 @@ import { loadOnce } from "../http/load-once.ts";
 import { AdminProblem, type AdminProblemCode, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
+import type { Bodies } from "../limits/bodies.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { networksOf, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
@@ -24,6 +25,7 @@ import { MINUTE_MS, Traffic } from "../telemetry/traffic.ts";
 
 interface AdminListenerParts {
   readonly services: Services;
+  readonly bodies: Bodies;
   readonly source: MetricsSource & StatusSource;
   /** Counts the problems of the admin API by code. */
   readonly onProblem: (code: string) => void;
@@ -171,6 +173,7 @@ export class AdminListener {
     const { store, overrides, rulesets, decisions, releases, keyLoader, keyring, guard } = services;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
+      bodies: this.parts.bodies,
       overrides: store.overrides,
       adminToken: store.adminToken,
       store,

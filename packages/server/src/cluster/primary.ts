@@ -10,6 +10,7 @@ import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/release-store";
 import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
+import { Bodies } from "../limits/bodies.ts";
 import { type CellKind, type CellMemory, HeapCells } from "../limits/cell-memory.ts";
 import { type Closers, closeAll, type RunningServer, type ServerOptions } from "../serving/options.ts";
 import { metricsSource, type Serving } from "../serving/serving.ts";
@@ -30,7 +31,9 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   const log = new Log({ level: options.logLevel, write, now: Date.now });
   closers.push(() => log.flush());
   makeDataFolder(options.dataDir);
-  const [memory, serving] = workers === 1 ? await serveHere(options, log) : serveByWorkers(options, log);
+  const bodies = new Bodies();
+  const [memory, serving] =
+    workers === 1 ? await serveHere(options, log, bodies) : serveByWorkers(options, log);
   closers.push(
     () => memory.close(),
     () => serving.kill(),
@@ -55,7 +58,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   closers.push(() => reporter.stop());
   if (services.leases) services.leases.reportHost = () => JSON.stringify(reporter.current);
   const report = () => reporter.current;
-  const admin = new AdminListener(options, { services, source, onProblem, refresh, report, log });
+  const admin = new AdminListener(options, { services, bodies, source, onProblem, refresh, report, log });
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
   reporter.port = port;
@@ -117,10 +120,10 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   };
 }
 
-async function serveHere(options: ServerOptions, log: Log): Promise<[CellMemory, Serving]> {
+async function serveHere(options: ServerOptions, log: Log, bodies: Bodies): Promise<[CellMemory, Serving]> {
   const memory = new HeapCells(Date.now(), cellKind(options));
   const { LocalServing } = await import("../serving/local-serving.ts");
-  return [memory, new LocalServing(options, memory, log)];
+  return [memory, new LocalServing(options, { memory, log, bodies })];
 }
 
 function serveByWorkers(options: ServerOptions, log: Log): [CellMemory, Serving] {

@@ -131,7 +131,7 @@ function codesOf(
     ...(isOpen === true ? [] : UNAUTHORIZED),
     ...(writes ? (["SCOPE_REQUIRED"] as const) : []),
     ...(names === undefined ? [] : (["PATH_NOT_FOUND"] as const)), // for an id that cannot exist
-    ...(hasBody ? (["BODY_INVALID", "BODY_TOO_LARGE"] as const) : []),
+    ...(hasBody ? (["BODY_INVALID", "BODY_TOO_LARGE", "RATE_LIMITED"] as const) : []),
     ...problems,
   ]);
   return ADMIN_PROBLEM_CODES.filter((code) => possible.has(code));

@@ -2,6 +2,7 @@
 
 import type { ServerSettings } from "@inkling/contract";
 import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../assess/visitor-counts.ts";
+import type { Bodies } from "../limits/bodies.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
@@ -21,12 +22,17 @@ export class LocalServing implements Serving {
   private readonly options: ServerOptions;
   private readonly memory: CellMemory;
   private readonly log: Log;
+  private readonly bodies: Bodies;
   private services: Services | undefined;
   private requestServer: RequestServer | undefined;
   private readonly releases: ReleaseFollower;
 
-  constructor(options: ServerOptions, memory: CellMemory, log: Log) {
+  constructor(
+    options: ServerOptions,
+    { memory, log, bodies }: { memory: CellMemory; log: Log; bodies: Bodies },
+  ) {
     this.options = options;
+    this.bodies = bodies;
     this.memory = memory;
     this.log = log;
     this.releases = new ReleaseFollower(options.dataDir, (name, reason, isFirst) => {
@@ -42,7 +48,16 @@ export class LocalServing implements Serving {
     const memory = new Uint8Array(VISITOR_COUNTS_BYTES);
     const visits = new VisitorCounts(memory, crypto.getRandomValues(new Uint8Array(32)));
     const state = { releases, keyring, overrides, rulesets, visits, decisions };
-    const parts = { mode, version, ...state, cells: this.memory.cells, counts, countries: usage, log };
+    const parts = {
+      mode,
+      version,
+      ...state,
+      cells: this.memory.cells,
+      counts,
+      countries: usage,
+      log,
+      bodies: this.bodies,
+    };
     this.services = services;
     this.requestServer = new RequestServer(options, parts);
     this.publish("keys");

@@ -12,6 +12,7 @@ import { loadOnce } from "../http/load-once.ts";
 import { requestIds } from "../http/request-id.ts";
 import type { KeyId } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
+import type { Bodies } from "../limits/bodies.ts";
 import type { CellIndex, LimitCells } from "../limits/cells.ts";
 import { KeyCells } from "../limits/key-cells.ts";
 import { SteadyClock } from "../limits/steady-clock.ts";
@@ -47,6 +48,8 @@ interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly counts: Counts;
   readonly countries: AppOptions["countries"];
   readonly log: Log;
+  /** Set if another listener of this process reads bodies too. */
+  readonly bodies?: Bodies;
   /**
    * Set only if there are several workers: which worker this is, and how workers share the port and the connection
    * limit.
@@ -81,7 +84,7 @@ export class RequestServer {
     this.trustedProxies = networksOf(settings.trustedProxies);
     this.keyCells = new KeyCells(parts.cells, new SteadyClock({ aheadMs: parts.clockAheadMs ?? 0 }));
     this.buckets = new Buckets(settings, this.keyCells);
-    this.memory = new BatchMemory(parts.worker?.workers);
+    this.memory = new BatchMemory(parts.worker?.workers, parts.bodies);
     this.mx = this.makeMx();
     this.app = this.makeApp();
   }
