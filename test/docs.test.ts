@@ -115,7 +115,7 @@ const badRows = (all: readonly ProjectFile[]) =>
 const WRITTEN = /^<!-- (?:generated|measured): [\s\S]*?^<!-- end.*-->$/gm;
 
 /** Counts words. Bars of tables and fences of code do not count. */
-const countWords = (text: string) => text.match(/\S*\w\S*/g)?.length ?? 0;
+const countWords = (text: string) => text.replace(/^ *```.*$/gm, "").match(/\S*\w\S*/g)?.length ?? 0;
 
 const longPages = (all: readonly ProjectFile[]) =>
   all.filter(isPage).flatMap(({ path, text }) => {
@@ -203,6 +203,39 @@ describe("links", () => {
       ["x/a.ts", "b.ts", "src/c.tsx", "DESIGN.md"].map((name) => `packages/x/src/a.ts: no file ${name}`),
     );
   });
+});
+
+/** Returns the first lines of code blocks that a reader cannot copy: a prompt, or commands without the language `sh`. */
+const badBlocks = (all: readonly ProjectFile[]) =>
+  all
+    .filter(isMarkdown)
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/^( *)```([a-z]*)\n([\s\S]*?)^ *```$/gm)]
+        .filter(
+          ([, , language, code]) =>
+            (["", "sh", "bash"].includes(language!) && /^ *\$ /m.test(code!)) ||
+            (language === "" && COMMAND.test(code!)) ||
+            language === "bash",
+        )
+        .map(([, , , code]) => `${path}: ${code!.split("\n")[0]}`),
+    );
+const COMMAND = /^\(?(?:[A-Z_]+=\S+ )*(?:npx|inkling|curl|npm|git|cd|systemctl|journalctl|docker|export|sh) /;
+
+describe("code blocks", () => {
+  test("of commands are `sh`, without a prompt or output", () => {
+    expect(badBlocks(files)).toEqual([]);
+    expect(
+      files.filter(isMarkdown).flatMap(({ text }) => text.match(/^ *```sh$/gm) ?? []).length,
+    ).toBeGreaterThan(100);
+  });
+  test.each([
+    ["a prompt", "```sh\n$ curl x\n{}\n```\n", ["$ curl x"]],
+    ["a prompt behind output", "```\n{}\n$ curl x\n```\n", ["{}"]],
+    ["no language", "```\nKEY=1 inkling serve\n```\n", ["KEY=1 inkling serve"]],
+    ["none", "```sh\ninkling serve\n```\n\n```\nListening\n```\n", []],
+  ])("%s", (_, text, lines) =>
+    expect(badBlocks([made("README.md", text)])).toEqual(lines.map((line) => `README.md: ${line}`)),
+  );
 });
 
 describe("length", () => {

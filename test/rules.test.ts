@@ -402,12 +402,12 @@ describe("docs match the code", () => {
     ]);
   });
 
-  /** Commands after "inkling" in code: in backticks, or at the start of an example's line. */
+  /** Commands after "inkling" in code: in backticks, or at the start of a line. */
   const unknownCommands = (all: readonly File[]) =>
     all.flatMap(({ path, text }) =>
       [
         ...text.matchAll(
-          /(?:`|^ {2,}|^\$ )(?:npx @inkling\/cli|inkling) ([a-z]+)\b(?!\.\w)(?: ([a-z]+(?:-[a-z]+)*)\b(?!\.\w))?/gm,
+          /(?:`|^ {2,}|^)(?:npx @inkling\/cli|inkling) ([a-z]+)\b(?!\.\w)(?: ([a-z]+(?:-[a-z]+)*)\b(?!\.\w))?/gm,
         ),
       ]
         .filter(([, first, second]) => {

@@ -1,17 +1,18 @@
 // build.ts: `npm run docs` builds the documentation as a site in docs/.vitepress/dist. `npm run docs -- preview` serves
 // it.
 //
-// err  exit code 1 where a link leads nowhere, or npm cannot install VitePress
+// err  exit code 1 if a link leads nowhere, a built page shows a marker, or npm cannot install VitePress
 
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { openApiJson } from "../../packages/server/src/openapi/public.ts";
-import { pageFile, pageText, SOURCES } from "./pages.ts";
+import { copiesOf, folderPage, pageFile, pageText, SOURCES } from "./pages.ts";
 import { type OpenApi, referencePage } from "./reference.ts";
 
 const HERE = import.meta.dir;
 const ROOT = resolve(HERE, "../..");
 const PAGES = join(HERE, "pages");
+const DIST = join(HERE, "dist");
 
 function write(path: string, text: string): void {
   const file = join(PAGES, path);
@@ -19,17 +20,52 @@ function write(path: string, text: string): void {
   writeFileSync(file, text);
 }
 
-/** Writes the source of every page. */
+const isFolder = (path: string) => statSync(join(ROOT, path)).isDirectory();
+
+/** Files of the project below a folder, without what builds and tests leave behind. */
+function filesIn(folder: string): string[] {
+  const command = ["git", "-c", "safe.directory=*", "ls-files", "--cached", "--others", "--exclude-standard"];
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command, folder], { cwd: ROOT });
+  if (exitCode !== 0) throw new Error(`git cannot list ${folder}: ${stderr}`);
+  return stdout.toString().split("\n").filter(Boolean).sort();
+}
+
+function copy(path: string, to: string): void {
+  const target = join(PAGES, "public", to);
+  mkdirSync(dirname(target), { recursive: true });
+  cpSync(join(ROOT, path), target, { dereference: true });
+}
+
+/** Writes the source of every page, and copies what pages show and link to. */
 function writePages(): void {
   rmSync(PAGES, { recursive: true, force: true });
+  const files = new Set<string>();
+  const folders = new Set<string>();
   for (const source of SOURCES) {
-    write(pageFile(source), pageText(source, readFileSync(join(ROOT, source), "utf8")));
+    const page = pageText(source, readFileSync(join(ROOT, source), "utf8"), isFolder);
+    write(pageFile(source), page);
+    const copies = copiesOf(page);
+    for (const file of copies.files) files.add(file);
+    for (const folder of copies.folders) folders.add(folder);
+    for (const image of copies.images) copy(image, `images/${image}`);
   }
+  for (const folder of folders) {
+    const listed = filesIn(folder);
+    for (const file of listed) files.add(file);
+    write(`source/${folder}/index.md`, `---\nsearch: false\n---\n\n${folderPage(folder, listed)}`);
+  }
+  for (const file of files) copy(file, `source/${file}.txt`);
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   const document = openApiJson(version);
   write("reference.md", referencePage(JSON.parse(document) as OpenApi));
   write("public/openapi.json", document);
 }
+
+/** Pages of the built site that show a marker of a generated section. */
+const pagesWithMarkers = (): string[] =>
+  [...new Bun.Glob("**/*.html").scanSync(DIST)].filter((path) =>
+    /&lt;!--\s*(?:generated|measured|end)\b/.test(readFileSync(join(DIST, path), "utf8")),
+  );
 
 function isInstalled(): boolean {
   const [installed, lock] = ["node_modules/.package-lock.json", "package-lock.json"].map((name) =>
@@ -55,4 +91,11 @@ if (command !== "pages") {
     run(["npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"], HERE);
   }
   run(["node", join(HERE, "node_modules/vitepress/bin/vitepress.js"), command, "docs"], ROOT);
+}
+if (command === "build") {
+  const marked = pagesWithMarkers();
+  if (marked.length > 0) {
+    process.stderr.write(`these pages show a marker: ${marked.join(", ")}\n`);
+    process.exit(1);
+  }
 }

@@ -5,17 +5,30 @@
 import { defineConfig } from "vitepress";
 import { MENU, slugOf } from "./pages.ts";
 
+const STYLE = `
+:root { --vp-code-lang-color: var(--vp-c-text-2); }
+.VPDoc.has-aside .container .content-container { max-width: 960px; }
+.VPDoc.has-aside .container .content { padding: 0 24px; }
+.VPDoc.has-aside .container .aside { max-width: 224px; padding-left: 16px; }
+.vp-doc table { font-size: 13px; }
+.vp-doc th, .vp-doc td { padding: 6px 10px; }
+`;
+
 export default defineConfig({
   title: "Inkling",
   description: "Self-hosted IP geolocation, IP reputation and disposable-email detection API.",
   lang: "en",
   srcDir: ".vitepress/pages",
   cleanUrls: true,
-  head: [["style", {}, ":root { --vp-code-lang-color: var(--vp-c-text-2); }"]],
+  head: [["style", {}, STYLE]],
   // Text in angle brackets is a placeholder, no HTML.
   markdown: {
     config: (markdown) => {
       markdown.set({ html: false });
+      // Long names in tables break at these characters, so that no column hides behind a scroll bar.
+      const { code_inline: render } = markdown.renderer.rules;
+      markdown.renderer.rules.code_inline = (...args) =>
+        render!(...args).replace(/(?<=>[^<]*[_/,=-])(?=\w)/g, "<wbr>");
     },
     anchor: { slugify: slugOf },
     languageAlias: { caddyfile: "nginx", haproxy: "nginx" },

@@ -1,7 +1,8 @@
 // pages.ts: turns the project's Markdown files into pages of the site.
 //
 // in   a file's path and text; links in it are those of the repository
-// out  its path on the site, and its text with links between pages; a link to any other file becomes that file's path
+// out  its path on the site, and its text with links between pages, without the markers of generated sections. A link to
+//      any other file or folder leads to a copy of it below /source/
 // note `[text](../packages/client/README.md)` works in a clone, on a forge and on the site
 
 import { posix } from "node:path";
@@ -121,9 +122,16 @@ export const MENU: readonly Section[] = [
 ];
 
 /** Pages that others link to, and that need no line in the menu. */
-const UNLISTED = ["express-sign-up", "fastify", "nightly-enrich", "protected-sign-up", "sign-up-form"].map(
-  (name) => [`examples/${name}/README.md`, `/examples/${name}`] as const,
-);
+const UNLISTED: readonly (readonly [source: string, path: string])[] = [
+  ...["express-sign-up", "fastify", "nightly-enrich", "protected-sign-up", "sign-up-form"].map(
+    (name) => [`examples/${name}/README.md`, `/examples/${name}`] as const,
+  ),
+  ["bench/README.md", "/bench/"],
+  ["bench/RESULTS.md", "/bench/results"],
+  ["bench/TRUTH.md", "/bench/truth"],
+  ["packages/engine/segment-format.md", "/segment-format"],
+  ["test/promises.md", "/promises"],
+];
 
 const PATHS: ReadonlyMap<string, string> = new Map([
   ...MENU.flatMap(({ pages }) => pages.map(([, path, source]) => [source, path] as const)),
@@ -144,16 +152,43 @@ const FENCED = /^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[^\n]*$/gm;
 /** A label may continue in the next line. */
 const LINK = /(!?)\[((?:[^\][]|\[[^\]]*\])*)\]\(([^()\s]+)\)/g;
 
-/** Returns the text of a page, with links of the site. */
-export function pageText(source: string, text: string): string {
+/** Markers around sections that a script writes. */
+const COMMENT = /^<!--[\s\S]*?-->\n/gm;
+
+/**
+ * Returns the text of a page, with links of the site.
+ * @param isFolder whether a path of the project is a folder
+ */
+export function pageText(source: string, text: string, isFolder: (path: string) => boolean): string {
+  const convert = (prose: string) => withSiteLinks(source, prose.replace(COMMENT, ""), isFolder);
   let page = "";
   let at = 0;
   for (const { index, 0: block } of text.matchAll(FENCED)) {
-    page += withSiteLinks(source, text.slice(at, index)) + block;
+    page += convert(text.slice(at, index)) + block;
     at = index + block.length;
   }
-  return page + withSiteLinks(source, text.slice(at));
+  return page + convert(text.slice(at));
 }
+
+/** Where the site has its copies of the project's files and the lists of its folders. */
+const COPIES = /\]\((?:\/source\/([^()\s]+?)(\/|\.txt)|\/images\/([^()\s]+))\)/g;
+
+/** Returns the files and folders of the project that a page needs a copy of. */
+export function copiesOf(page: string): { files: string[]; folders: string[]; images: string[] } {
+  const found = [...page.matchAll(COPIES)];
+  return {
+    files: found.flatMap(([, path, end]) => (end === ".txt" ? [path!] : [])),
+    folders: found.flatMap(([, path, end]) => (end === "/" ? [path!] : [])),
+    images: found.flatMap(([, , , image]) => (image === undefined ? [] : [image])),
+  };
+}
+
+/** Returns the page that lists a folder's files. */
+export const folderPage = (folder: string, files: readonly string[]) =>
+  `# ${folder}\n\n${files.map((file) => `- ${copyLink(`\`${posix.relative(folder, file)}\``, file)}\n`).join("")}`;
+
+/** Browsers show text files only if their name ends in .txt. The site's router must not open them as pages. */
+const copyLink = (label: string, file: string) => `[${label}](/source/${file}.txt){target="_self"}`;
 
 /** Returns a heading's anchor, as code hosts create it and as links in the files name it. */
 export const slugOf = (heading: string) =>
@@ -165,15 +200,16 @@ export const slugOf = (heading: string) =>
 /** `<a id="name"></a>**Text**` is the only HTML there is. */
 const ANCHOR = /<a id="([^"]+)"><\/a>(\*\*[^*]+\*\*)/g;
 
-function withSiteLinks(source: string, prose: string): string {
+function withSiteLinks(source: string, prose: string, isFolder: (path: string) => boolean): string {
   return prose
     .replace(ANCHOR, "$2{#$1}")
     .replace(LINK, (whole, image: string, label: string, target: string) => {
-      if (image !== "" || /^([a-z]+:|#)/.test(target)) return whole;
+      if (/^([a-z]+:|#)/.test(target)) return whole;
       const [file = "", hash] = target.split("#");
       const path = posix.join(posix.dirname(source), file).replace(/\/$/, "");
+      if (image !== "") return `![${label}](/images/${path})`;
       const page = PATHS.get(path) ?? PATHS.get(`${path}/README.md`);
       if (page !== undefined) return `[${label}](${page}${hash === undefined ? "" : `#${hash}`})`;
-      return label.includes("`") || label === path ? label : `${label} (\`${path}\`)`;
+      return isFolder(path) ? `[${label}](/source/${path}/)` : copyLink(label, path);
     });
 }

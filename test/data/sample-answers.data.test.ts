@@ -16,7 +16,7 @@ interface Sample {
 
 /** `curl` with a live key, and its output. An answer may be cut with "…". Other tests cover DNS and sandbox keys. */
 const SAMPLE =
-  /^\$ curl -H "Authorization: Bearer \$KEY"((?:.|\\\n)*?) "?http:\/\/127\.0\.0\.1:8080(\/v1\/[^\s"]+)"?\n(\{.*)$/gm;
+  /^curl -H "Authorization: Bearer \$KEY"((?:.|\\\n)*?) "?http:\/\/127\.0\.0\.1:8080(\/v1\/[^\s"]+)"?\n```\n\n```json\n(\{.*)$/gm;
 const NEEDS_DNS = "checks=mx";
 
 const samples: Sample[] = projectFiles()

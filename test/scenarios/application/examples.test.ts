@@ -83,9 +83,9 @@ async function post(url: string, body: unknown, from?: string) {
   return [response.status, (await response.json()) as Record<string, unknown>] as const;
 }
 
-/** Runs the README's curl commands, and compares their output with the line below each. */
+/** Runs the README's curl commands, and compares their output with the block below each. */
 async function runReadme(name: string, origin: string): Promise<void> {
-  const commands = [...readmeOf(name).matchAll(/^\$ curl (.*)\n(.*)$/gm)];
+  const commands = [...readmeOf(name).matchAll(/^curl (.*)\n```\n\n```(?:json)?\n(.*)$/gm)];
   expect(commands.length).toBeGreaterThanOrEqual(3);
   for (const [, args, printed] of commands)
     expect(await run(["sh", "-c", `curl -sS ${args!.replace(README_ORIGIN, origin)}`], project)).toBe(

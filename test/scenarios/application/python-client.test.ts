@@ -33,7 +33,7 @@ withPrograms("the README's examples run", ["python3"], true, async () => {
     const python = (...args: string[]) => run(["env", ...environment, "python3", "-B", ...args], folder);
 
     writeFileSync(join(folder, "signup.py"), signup!);
-    const shown = [...README.matchAll(/^\$ python3 (signup\.py .*)\n(.*)$/gm)];
+    const shown = [...README.matchAll(/^python3 (signup\.py .*)\n```\n\n```\n(.*)$/gm)];
     expect(shown).toHaveLength(3);
     for (const [, command, output] of shown) expect(await python(...command!.split(" "))).toBe(`${output}\n`);
 
