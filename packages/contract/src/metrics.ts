@@ -145,6 +145,11 @@ export const METRICS = {
     labels: [],
     help: "Time when the server last checked the database for changed overrides.",
   },
+  inkling_unreadable_rows: {
+    type: "gauge",
+    labels: ["table"],
+    help: "Rows of the database that the server left out, or read only in part, usually because a newer version wrote them.",
+  },
   inkling_database_reachable: {
     type: "gauge",
     labels: [],

@@ -218,6 +218,11 @@ export const SERVER_EVENTS = {
     levels: ["error"],
     help: "Somebody replaced the SQLite file. The server now uses the new file.",
   },
+  "row-unreadable": {
+    about: "server",
+    levels: ["error"],
+    help: "The server cannot read a row of the database, usually because a newer version wrote it. It leaves out the row, or the part that it cannot read, and uses the other rows. `table`, `id` and `reason` say which row and why. Upgrade this host.",
+  },
   "database-empty": {
     about: "server",
     levels: ["error"],

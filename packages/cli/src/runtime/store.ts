@@ -114,7 +114,12 @@ export function warnOfNewDatabase(settings: Settings, terminal: ErrorOutput): bo
 }
 
 async function withOpened<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(settings.databaseUrl);
+  const store = await openStore(settings.databaseUrl, {
+    onUnreadable: ({ table, id, reason }) =>
+      process.stderr.write(
+        `warning: this version of Inkling cannot read all of ${id} (${table}): ${reason}. Upgrade it.\n`,
+      ),
+  });
   try {
     return await work(store);
   } finally {

@@ -1,6 +1,6 @@
 // key.ts: defines what a key may do, its JSON form, and its database row.
 //
-// err  keyFromRow throws if the row has an unknown mode or scope, or an invalid network
+// err  keyFromRow throws if the row has an unknown mode or an invalid network
 
 import { SCOPES, type Scope } from "@inkling/contract";
 import {
@@ -146,19 +146,20 @@ export interface KeyRow {
 }
 
 /**
- * Reads a key from its row.
- * @throws Error if the row has an unknown mode or scope, or an invalid network
+ * Reads a key from its row. Leaves out scopes that only a newer version has.
+ * @param report called with the reason if a scope is left out
+ * @throws Error if the row has an unknown mode or an invalid network
  */
-export function keyFromRow(row: KeyRow): Key {
+export function keyFromRow(row: KeyRow, report: (reason: string) => void = () => {}): Key {
   const mode = KEY_MODES.find((known) => known === row.mode);
-  if (mode === undefined) throw new Error(`key ${row.id}: unknown mode "${row.mode}"`);
+  if (mode === undefined) throw new Error(`unknown mode "${row.mode}"`);
   return Object.freeze({
     id: row.id,
     name: visibleText(row.name),
     mode,
     hint: row.hint,
-    scopes: words(row.scopes).map((word) => scopeFromRow(row.id, word)),
-    networks: words(row.networks).map((word) => networkFromRow(row.id, word)),
+    scopes: scopesFromRow(row, report),
+    networks: words(row.networks).map(networkFromRow),
     rate: row.rate ?? undefined,
     burst: row.burst ?? undefined,
     quota: optionalNumber(row.quota),
@@ -196,16 +197,17 @@ function optionalNumber(value: number | string | null): number | undefined {
   return value === null ? undefined : Number(value);
 }
 
-// An unknown scope or an invalid network is an error. Skipping an invalid network would be dangerous, because an empty
-// list of networks means "from anywhere".
-function scopeFromRow(id: string, word: string): Scope {
-  const scope = SCOPES.find((known) => known === word);
-  if (scope === undefined) throw new Error(`key ${id}: unknown scope "${word}"`);
-  return scope;
+function scopesFromRow(row: KeyRow, report: (reason: string) => void): Scope[] {
+  return words(row.scopes).flatMap((word) => {
+    const scope = SCOPES.find((known) => known === word);
+    if (scope === undefined) report(`unknown scope "${word}"`);
+    return scope ?? [];
+  });
 }
 
-function networkFromRow(id: string, word: string): Prefix {
+// Skipping an invalid network would be dangerous, because an empty list of networks means "from anywhere".
+function networkFromRow(word: string): Prefix {
   const network = parsePrefix(word);
-  if (network === undefined) throw new Error(`key ${id}: "${word}" is no network`);
+  if (network === undefined) throw new Error(`"${word}" is no network`);
   return network;
 }

@@ -3,7 +3,7 @@
 // err  readKeySnapshot throws if the text is not a key snapshot
 // note A snapshot contains hashes of tokens, but no tokens and no revoked keys.
 
-import { SnapshotFile, type SnapshotFileOptions } from "@inkling/release-store";
+import { messageOf, SnapshotFile, type SnapshotFileOptions } from "@inkling/release-store";
 import { type KeyRow, keyFromRow, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
 import type { KeySnapshot, TokenRecord } from "./keyring.ts";
 
@@ -20,8 +20,20 @@ export function plainKeys({ stamp, tokens }: KeySnapshot): PlainKeys {
   return { stamp, tokens: tokens.map(({ key, ...token }) => ({ ...token, key: rowFromKey(key) })) };
 }
 
-export function keysFromPlain({ stamp, tokens }: PlainKeys): KeySnapshot {
-  return { stamp, tokens: tokens.map(({ key, ...token }) => ({ ...token, key: keyFromRow(key) })) };
+/** @param report called with the reason for each key that is left out because this version cannot read it */
+export function keysFromPlain(
+  { stamp, tokens }: PlainKeys,
+  report: (reason: string) => void = () => {},
+): KeySnapshot {
+  const read = tokens.flatMap(({ key, ...token }) => {
+    try {
+      return { ...token, key: keyFromRow(key, (reason) => report(`${key.id}: ${reason}`)) };
+    } catch (error) {
+      report(`${key.id}: ${messageOf(error)}`);
+      return [];
+    }
+  });
+  return { stamp, tokens: read };
 }
 
 export function keySnapshotText(snapshot: KeySnapshot): string {
@@ -49,7 +61,7 @@ export function keyCopy(
   return new SnapshotFile<KeySnapshot | undefined>({
     ...options,
     parse: (text) => {
-      const value = readKeySnapshot(text);
+      const value = readKeySnapshot(text, options.onFailure);
       return { version: value.stamp, value };
     },
     print: ({ version, value }) => keySnapshotText(value ?? { stamp: version, tokens: [] }),
@@ -57,8 +69,11 @@ export function keyCopy(
   });
 }
 
-/** @throws Error if the text is not a snapshot */
-export function readKeySnapshot(text: string): KeySnapshot {
+/**
+ * @param report called with the reason for each key that is left out because this version cannot read it
+ * @throws Error if the text is not a snapshot
+ */
+export function readKeySnapshot(text: string, report?: (reason: string) => void): KeySnapshot {
   const { format, version, stamp, tokens }: PlainKeys & { format: unknown; version: unknown } =
     JSON.parse(text);
   if (format !== FORMAT || version !== VERSION || typeof stamp !== "string") {
@@ -69,5 +84,5 @@ export function readKeySnapshot(text: string): KeySnapshot {
     if (validUntil !== null && !Number.isSafeInteger(validUntil))
       throw new Error("a token's expiry is not a time");
   }
-  return keysFromPlain({ stamp, tokens });
+  return keysFromPlain({ stamp, tokens }, report);
 }

@@ -155,22 +155,19 @@ const snapshotSchema = z.strictObject({
   format: z.literal("inkling-override-snapshot"),
   version: z.literal(1),
   stamp: z.string(),
-  overrides: z.array(
-    z.strictObject({
-      id: z.string(),
-      kind: z.enum(OVERRIDE_KINDS),
-      value: z.string(),
-      // Older versions wrote null for overrides that muted a feed. Those overrides are left out.
-      flag: z.enum(OVERRIDE_FLAGS).nullable(),
-      verdict: z.boolean().nullable(),
-      mute: z.string().nullish(),
-      note: z.string(),
-      author: z.string(),
-      created_at: isoTime,
-      expires_at: isoTime.nullable(),
-      removed_at: z.null(),
-    }),
-  ),
+  overrides: z.array(z.looseObject({ id: z.string(), mute: z.string().nullish() })),
+});
+const snapshotRow = z.looseObject({
+  id: z.string(),
+  kind: z.enum(OVERRIDE_KINDS),
+  value: z.string(),
+  flag: z.enum(OVERRIDE_FLAGS),
+  verdict: z.boolean(),
+  note: z.string(),
+  author: z.string(),
+  created_at: isoTime,
+  expires_at: isoTime.nullable(),
+  removed_at: z.null(),
 });
 
 export function snapshotText({ stamp, overrides }: OverrideSnapshot): string {
@@ -178,18 +175,24 @@ export function snapshotText({ stamp, overrides }: OverrideSnapshot): string {
   return `${JSON.stringify({ format: "inkling-override-snapshot", version: 1, stamp, overrides: rows })}\n`;
 }
 
-/** @throws Error if the text is not a snapshot */
-export function readSnapshot(text: string): OverrideSnapshot {
+/**
+ * @param report called with the reason for each override that is left out because this version cannot read it
+ * @throws Error if the text is not a snapshot
+ */
+export function readSnapshot(text: string, report: (reason: string) => void = () => {}): OverrideSnapshot {
   const { stamp, overrides } = snapshotSchema.parse(JSON.parse(text));
   return {
     stamp,
-    overrides: overrides.flatMap(
-      ({ flag, verdict, mute, created_at, expires_at, id, kind, value, note, author }) => {
-        if (typeof mute === "string") return [];
-        if (flag === null || verdict === null) throw new Error(`override ${id} forces no flag`);
-        const times = { createdAt: created_at, expiresAt: expires_at ?? undefined, removedAt: undefined };
-        return Object.freeze({ id, kind, value, flag, verdict, note, author, ...times });
-      },
-    ),
+    overrides: overrides.flatMap((row) => {
+      if (typeof row.mute === "string") return []; // older versions wrote overrides that muted a feed
+      const parsed = snapshotRow.safeParse(row);
+      if (!parsed.success) {
+        report(`${row.id}: ${issueLines(parsed.error, "override", row).join("; ")}`);
+        return [];
+      }
+      const { id, kind, value, flag, verdict, note, author, created_at, expires_at } = parsed.data;
+      const times = { createdAt: created_at, expiresAt: expires_at ?? undefined, removedAt: undefined };
+      return Object.freeze({ id, kind, value, flag, verdict, note, author, ...times });
+    }),
   };
 }

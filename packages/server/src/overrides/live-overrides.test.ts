@@ -262,10 +262,6 @@ describe("the book", () => {
     ["another file", '{"format":"x"}'],
     ["empty", ""],
     ["of a newer version", snapshotText({ stamp: "1", overrides: [] }).replace('"version":1', '"version":2')],
-    [
-      "an override without effect",
-      snapshotText({ stamp: "1", overrides: [override("a")] }).replace('"flag":"is_tor_exit"', '"flag":null'),
-    ],
   ];
   test.each(damaged)(
     "a copy that is damaged (%s) is told, passed over, and written anew",

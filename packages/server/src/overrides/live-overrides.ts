@@ -68,7 +68,7 @@ export function liveOverrides(options: LiveOverridesOptions): LiveOverrides {
     path: join(dataDir, DATA_FOLDER.overrides),
     now,
     onFailure: (reason) => onEvent?.({ type: "copy-failed", reason }),
-    parse: (text) => compiled(readSnapshot(text)),
+    parse: (text) => compiled(readSnapshot(text, (reason) => onEvent?.({ type: "copy-failed", reason }))),
     print: ({ version, value }) => snapshotText({ stamp: version, overrides: value.all }),
     idsOf: ({ all }) => all.map(({ id }) => id),
     ...(wentBackAt !== undefined && { wentBackAt }),

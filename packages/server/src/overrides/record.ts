@@ -90,7 +90,7 @@ export interface OverrideRow {
 /** @throws Error if this program did not write the row */
 export function overrideFromRow(row: OverrideRow): Override {
   const kind = OVERRIDE_KINDS.find((known) => known === row.kind);
-  if (kind === undefined) throw new Error(`override ${row.id}: unknown kind "${row.kind}"`);
+  if (kind === undefined) throw new Error(`unknown kind "${row.kind}"`);
   return Object.freeze({
     id: row.id,
     kind,
@@ -104,10 +104,10 @@ export function overrideFromRow(row: OverrideRow): Override {
   });
 }
 
-function effectFromRow({ id, effect, argument }: OverrideRow): Pick<Override, "flag" | "verdict"> {
+function effectFromRow({ effect, argument }: OverrideRow): Pick<Override, "flag" | "verdict"> {
   const flag = OVERRIDE_FLAGS.find((known) => known === effect);
   if (flag === undefined || (argument !== "true" && argument !== "false")) {
-    throw new Error(`override ${id}: unknown effect "${effect} ${argument}"`);
+    throw new Error(`unknown effect "${effect} ${argument}"`);
   }
   return { flag, verdict: argument === "true" };
 }

@@ -14,13 +14,14 @@ const ruleset = (number: number, text: string): PublishedRuleset => ({
 });
 
 function setUp(dataDir = temporaryFolder()) {
-  const store = { newest: NO_RULESET, isAway: false };
+  const store = { newest: NO_RULESET, older: [] as PublishedRuleset[], isAway: false };
   const events: RulesetEvent[] = [];
   const read = <T>(value: T) => (store.isAway ? Promise.reject(new Error("away")) : Promise.resolve(value));
   const live = liveRulesets({
     store: {
       readStamp: () => read(store.newest.number === 0 ? "new" : String(store.newest.number)),
       newest: () => read(store.newest),
+      before: (number) => read(store.older.findLast((one) => one.number < number)),
     },
     dataDir,
     refreshMs: 1_000_000,
@@ -58,6 +59,7 @@ test("a ruleset of a newer version is refused, and the one before stays; a rollb
   expect(events.slice(1)).toEqual([
     {
       type: "refused",
+      ruleset: 2,
       reason:
         "this version of Inkling cannot use ruleset 2: line 1: format: this version of Inkling supports only format 1",
     },
@@ -65,6 +67,22 @@ test("a ruleset of a newer version is refused, and the one before stays; a rollb
   store.newest = ruleset(3, "");
   await live.refresh();
   expect([live.current.number, live.state.error]).toEqual([3, undefined]);
+  await live.stop();
+});
+
+test("a server that starts uses the newest ruleset that it can read, and says which it refuses", async () => {
+  const { store, events, live } = setUp();
+  store.older = [
+    ruleset(1, 'on_missing = "allow"'),
+    ruleset(2, 'on_missing = "deny"'),
+    ruleset(3, "format = 2"),
+  ];
+  store.newest = ruleset(4, "format = 2");
+  await live.start();
+  expect(live.current.number).toBe(2);
+  await live.refresh();
+  expect([live.current.number, live.state.error]).toEqual([2, expect.any(RulesetRefused)]);
+  expect(events.map(({ type }) => type)).toEqual(["loaded", "refused"]);
   await live.stop();
 });
 

@@ -24,12 +24,14 @@ interface RulesetSource {
   readStamp(): Promise<string>;
   /** Reads the newest ruleset, or NO_RULESET before the first one. */
   newest(): Promise<PublishedRuleset>;
+  /** Reads the newest ruleset with a lower number. */
+  before(number: number): Promise<PublishedRuleset | undefined>;
 }
 
 export type RulesetEvent =
   | { readonly type: "loaded"; readonly ruleset: number; readonly from: "database" | "data folder" }
   /** This version cannot use the newest ruleset, so an older one remains active. */
-  | { readonly type: "refused"; readonly reason: string }
+  | { readonly type: "refused"; readonly ruleset: number; readonly reason: string }
   /** The newest ruleset in the database is active again. */
   | { readonly type: "accepted" }
   | { readonly type: "copy-failed"; readonly reason: string };
@@ -65,11 +67,14 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
     print: rulesetSnapshot,
     idsOf: ({ number }) => Array.from({ length: number }, (_, i) => String(i + 1)), // all numbers up to this one
   });
-  return new Live({
+  const live: LiveRulesets = new Live({
     initial: NO_RULESET,
     source: storeSource({
       readStamp: () => store.readStamp(),
-      load: async () => loadedRuleset(await store.newest()),
+      load: async () => {
+        const newest = await store.newest();
+        return loadedRuleset(live.current.number > 0 ? newest : await newestReadable(newest, store));
+      },
       countLost: ({ number }) => number,
       what: "a ruleset",
       snapshot,
@@ -82,13 +87,32 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
     onChecked: (error, before) => {
       // The keyring already reports that the database is unreachable or empty.
       if (error instanceof RulesetRefused && error.message !== before?.message)
-        onEvent?.({ type: "refused", reason: error.message });
+        onEvent?.({ type: "refused", ruleset: error.number, reason: error.message });
       if (error === undefined && before instanceof RulesetRefused) onEvent?.({ type: "accepted" });
     },
     pollMs: refreshMs,
     snapshot,
     now,
   });
+  return live;
+}
+
+/**
+ * Finds the newest ruleset that this version can read. A server that starts uses it until the next check, which refuses
+ * the newest ruleset and keeps this one.
+ * @returns the newest ruleset if this version can read none
+ */
+async function newestReadable(newest: PublishedRuleset, store: RulesetSource): Promise<PublishedRuleset> {
+  for (let one: PublishedRuleset | undefined = newest; one !== undefined; ) {
+    try {
+      await checkRuleset(one);
+      return one;
+    } catch (error) {
+      if (!(error instanceof RulesetRefused)) throw error;
+      one = await store.before(one.number);
+    }
+  }
+  return newest;
 }
 
 /**

@@ -82,6 +82,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   const store: Store = await openStore(options.databaseUrl, {
     mayBeAway: true,
     onOtherFile: () => parts.log.error("database-replaced", { database: store.label }),
+    onUnreadable: (row) => parts.log.error("row-unreadable", { ...row }),
   });
   closers.push(() => store.close());
   const keys = new KeyBroadcaster(parts.memory);
@@ -131,6 +132,9 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     ...(options.checkMs !== undefined && { refreshMs: options.checkMs }),
     onEvent: (event) => {
       logRulesets(parts.log, event);
+      if (event.type === "refused")
+        store.tables.unreadable.note("rulesets", String(event.ruleset), event.reason);
+      if (event.type === "accepted") store.tables.unreadable.forget("rulesets");
       guard.warn();
       if (event.type === "loaded") parts.onChange("rulesets");
     },

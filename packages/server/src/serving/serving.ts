@@ -45,7 +45,7 @@ export function serverReadiness(source: StatusSource & Pick<MetricsSource, "work
 /** Creates the source of metrics and status. */
 export function metricsSource(
   { version, mode }: ServerOptions,
-  { releases, keyring, overrides, guard, usage, decisions, notices, leases }: Services,
+  { store, releases, keyring, overrides, guard, usage, decisions, notices, leases }: Services,
   { serving, adminProblems, webhooks }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
@@ -55,6 +55,7 @@ export function metricsSource(
     releases,
     keyring,
     overrides,
+    unreadable: store.tables.unreadable,
     guard,
     usage,
     decisions,

@@ -7,7 +7,7 @@
 // note Every request reads its token's row, so a revocation applies at once on every host, including to sessions. The
 // audit trail records the token's name as the author. For the root token, it records the author that the request names.
 
-import type { AdminScope } from "@inkling/contract";
+import { ADMIN_SCOPES, type AdminScope } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
 import { type AdminToken, adminTokenJson, type NewAdminToken } from "../keys/admin-token.ts";
@@ -16,6 +16,7 @@ import { hashToken, newToken, tokenFormat, tokenHint } from "../keys/token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
 import type { Tables } from "./tables.ts";
+import { known } from "./unreadable.ts";
 
 const ADMIN_PREFIX = "ink_admin_";
 const isWellFormed = tokenFormat(ADMIN_PREFIX);
@@ -61,7 +62,7 @@ export class AdminTokenStore {
         return { hash, name: undefined, scope: "write", lastUsedOn: undefined };
       const rows: AdminTokenRow[] =
         await sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens WHERE hash = ${hash}`;
-      const token = rows[0] && fromRow(rows[0]);
+      const [token] = this.readRows(rows);
       if (token === undefined || (token.expiresAt ?? Number.POSITIVE_INFINITY) <= tables.now())
         return undefined;
       const { name, scope, lastUsedOn } = token;
@@ -83,12 +84,12 @@ export class AdminTokenStore {
     const rows: AdminTokenRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens ORDER BY created_at, name`,
     );
-    return rows.map(fromRow);
+    return this.readRows(rows);
   }
 
   /** Finds the token with this name, expired or not. */
   async get(name: string): Promise<AdminToken | undefined> {
-    return this.tables.read((sql) => findIn(sql, name));
+    return this.tables.read((sql) => this.findIn(sql, name));
   }
 
   /** Creates a named token. @throws StoreError CONFLICT if a token, expired or not, already has this name */
@@ -97,7 +98,7 @@ export class AdminTokenStore {
     return tables.write(async (tx) => {
       await lockAudit(tx);
       const { name, scope, expiresAt } = wanted;
-      if ((await findIn(tx, name)) !== undefined) {
+      if (await isTaken(tx, name)) {
         throw new StoreError(
           "CONFLICT",
           `an admin token ${name} already exists`,
@@ -124,7 +125,7 @@ export class AdminTokenStore {
   revoke(name: string, by: Actor): Promise<AdminToken | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
-      const before = await findIn(tx, name);
+      const before = await this.findIn(tx, name);
       if (before === undefined) return undefined;
       await tx`DELETE FROM inkling_named_admin_tokens WHERE name = ${name}`;
       await this.audit(tx, by, "admin-token-revoked", before, undefined);
@@ -159,6 +160,16 @@ export class AdminTokenStore {
     }, true);
   }
 
+  private async findIn(sql: SQL, name: string): Promise<AdminToken | undefined> {
+    const rows: AdminTokenRow[] =
+      await sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens WHERE name = ${name}`;
+    return this.readRows(rows)[0];
+  }
+
+  private readRows(rows: readonly AdminTokenRow[]): AdminToken[] {
+    return this.tables.unreadable.read("admin_tokens", rows, fromRow, ({ name }) => name);
+  }
+
   /** Adds an entry to the audit trail. The entry never contains a token. */
   private audit(
     tx: TransactionSQL,
@@ -187,6 +198,11 @@ async function readHash(sql: SQL): Promise<string | undefined> {
   return rows[0]?.hash;
 }
 
+async function isTaken(sql: SQL, name: string): Promise<boolean> {
+  const rows: unknown[] = await sql`SELECT name FROM inkling_named_admin_tokens WHERE name = ${name}`;
+  return rows.length > 0;
+}
+
 interface AdminTokenRow {
   readonly name: string;
   readonly scope: string;
@@ -199,16 +215,10 @@ interface AdminTokenRow {
 
 const columns = (sql: SQL) => sql.unsafe("name, scope, hint, author, created_at, expires_at, last_used_on");
 
-async function findIn(sql: SQL, name: string): Promise<AdminToken | undefined> {
-  const rows: AdminTokenRow[] =
-    await sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens WHERE name = ${name}`;
-  return rows[0] && fromRow(rows[0]);
-}
-
 function fromRow(row: AdminTokenRow): AdminToken {
   return Object.freeze({
     name: row.name,
-    scope: row.scope === "write" ? "write" : "read", // any value except "write" allows no changes
+    scope: known(ADMIN_SCOPES, row.scope, "scope"),
     hint: row.hint,
     author: row.author,
     createdAt: Number(row.created_at),

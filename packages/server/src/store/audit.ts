@@ -7,6 +7,7 @@ import type { Actor, Way } from "../keys/actor.ts";
 import type { EpochMs } from "../keys/key.ts";
 import { visibleText } from "../text/visible-text.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
+import type { UnreadableRows } from "./unreadable.ts";
 
 /** One change. */
 export interface AuditEntry extends Actor {
@@ -118,6 +119,7 @@ export async function auditPage(
   sql: SQL,
   { limit, cursor }: PageRequest,
   { action, way, actor, subject, since }: AuditFilter,
+  unreadable: UnreadableRows,
 ): Promise<Page<AuditEntry>> {
   const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
   const rows: AuditRow[] =
@@ -129,9 +131,12 @@ export async function auditPage(
       AND ${subject === undefined ? sql`1 = 1` : sql`subject = ${subject}`}
       AND ${since === undefined ? sql`1 = 1` : sql`at >= ${since}`}
     ORDER BY sequence DESC LIMIT ${limit + 1}`;
-  const items = rows.slice(0, limit).map(auditFromRow);
-  const last = items.at(-1);
-  return { items, next: rows.length > limit && last !== undefined ? String(last.sequence) : undefined };
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    items: unreadable.read("audit", shown, auditFromRow, ({ sequence }) => String(sequence)),
+    next: rows.length > limit && last !== undefined ? String(last.sequence) : undefined,
+  };
 }
 
 export const isAuditCursor = (text: string) => /^[1-9]\d{0,15}$/.test(text);

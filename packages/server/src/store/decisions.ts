@@ -4,7 +4,7 @@
 // cost SQLite runs inside this process and blocks it during a query. Long reads are therefore split into days or pages,
 // and long deletions into ROWS_AT_ONCE rows, so that requests are answered in between
 
-import type { Action, Outcome } from "@inkling/contract";
+import { ACTIONS, type Action, OUTCOMES, type Outcome } from "@inkling/contract";
 import type { SQL } from "bun";
 import type { DecisionRow, StoredRow } from "../decisions/record.ts";
 import type { Actor } from "../keys/actor.ts";
@@ -12,6 +12,7 @@ import { DAY_MS } from "../keys/day.ts";
 import type { EpochMs } from "../keys/key.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
+import { known } from "./unreadable.ts";
 
 /** Milliseconds for which an `Idempotency-Key` identifies its request. */
 export const IDEMPOTENCY_MS = DAY_MS;
@@ -99,14 +100,14 @@ export class DecisionStore {
       (sql) => sql`UPDATE inkling_decisions SET outcome = ${outcome}, outcome_at = ${this.tables.now()}
         WHERE id = ${id} RETURNING ${columns(sql)}`,
     );
-    return rows[0];
+    return this.readRows(rows)[0];
   }
 
   async find(id: string): Promise<StoredRow | undefined> {
     const rows: StoredRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE id = ${id}`,
     );
-    return rows[0];
+    return this.readRows(rows)[0];
   }
 
   /** Lists decisions, newest first. A filter may match few of many decisions, so each query covers one day. */
@@ -121,11 +122,7 @@ export class DecisionStore {
       items.push(...rows);
       if (items.length > limit) break;
     }
-    const page = DECISION_PAGES.page(
-      items.map((row) => ({ row, id: row.id, createdAt: Number(row.created_at) })),
-      limit,
-    );
-    return { items: page.items.map(({ row }) => row), next: page.next };
+    return DECISION_PAGES.page(items, limit, (shown) => this.readRows(shown));
   }
 
   /** Yields the days from the newest to the oldest decision, newest first, within the filter's range. */
@@ -157,7 +154,7 @@ export class DecisionStore {
           WHERE (created_at, id) > (${at}, ${id}) AND created_at < ${until}
           ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE}`,
       );
-      if (rows.length > 0) yield rows;
+      if (rows.length > 0) yield this.readRows(rows);
       const last = rows.at(-1);
       if (rows.length < ROWS_AT_ONCE || last === undefined) return;
       await Bun.sleep(0);
@@ -202,6 +199,10 @@ export class DecisionStore {
       after = [...byDomain.keys()].at(-1)!;
       await Bun.sleep(0);
     }
+  }
+
+  private readRows(rows: readonly StoredRow[]): StoredRow[] {
+    return this.tables.unreadable.read("decisions", rows, checked, ({ id }) => id);
   }
 
   /**
@@ -268,6 +269,13 @@ const columns = (sql: SQL) =>
   sql.unsafe(
     "id, created_at, event, ref, ruleset, data_version, action, review, score, rule, reasons, shadow, degraded, facts, email_domain, idempotency, body_hash, outcome, outcome_at",
   );
+
+/** Checks what a newer version may store otherwise. @throws Error */
+function checked(row: StoredRow): StoredRow {
+  known(ACTIONS, row.action, "action");
+  if (row.outcome !== null) known(OUTCOMES, row.outcome, "outcome");
+  return row;
+}
 
 function decisionOf({ outcome, outcome_at, created_at, review, ...row }: StoredRow): DecisionRow {
   return { ...row, created_at: Number(created_at), review: review === 1 ? 1 : 0 };

@@ -11,7 +11,9 @@
 // therefore queued only once, even if several hosts detect it, or if one host detects it again after a restart.
 
 import {
+  DELIVERY_STATES,
   type DeliveryState,
+  WEBHOOK_OUTCOMES,
   WEBHOOK_TEST,
   WEBHOOK_WAITS_SECONDS,
   type WebhookMessage,
@@ -22,6 +24,7 @@ import type { SQL, TransactionSQL } from "bun";
 import { DAY_MS } from "../keys/day.ts";
 import type { EpochMs } from "../keys/key.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
+import { known } from "./unreadable.ts";
 
 /** Milliseconds of a lease, which must be longer than an attempt may take. */
 export const LEASE_MS = 60_000;
@@ -199,7 +202,9 @@ export class DeliveryStore {
         WHERE webhook_id = ${webhookId} AND ${DELIVERY_PAGES.after(sql, cursor)}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
     );
-    return DELIVERY_PAGES.page(rows.map(fromRow), limit);
+    return DELIVERY_PAGES.page(rows, limit, (shown) =>
+      this.tables.unreadable.read("deliveries", shown, fromRow, ({ id }) => id),
+    );
   }
 
   async state(): Promise<QueueState> {
@@ -319,12 +324,12 @@ interface DeliveryRow {
   readonly id: string;
   readonly webhook_id: string;
   readonly event: string;
-  readonly state: DeliveryState;
+  readonly state: string;
   readonly attempts: number | string;
   readonly due_at: number | string;
   readonly created_at: number | string;
   readonly last_at: number | string | null;
-  readonly last_outcome: WebhookOutcome | null;
+  readonly last_outcome: string | null;
   readonly last_status: number | null;
   readonly last_reason: string | null;
 }
@@ -340,13 +345,18 @@ function fromRow(row: DeliveryRow): Delivery {
     id: row.id,
     webhookId: row.webhook_id,
     event: row.event,
-    state: row.state,
+    state: known(DELIVERY_STATES, row.state, "state"),
     createdAt: Number(row.created_at),
     attempts: Number(row.attempts),
     dueAt: Number(row.due_at),
     last:
       at === null || outcome === null
         ? undefined
-        : { at: Number(at), outcome, status: status ?? undefined, reason: reason ?? undefined },
+        : {
+            at: Number(at),
+            outcome: known(WEBHOOK_OUTCOMES, outcome, "outcome"),
+            status: status ?? undefined,
+            reason: reason ?? undefined,
+          },
   };
 }

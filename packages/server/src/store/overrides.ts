@@ -181,7 +181,7 @@ export class OverrideStore {
         AND ${ended ? sql`1 = 1` : sql`removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
     );
-    return OVERRIDE_PAGES.page(rows.map(overrideFromRow), limit);
+    return OVERRIDE_PAGES.page(rows, limit, (shown) => this.readRows(shown));
   }
 
   /** Counts the rows that older versions wrote to mute feeds. They no longer apply. */
@@ -194,7 +194,7 @@ export class OverrideStore {
 
   /** Lists the audit trail, newest first. */
   audit(request: PageRequest, filter: AuditFilter = {}): Promise<Page<AuditEntry>> {
-    return this.tables.read((sql) => auditPage(sql, request, filter));
+    return this.tables.read((sql) => auditPage(sql, request, filter, this.tables.unreadable));
   }
 
   /**
@@ -224,13 +224,17 @@ export class OverrideStore {
     const now = this.tables.now();
     const rows: OverrideRow[] = await sql`SELECT ${columns(sql)} FROM inkling_overrides o
       WHERE ${forcesFlag(sql)} AND removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY created_at, id`;
-    return rows.map(overrideFromRow);
+    return this.readRows(rows);
   }
 
   private async findIn(sql: SQL, id: string): Promise<Override | undefined> {
     const rows: OverrideRow[] = await sql`SELECT ${columns(sql)} FROM inkling_overrides o
       WHERE ${forcesFlag(sql)} AND id = ${id}`;
-    return rows[0] && overrideFromRow(rows[0]);
+    return this.readRows(rows)[0];
+  }
+
+  private readRows(rows: readonly OverrideRow[]): Override[] {
+    return this.tables.unreadable.read("overrides", rows, overrideFromRow, ({ id }) => id);
   }
 
   /** Runs a change to overrides. It writes the stamp first, because the lock on that row makes processes take turns. */

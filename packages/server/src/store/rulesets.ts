@@ -55,6 +55,12 @@ export class RulesetStore {
     return rows[0] === undefined ? NO_RULESET : fromRow(rows[0]);
   }
 
+  /** Reads the newest ruleset with a lower number. */
+  async before(number: number): Promise<PublishedRuleset | undefined> {
+    const { items } = await this.list({ limit: 1, cursor: String(number) });
+    return items[0];
+  }
+
   async find(number: number): Promise<PublishedRuleset | undefined> {
     const rows: RulesetRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_rulesets WHERE number = ${number}`,

@@ -37,6 +37,7 @@ import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
 import { RulesetStore } from "./rulesets.ts";
 import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
+import type { UnreadableRow } from "./unreadable.ts";
 import { UsageTables } from "./usage.ts";
 import { WebhookStore } from "./webhooks.ts";
 
@@ -64,6 +65,8 @@ interface StoreOptions {
   readonly mayBeAway?: boolean;
   /** Called after a different SQLite file replaced the one in use. The store uses the new file from then on. */
   readonly onOtherFile?: () => void;
+  /** Called for each row that this version cannot read. */
+  readonly onUnreadable?: (row: UnreadableRow) => void;
 }
 
 /** A key and its token, which is shown only once. */
@@ -109,6 +112,7 @@ export class Store implements KeySource {
     this.database = new Database(address, options.timeoutMs);
     const { now = Date.now, randomBytes = (n) => crypto.getRandomValues(new Uint8Array(n)) } = options;
     this.tables = new Tables(this.database, now, randomBytes);
+    if (options.onUnreadable !== undefined) this.tables.unreadable.onFound = options.onUnreadable;
     this.database.onOtherFile = () => {
       this.tables.migrateAgain();
       options.onOtherFile?.();
@@ -204,7 +208,7 @@ export class Store implements KeySource {
       (sql) =>
         sql`SELECT ${keyColumns(sql)} FROM inkling_keys k JOIN inkling_tokens t ON t.key_id = k.id WHERE t.hash = ${hash}`,
     );
-    return rows[0] && keyFromRow(rows[0]);
+    return this.readRows(rows)[0];
   }
 
   /** Lists all keys, including revoked ones, oldest first. */
@@ -212,7 +216,7 @@ export class Store implements KeySource {
     const rows: KeyRow[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k ORDER BY created_at, id`,
     );
-    return rows.map(keyFromRow);
+    return this.readRows(rows);
   }
 
   /** Lists keys, newest first. */
@@ -221,7 +225,7 @@ export class Store implements KeySource {
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k WHERE ${KEY_PAGES.after(sql, cursor)}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
     );
-    return KEY_PAGES.page(rows.map(keyFromRow), limit);
+    return KEY_PAGES.page(rows, limit, (shown) => this.readRows(shown));
   }
 
   /** Finds the key with this id, revoked or not. */
@@ -240,7 +244,8 @@ export class Store implements KeySource {
       if (before === undefined || before.revokedAt !== undefined) return undefined;
       const after: Key = Object.freeze({ ...before, ...change });
       if (Bun.deepEquals(before, after)) return before;
-      const { name, scopes, networks, rate, burst, quota, expires_at, traced_until } = rowFromKey(after);
+      const { name, networks, rate, burst, quota, expires_at, traced_until } = rowFromKey(after);
+      const scopes = await scopesToStore(tx, before, after);
       await tx`UPDATE inkling_keys SET name = ${name}, scopes = ${scopes}, networks = ${networks}, rate = ${rate},
         burst = ${burst}, quota = ${quota}, expires_at = ${expires_at}, traced_until = ${traced_until} WHERE id = ${id}`;
       await this.audit(tx, by, "key-changed", before, after);
@@ -306,12 +311,15 @@ export class Store implements KeySource {
         FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id
         WHERE k.revoked_at IS NULL AND (t.valid_until IS NULL OR t.valid_until >= ${since})`,
     );
-    const tokens = rows.map(({ hash, valid_until, ...row }) => ({
+    const tokenOf = (
+      { hash, valid_until, ...row }: (typeof rows)[number],
+      report: (reason: string) => void,
+    ) => ({
       hash,
-      key: keyFromRow(row),
+      key: keyFromRow(row, report),
       validUntil: valid_until === null ? undefined : Number(valid_until),
-    }));
-    return { stamp, tokens };
+    });
+    return { stamp, tokens: this.tables.unreadable.read("keys", rows, tokenOf, ({ id }) => id) };
   }
 
   /**
@@ -393,7 +401,11 @@ export class Store implements KeySource {
 
   private async readKeyById(tx: SQL, id: string): Promise<Key | undefined> {
     const rows: KeyRow[] = await tx`SELECT ${keyColumns(tx)} FROM inkling_keys k WHERE id = ${id}`;
-    return rows[0] && keyFromRow(rows[0]);
+    return this.readRows(rows)[0];
+  }
+
+  private readRows(rows: readonly KeyRow[]): Key[] {
+    return this.tables.unreadable.read("keys", rows, keyFromRow, ({ id }) => id);
   }
 
   /**
@@ -411,6 +423,13 @@ export class Store implements KeySource {
       return result;
     }, true);
   }
+}
+
+/** Returns the scopes of a changed key. Scopes that only a newer version has remain, unless the change sets scopes. */
+async function scopesToStore(tx: TransactionSQL, before: Key, after: Key): Promise<string> {
+  if (after.scopes !== before.scopes) return rowFromKey(after).scopes;
+  const rows: { scopes: string }[] = await tx`SELECT scopes FROM inkling_keys WHERE id = ${after.id}`;
+  return rows[0]!.scopes; // the caller has just read this row
 }
 
 /** Returns the columns of KeyRow by name. `k.*` would break prepared statements when a newer version adds a column. */

@@ -5,11 +5,13 @@ import type { EpochMs } from "../keys/key.ts";
 import type { Database } from "./database.ts";
 import { migrate } from "./migrations.ts";
 import { NOTICES, type Noticed } from "./notices.ts";
+import { UnreadableRows } from "./unreadable.ts";
 
 /** The tables of one database, with a clock and a source of random bytes for their rows. */
 export class Tables {
   readonly now: () => EpochMs;
   readonly randomBytes: (n: number) => Uint8Array;
+  readonly unreadable = new UnreadableRows();
   private readonly database: Database;
   private migrated: Promise<void> | undefined;
 
@@ -90,9 +92,9 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
-interface Created {
+interface CreatedRow {
   readonly id: string;
-  readonly createdAt: EpochMs;
+  readonly created_at: EpochMs | string;
 }
 
 /**
@@ -119,11 +121,19 @@ export class NewestFirst {
     return sql`(created_at < ${at} OR (created_at = ${at} AND id < ${parts[2]}))`;
   }
 
-  /** Creates a page. @param rows up to one row more than the limit, which shows that there is a next page */
-  page<T extends Created>(rows: readonly T[], limit: number): Page<T> {
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
+  /**
+   * Creates a page.
+   * @param rows up to one row more than the limit, which shows that there is a next page
+   * @param read returns an item for each row, except for rows that it cannot read
+   */
+  page<Row extends CreatedRow, T>(
+    rows: readonly Row[],
+    limit: number,
+    read: (rows: readonly Row[]) => readonly T[],
+  ): Page<T> {
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
     const isMore = rows.length > limit && last !== undefined;
-    return { items, next: isMore ? `${last.createdAt}-${last.id}` : undefined };
+    return { items: read(shown), next: isMore ? `${last.created_at}-${last.id}` : undefined };
   }
 }

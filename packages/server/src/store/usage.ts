@@ -166,11 +166,7 @@ export class UsageTables {
       (sql) =>
         sql`SELECT hour, host, counts FROM inkling_traffic_hours WHERE hour >= ${hourOf(from)} ORDER BY hour, host`,
     );
-    return rows.map(({ hour, host, counts }) => ({
-      host,
-      at: Date.parse(`${hour}:00:00Z`),
-      counts: JSON.parse(counts),
-    }));
+    return this.tables.unreadable.read("traffic_hours", rows, trafficFromRow, rowId);
   }
 
   /**
@@ -239,6 +235,14 @@ export class UsageTables {
     await tx`DELETE FROM inkling_leases WHERE key_id IN
       (SELECT id FROM inkling_keys WHERE revoked_at < ${this.tables.now() - KEEP_LEASES_MS})`;
   }
+}
+
+const rowId = ({ hour, host }: TrafficRow) => `${hour} ${host}`;
+
+function trafficFromRow({ hour, host, counts }: TrafficRow): StoredTraffic {
+  const read: TrafficCounts = JSON.parse(counts);
+  sumTraffic([read]); // throws if the counts have another form
+  return { host, at: Date.parse(`${hour}:00:00Z`), counts: read };
 }
 
 interface TrafficRow {

@@ -70,11 +70,11 @@ export class WebhookStore {
     const rows: WebhookRow[] = await this.tables.read(
       (sql) => sql`SELECT ${columns(sql)} FROM inkling_webhooks ORDER BY created_at, id`,
     );
-    return rows.map(fromRow);
+    return this.readRows(rows);
   }
 
   async find(id: string): Promise<Webhook | undefined> {
-    return this.tables.read((sql) => findIn(sql, id));
+    return this.tables.read((sql) => this.findIn(sql, id));
   }
 
   /** @throws WebhooksFullError */
@@ -108,7 +108,7 @@ export class WebhookStore {
   rotate(id: string, overlapUntil: EpochMs, by: Actor): Promise<IssuedWebhook | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
-      const before = await findIn(tx, id);
+      const before = await this.findIn(tx, id);
       if (before === undefined) return undefined;
       const secret = this.newSecret();
       const webhook: Webhook = Object.freeze({ ...before, oldSecretUntil: overlapUntil });
@@ -123,7 +123,7 @@ export class WebhookStore {
   remove(id: string, by: Actor): Promise<Webhook | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
-      const before = await findIn(tx, id);
+      const before = await this.findIn(tx, id);
       if (before === undefined) return undefined;
       await tx`DELETE FROM inkling_deliveries WHERE webhook_id = ${id}`;
       await tx`DELETE FROM inkling_webhooks WHERE id = ${id}`;
@@ -139,7 +139,7 @@ export class WebhookStore {
   disable(id: string): Promise<boolean> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
-      const before = await findIn(tx, id);
+      const before = await this.findIn(tx, id);
       if (before === undefined || before.disabledAt !== undefined) return false;
       const webhook: Webhook = Object.freeze({ ...before, disabledAt: this.tables.now() });
       await tx`UPDATE inkling_webhooks SET disabled_at = ${webhook.disabledAt} WHERE id = ${id}`;
@@ -156,7 +156,7 @@ export class WebhookStore {
   enable(id: string, by: Actor): Promise<Webhook | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
-      const before = await findIn(tx, id);
+      const before = await this.findIn(tx, id);
       if (before?.disabledAt === undefined) return before;
       const webhook: Webhook = Object.freeze({ ...before, disabledAt: undefined });
       await tx`UPDATE inkling_webhooks SET disabled_at = NULL WHERE id = ${id}`;
@@ -172,9 +172,19 @@ export class WebhookStore {
     );
     const [row] = rows;
     if (row === undefined) return undefined;
-    const webhook = fromRow(row);
+    const [webhook] = this.readRows([row]);
+    if (webhook === undefined) return undefined;
     const isOldInUse = row.old_secret !== null && (webhook.oldSecretUntil ?? 0) > this.tables.now();
     return { webhook, secrets: isOldInUse ? [row.secret, row.old_secret!] : [row.secret] };
+  }
+
+  private async findIn(sql: SQL, id: string): Promise<Webhook | undefined> {
+    const rows: WebhookRow[] = await sql`SELECT ${columns(sql)} FROM inkling_webhooks WHERE id = ${id}`;
+    return this.readRows(rows)[0];
+  }
+
+  private readRows(rows: readonly WebhookRow[]): Webhook[] {
+    return this.tables.unreadable.read("webhooks", rows, fromRow, ({ id }) => id);
   }
 
   private newSecret(): string {
@@ -231,18 +241,16 @@ interface SecretRow {
 const columns = (sql: SQL) =>
   sql.unsafe("id, url, events, allow_inner, author, created_at, old_secret_until, disabled_at");
 
-async function findIn(sql: SQL, id: string): Promise<Webhook | undefined> {
-  const rows: WebhookRow[] = await sql`SELECT ${columns(sql)} FROM inkling_webhooks WHERE id = ${id}`;
-  return rows[0] && fromRow(rows[0]);
-}
-
-function fromRow(row: WebhookRow): Webhook {
+/** Reads a webhook. Leaves out events that only a newer version has. */
+function fromRow(row: WebhookRow, report: (reason: string) => void): Webhook {
   const named = row.events.split(" ");
+  const isKnown = (name: string) => WEBHOOK_EVENT_NAMES.some((event) => event === name);
+  for (const name of named) if (!isKnown(name)) report(`unknown event "${name}"`);
   const time = (value: number | string | null) => (value === null ? undefined : Number(value));
   return Object.freeze({
     id: row.id,
     url: row.url,
-    events: WEBHOOK_EVENT_NAMES.filter((event) => named.includes(event)), // a newer version may have other events
+    events: WEBHOOK_EVENT_NAMES.filter((event) => named.includes(event)),
     allowInner: row.allow_inner === 1,
     author: row.author,
     createdAt: Number(row.created_at),

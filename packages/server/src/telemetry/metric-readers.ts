@@ -60,6 +60,8 @@ export interface MetricsSource {
     readonly current: { readonly all: readonly object[] };
     readonly state: { readonly checkedAt: number | undefined };
   };
+  /** Rows of the database that this version cannot read, by table. */
+  readonly unreadable: { readonly counts: ReadonlyMap<string, number> };
   readonly usage: {
     readonly state: { readonly pending: number; readonly oldestMs: number; readonly failures: number };
   };
@@ -170,6 +172,8 @@ export const READERS: Readers = {
   inkling_keys: ({ keyring }) => keyring.state.keys,
   inkling_overrides: ({ overrides }) => overrides.current.all.length,
   inkling_overrides_checked_timestamp_seconds: ({ overrides }) => seconds(overrides.state.checkedAt),
+  inkling_unreadable_rows: ({ unreadable }) =>
+    Array.from(unreadable.counts, ([table, count]) => [{ table }, count]),
   inkling_database_reachable: ({ keyring }) => flag(keyring.state.failures === 0),
   inkling_keys_checked_timestamp_seconds: ({ keyring }) => seconds(keyring.state.checkedAt),
   inkling_database_went_back: ({ guard }) => flag(guard.history.wentBack !== undefined),

@@ -65,6 +65,7 @@ function source(
     },
     connections: { open: undefined, refused: 6, most: 100 },
     guard: { history: { wentBack: undefined }, revocations: { pending: [] } },
+    unreadable: { counts: new Map([["keys", 2]]) },
     overrides: { current: { all: Array(8).fill({}) }, state: { checkedAt: 3_000 } },
     now: () => Date.UTC(2026, 5, 1, 12),
     adminProblems: new Map([["CSRF_REJECTED", 2]]),
