@@ -12,7 +12,7 @@ import {
   dataStates,
   type FeedReport,
   IpSegment,
-  parseUnwrapped,
+  parseIp,
   type Release,
   type SegmentKind,
 } from "@inkling/engine";
@@ -87,7 +87,7 @@ export function knownAddresses(segmentPath: string, count: number): { known: str
   const geo = IpSegment.open(Bun.mmap(segmentPath, { shared: false }), "geo");
   const sizes: number[] = [];
   const known = readLines(addressFiles(1 << 17).v4).filter((text) => {
-    const address = parseUnwrapped(text);
+    const address = parseIp(text);
     const answer = address && geo.lookup(address);
     if (answer !== undefined) sizes.push(answer.length);
     return answer !== undefined;

@@ -7,7 +7,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type IpAddress, type Prefix, parseIp, unwrapIpv4 } from "@inkling/engine";
+import { type IpAddress, type Prefix, parseIp } from "@inkling/engine";
 import { FEEDS, parseNetworks } from "../lib/compiler.ts";
 import { MIRROR } from "../lib/shared-folders.ts";
 import { type Build, lookups } from "./builds.ts";
@@ -91,7 +91,6 @@ function exitRow({ mode, release }: Build): TruthRow {
   const cleared = lines.filter((line) => {
     const address = parseIp(line.trim());
     if (address === undefined) return false;
-    unwrapIpv4(address);
     const facts = reputation(address as IpAddress);
     return (
       facts?.evidence.some(({ feed, effect }) => feed === "tor-bulk-exits" && effect === "sets") &&

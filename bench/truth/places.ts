@@ -8,7 +8,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type IpAddress, parseIp, parsePrefix, unwrapIpv4 } from "@inkling/engine";
+import { type IpAddress, parseIp, parsePrefix } from "@inkling/engine";
 import { distanceKm, Mmdb, type Place, readPlace } from "../lib/compiler.ts";
 import { publicIpv4 } from "../lib/random.ts";
 import { MIRROR } from "../lib/shared-folders.ts";
@@ -56,7 +56,6 @@ function radiusRows({ mode, release }: Build): TruthRow[] {
   const within = new Map(KINDS.map((kind) => [kind, { all: 0, inside: 0 }]));
   for (const text of publicIpv4(DRAWN)) {
     const address = parseIp(text)!;
-    unwrapIpv4(address);
     const theirs = other(address);
     if (theirs?.cityName === undefined || theirs.latitude === undefined) continue;
     const ours = place(address);

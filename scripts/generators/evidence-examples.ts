@@ -1,6 +1,6 @@
 // evidence-examples.ts: generates the examples in docs/evidence.md from the sandbox's answers.
 
-import { INCLUDE, parseIp, unwrapIpv4 } from "@inkling/engine";
+import { INCLUDE, parseIp } from "@inkling/engine";
 import { sandboxAddress, sandboxEmail } from "../../packages/server/src/lookup/sandbox.ts";
 import type { GeneratedSection } from "./generated.ts";
 
@@ -25,7 +25,6 @@ export function evidenceExamples(): readonly GeneratedSection[] {
   return EXAMPLES.map(({ lookup, path }) => {
     const value = path.split("/").at(-1)!;
     const address = parseIp(value);
-    if (address !== undefined) unwrapIpv4(address);
     const answer =
       lookup === "email" ? sandboxEmail(value, true) : sandboxAddress(lookup, address!, INCLUDE.evidence);
     if (!(answer instanceof Uint8Array)) throw new Error(`the sandbox answers ${path} with ${answer.code}`);

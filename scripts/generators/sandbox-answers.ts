@@ -15,16 +15,7 @@ import {
   SANDBOX_ME,
   SANDBOX_PROBLEMS,
 } from "@inkling/contract";
-import {
-  formatIp,
-  INCLUDE,
-  IpAddress,
-  LOOKUPS,
-  type Prefix,
-  parseIpInto,
-  SPECIAL_USE,
-  unwrapIpv4,
-} from "@inkling/engine";
+import { formatIp, INCLUDE, LOOKUPS, type Prefix, parseIp, SPECIAL_USE } from "@inkling/engine";
 import {
   type Problem,
   type ProblemCode,
@@ -40,9 +31,8 @@ import type { GeneratedFile } from "./generated.ts";
 const ALL = INCLUDE.evidence | INCLUDE.network | INCLUDE.subject;
 
 function addressOf(text: string) {
-  const address = new IpAddress();
-  if (!parseIpInto(text, address)) throw new Error(`${text} is no address`);
-  unwrapIpv4(address);
+  const address = parseIp(text);
+  if (address === undefined) throw new Error(`${text} is no address`);
   return address;
 }
 

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { IpSegment, parseIp, unwrapIpv4 } from "@inkling/engine";
+import { IpSegment, parseIp } from "@inkling/engine";
 import { distanceKm } from "../../packages/compiler/src/place/distance.ts";
 import { MIRROR, mirrorRelease } from "../harness/data-folders.ts";
 
@@ -36,7 +36,6 @@ async function geoSegment(): Promise<IpSegment> {
 
 function compare(segment: IpSegment, { exit_ip, geolocation }: Proxy): Compared {
   const address = parseIp(exit_ip)!;
-  unwrapIpv4(address);
   const text = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
   const { location } = JSON.parse(text(segment.lookup(address)));
   return {

@@ -11,7 +11,7 @@ import {
   headerChecksum,
   IpAddress,
   IpSegment,
-  parseUnwrapped,
+  parseIp,
   SEGMENT_KINDS,
   SegmentError,
   type SegmentKind,
@@ -19,9 +19,7 @@ import {
 import { smallRelease, temporaryFolder } from "../../harness/release.ts";
 import type { Random, Target } from "../target.ts";
 
-const ADDRESSES = ["81.2.69.142", "8.8.8.8", "2001:db9::1", "223.255.255.255"].map(
-  (text) => parseUnwrapped(text)!,
-);
+const ADDRESSES = ["81.2.69.142", "8.8.8.8", "2001:db9::1", "223.255.255.255"].map((text) => parseIp(text)!);
 const HOSTS = ["disposable-1.com", "a.b.disposable-1.com", "gmail.com", "com"];
 
 /** Updates the checksums in half of the cases. */

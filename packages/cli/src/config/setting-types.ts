@@ -4,7 +4,7 @@
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { ownFeeds } from "@inkling/compiler/own-feed";
 import { LOG_LEVELS, type SettingType, type SettingValues } from "@inkling/contract";
-import { formatPrefix, parsePrefix, toAsciiDomain, withoutHostBits } from "@inkling/engine";
+import { formatPrefix, parsePeerPrefix, toAsciiDomain, withoutHostBits } from "@inkling/engine";
 import { parseChannel } from "@inkling/release-store";
 import { formatDnsServer, isWellFormedToken, parseDnsServer } from "@inkling/server/settings";
 import { z } from "zod";
@@ -145,7 +145,7 @@ function listOf<T>(what: string, form: string, parse: (text: string) => T | unde
 }
 
 const networks = listOf("networks", "addresses or networks such as 10.0.0.0/8", (text) => {
-  const prefix = parsePrefix(text);
+  const prefix = parsePeerPrefix(text);
   return prefix && formatPrefix(prefix);
 });
 

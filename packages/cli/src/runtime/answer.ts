@@ -18,7 +18,7 @@ import {
   type LoadedRelease,
   type Lookup,
   Overrides,
-  parseUnwrapped,
+  parseIp,
   RESERVED,
 } from "@inkling/engine";
 import { DATA_FOLDER, messageOf, openKept } from "@inkling/release-store";
@@ -144,7 +144,7 @@ export function answer(
   const outcome = new Answerer().answer(lookup, value, source, include);
   if (!("reason" in outcome)) return decoder.decode(bodyOf(outcome));
   const problem = problemOf(outcome);
-  if (outcome.reason === "reserved") throw reserved(value, parseUnwrapped(value)!, outcome.use);
+  if (outcome.reason === "reserved") throw reserved(value, parseIp(value)!, outcome.use);
   if (outcome.reason === "address_invalid") {
     throw new Refused(
       `${JSON.stringify(value.slice(0, 60))} is not an IP address`,

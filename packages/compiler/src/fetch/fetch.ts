@@ -11,7 +11,7 @@ import { createWriteStream } from "node:fs";
 import { STATUS_CODES } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { parseUnwrapped, specialUse } from "@inkling/engine";
+import { parseIp, specialUse } from "@inkling/engine";
 import { PRIVATE_FILE, TRANSFER_MS, TransferLimit, type TransferTimes } from "@inkling/release-store";
 import { FeedError } from "../catalog/feed.ts";
 import { unpack } from "./unpack.ts";
@@ -173,7 +173,7 @@ async function requireNamed(
     signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
   );
   for (const text of await Promise.race([resolve(hostname), aborted])) {
-    const address = parseUnwrapped(text);
+    const address = parseIp(text);
     if (address === undefined || specialUse(address) !== undefined)
       throw new FeedError("redirects to an address that is not public");
   }

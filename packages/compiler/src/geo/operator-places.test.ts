@@ -1,7 +1,7 @@
 // Tests operators' places laid over a database. Each test looks up addresses in the finished segment.
 
 import { describe, expect, test } from "bun:test";
-import { IpSegment, parsePrefix, parseUnwrapped } from "@inkling/engine";
+import { IpSegment, parseIp, parsePrefix } from "@inkling/engine";
 import { parseGeofeed } from "../parse/geofeed.ts";
 import { comparePrefixes } from "../parse/network-list.ts";
 import { completePlace } from "../place/complete-place.ts";
@@ -90,7 +90,7 @@ function segmentOf(
 }
 
 const answerOf = (segment: IpSegment, address: string) =>
-  JSON.parse(new TextDecoder().decode(segment.lookup(parseUnwrapped(address)!)));
+  JSON.parse(new TextDecoder().decode(segment.lookup(parseIp(address)!)));
 
 /** Formats an answer like "US OH Columbus 39.96,-83", with "-" for unknown parts. */
 function shown(segment: IpSegment, address: string): string {
@@ -179,14 +179,14 @@ describe("anycast networks", () => {
   });
   test("without a registered country: no place, even if the database has a city", () => {
     const segment = segmentOf([anycast("cdn", "1.6.0.0/24")], DATABASE, { countries: [], walk: () => {} });
-    expect(segment.lookup(parseUnwrapped("1.6.0.1")!)).toBeUndefined();
+    expect(segment.lookup(parseIp("1.6.0.1")!)).toBeUndefined();
     expect(shown(segment, "1.6.1.1")).toBe("GB ENG London 51.51,-0.13");
   });
 });
 
 describe("evidence", () => {
   const evidenceOf = (segment: IpSegment, address: string) => {
-    const record = new TextDecoder().decode(segment.evidence(parseUnwrapped(address)!));
+    const record = new TextDecoder().decode(segment.evidence(parseIp(address)!));
     return [
       ...record.matchAll(
         /\{"feed":"([^"]*)","label":"([^"]*)"[^{]*?"effect":"([^"]*)"(?:[^{]*?"members":\[([^\]]*)\])?/g,

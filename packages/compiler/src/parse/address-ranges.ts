@@ -4,16 +4,11 @@
 // dshield-block    DShield: first TAB last TAB bits TAB attacks TAB name TAB country TAB email
 // network-lines    an address, a network or a range like 192.0.2.1-192.0.2.9 per line; text after # or ; is ignored
 
-import { formatPrefix, IpAddress, type Prefix, parseIp } from "@inkling/engine";
+import { formatPrefix, IpAddress, type Prefix, parseRawIp } from "@inkling/engine";
 import { NetworkList } from "./network-list.ts";
 import { type EntryList, lineParser } from "./parser.ts";
 import { findDate, findStatedDate } from "./text.ts";
 
-/**
- * Maximum number of networks in a range. Ranges in the samples need at most 2. A range that needs thousands is an
- * error.
- */
-const MAX_NETWORKS = 64;
 const IPV4_END = 2n ** 32n;
 const IPV6_END = 2n ** 128n;
 const MAPPED = 0xffffn << 32n;
@@ -34,7 +29,7 @@ export const parseDshieldBlock = lineParser(NetworkList, () => (line, number, li
   if (line.startsWith("#")) return findDate(UPDATED.exec(line)?.[1]);
   if (HEADING.test(line)) return undefined;
   const [first = "", last = "", bits] = line.split("\t", 3);
-  addAll(list, number, bits === undefined ? null : networksBetween(parseIp(first), parseIp(last)));
+  addAll(list, number, bits === undefined ? null : networksBetween(parseRawIp(first), parseRawIp(last)));
   return undefined;
 });
 
@@ -53,19 +48,21 @@ export const parseNetworkLines = lineParser(NetworkList, () => (line, number, li
 
 /** Adds an address, a network, or the networks of a range. */
 export function addNetworks(list: EntryList, number: number, text: string): void {
-  const dash = text.indexOf("-");
-  if (dash < 0) list.add(number, text);
-  else
-    addAll(
-      list,
-      number,
-      networksBetween(parseIp(text.slice(0, dash).trim()), parseIp(text.slice(dash + 1).trim())),
-    );
+  if (text.includes("-")) addAll(list, number, networksOfRange(text));
+  else list.add(number, text);
 }
 
+/** Returns the networks of a range such as "192.0.2.1 - 192.0.2.9"; undefined if the text is not a range. */
+export function networksOfRange(text: string): Prefix[] | undefined {
+  const dash = text.indexOf("-");
+  return networksBetween(parseRawIp(text.slice(0, dash).trim()), parseRawIp(text.slice(dash + 1).trim()));
+}
+
+export const NO_RANGE = "is not an address range, which goes from a lower to a higher address of one family";
+
 function addAll(list: EntryList, number: number, networks: readonly Prefix[] | null | undefined): void {
-  if (!networks) list.tally.fail(number, "is not an address range");
-  else for (const network of networks) list.add(number, formatPrefix(network));
+  if (!networks) list.tally.fail(number, NO_RANGE);
+  else for (const network of networks) list.add(number, formatPrefix(network)); // unwraps IPv4 inside IPv6
 }
 
 /** Converts integers below 2^32 to IPv4, and larger integers to IPv6. Mapped IPv4 addresses become IPv4. */
@@ -88,24 +85,22 @@ function toNumber({ family, words }: IpAddress): bigint {
   return value;
 }
 
-/** Returns the fewest networks that make up a range. Undefined if the range is invalid or needs too many networks. */
+/** Returns the fewest networks that make up a range: at most 254. Undefined if the range is invalid. */
 function split(first: bigint, last: bigint, family: 4 | 6): Prefix[] | undefined {
   if (first > last) return undefined;
   const width = family === 4 ? 32 : 128;
   const networks: Prefix[] = [];
-  let from = first;
-  while (from <= last) {
-    let bits = width;
-    for (; bits > 0; bits--) {
-      const size = 1n << BigInt(width - bits + 1);
-      if (from % size !== 0n || from + size - 1n > last) break;
-    }
-    networks.push({ address: toAddress(from, family), bits });
-    if (networks.length > MAX_NETWORKS) return undefined;
-    from += 1n << BigInt(width - bits);
+  for (let from = first; from <= last; ) {
+    const aligned = from === 0n ? width : log2(from & -from);
+    const size = Math.min(aligned, log2(last - from + 1n));
+    networks.push({ address: toAddress(from, family), bits: width - size });
+    from += 1n << BigInt(size);
   }
   return networks;
 }
+
+/** Returns the logarithm to base 2, rounded down. */
+const log2 = (value: bigint): number => value.toString(2).length - 1;
 
 function toAddress(value: bigint, family: 4 | 6): IpAddress {
   const address = new IpAddress();

@@ -7,7 +7,7 @@
 //      the overlap (the npm package has one such pair)
 // cost 0.8 s for the 515,158 ranges of two tables
 
-import { addSize, IpAddress, networksOf, type Prefix, parseIpInto, RangeColumns } from "@inkling/engine";
+import { addSize, IpAddress, networksOf, type Prefix, parseRawIpInto, RangeColumns } from "@inkling/engine";
 import { type IdVisitor, MmdbRecords } from "../mmdb/records.ts";
 import { splitRow } from "./csv.ts";
 import { Tally } from "./tally.ts";
@@ -142,8 +142,8 @@ function readTables(files: readonly Uint8Array[]) {
       const fields = splitRow(line);
       if (
         fields?.length !== 4 ||
-        !parseIpInto(fields[0]!, first) ||
-        !parseIpInto(fields[1]!, last) ||
+        !parseRawIpInto(fields[0]!, first) ||
+        !parseRawIpInto(fields[1]!, last) ||
         first.family !== last.family ||
         !/^[0-9]{1,10}$/.test(fields[2]!)
       ) {

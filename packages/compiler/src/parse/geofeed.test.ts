@@ -32,6 +32,25 @@ describe("places of a geofeed", () => {
       "\ufeff192.0.2.0/24, BE , , Brussels ,\r\n",
       ["192.0.2.0/24 BE - Brussels"],
     ],
+    ["CR", "192.0.2.0/25,BE,,A,\r192.0.2.128/25,BE,,B,\r", ["192.0.2.0/25 BE - A", "192.0.2.128/25 BE - B"]],
+    [
+      "a header and one line",
+      "prefix,country,region,city,postal\n192.0.2.0/24,BE,,A,",
+      ["192.0.2.0/24 BE - A"],
+    ],
+    [
+      "a quoted header after comments",
+      '# ours\n\n"IP Prefix","Alpha2 code","Region","City"\n192.0.2.0/24,BE,,A,',
+      ["192.0.2.0/24 BE - A"],
+    ],
+    ["a range", "192.0.2.0 - 192.0.2.2,BE,,A,", ["192.0.2.0/31 BE - A", "192.0.2.2/32 BE - A"]],
+    ["6to4", "2002:5ee4:d400::/40,DE,DE-BE,Berlin,", ["94.228.212.0/24 DE BE Berlin"]],
+    [
+      "NAT64 and mapped",
+      "64:ff9b::500:203,DE,,A,\n::ffff:5.0.3.0/120,DE,,A,",
+      ["5.0.2.3/32 DE - A", "5.0.3.0/24 DE - A"],
+    ],
+    ["Teredo", "2001:0:4136:e378:8000:63bf:34ff:8e00/120,DE,,A,", ["203.0.113.0/24 DE - A"]],
     ["lower case", "192.0.2.0/24,au,au-nsw,Sydney,", ["192.0.2.0/24 AU NSW Sydney"]],
     ["UK for GB", "192.0.2.0/24,UK,UK-ENG,London,", ["192.0.2.0/24 GB ENG London"]],
     ["UK with a region of GB", "192.0.2.0/24,uk,GB-ENG,London,", ["192.0.2.0/24 GB ENG London"]],
@@ -65,9 +84,20 @@ describe("places of a geofeed", () => {
     expect(() => parse(cities(100_001))).toThrow("states more than 100000 different places");
   });
 
+  test("a range of any size", () => {
+    const { networks } = parse("2600:380:F510::1 - 2600:380:F51F:FFFF:FFFF:FFFF:FFFF:FFFE,US,,A,\n");
+    const total = networks.reduce((sum, { bits }) => sum + (1n << BigInt(128 - bits)), 0n);
+    expect(networks.length).toBe(166);
+    expect(total).toBe((1n << 84n) - 2n);
+  });
+
   const GOOD = Array.from({ length: 20 }, (_, i) => `198.51.100.${i}/32,US,,A,`).join("\n");
   test.each([
-    ["a header", "prefix,country,region,city,postal", /^has a country that is not/],
+    ["a second header", `${GOOD}\nprefix,country,region,city,postal`, /^has a country that is not/],
+    ["a word for a network", "anywhere,US,,Dayton,", /^is not an address or a network$/],
+    ["host bits", "192.0.2.1/24,US,,Dayton,", /^has host bits set: the network is 192\.0\.2\.0\/24$/],
+    ["a range that goes down", "192.0.2.9-192.0.2.1,US,,Dayton,", /^is not an address range/],
+    ["all of 6to4", "2002::/16,US,,Dayton,", /^2002::\/16 contains IPv4 addresses in IPv6/],
     ["a country by name", "192.0.2.0/24,United States,,Dayton,", /^has a country that is not/],
     ["a quote that is not closed", '192.0.2.0/24,US,,"Dayton,', /^is not a geofeed line/],
     ["too few fields", "192.0.2.0/24,US", /^is not a geofeed line/],
@@ -75,8 +105,9 @@ describe("places of a geofeed", () => {
     const parsed = parse(`${line}\n${GOOD}\n`);
     expect(parsed.networks).toHaveLength(20);
     expect(parsed.skippedCount).toBe(1);
-    expect(parsed.skipped[0]).toEqual({ line: 1, reason: expect.stringMatching(reason) });
-    expect(JSON.stringify(parsed.skipped)).not.toContain(line.slice(0, 9));
+    const at = line.split("\n").length;
+    expect(parsed.skipped[0]).toEqual({ line: at, reason: expect.stringMatching(reason) });
+    expect(JSON.stringify(parsed.skipped)).not.toContain("Dayton");
   });
 
   test.each([

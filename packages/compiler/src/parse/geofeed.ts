@@ -1,13 +1,15 @@
 // geofeed.ts: reads the networks of a geofeed, and the place that the geofeed states for each network.
 //
-// in   prefix,country,region,city,postal per line; "#" comments, CRLF, quotes; any field but the first may be empty
+// in   prefix,country,region,city,postal per line; "#" comments, CRLF, quotes; any field but the first may be empty. The
+//      first row may name the columns, and a prefix may be a range such as 192.0.2.0-192.0.2.9
 // out  sorted networks, each with the index of its place; if lines repeat a network, the first line counts
 // err  FeedError like every line parser; a line that cannot be read is skipped and counted
 // src  RFC 8805. An empty country asks that the network not be located, so the place has no members. The postal code,
 //      which the RFC deprecates, is ignored
 
-import type { Prefix } from "@inkling/engine";
+import { formatPrefix, type Prefix } from "@inkling/engine";
 import { FeedError } from "../catalog/feed.ts";
+import { NO_RANGE, networksOfRange } from "./address-ranges.ts";
 import { splitRow } from "./csv.ts";
 import { isoCountry } from "./iso-country.ts";
 import { NetworkList } from "./network-list.ts";
@@ -69,7 +71,15 @@ class GeofeedList extends NetworkList {
       this.tally.fail(line, "has a country that is not a two-letter ISO 3166-1 code");
       return undefined;
     }
-    const network = super.add(line, fields[0]!);
+    const [prefix = ""] = fields;
+    if (!prefix.includes("-")) return this.locate(line, super.add(line, prefix), place);
+    const networks = networksOfRange(prefix);
+    if (networks === undefined) this.tally.fail(line, NO_RANGE);
+    else for (const network of networks) this.locate(line, super.add(line, formatPrefix(network)), place);
+    return undefined;
+  }
+
+  private locate(line: number, network: Prefix | undefined, place: StatedPlace): Prefix | undefined {
     if (network !== undefined) {
       this.idOf.set(network, this.idFor(place));
       this.lineOf.set(network, line);
@@ -115,8 +125,15 @@ function readPlace([, code = "", region = "", city = ""]: readonly string[]): St
   };
 }
 
-export const parseGeofeed = lineParser(GeofeedList, () => (line, number, list) => {
-  if (line.startsWith("#")) return findStatedDate(line);
-  list.add(number, line);
-  return undefined;
+/** Matches a row that names the columns: no address, and more than a country code. */
+const HEADER = /^"?[a-z][a-z_ -]*"?\s*,\s*"?[a-z][a-z_ -]{2}/i;
+
+export const parseGeofeed = lineParser(GeofeedList, () => {
+  let isFirst = true;
+  return (line, number, list) => {
+    if (line.startsWith("#")) return findStatedDate(line);
+    if (!isFirst || !HEADER.test(line)) list.add(number, line);
+    isFirst = false;
+    return undefined;
+  };
 });

@@ -1,7 +1,17 @@
 // network-list.ts: collects the networks of one feed, sorted and without duplicates. It refuses implausibly wide
 // networks.
 
-import { formatPrefix, IpAddress, type Prefix, parsePrefix, SPECIAL_USE, specialUse } from "@inkling/engine";
+import {
+  formatPrefix,
+  HOLDS_IPV4,
+  holdsIpv4,
+  IpAddress,
+  type Prefix,
+  parsePrefix,
+  SPECIAL_USE,
+  specialUse,
+  withoutHostBits,
+} from "@inkling/engine";
 import type { Skipped, Tally } from "./tally.ts";
 
 /**
@@ -9,6 +19,8 @@ import type { Skipped, Tally } from "./tally.ts";
  * is an error or an attack, and would flag part of the internet.
  */
 const SHORTEST = { 4: 8, 6: 16 } as const;
+
+const NO_NETWORK = "is not an address or a network";
 
 /** How the reason begins for a network that no list may contain. requireNarrow refuses a copy that contains one. */
 export const TOO_WIDE = "is too wide";
@@ -28,8 +40,16 @@ export class NetworkList {
    */
   add(line: number, text: string): Prefix | undefined {
     const prefix = parsePrefix(text);
-    if (prefix === undefined) {
-      this.tally.fail(line, "is not an address or a network");
+    if (prefix !== undefined) return this.addNetwork(line, prefix);
+    const meant = withoutHostBits(text);
+    this.tally.fail(line, meant === undefined ? NO_NETWORK : `has host bits set: the network is ${meant}`);
+    return undefined;
+  }
+
+  /** Adds a network that was parsed before. Skips a network that is too wide, or that lookups never use. */
+  addNetwork(line: number, prefix: Prefix): Prefix | undefined {
+    if (holdsIpv4(prefix)) {
+      this.tally.pass(line, `${formatPrefix(prefix)} ${HOLDS_IPV4}`);
       return undefined;
     }
     const shortest = SHORTEST[prefix.address.family];

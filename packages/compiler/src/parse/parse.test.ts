@@ -210,6 +210,46 @@ describe("lists of ranges, of reports and of proxies", () => {
   ])("ranges, refused: %s", (_name, text) => {
     expect(() => ranges(text)).toThrow(/^1 of 1 entries are unusable.*is not an address range/);
   });
+  test.each([
+    ["CR", "\r"],
+    ["CRLF", "\r\n"],
+    ["LF", "\n"],
+  ])("lines end with %s, and keep their numbers", (_name, end) => {
+    const text = ["9.9.9.9 # a", "", "no address", ...Array(20).fill("1.1.1.1 # b")].join(end);
+    const parsed = parseNetworks("network-lines", bytes(text));
+    expect(networks(parsed)).toEqual(["1.1.1.1/32", "9.9.9.9/32"]);
+    expect(parsed.skipped).toEqual([{ line: 3, reason: "is not an address or a network" }]);
+    const { domains } = parseDomains("domain-lines", bytes(`a.example # a${end}b.example${end}`));
+    expect([...domains.keys()]).toEqual(["a.example", "b.example"]);
+  });
+  test("line ends of all kinds in one text, in linear time", () => {
+    const parsed = parseNetworks(
+      "network-lines",
+      bytes("1.1.1.1\r1.1.1.2\r\n1.1.1.3\n\r1.1.1.4\r\r\n1.1.1.5"),
+    );
+    expect(networks(parsed)).toHaveLength(5);
+    expect(networks(parseNetworks("ip-lines", bytes("1.1.1.1\r".repeat(200_000))))).toHaveLength(1);
+  });
+  test("a file that was cut short in its last line, whatever ends the lines", () => {
+    for (const end of ["\r", "\n"])
+      expect(() => parseNetworks("ip-lines", bytes(`${`1.1.1.1${end}`.repeat(20)}1.1.1`))).toThrow(
+        "is truncated",
+      );
+    expect(() => parseNetworks("ip-lines", bytes(`${"1.1.1.1\r".repeat(20)}1.1.1\r`))).not.toThrow();
+  });
+  test("IPv4 addresses and networks inside IPv6 become IPv4", () => {
+    const rows =
+      "::ffff:5.0.0.1\n2002:0500:0002::/48\n64:ff9b::500:203\n2001:0:4136:e378:8000:63bf:34ff:8ef6\n";
+    const want = ["5.0.0.1/32", "5.0.0.2/32", "5.0.2.3/32", "203.0.113.9/32"];
+    expect(networks(parseNetworks("network-lines", bytes(rows)))).toEqual(want);
+    expect(networks(parseNetworks("network-lines", bytes("::ffff:5.0.0.0-::ffff:5.0.0.2\n")))).toEqual([
+      "5.0.0.0/31",
+      "5.0.0.2/32",
+    ]);
+    const { networks: none, skipped } = parseNetworks("network-lines", bytes("2002::/16\n1.1.1.1\n"));
+    expect(none).toHaveLength(1);
+    expect(skipped[0]!.reason).toStartWith("2002::/16 contains IPv4 addresses in IPv6");
+  });
   test("DShield: families that differ, and a network twice", () => {
     const read = (text: string) => networks(parseNetworks("dshield-block", bytes(text)));
     expect(read("192.0.2.0\t192.0.2.255\t24\n192.0.2.0\t192.0.2.255\t24\n")).toEqual(["192.0.2.0/24"]);
@@ -366,7 +406,6 @@ describe("forms that lists come in", () => {
   });
   const addresses = Array.from({ length: 20 }, (_, i) => `192.0.2.${i}\n`).join("");
   test.each([
-    ["host bits set", "198.51.100.1/24"],
     ["leading zeros", "198.051.100.001"],
     ["a range", "198.51.100.1-198.51.100.9"],
     ["a port", "198.51.100.1:80"],
@@ -378,6 +417,10 @@ describe("forms that lists come in", () => {
     const parsed = parseNetworks("ip-lines", bytes(`${line}\n${addresses}`));
     expect(parsed.networks).toHaveLength(20);
     expect(parsed.skipped).toEqual([{ line: 1, reason: "is not an address or a network" }]);
+  });
+  test("host bits: the reason has the network", () => {
+    const { skipped } = parseNetworks("ip-lines", bytes(`198.51.100.1/24\n${addresses}`));
+    expect(skipped).toEqual([{ line: 1, reason: "has host bits set: the network is 198.51.100.0/24" }]);
   });
   test.each(["45.67.12.0/24,seen 2026-11-20", "network,seen", "network;seen"])("CSV: %s", (row) => {
     expect(() => parseNetworks("network-lines", bytes(`${row}\n${row}\n`))).toThrow(
@@ -656,7 +699,7 @@ describe("files that are refused", () => {
       "host bits in our own list",
       "exit-networks",
       "network,operator,source\n192.0.2.1/24,A,https://a.example\n",
-      /^line 2: is not an address or a network$/,
+      /^line 2: has host bits set: the network is 192\.0\.2\.0\/24$/,
     ],
     [
       "an open quote",

@@ -85,7 +85,7 @@ export class Tally {
    * @throws FeedError also if the last line is unusable and has no line end, because the file was then cut short
    */
   checkLines(text: string): void {
-    if (this.latestUnusable !== undefined && !text.endsWith("\n")) {
+    if (this.latestUnusable !== undefined && !/[\r\n]$/.test(text)) {
       const { line, reason } = this.latestUnusable;
       throw new FeedError(`is truncated in line ${line}, which ${reason}`);
     }

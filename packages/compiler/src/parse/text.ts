@@ -1,7 +1,7 @@
 // text.ts: decodes the bytes of a feed file into text and lines.
 //
 // in   bytes as published, possibly with a byte-order mark, with CRLF, or without a line end after the last line
-// out  text; lines without their ends, numbered from 1
+// out  text; lines without their ends (CR, LF or CRLF), numbered from 1
 // note errors never quote the text, because anyone can see them, and the text may come from the wrong place
 // err  FeedError if the file is not text: empty, a web page, packed, binary, or in another encoding
 
@@ -45,14 +45,20 @@ export function forEachLine(
   onLong: (line: string, number: number) => void = refuseLong,
 ): void {
   let number = 0;
+  const next = (end: string, from: number) => {
+    const found = text.indexOf(end, from);
+    return found < 0 ? text.length : found;
+  };
+  let [cr, lf] = [next("\r", 0), next("\n", 0)];
   for (let from = 0; from < text.length; ) {
-    const found = text.indexOf("\n", from);
-    const to = found < 0 ? text.length : found;
-    const line = text.slice(from, to).trim(); // also removes the CR of CRLF
+    if (cr < from) cr = next("\r", from);
+    if (lf < from) lf = next("\n", from);
+    const to = Math.min(cr, lf);
+    const line = text.slice(from, to).trim();
     number++;
     if (line.length > MAX_LINE) onLong(line, number);
     else if (line !== "") visit(line, number);
-    from = to + 1;
+    from = to + (to === cr && to + 1 === lf ? 2 : 1);
   }
 }
 

@@ -13,7 +13,7 @@ import {
   feedsReport,
   hashWithKeys,
   IpSegment,
-  parseUnwrapped,
+  parseIp,
   type Release,
   release,
 } from "@inkling/engine";
@@ -74,9 +74,7 @@ interface List {
 const segment = (report: { sha256: string } | undefined) =>
   readFileSync(join(dataDir, DATA_FOLDER.segmentFile(report!.sha256)));
 const isFlagged = (manifest: Release, address: string): boolean => {
-  const found = IpSegment.open(segment(manifest.segments.reputation), "reputation").lookup(
-    parseUnwrapped(address)!,
-  );
+  const found = IpSegment.open(segment(manifest.segments.reputation), "reputation").lookup(parseIp(address)!);
   return found !== undefined && Buffer.from(found).includes("true");
 };
 const isDisposable = (manifest: Release, domain: string): boolean =>

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { NETWORK_KINDS } from "@inkling/contract";
-import { IpSegment, type Prefix, parsePrefix, parseUnwrapped } from "@inkling/engine";
+import { IpSegment, type Prefix, parseIp, parsePrefix } from "@inkling/engine";
 import type { NetworkKind } from "../catalog/claims.ts";
 import { completePlace } from "../place/complete-place.ts";
 import { geoTable } from "./geo-table.ts";
@@ -52,7 +52,7 @@ describe("records of places", () => {
     ["1.0.0.9", 3, "small"],
     ["4.0.0.0", 4, "single"],
   ])("%s has number %d, by how many addresses share it", (text, number, city) => {
-    const address = parseUnwrapped(text)!;
+    const address = parseIp(text)!;
     expect(segment.record(address)).toBe(number);
     const answer = segment.lookup(address);
     expect(answer && new TextDecoder().decode(answer)).toBe(city);
@@ -94,7 +94,7 @@ test("a place has a radius for each kind of network, kinds of one radius one ans
     ["2.3.0.0/16", "unknown"],
     ["2.4.0.0/16", "business"],
   ]);
-  const answer = (text: string) => new TextDecoder().decode(segment.lookup(parseUnwrapped(text)!));
+  const answer = (text: string) => new TextDecoder().decode(segment.lookup(parseIp(text)!));
   const radius = (networkKind?: NetworkKind) =>
     completePlace({
       cityName: "A",

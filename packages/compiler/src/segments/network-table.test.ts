@@ -1,7 +1,7 @@
 // Tests the network segment: reads the facts, prefixes and evidence of addresses back through the engine.
 
 import { describe, expect, test } from "bun:test";
-import { EvidenceAppender, IpSegment, parsePrefix, parseUnwrapped } from "@inkling/engine";
+import { EvidenceAppender, IpSegment, parseIp, parsePrefix } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
 import { readAsnCsv } from "../parse/asn.ts";
 import { networkTable } from "./network-table.ts";
@@ -36,7 +36,7 @@ const segment = IpSegment.open(
   "network",
 );
 const at = (text: string) => {
-  const address = parseUnwrapped(text)!;
+  const address = parseIp(text)!;
   const facts = JSON.parse(new TextDecoder().decode(segment.lookup(address)));
   return { ...facts, bits: segment.networkBits(address) };
 };
@@ -86,7 +86,7 @@ describe("facts", () => {
 
 test("evidence: the feed of the number, of each service, and the rule of the kind", () => {
   const evidenceOf = (text: string) => {
-    const address = parseUnwrapped(text)!;
+    const address = parseIp(text)!;
     const release = { network: segment, evidence: { network: [], reputation: [] } };
     const answer = new TextEncoder().encode('{"is_proxy":false}');
     const body = new EvidenceAppender().toAddressAnswer(

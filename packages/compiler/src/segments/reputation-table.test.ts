@@ -6,8 +6,8 @@ import {
   crc32,
   IpSegment,
   openSegment,
+  parseIp,
   parsePrefix,
-  parseUnwrapped,
   RangeColumns,
   type SectionName,
   SegmentError,
@@ -37,7 +37,7 @@ const whole = bytesOf(CLAIMS);
 
 /** Returns the evidence entries as feed, effect and span. */
 function evidenceOf(segment: IpSegment, text: string): string[] {
-  const record = segment.evidence(parseUnwrapped(text)!);
+  const record = segment.evidence(parseIp(text)!);
   if (record === undefined) return [];
   const out: string[] = [];
   for (let at = 4; at < record.length; ) {
@@ -134,8 +134,8 @@ describe("damage to evidence", () => {
     mend(bytes);
     const damaged = IpSegment.open(bytes, "reputation");
     for (const text of ["0.0.0.0", "104.28.28.1", "185.220.101.1", "2a0b:f4c2::1", "::2", "ffff::1"]) {
-      damaged.evidence(parseUnwrapped(text)!);
-      damaged.reasonBits(parseUnwrapped(text)!);
+      damaged.evidence(parseIp(text)!);
+      damaged.reasonBits(parseIp(text)!);
     }
     expect(() => damaged.verify()).toThrow(SegmentError);
     expect(() => damaged.verify()).toThrow(place);

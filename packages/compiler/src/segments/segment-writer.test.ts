@@ -7,8 +7,8 @@ import {
   HEADER_BYTES,
   headerChecksum,
   IpSegment,
+  parseIp,
   parsePrefix,
-  parseUnwrapped,
   SegmentError,
 } from "@inkling/engine";
 import { randomBelow } from "../../../../test/harness/random.ts";
@@ -27,7 +27,7 @@ const ADDRESSES = [
   "2001:4860:4860:0:ffff::1",
   "2a00:1450:4001:900::2",
   "::2",
-].map((text) => parseUnwrapped(text)!);
+].map((text) => parseIp(text)!);
 
 const berlin = encodePlace({ cityName: "Berlin", countryCode: "DE", subdivisions: [] });
 

@@ -10,9 +10,13 @@ import {
   parseIp,
   parseIpBytesInto,
   parseIpInto,
+  parsePeer,
+  parsePeerPrefix,
   parsePrefix,
+  parsePrefixAround,
+  parseRawIp,
   prefixContains,
-  unwrapIpv4,
+  withoutHostBits,
 } from "./ip.ts";
 
 /** A text and its printed form, which is undefined if the text must be refused. */
@@ -90,11 +94,11 @@ const FORMS: Record<string, readonly (readonly [text: string, printed: string | 
   ],
 };
 
-describe("parseIp", () => {
+describe("parseRawIp", () => {
   for (const [name, rows] of Object.entries(FORMS)) {
     test(name, () => {
       for (const [text, printed] of rows) {
-        const address = parseIp(text);
+        const address = parseRawIp(text);
         assert.equal(address && formatIp(address), printed, JSON.stringify(text));
       }
     });
@@ -185,11 +189,11 @@ describe("parseIp and node:net", () => {
   test("parse, print, parse is stable, and printed addresses are within the length limit", () => {
     fc.assert(
       fc.property(fc.oneof(ipv4, ipv6), (text) => {
-        const first = parseIp(text);
+        const first = parseRawIp(text);
         assert.ok(first, text);
         const printed = formatIp(first);
         assert.ok(printed.length <= MAX_IP_TEXT);
-        const second = parseIp(printed);
+        const second = parseRawIp(printed);
         assert.ok(second, printed);
         assert.equal(second.family, first.family);
         assert.deepEqual(second.words, first.words);
@@ -200,7 +204,7 @@ describe("parseIp and node:net", () => {
   });
 });
 
-describe("unwrapIpv4", () => {
+describe("IPv4 addresses inside IPv6", () => {
   const rows: readonly (readonly [text: string, ipv4: string | undefined, why: string])[] = [
     ["::ffff:203.0.113.9", "203.0.113.9", "IPv4-mapped"],
     ["2002:cb00:7109::1", "203.0.113.9", "6to4"],
@@ -212,14 +216,17 @@ describe("unwrapIpv4", () => {
     ["2001:1::1", undefined, "beside Teredo"],
     ["2003::1", undefined, "beside 6to4"],
     ["::fffe:203.0.113.9", undefined, "beside IPv4-mapped"],
-    ["203.0.113.9", undefined, "IPv4 already"],
   ];
   for (const [text, ipv4, why] of rows) {
     test(why, () => {
-      const address = parseIp(text)!;
-      const { family } = address;
-      unwrapIpv4(address);
-      assert.equal(address.family !== family ? formatIp(address) : undefined, ipv4);
+      const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
+      const ofBytes = new IpAddress();
+      const raw = formatIp(parseRawIp(text)!);
+      assert.equal(formatIp(parseIp(text)!), ipv4 ?? raw);
+      assert.ok(parseIpBytesInto(bytes, 0, bytes.length, ofBytes));
+      assert.equal(formatIp(ofBytes), ipv4 ?? raw);
+      assert.equal(parseRawIp(text)!.family, 6);
+      assert.equal(formatIp(parsePeer(text)!), why === "IPv4-mapped" ? ipv4 : raw, "tunnels are no peers");
     });
   }
 });
@@ -233,6 +240,25 @@ describe("parsePrefix", () => {
     ["::/0", "::/0"],
     ["2001:db8::1", "2001:db8::1/128"],
     ["::ffff:203.0.113.0/120", "203.0.113.0/24"],
+    ["::ffff:0:0/96", "0.0.0.0/0"],
+    ["::ffff:0:0/95", undefined], // host bits
+    ["::fffe:0:0/95", "::fffe:0:0/95"],
+    ["2002:cb00:7100::/40", "203.0.113.0/24"],
+    ["2002:cb00:7109::/48", "203.0.113.9/32"],
+    ["2002:cb00:7109:1::/64", "203.0.113.9/32"],
+    ["2002:cb00:7109::1", "203.0.113.9/32"],
+    ["2002:cb00::/24", "203.0.0.0/8"],
+    ["2002:8000::/17", "2002:8000::/17"],
+    ["2002::/16", "2002::/16"],
+    ["2000::/3", "2000::/3"],
+    ["64:ff9b::cb00:7100/120", "203.0.113.0/24"],
+    ["64:ff9b::/96", "64:ff9b::/96"],
+    ["64:ff9b:1::/48", "64:ff9b:1::/48"],
+    ["2001:0:4136:e378:8000:63bf:34ff:8e00/120", "203.0.113.0/24"],
+    ["2001:0:4136:e378::/64", "2001:0:4136:e378::/64"],
+    ["2001::/32", "2001::/32"],
+    ["2001::/23", "2001::/23"],
+    ["2002:cb00:7109::1/48", undefined],
     ["203.0.113.1/24", undefined],
     ["2001:db8::1/64", undefined],
     ["203.0.113.0/33", undefined],
@@ -248,6 +274,27 @@ describe("parsePrefix", () => {
       assert.equal(prefix && formatPrefix(prefix), printed);
     });
   }
+
+  test("networks around an address, and of peers", () => {
+    const around = (text: string) => {
+      const prefix = parsePrefixAround(text);
+      return prefix && formatPrefix(prefix);
+    };
+    assert.equal(around("203.0.113.9/24"), "203.0.113.0/24");
+    assert.equal(around("2002:cb00:7109::1/40"), "203.0.113.0/24");
+    assert.equal(around("::ffff:203.0.113.9/120"), "203.0.113.0/24");
+    assert.equal(around("203.0.113.9/33"), undefined);
+    const ofPeers = (text: string) => {
+      const prefix = parsePeerPrefix(text);
+      return prefix && formatPrefix(prefix);
+    };
+    assert.equal(ofPeers("::ffff:203.0.113.0/120"), "203.0.113.0/24");
+    assert.equal(ofPeers("2002:cb00:7100::/40"), "2002:cb00:7100::/40");
+    assert.equal(ofPeers("203.0.113.9/24"), undefined);
+    assert.equal(withoutHostBits("10.0.0.1/8"), "10.0.0.0/8");
+    assert.equal(withoutHostBits("2002:cb00:7109::1/48"), "2002:cb00:7109::/48");
+    assert.equal(withoutHostBits("10.0.0.0/8"), undefined);
+  });
 
   test("a prefix contains its edges and not its neighbours", () => {
     const inside = (prefix: string, address: string) =>

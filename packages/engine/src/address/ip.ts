@@ -1,5 +1,13 @@
 // ip.ts: parses and formats IP addresses. An address is stored as words, and every table is sorted by these words.
 //
+// There are three ways to read an address or network. test/address-readers.test.ts lists who uses which:
+// - parseIp, parseIpInto, parseIpBytesInto, parsePrefix: whatever is looked up, listed or compared with a lookup. An IPv4
+//   address or network inside IPv6 becomes the IPv4 address or network, because lookups answer about that one.
+// - parsePeer, parsePeerPrefix: the machine at the other end of a connection, and the networks that are trusted there.
+//   Only IPv4-mapped addresses become IPv4. A tunnel address must not pass for the IPv4 address inside it: whoever
+//   announces a part of 2002::/16 can choose that IPv4 address.
+// - parseRawIp, parseRawIpInto: exactly the address that is written.
+//
 // in   "203.0.113.9", "2001:db8::1", "::ffff:203.0.113.9", as a string or as ASCII bytes
 // out  IpAddress: a family, and its bits as big-endian uint32 words
 // err  none thrown: undefined or false means "not an IP address"
@@ -22,9 +30,8 @@ export class IpAddress {
 
 declare const unwrapped: unique symbol;
 /**
- * An address that {@link unwrapIpv4} has processed, so it is never an IPv4 address inside IPv6. Lookups of visitors
- * accept only this type. After a new address has been parsed into the object, the object is a plain {@link IpAddress}
- * again.
+ * An address that is never an IPv4 address inside IPv6, because {@link parseIp} or {@link unwrapIpv4} has unwrapped it.
+ * Lookups of visitors accept only this type.
  */
 export type UnwrappedAddress = IpAddress & { readonly [unwrapped]: true };
 
@@ -33,11 +40,42 @@ const COLON = 0x3a;
 const ZERO = 0x30;
 
 /**
- * Parses one IP address, strictly, into `into`. It refuses leading zeros in IPv4, octal, hex and short forms, ports,
- * zones, brackets, prefix lengths and white space.
+ * Parses one IP address, strictly, into `into`, and unwraps an IPv4 address inside IPv6. It refuses leading zeros in
+ * IPv4, octal, hex and short forms, ports, zones, brackets, prefix lengths and white space.
  * @returns false if `text` is not exactly one address; the content of `into` is then unspecified
  */
-export function parseIpInto(text: string, into: IpAddress): boolean {
+export function parseIpInto(text: string, into: IpAddress): into is UnwrappedAddress {
+  if (!parseRawIpInto(text, into)) return false;
+  unwrapIpv4(into);
+  return true;
+}
+
+/** Like {@link parseIpInto}, but reads the ASCII characters of `bytes` from `start` up to, but not including, `end`. */
+export function parseIpBytesInto(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  into: IpAddress,
+): into is UnwrappedAddress {
+  const value = parseIpv4(bytes, start, end);
+  if (value >= 0) {
+    into.family = 4;
+    into.words[0] = value;
+    return true;
+  }
+  if (!parseIpv6(bytes, start, end, into)) return false;
+  unwrapIpv4(into);
+  return true;
+}
+
+/** Like {@link parseIpInto}, but returns a new address; undefined if the text is not an address. */
+export function parseIp(text: string): UnwrappedAddress | undefined {
+  const address = new IpAddress();
+  return parseIpInto(text, address) ? address : undefined;
+}
+
+/** Like {@link parseIpInto}, but does not unwrap the address. */
+export function parseRawIpInto(text: string, into: IpAddress): boolean {
   const value = parseIpv4Text(text);
   if (value >= 0) {
     into.family = 4;
@@ -47,21 +85,19 @@ export function parseIpInto(text: string, into: IpAddress): boolean {
   return parseIpv6Text(text, into);
 }
 
-/** Like {@link parseIpInto}, but reads the ASCII characters of `bytes` from `start` up to, but not including, `end`. */
-export function parseIpBytesInto(bytes: Uint8Array, start: number, end: number, into: IpAddress): boolean {
-  const value = parseIpv4(bytes, start, end);
-  if (value >= 0) {
-    into.family = 4;
-    into.words[0] = value;
-    return true;
-  }
-  return parseIpv6(bytes, start, end, into);
+/** Like {@link parseIp}, but does not unwrap the address. */
+export function parseRawIp(text: string): IpAddress | undefined {
+  const address = new IpAddress();
+  return parseRawIpInto(text, address) ? address : undefined;
 }
 
-/** Like {@link parseIpInto}, but returns a new address; undefined if the text is not an address. */
-export function parseIp(text: string): IpAddress | undefined {
-  const address = new IpAddress();
-  return parseIpInto(text, address) ? address : undefined;
+/**
+ * Like {@link parseIp}, but unwraps only IPv4-mapped addresses: a socket that listens on both families reports IPv4
+ * addresses in this form.
+ */
+export function parsePeer(text: string): IpAddress | undefined {
+  const address = parseRawIp(text);
+  return address && withoutMapping(address, address.family === 4 ? 32 : 128).address;
 }
 
 /**
@@ -269,14 +305,6 @@ export function unwrapIpv4(address: IpAddress): asserts address is UnwrappedAddr
   w[0] = ipv4;
 }
 
-/** Parses an address with {@link parseIp}, then applies {@link unwrapIpv4}. */
-export function parseUnwrapped(text: string): UnwrappedAddress | undefined {
-  const address = parseIp(text);
-  if (address === undefined) return undefined;
-  unwrapIpv4(address);
-  return address;
-}
-
 /** Formats IPv4 as a dotted quad, and IPv6 by RFC 5952 (lower case, longest run of zeros as "::"). */
 export function formatIp(address: IpAddress): string {
   const w = address.words;
@@ -318,29 +346,43 @@ export interface Prefix {
 
 /**
  * Parses a network as feeds write it: "203.0.113.0/24", "2001:db8::/32", or a single address, which gets its full
- * length. An IPv4-mapped IPv6 network becomes the IPv4 network that it stands for.
+ * length. An IPv6 network that contains IPv4 addresses becomes the IPv4 network ({@link unwrapNetwork}).
  * @returns undefined if the text is neither a network nor an address, or if host bits are set
  */
 export function parsePrefix(text: string): Prefix | undefined {
-  const slash = text.indexOf("/");
-  const address = parseIp(slash < 0 ? text : text.slice(0, slash));
-  if (address === undefined) return undefined;
-  const width = address.family === 4 ? 32 : 128;
-  let bits = width;
-  if (slash >= 0) {
-    const digits = text.slice(slash + 1);
-    if (!/^(0|[1-9][0-9]{0,2})$/.test(digits)) return undefined;
-    bits = Number(digits);
-    if (bits > width) return undefined;
-  }
-  if (hasHostBits(address, bits)) return undefined;
-  return withoutMapping(address, bits);
+  const prefix = parseRawPrefix(text);
+  return prefix && !hasHostBits(prefix.address, prefix.bits) ? unwrapNetwork(prefix) : undefined;
 }
 
-/**
- * Returns the network with this prefix length around an address. It uses the object `address` itself, and clears its
- * host bits.
- */
+/** Like {@link parsePrefix}, but unwraps only IPv4-mapped networks, as {@link parsePeer} does. */
+export function parsePeerPrefix(text: string): Prefix | undefined {
+  const prefix = parseRawPrefix(text);
+  return prefix && !hasHostBits(prefix.address, prefix.bits)
+    ? withoutMapping(prefix.address, prefix.bits)
+    : undefined;
+}
+
+/** Like {@link parsePrefix}, but clears host bits: "203.0.113.9/24" becomes 203.0.113.0/24. */
+export function parsePrefixAround(text: string): Prefix | undefined {
+  const prefix = parseRawPrefix(text);
+  if (prefix === undefined) return undefined;
+  clearHostBits(prefix.address, prefix.bits);
+  return unwrapNetwork(prefix);
+}
+
+/** Parses a network as it is written, with its host bits. */
+function parseRawPrefix(text: string): Prefix | undefined {
+  const slash = text.indexOf("/");
+  const address = parseRawIp(slash < 0 ? text : text.slice(0, slash));
+  if (address === undefined) return undefined;
+  const width = address.family === 4 ? 32 : 128;
+  if (slash < 0) return { address, bits: width };
+  const digits = text.slice(slash + 1);
+  const bits = Number(digits);
+  return /^(0|[1-9][0-9]{0,2})$/.test(digits) && bits <= width ? { address, bits } : undefined;
+}
+
+/** Returns the network with this prefix length around an address. It clears the host bits of `address` itself. */
 export function networkAround(address: IpAddress, bits: number): Prefix {
   clearHostBits(address, bits);
   return withoutMapping(address, bits);
@@ -355,6 +397,46 @@ function withoutMapping(address: IpAddress, bits: number): Prefix {
   return { address, bits: bits - 96 };
 }
 
+/**
+ * The widest IPv4 network that a 6to4, Teredo or NAT64 network becomes. A wider one stands for a kind of tunnel, such as
+ * 2002::/16, and not for an IPv4 network.
+ */
+const MIN_TUNNEL_BITS = 8;
+
+/**
+ * Converts an IPv6 network of the kinds that {@link unwrapIpv4} unwraps to the IPv4 network that it contains. A 6to4
+ * network of more than 48 bits is a part of one IPv4 address, so it becomes this address. Other networks, and those for
+ * which {@link holdsIpv4} remains true, are returned as they are. Uses the object `prefix.address` itself.
+ */
+function unwrapNetwork({ address, bits }: Prefix): Prefix {
+  if (!holdsIpv4({ address, bits })) return withoutMapping(address, bits);
+  const before = address.words[0]! >>> 16 === 0x2002 ? 16 : 96;
+  if (bits < before + MIN_TUNNEL_BITS) return { address, bits };
+  unwrapIpv4(address);
+  const width = Math.min(32, bits - before);
+  clearHostBits(address, width); // Teredo inverts the address, host bits included
+  return { address, bits: width };
+}
+
+/**
+ * Returns whether this is a 6to4, Teredo or NAT64 network. Lookups use the IPv4 addresses inside the addresses of such a
+ * network, so the network itself has no answer. {@link parsePrefix} returns it only if it does not stand for one IPv4
+ * network.
+ */
+export function holdsIpv4({ address, bits }: Prefix): boolean {
+  const [a, b, c] = address.words as unknown as [number, number, number];
+  return (
+    address.family === 6 &&
+    ((bits >= 16 && a >>> 16 === 0x2002) ||
+      (bits >= 32 && a === 0x20010000) ||
+      (bits >= 96 && a === 0x0064ff9b && b === 0 && c === 0))
+  );
+}
+
+/** What {@link holdsIpv4} means for whoever wrote the network. Fits after "2002::/16 ". */
+export const HOLDS_IPV4 =
+  "contains IPv4 addresses in IPv6, which Inkling looks up as IPv4: write the IPv4 network instead";
+
 /** Clears all bits of an address after the first `bits`. */
 export function clearHostBits({ family, words }: IpAddress, bits: number): void {
   for (let k = 0; k < (family === 4 ? 1 : 4); k++) {
@@ -368,12 +450,9 @@ export function clearHostBits({ family, words }: IpAddress, bits: number): void 
  * has no host bits set.
  */
 export function withoutHostBits(text: string): string | undefined {
-  const [host = "", digits = "", ...others] = text.split("/");
-  const address = parseIp(host);
-  const bits = Number(digits);
-  if (address === undefined || others.length > 0 || !/^\d{1,3}$/.test(digits)) return undefined;
-  if (bits > (address.family === 4 ? 32 : 128) || !hasHostBits(address, bits)) return undefined;
-  return formatPrefix(networkAround(address, bits));
+  const prefix = parseRawPrefix(text);
+  if (prefix === undefined || !hasHostBits(prefix.address, prefix.bits)) return undefined;
+  return formatPrefix(networkAround(prefix.address, prefix.bits));
 }
 
 /** Returns whether any bits are set after the first `bits`. */

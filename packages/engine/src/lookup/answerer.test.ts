@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { parseUnwrapped } from "../address/ip.ts";
+import { parseIp } from "../address/ip.ts";
 import { Overrides } from "../overrides/compiled.ts";
 import type { Override, OverrideKind } from "../overrides/model.ts";
 import { bitsOf, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
@@ -96,7 +96,7 @@ function override(kind: OverrideKind, value: string, forced: Forced): Override {
 }
 const force = (flag: Override["flag"], verdict: boolean): Forced => ({ flag, verdict });
 
-const ADDRESS = parseUnwrapped("81.2.69.142")!;
+const ADDRESS = parseIp("81.2.69.142")!;
 const namesOf = (flags: Record<string, boolean>) => Object.keys(flags).filter((flag) => flags[flag]);
 
 describe("an address", () => {
@@ -271,7 +271,7 @@ describe("failures", () => {
   ];
   for (const [name, address, source, want] of rows) {
     test(name, () => {
-      const outcome = answerer.answerAddress("geolocate", parseUnwrapped(address)!, source);
+      const outcome = answerer.answerAddress("geolocate", parseIp(address)!, source);
       assert.deepEqual(reasonOf(outcome), want);
     });
   }

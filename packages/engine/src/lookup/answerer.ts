@@ -9,13 +9,7 @@
 //
 // A thread needs only one Answerer, because calls are synchronous.
 
-import {
-  IpAddress,
-  parseIpBytesInto,
-  parseIpInto,
-  type UnwrappedAddress,
-  unwrapIpv4,
-} from "../address/ip.ts";
+import { IpAddress, parseIpBytesInto, parseIpInto, type UnwrappedAddress } from "../address/ip.ts";
 import { specialUse } from "../address/special-use.ts";
 import { parseEmail } from "../email/email.ts";
 import type { Overrides } from "../overrides/compiled.ts";
@@ -79,21 +73,17 @@ const NO_FLAGS = REPUTATION_ANSWERS[0]!;
 
 export class Answerer {
   /** The address that was read last. An IPv4 address inside IPv6 is unwrapped. */
-  readonly address = new IpAddress() as UnwrappedAddress; // readAddress unwraps it
+  readonly address = new IpAddress() as UnwrappedAddress; // readAddress reads an unwrapped address
   private readonly evidence = new EvidenceAppender();
 
   /** Parses a text into `address`. After a failure, the content of `address` is unspecified. */
   readAddress(text: string): LookupFailure | undefined {
-    if (!parseIpInto(text, this.address)) return ADDRESS_INVALID;
-    unwrapIpv4(this.address);
-    return undefined;
+    return parseIpInto(text, this.address) ? undefined : ADDRESS_INVALID;
   }
 
   /** Like {@link readAddress}, but parses ASCII bytes. @returns whether they are an address */
   readAddressBytes(bytes: Uint8Array, start: number, end: number): boolean {
-    if (!parseIpBytesInto(bytes, start, end, this.address)) return false;
-    unwrapIpv4(this.address);
-    return true;
+    return parseIpBytesInto(bytes, start, end, this.address);
   }
 
   /** Looks up a text. @param include bits of {@link INCLUDE} */

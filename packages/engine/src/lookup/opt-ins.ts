@@ -150,7 +150,7 @@ const masked = new IpAddress();
  * Returns the text of the network with this prefix length around an address. The result is "" if the address has fewer
  * bits, which happens only if the file is damaged.
  */
-export function networkText({ family, words }: UnwrappedAddress, bits: number): string {
+export function networkText({ family, words }: IpAddress, bits: number): string {
   const width = family === 4 ? 32 : 128;
   if (bits > width) return "";
   masked.family = family;

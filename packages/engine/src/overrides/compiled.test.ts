@@ -7,8 +7,8 @@ import fc from "fast-check";
 import {
   formatPrefix,
   IpAddress,
+  parseIp,
   parsePrefix,
-  parseUnwrapped,
   prefixContains,
   type UnwrappedAddress,
 } from "../address/ip.ts";
@@ -43,7 +43,7 @@ const flag = (name: Override["flag"], verdict: boolean): Forced => ({ flag: name
 
 /** Returns the flags of a verdict as a plain object, for comparisons. */
 const plain = (verdict: OverrideVerdict | undefined) => verdict && Object.fromEntries(verdict.flags);
-const address = (text: string) => parseUnwrapped(text)!;
+const address = (text: string) => parseIp(text)!;
 
 describe("addresses", () => {
   const overrides = overridesWith([

@@ -14,7 +14,7 @@ import {
   type Overrides,
   type PackedAddresses,
   type PartSink,
-  parseUnwrapped,
+  parseIp,
   type Release,
 } from "@inkling/engine";
 import fc from "fast-check";
@@ -32,7 +32,7 @@ import { MAX_LINE_BYTES } from "./lines.ts";
 const repeated = <T>(count: number, value: T) => Array.from({ length: count }, () => value);
 
 const KNOWN = "81.2.69.142";
-const KNOWN_WORD = parseUnwrapped(KNOWN)!.words[0]!;
+const KNOWN_WORD = parseIp(KNOWN)!.words[0]!;
 const CRASHING = "9.9.9.9";
 
 /** Creates a segment with one answer. @param record the index of that answer */

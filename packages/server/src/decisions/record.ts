@@ -6,7 +6,7 @@
 //      (docs/stored-decisions.md).
 
 import type { Action, AssessmentAnswer, DegradedData, Outcome } from "@inkling/contract";
-import { parseIp, parsePrefix, unwrapIpv4, visitorNetwork } from "@inkling/engine";
+import { holdsIpv4, networkText, parsePrefix } from "@inkling/engine";
 import type { FactValue, PastDecision } from "@inkling/engine/assess";
 import type { EpochMs } from "../keys/key.ts";
 
@@ -99,11 +99,9 @@ export function decisionJson(row: StoredRow): DecisionJson {
  */
 export function decidedNetwork(text: string): string | undefined {
   const prefix = parsePrefix(text);
-  const address = prefix?.address ?? parseIp(text);
-  if (address === undefined) return undefined;
-  if (prefix !== undefined && prefix.bits < (address.family === 4 ? 24 : 48)) return undefined;
-  unwrapIpv4(address); // as lookups do
-  return visitorNetwork(address);
+  if (prefix === undefined || holdsIpv4(prefix)) return undefined;
+  const bits = prefix.address.family === 4 ? 24 : 48;
+  return prefix.bits < bits ? undefined : networkText(prefix.address, bits);
 }
 
 /** Extracts the members of a decision that a replay reads. */

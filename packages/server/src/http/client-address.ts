@@ -8,7 +8,7 @@
 //      reached. If a trusted proxy sends no header, or an entry is unreadable, the result is undefined. The proxy's own
 //      address would be wrong: if a key's networks contain it, everyone behind the proxy would be allowed.
 
-import { IpAddress, type Prefix, parseIpInto, prefixContains } from "@inkling/engine";
+import { type IpAddress, type Prefix, parsePeer, prefixContains } from "@inkling/engine";
 
 interface Named {
   readonly address: IpAddress;
@@ -83,10 +83,7 @@ function isTrusted(address: IpAddress, trusted: readonly Prefix[]): boolean {
 
 /** Parses one address. Some proxies add a port, as in "203.0.113.9:1234" or "[2001:db8::1]:1234", or a zone. */
 function parseHop(text: string): IpAddress | undefined {
-  const address = new IpAddress();
-  if (!parseIpInto(bareAddress(text), address)) return undefined;
-  unmap(address);
-  return address;
+  return parsePeer(bareAddress(text));
 }
 
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;
@@ -96,16 +93,4 @@ function bareAddress(text: string): string {
   const address = match === null ? text : (match[1] ?? match[2] ?? text);
   const zone = address.indexOf("%");
   return zone < 0 ? address : address.slice(0, zone);
-}
-
-/**
- * Unwraps IPv4-mapped addresses, because a socket that listens on both families reports IPv4 addresses in this form.
- * Tunnel addresses remain unchanged.
- */
-function unmap(address: IpAddress): void {
-  const w = address.words;
-  if (address.family === 6 && w[0] === 0 && w[1] === 0 && w[2] === 0xffff) {
-    address.family = 4;
-    w[0] = w[3]!;
-  }
 }

@@ -6,7 +6,7 @@
 // note This module is separate from key.ts, so that workers and the server's startup do not load it.
 
 import { ADMIN_SCOPES } from "@inkling/contract";
-import { issueLines, type Prefix, parsePrefix, withoutHostBits } from "@inkling/engine";
+import { issueLines, type Prefix, parsePeerPrefix, withoutHostBits } from "@inkling/engine";
 import { z } from "zod";
 import { isoTime, oneLine } from "../text/fields.ts";
 import { ADMIN_TOKEN_NAME, type NewAdminToken } from "./admin-token.ts";
@@ -15,7 +15,7 @@ import { type KeyChange, KeyInputError, type NewKey, SCOPES } from "./key.ts";
 import { KEY_MODES } from "./token.ts";
 
 const prefix = z.string().transform((text, ctx): Prefix => {
-  const parsed = parsePrefix(text);
+  const parsed = parsePeerPrefix(text);
   if (parsed !== undefined) return parsed;
   const meant = withoutHostBits(text);
   const message =

@@ -9,7 +9,7 @@ import {
   OVERRIDE_FLAGS,
   type OverrideFlag,
   type Prefix,
-  parsePrefix,
+  parsePeerPrefix,
   prefixContains,
 } from "@inkling/engine";
 import { visibleText } from "../text/visible-text.ts";
@@ -207,7 +207,7 @@ function scopesFromRow(row: KeyRow, report: (reason: string) => void): Scope[] {
 
 // Skipping an invalid network would be dangerous, because an empty list of networks means "from anywhere".
 function networkFromRow(word: string): Prefix {
-  const network = parsePrefix(word);
+  const network = parsePeerPrefix(word);
   if (network === undefined) throw new Error(`"${word}" is no network`);
   return network;
 }

@@ -23,9 +23,8 @@ import {
   formatPrefix,
   IpAddress,
   type IpSegment,
-  networkAround,
   type Prefix,
-  parseIp,
+  parsePrefixAround,
   prefixContains,
   specialUse,
   type UnwrappedAddress,
@@ -64,12 +63,7 @@ export const MAX_COUNTRIES = 10;
 
 /** Parses a network that is named by any of its addresses: "203.0.113.9/24" becomes 203.0.113.0/24. */
 export function readNetwork(text: string): Prefix | undefined {
-  const [host = "", digits = "", ...others] = text.split("/");
-  const address = parseIp(host);
-  if (address === undefined || others.length > 0 || !/^\d{1,3}$/.test(digits)) return undefined;
-  const bits = Number(digits);
-  if (bits > (address.family === 4 ? 32 : 128)) return undefined;
-  return networkAround(address, bits);
+  return text.includes("/") ? parsePrefixAround(text) : undefined;
 }
 
 export const MAX_ASN = 2 ** 32 - 1;

@@ -9,24 +9,12 @@ import {
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
 } from "@inkling/contract";
-import {
-  INCLUDE,
-  IpAddress,
-  labelEntries,
-  parseEmail,
-  parseIpInto,
-  parsePrefix,
-  prefixContains,
-  unwrapIpv4,
-} from "@inkling/engine";
+import { INCLUDE, labelEntries, parseEmail, parseIp, parsePrefix, prefixContains } from "@inkling/engine";
 import type { Problem } from "../http/problems.ts";
 import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
 
 const address = (text: string) => {
-  const parsed = new IpAddress();
-  expect(parseIpInto(text, parsed)).toBe(true);
-  unwrapIpv4(parsed);
-  return parsed;
+  return parseIp(text)!;
 };
 /** Returns the JSON of an answer, or the code of a problem. */
 const bodyOrCode = (outcome: ReturnType<typeof sandboxEmail>) =>

@@ -47,7 +47,9 @@ function prefixMistake(text: string): string | undefined {
   const [host = "", digits] = text.split("/");
   const address = digits === undefined ? undefined : parseIp(host);
   if (address === undefined) return undefined;
-  return `the prefix length of an IPv${address.family} network is at most /${address.family === 4 ? 32 : 128}`;
+  return host.includes(":")
+    ? "the prefix length of an IPv6 network is at most /128"
+    : "the prefix length of an IPv4 network is at most /32";
 }
 
 function addressMistake(text: string): string | undefined {

@@ -19,9 +19,8 @@ export function parseDnsServer(text: string): DnsServer | undefined {
   const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::([0-9]{1,5}))?$/.exec(text) ?? [];
   const address = bracketed ?? plain ?? text;
   const port = digits === undefined ? DNS_PORT : Number(digits);
-  const family = parseIp(address)?.family;
-  if (family === undefined || port < 1 || port > 65535) return undefined;
-  return bracketed !== undefined && family !== 6 ? undefined : { address, port };
+  const isIp = parseIp(address) !== undefined && (bracketed === undefined || address.includes(":"));
+  return isIp && port >= 1 && port <= 65535 ? { address, port } : undefined;
 }
 
 /** Formats an address, as the inverse of {@link parseDnsServer}. */

@@ -11,7 +11,7 @@ import {
   SANDBOX_VISITORS,
   type VisitorInput,
 } from "@inkling/contract";
-import { INCLUDE, LOOKUPS, type Lookup, Overrides, parseUnwrapped } from "@inkling/engine";
+import { INCLUDE, LOOKUPS, type Lookup, Overrides, parseIp } from "@inkling/engine";
 import { Assessments } from "../assess/assessments.ts";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import { type AnswerCounts, Pipeline, PLAIN, type Question } from "../lookup/pipeline.ts";
@@ -64,7 +64,7 @@ function answersOf(rows: readonly (readonly [value: string, summary: string, ans
 function addressExamples(lookup: "geolocate" | "reputation"): Examples {
   return answersOf(
     SANDBOX_ADDRESSES.flatMap(({ v4, meaning, evidence, flags }) => {
-      const address = parseUnwrapped(v4)!; // the addresses in the table are valid
+      const address = parseIp(v4)!; // the addresses in the table are valid
       const plain = [v4, meaning, sandboxAddress(lookup, address)] as const;
       const hasEvidence = lookup === "reputation" ? evidence !== undefined : flags === undefined;
       if (!hasEvidence) return [plain];
@@ -103,7 +103,7 @@ function batchExample(scope: Lookup): {
 } {
   const answer = (text: string): Answer => {
     if (scope === "email") return sandboxEmail(text);
-    const address = parseUnwrapped(text);
+    const address = parseIp(text);
     return address === undefined ? problem("IP_ADDRESS_INVALID") : sandboxAddress(scope, address);
   };
   return { values: BATCHES[scope], answers: BATCHES[scope].map((text) => documentOf(answer(text))) };

@@ -93,7 +93,7 @@ describe("refused, with the reason", () => {
     ["an address that nobody looks up", at("192.168.0.1"), /is a private address/],
     ["such an address inside IPv6", at("::ffff:10.0.0.1"), /is a private address/],
     ["such a network", at("10.0.0.0/24"), /is a private network/],
-    ["6to4", at("2002:5102::/32"), /write the IPv4 network instead/],
+    ["6to4", at("2002::/16"), /write the IPv4 network instead/],
     ["Teredo", at("2001:0:1234::/48"), /IPv4 network instead|IETF protocol/],
     ["no domain", at("exa mple.com", GOOD), /is not an address, network, domain/],
     ["a special-use domain", at("corp.internal", GOOD), /special-use domain/],

@@ -10,6 +10,8 @@ import {
   FLAGS_OF,
   formatIp,
   formatPrefix,
+  HOLDS_IPV4,
+  holdsIpv4,
   isSpecialUseDomain,
   issueLines,
   type NewOverride,
@@ -19,14 +21,12 @@ import {
   type OverrideFlag,
   type OverrideKind,
   type OverrideTarget,
-  type Prefix,
   parseEmail,
   parseIp,
   parsePrefix,
   publicSuffix,
   specialUse,
   toAsciiDomain,
-  unwrapIpv4,
   withoutHostBits,
 } from "@inkling/engine";
 import { sha256Hex } from "@inkling/release-store";
@@ -170,7 +170,6 @@ type Refuse = (problem: string) => undefined;
 function readNetwork(text: string, refuse: Refuse): ReadTarget | undefined {
   const address = text.includes("/") ? undefined : parseIp(text);
   if (address !== undefined) {
-    unwrapIpv4(address); // as lookups do
     const reserved = specialUse(address);
     if (reserved !== undefined) return refuse(`is a ${reserved.use} address, which Inkling never looks up`);
     return { kind: "address", value: formatIp(address) };
@@ -186,11 +185,7 @@ function readNetwork(text: string, refuse: Refuse): ReadTarget | undefined {
   const { family } = network.address;
   const width = family === 4 ? 32 : 128;
   if (network.bits === width) return readNetwork(formatIp(network.address), refuse);
-  if (holdsIpv4(network)) {
-    return refuse(
-      "contains IPv4 addresses in IPv6, which Inkling looks up as IPv4: write the IPv4 network instead",
-    );
-  }
+  if (holdsIpv4(network)) return refuse(HOLDS_IPV4);
   const reserved = specialUse(network.address);
   if (reserved !== undefined && reserved.prefix.bits <= network.bits) {
     return refuse(`is a ${reserved.use} network, which Inkling never looks up`);
@@ -199,20 +194,6 @@ function readNetwork(text: string, refuse: Refuse): ReadTarget | undefined {
   if (network.bits >= WIDEST[family]) return { kind: "network", value };
   const tooWide = `is broader than /${WIDEST[family]}: it covers ${family === 4 ? (2 ** (32 - network.bits)).toLocaleString("en") : `2^${128 - network.bits}`} addresses`;
   return { kind: "network", value, tooWide };
-}
-
-/**
- * Returns whether this is a 6to4, Teredo or NAT64 network. Lookups use the IPv4 address that is embedded in the
- * addresses of these networks.
- */
-function holdsIpv4(network: Prefix): boolean {
-  if (network.address.family === 4) return false;
-  const [a, b, c] = network.address.words as unknown as [number, number, number];
-  return (
-    (network.bits >= 16 && a >>> 16 === 0x2002) ||
-    (network.bits >= 32 && a === 0x20010000) ||
-    (network.bits >= 96 && a === 0x0064ff9b && b === 0 && c === 0)
-  );
 }
 
 function readDomain(text: string, refuse: Refuse): ReadTarget | undefined {

@@ -2,7 +2,7 @@
 // processes must receive.
 
 import type { ServerSettings } from "@inkling/contract";
-import { type Mode, type Prefix, parsePrefix } from "@inkling/engine";
+import { type Mode, type Prefix, parsePeerPrefix } from "@inkling/engine";
 import type { HostReport, Verification } from "@inkling/release-store";
 import type { DataActions } from "../admin/handler.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
@@ -37,7 +37,7 @@ export interface ServerOptions extends ServerSettings {
  */
 export function networksOf(texts: readonly string[]): Prefix[] {
   return texts.map((text) => {
-    const prefix = parsePrefix(text);
+    const prefix = parsePeerPrefix(text);
     if (prefix === undefined) throw new Error(`${JSON.stringify(text)} in a setting is not a network`);
     return prefix;
   });

@@ -10,7 +10,7 @@
 // checked addresses instead of the name.
 
 import { lookup } from "node:dns/promises";
-import { parseIp, specialUse, unwrapIpv4 } from "@inkling/engine";
+import { parseRawIp, specialUse, unwrapIpv4 } from "@inkling/engine";
 
 export const MAX_WEBHOOK_URL = 2_048;
 
@@ -55,7 +55,7 @@ export async function addressesOf(
   allowInner: boolean,
   resolve: Resolve,
 ): Promise<{ readonly addresses: readonly CheckedAddress[] } | { readonly problem: string }> {
-  const literal = parseIp(host);
+  const literal = parseRawIp(host);
   let addresses: readonly CheckedAddress[] = [];
   try {
     addresses = literal === undefined ? await resolve(host) : [{ address: host, family: literal.family }];
@@ -77,7 +77,7 @@ export async function addressesOf(
  * @param mustBeAddress whether to refuse host names as well
  */
 function innerUse(text: string, mustBeAddress = false): string | undefined {
-  const address = parseIp(text);
+  const address = parseRawIp(text);
   if (address === undefined) return mustBeAddress ? "its host name has an invalid address" : undefined;
   const own = specialUse(address);
   unwrapIpv4(address); // an IPv4 address inside IPv6 is treated as the IPv4 address
