@@ -7,6 +7,7 @@ import {
   type LoadedRelease,
   OVERRIDE_FLAGS,
   Overrides,
+  parseEmail,
   type Release,
 } from "@inkling/engine";
 import type { AppOptions } from "../../packages/server/src/api/app.ts";
@@ -124,7 +125,8 @@ export function testRelease(
   const email = {
     providersFrom: (host: string) => (isListed(host) ? encode('["mailinator.com"]') : undefined),
     keys: new Int32Array(256),
-    answerPlain: (text: string) => (text.endsWith("@mailinator.com") ? listedAnswer : cleanAnswer(true)),
+    answerPlain: (text: string) =>
+      text.endsWith("@mailinator.com") ? listedAnswer : cleanAnswer(parseEmail(text).valid),
     evidenceFrom: (host: string) => (isListed(host) ? emailRecord : undefined),
   } as unknown as EmailSegment;
   const states = dataStates(manifest);

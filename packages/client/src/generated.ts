@@ -239,6 +239,8 @@ export interface Assessment {
   readonly ruleset: number;
   /** The data release. */
   readonly data_version: string;
+  /** The email address that the visitor probably meant. Only if the address looks mistyped. Ask the visitor, and never send mail to it unasked. */
+  readonly did_you_mean?: string;
 }
 
 /** What `facts: true` adds to an assessment. */
@@ -252,7 +254,7 @@ export const OUTCOMES = ["legitimate", "abuse"] as const;
 export type AssessmentOutcome = (typeof OUTCOMES)[number];
 
 /** Every member that an answer can have. */
-export const MEMBERS = ["city", "continent", "country", "location", "postal", "registered_country", "subdivisions", "ip", "prefix", "network", "evidence", "evidence_truncated", "is_abuser", "is_proxy", "is_tor_exit", "valid", "disposable", "providers", "checks", "id", "action", "review", "score", "reasons", "rule", "shadow", "degraded", "ruleset", "data_version", "facts", "email"] as const;
+export const MEMBERS = ["city", "continent", "country", "location", "postal", "registered_country", "subdivisions", "ip", "prefix", "network", "evidence", "evidence_truncated", "is_abuser", "is_proxy", "is_tor_exit", "valid", "disposable", "providers", "checks", "id", "action", "review", "score", "reasons", "rule", "shadow", "degraded", "ruleset", "data_version", "did_you_mean", "facts", "email"] as const;
 
 /** The data that may be missing from the answers of each lookup. */
 export const DATA_OF = {

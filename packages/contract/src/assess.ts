@@ -210,6 +210,12 @@ export const ASSESSMENT = {
       description: "The ruleset's number; 0 before the first one is published",
     },
     data_version: { type: "text", description: "The data release" },
+    did_you_mean: {
+      type: "text",
+      optional: true,
+      description:
+        "The email address that the visitor probably meant. Only if the address looks mistyped. Ask the visitor, and never send mail to it unasked",
+    },
     facts: {
       type: "object",
       optional: true,

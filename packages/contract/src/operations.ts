@@ -263,7 +263,7 @@ const ROWS = {
           properties: {
             error: {
               type: "object",
-              properties: { message: TEXT, http_code: { const: 403 } },
+              properties: { message: TEXT, http_code: { enum: [403, 422] } },
               required: ["message", "http_code"],
             },
           },

@@ -70,7 +70,7 @@ export class Decisions {
     if ("reason" in answers) throw errorOf(answers);
     const values = engine.visitorFacts(visitor, answers, ruleset.schema, Date.now());
     const decision = engine.assess(values, ruleset, answers.degraded);
-    return engine.assessmentAnswer(newId(), decision, source.release!.manifest.id, {
+    return engine.assessmentAnswer(newId(), decision, source.release!.manifest.id, answers.didYouMean, {
       facts: facts ? { values, ruleset } : undefined,
       evidence: evidence ? engine.explainVisitor(this.answerer, subject, source, parse) : undefined,
     });

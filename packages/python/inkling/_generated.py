@@ -69,7 +69,7 @@ OUTCOMES: Tuple[str, ...] = ("legitimate", "abuse")
 # What a visitor is described by.
 VISITOR_MEMBERS: Tuple[str, ...] = ("event", "ip", "email", "user_agent", "ref", "expected_country", "previous", "facts")
 # Of any answer.
-MEMBERS = frozenset(("action", "checks", "city", "continent", "country", "data", "data_version", "degraded", "disposable", "email", "evidence", "evidence_truncated", "facts", "id", "ip", "is_abuser", "is_proxy", "is_tor_exit", "json", "location", "network", "postal", "prefix", "providers", "reasons", "registered_country", "review", "rule", "ruleset", "score", "shadow", "subdivisions", "valid"))
+MEMBERS = frozenset(("action", "checks", "city", "continent", "country", "data", "data_version", "degraded", "did_you_mean", "disposable", "email", "evidence", "evidence_truncated", "facts", "id", "ip", "is_abuser", "is_proxy", "is_tor_exit", "json", "location", "network", "postal", "prefix", "providers", "reasons", "registered_country", "review", "rule", "ruleset", "score", "shadow", "subdivisions", "valid"))
 
 
 @dataclass(frozen=True)
@@ -434,6 +434,8 @@ class Assessment:
     ruleset: float
     # The data release
     data_version: str
+    # The email address that the visitor probably meant. Only if the address looks mistyped. Ask the visitor, and never send mail to it unasked
+    did_you_mean: Optional[str] = None
     # Only with `include=facts`: the facts that rules read, by name. Unknown facts are omitted
     facts: Optional[Mapping[str, Any]] = None
     # Only with `include=evidence`: the address lookups
@@ -456,6 +458,7 @@ class Assessment:
             degraded=tuple(it["degraded"]),
             ruleset=it["ruleset"],
             data_version=it["data_version"],
+            did_you_mean=it.get("did_you_mean"),
             facts=it.get("facts"),
             ip=_if_there(it.get("ip"), lambda value: Ip.read(value)),
             email=_if_there(it.get("email"), lambda value: EmailVerdict.read(value)),

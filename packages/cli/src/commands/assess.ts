@@ -84,7 +84,7 @@ Examples:
       facts: { values: facts, ruleset },
       evidence: explainVisitor(answerer, subject, source, parse),
     };
-    const answer = assessmentAnswer(NO_ID, decision, release.manifest.id, shown);
+    const answer = assessmentAnswer(NO_ID, decision, release.manifest.id, answers.didYouMean, shown);
     const changes = alternatives(facts, ruleset, answers.degraded);
     if (flags.json) return { json: { ...answer, alternatives: changes }, text: "" };
     const about = { missing, withEvidence: flags.evidence === true, now, style: terminal.style };
@@ -193,7 +193,7 @@ export function assessmentText(
   changes: readonly Alternative[],
   style: Style,
 ): string {
-  const { action, score, reasons, rule, shadow, degraded, ruleset, review } = answer;
+  const { action, score, reasons, rule, shadow, degraded, ruleset, review, did_you_mean } = answer;
   const by = rule === null ? "the score decided" : `rule ${rule} of ruleset ${ruleset} decided`;
   const filled = Math.round(score * BAR_WIDTH);
   const bar = `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)}`;
@@ -208,6 +208,7 @@ export function assessmentText(
     ...(reasonRows.length > 0 ? [table(reasonRows, [1])] : ["  no reason to doubt the visitor"]),
     ...shadow.map(({ rule: name, action: wanted }) => `  rule ${name} in shadow: ${wanted}`),
   ];
+  if (did_you_mean !== undefined) lines.push(`  did you mean ${did_you_mean}?`);
   if (degraded.length > 0) {
     lines.push(
       style.yellow(`  no data for ${degraded.join(", ")}: the visitor may look safer than they are`),

@@ -13,17 +13,22 @@ export interface Included {
   readonly evidence?: ExplainedAnswers | undefined;
 }
 
-/** @param dataVersion id of the release */
+/**
+ * @param dataVersion id of the release
+ * @param didYouMean the email address that the visitor probably meant
+ */
 export function assessmentAnswer(
   id: string,
   decision: Assessment,
   dataVersion: string,
+  didYouMean: string | undefined,
   { facts, evidence }: Included,
 ): AssessmentAnswer {
   return {
     id,
     ...decision,
     data_version: dataVersion,
+    ...(didYouMean !== undefined && { did_you_mean: didYouMean }),
     ...(facts !== undefined && { facts: namedFacts(facts.values, facts.ruleset) }),
     ...evidence,
   };

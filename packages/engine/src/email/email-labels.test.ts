@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { editDistance, hasTag, isRoleAccount, nearest, suggestDomain } from "./email-labels.ts";
+import { parseEmail } from "./email.ts";
+import {
+  editDistance,
+  hasTag,
+  isRoleAccount,
+  nearest,
+  suggestAddress,
+  suggestDomain,
+} from "./email-labels.ts";
 
 describe("isRoleAccount", () => {
   const yes = [
@@ -69,6 +77,8 @@ describe("suggestDomain", () => {
     ["comcast.con", "comcast.net"],
     ["yaho.com", "yahoo.com"],
     ["hotmail.co", "hotmail.com"],
+    ["yahoo.co", "yahoo.com"],
+    ["outlook.con", "outlook.com"],
   ];
   for (const [host, meant] of slips)
     test(`${host}: ${meant}`, () => assert.equal(suggestDomain(host), meant));
@@ -105,6 +115,15 @@ describe("suggestDomain", () => {
     ["yahoo.ft", "near .fr and .it"],
     ["gmail.sub.example.net", "below another owner's domain"],
     ["co.uk", "a public suffix"],
+    ["outlook.com", "right"],
+    ["yahoo.co.uk", "right"],
+    ["icloud.com", "right"],
+    ["proton.me", "real"],
+    ["fastmail.com", "real, and near hotmail.com"],
+    ["gmx.com", "right"],
+    ["mail2world.com", "real"],
+    ["acme.co", "a company"],
+    ["look.com", "a company"],
   ];
   for (const [host, why] of right)
     test(`${host}: none (${why})`, () => assert.equal(suggestDomain(host), undefined));
@@ -140,6 +159,38 @@ describe("suggestDomain", () => {
     );
     assert.ok(suggested > 300, `${suggested}`);
   });
+});
+
+describe("suggestAddress", () => {
+  const rows: readonly [text: string, meant: string | undefined][] = [
+    ["jane@gmail.con", "jane@gmail.com"],
+    ["jane@gmial.com", "jane@gmail.com"],
+    ["jane@hotmial.com", "jane@hotmail.com"],
+    ["jane@yahoo.co", "jane@yahoo.com"],
+    ["jane@outlok.com", "jane@outlook.com"],
+    ["Jane.Doe+shop@GMIAL.COM", "Jane.Doe+shop@gmail.com"],
+    ["jane@gmail", undefined],
+    [" jane@gmail.com ", "jane@gmail.com"],
+    ["jane@gmail.com.", "jane@gmail.com"],
+    [" jane@gmail.con", "jane@gmail.com"],
+    ["jane@gmail.com\u200b", "jane@gmail.com"],
+    ["jane@gmail.com", undefined],
+    ["jane@acme.com", undefined],
+    ["jane doe@gmail.con", undefined],
+    ["jane..doe@gmail.com", undefined],
+    ["@gmail.con", undefined],
+    ["jane@", undefined],
+    ["jane", undefined],
+    ["notanemail", undefined],
+    ["jane@acme.invalid", undefined],
+    [`${"x".repeat(65)}@gmial.com`, undefined],
+  ];
+  for (const [text, meant] of rows)
+    test(`${JSON.stringify(text)}: ${meant}`, () => {
+      const address = parseEmail(text);
+      const domain = address.host === undefined ? undefined : suggestDomain(address.host);
+      assert.equal(suggestAddress(text, address, domain), meant);
+    });
 });
 
 describe("edits between two words", () => {

@@ -17,6 +17,7 @@
 //   list.
 
 import { isUnderKnownSuffix } from "./domain.ts";
+import { type EmailAddress, parseEmail } from "./email.ts";
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
@@ -95,7 +96,7 @@ const GUESSED: ReadonlySet<string> = new Set(
 /** Domains that look like a typo of a popular domain, but are on free-mail lists. */
 const REAL: ReadonlySet<string> = new Set(
   words(`
-  hitmail.com prontomail.com yahoo.co sbcglbal.net
+  hitmail.com prontomail.com sbcglbal.net
 `),
 );
 
@@ -103,6 +104,7 @@ const REAL: ReadonlySet<string> = new Set(
 const NEVER_MEANT: Readonly<Record<string, string>> = {
   "yaho.com": "yahoo.com",
   "hotmail.co": "hotmail.com",
+  "yahoo.co": "yahoo.com",
 };
 
 /** Returns the popular domain that people mean, if `host` is a misspelling that free-mail lists contain by mistake. */
@@ -167,6 +169,23 @@ export function suggestDomain(host: string): string | undefined {
     least = errors;
   }
   return best;
+}
+
+/**
+ * Suggests the address that the writer probably meant: with another domain, or without white space, a dot or invisible
+ * characters around its own.
+ * @param address what `parseEmail` reads from `text`
+ * @param meant the domain that the writer probably meant, if the address has the label `mistyped`
+ * @returns undefined if there is nothing to correct, or if the result would not be valid
+ */
+export function suggestAddress(
+  text: string,
+  { valid, host }: EmailAddress,
+  meant: string | undefined,
+): string | undefined {
+  if (host === undefined || (valid && meant === undefined)) return undefined;
+  const address = `${text.slice(0, text.lastIndexOf("@")).trim()}@${meant ?? host}`;
+  return address !== text && parseEmail(address).valid ? address : undefined;
 }
 
 /** Returns the number of typos between two names; Infinity if there are too many. */

@@ -164,7 +164,7 @@ function assessed(
   };
   return {
     // not undefined, because the lookup above has used this release
-    assessment: assessmentAnswer(NO_ID, decision, source.release!.manifest.id, shown),
+    assessment: assessmentAnswer(NO_ID, decision, source.release!.manifest.id, answers.didYouMean, shown),
     alternatives: alternatives(facts, ruleset, answers.degraded),
     thresholds: ruleset.thresholds,
   };

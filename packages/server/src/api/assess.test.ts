@@ -147,6 +147,22 @@ describe("a visitor", () => {
     expect(recorded).toEqual(["assess 1"]); // one lookup, not three
   });
 
+  const typed: readonly [email: string, meant: string | undefined][] = [
+    ["jane@gmail.con", "jane@gmail.com"],
+    ["jane@gmial.com", "jane@gmail.com"],
+    ["jane@gmail.com", undefined],
+    ["jane@acme.com", undefined],
+    ["notanemail", undefined],
+  ];
+  test.each(typed)("who typed %s probably meant %s, which is not stored", async (email, meant) => {
+    const { ask, send, stored } = setUp({ stores: true });
+    expect((await ask({ event: "sign_up", ip: TOR, email })).did_you_mean).toBe(meant!);
+    const line = await send(JSON.stringify({ event: "sign_up", email }), "", "application/x-ndjson");
+    expect((JSON.parse(await line.text()) as AssessmentAnswer).did_you_mean).toBe(meant!);
+    expect(stored.length).toBe(2);
+    expect(JSON.stringify(stored)).not.toContain("jane");
+  });
+
   test("gets what the newest rule says, from the next request on", async () => {
     const { ask, rulesets } = setUp({ text: SHADOW });
     const before = await ask({ event: "sign_up", ip: TOR });

@@ -135,6 +135,15 @@ describe("a user", () => {
     expect(recorded).toEqual([]); // no key is charged
   });
 
+  test.each([
+    ["jane@gmail.con", "Did you mean jane@gmail.com?"],
+    ["notanemail", "Please check the email address."],
+  ])("who typed %s reads what to correct", async (email, message) => {
+    const response = await send(setUp().app, { body: hook("8.8.8.8", email) });
+    expect(await response.json()).toEqual({ error: { message, http_code: 422 } });
+    expect(response.headers.get("Inkling-Action")).toBe("deny");
+  });
+
   test("leaves a decision, under the user's id and the id in the response", async () => {
     const { app, stored } = setUp();
     const response = await send(app, { body: hook(TOR, "jane@gmail.com") });

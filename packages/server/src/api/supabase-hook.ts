@@ -10,6 +10,7 @@
 // over 64 KiB for each secret. Together, all unfinished bodies of the hook take up at most 32 MiB. The metrics count an assessment as one lookup with a live key.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
+import type { AssessmentAnswer } from "@inkling/contract";
 import { z } from "zod";
 import type { HookRequest } from "../assess/answer.ts";
 import { parseJson } from "../batch/body.ts";
@@ -23,6 +24,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 /** Maximum difference in seconds between the sender's clock and this server's clock. */
 const TOLERANCE_SECONDS = 300;
 const MESSAGE = "We cannot create this account. If you think this is a mistake, please contact us.";
+const CHECK_EMAIL = "Please check the email address.";
 
 const NO_HOOK = problem(
   "PATH_NOT_FOUND",
@@ -91,11 +93,19 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
   }
   api.counts.countLookup("assess", "live", "single");
   const { action, id } = decided;
-  const answer = action === "deny" ? { error: { message: MESSAGE, http_code: 403 } } : {};
+  const answer = action === "deny" ? { error: refusal(decided) } : {};
   const response = responses.sendJson(exchange, 200, answer);
   response.headers.set("Inkling-Action", action);
   response.headers.set("Inkling-Assessment", id);
   return response;
+}
+
+/** A typing mistake is no attack, so its message says what to correct. */
+function refusal({ did_you_mean, reasons }: AssessmentAnswer) {
+  if (did_you_mean !== undefined) return { message: `Did you mean ${did_you_mean}?`, http_code: 422 };
+  return reasons.some(({ code }) => code === "invalid_email")
+    ? { message: CHECK_EMAIL, http_code: 422 }
+    : { message: MESSAGE, http_code: 403 };
 }
 
 const isNoVisitor = ({ code }: Problem) => code === "IP_ADDRESS_RESERVED" || code === "IP_ADDRESS_INVALID";

@@ -104,7 +104,7 @@ export class Assessments {
     const version = question.isSandbox ? SANDBOX_VERSION : question.release!.manifest.id;
     const { wants } = question;
     const explain = () => sandbox?.explained ?? explainVisitor(this.answerer, subject, question, parse);
-    const answer = assessmentAnswer(id, decision, version, {
+    const answer = assessmentAnswer(id, decision, version, answers.didYouMean, {
       facts: (wants & WANTS.facts) === 0 ? undefined : { values: facts, ruleset },
       evidence: (wants & WANTS.evidence) === 0 ? undefined : explain(),
     });
@@ -186,6 +186,7 @@ function sandboxVisitor({ address, email }: VisitorSubject): SandboxVisitor | Pr
     ip: { geolocate: read<Geolocation>(place), reputation: read<Reputation>(reputation) },
     email: read<EmailVerdict>(verdict),
   };
+  const mistyped = explained.email?.evidence?.find(({ label }) => label === "mistyped");
   const answers = {
     address,
     place: explained.ip.geolocate,
@@ -194,6 +195,7 @@ function sandboxVisitor({ address, email }: VisitorSubject): SandboxVisitor | Pr
     host: email === undefined ? undefined : parseEmail(email).host,
     email: explained.email,
     labels: explained.email?.evidence?.map(({ label }) => label),
+    didYouMean: mistyped && `${email!.slice(0, email!.lastIndexOf("@"))}@${mistyped.did_you_mean}`,
     degraded: [],
     hasFeed: () => true,
   };
