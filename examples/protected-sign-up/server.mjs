@@ -1,23 +1,40 @@
 // server.mjs: a sign-up form that protect() guards, with Express.
 //
 // in   the form; POST /sign-up email=…; SERVER, KEY and PORT in the environment
-// out  {"account": "created" | "to be confirmed"}; 403 for a denied visitor
+// out  {"account": "created" | "to be confirmed"}; the form again with a sentence: 422 for an address that is invalid or
+//      looks mistyped, 403 for a denied visitor
 
 import { Inkling, Unavailable } from "@inkling/client";
 import { protect } from "@inkling/client/express";
 import express from "express";
 
 const { SERVER = "http://127.0.0.1:8080", KEY, PORT = "3000" } = process.env;
-const FORM = `<!doctype html><title>Sign up</title><form method="post" action="/sign-up">
-<label>Email <input name="email" type="email" required></label> <button>Sign up</button></form>`;
+const CHARACTERS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const escaped = (text) => text.replace(/[&<>"]/g, (character) => CHARACTERS[character]);
+
+/** The form. `confirmed` is the address that the visitor was asked about: sending it again confirms it. */
+const form = (sentence = "", email = "") => `<!doctype html><title>Sign up</title>
+<form method="post" action="/sign-up"><p role="alert">${escaped(sentence)}</p>
+<label>Email <input name="email" type="email" value="${escaped(email)}" required></label>
+<input name="confirmed" type="hidden" value="${escaped(email)}"> <button>Sign up</button></form>\n`;
 
 const inkling = new Inkling({ url: SERVER, key: KEY, timeoutMs: 1_000 });
 const app = express();
 app.use(express.urlencoded({ extended: false }));
 
-app.get("/", (_request, response) => response.type("html").send(FORM));
+app.get("/", (_request, response) => response.type("html").send(form()));
 
-app.post("/sign-up", protect(inkling, { trustProxy: 1 }), ({ assessment }, response) => {
+const guard = protect(inkling, {
+  trustProxy: 1,
+  onInvalid({ email, error }, request, response) {
+    if (email !== undefined && request.body.confirmed === email) return "admit";
+    return response.status(422).type("html").send(form(error, email));
+  },
+  onDenied: (_decision, _request, response) =>
+    response.status(403).type("html").send(form("We cannot create this account. Please contact us.")),
+});
+
+app.post("/sign-up", guard, ({ assessment }, response) => {
   const isUndecided = assessment instanceof Unavailable;
   const isTrusted = !isUndecided && assessment.action === "allow" && !assessment.review;
   // Create the account here and, unless the visitor is trusted, send a link that confirms it. Store

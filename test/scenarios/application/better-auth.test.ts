@@ -78,6 +78,22 @@ describe("a sign-up with better-auth", () => {
     assert.deepEqual([users(), decisions], [[], []]);
   });
 
+  test("with a mistyped address creates no user, and says what was meant", async () => {
+    const client = fakeInkling();
+    client.server.answer("assess", "jane@gmial.com", { did_you_mean: "jane@gmail.com" });
+    const { signUp, users } = await application(client);
+    const response = await signUp("jane@gmial.com", "192.0.2.1");
+    assert.deepEqual([response.status, users()], [422, []]);
+    assert.deepEqual(await response.json(), {
+      code: "EMAIL_INVALID",
+      message: "Did you mean jane@gmail.com?",
+      did_you_mean: "jane@gmail.com",
+      assessment: "asm_0000000000000000",
+    });
+    const insisting = await application(client, { onInvalid: () => "admit" });
+    assert.equal((await insisting.signUp("jane@gmial.com", "192.0.2.1")).status, 200);
+  });
+
   test("that is denied looks like any other where better-auth hides who has an account", async () => {
     const emailAndPassword = { enabled: true, requireEmailVerification: true };
     const { signUp, users } = await application(undefined, {}, { emailAndPassword });

@@ -85,12 +85,12 @@ async function post(url: string, body: unknown, from?: string) {
 
 /** Runs the README's curl commands, and compares their output with the block below each. */
 async function runReadme(name: string, origin: string): Promise<void> {
-  const commands = [...readmeOf(name).matchAll(/^curl (.*)\n```\n\n```(?:json)?\n(.*)$/gm)];
+  const commands = [...readmeOf(name).matchAll(/^curl (.*)\n```\n\n```(?:json|html)?\n([^`]*)```$/gm)];
   expect(commands.length).toBeGreaterThanOrEqual(3);
   for (const [, args, printed] of commands)
-    expect(await run(["sh", "-c", `curl -sS ${args!.replace(README_ORIGIN, origin)}`], project)).toBe(
-      printed!,
-    );
+    expect(
+      (await run(["sh", "-c", `curl -sS ${args!.replace(README_ORIGIN, origin)}`], project)).trim(),
+    ).toBe(printed!.trim());
 }
 
 describe("examples/", () => {
@@ -165,13 +165,15 @@ function expressSignUp(): void {
 
 function protectedSignUp(): void {
   const name = "protected-sign-up";
-  const signUp = async (origin: string, email: string | undefined, from: string) => {
+  const signUp = async (origin: string, email: string | undefined, from: string, confirmed = "") => {
     const response = await fetch(`${origin}/sign-up`, {
       method: "POST",
       headers: { "X-Forwarded-For": from },
-      body: new URLSearchParams(email === undefined ? {} : { email }),
+      body: new URLSearchParams(email === undefined ? {} : { email, confirmed }),
     });
-    return [response.status, ((await response.json()) as { account?: string }).account];
+    const text = await response.text();
+    const [, sentence] = /role="alert">(.+?)</.exec(text) ?? [];
+    return [response.status, sentence ?? (JSON.parse(text) as { account?: string }).account];
   };
   let sandbox: string;
   let live: string;
@@ -199,9 +201,11 @@ function protectedSignUp(): void {
       201,
       "to be confirmed",
     ],
-    ["all flags", "jane@example.com", "192.0.2.7", 403, undefined],
-    ["no valid address", "jane", "192.0.2.1", 403, undefined],
-    ["no email address", undefined, "192.0.2.1", 400, undefined],
+    ["all flags", "jane@example.com", "192.0.2.7", 403, "We cannot create this account. Please contact us."],
+    ["no valid address", "jane", "192.0.2.1", 422, "Please check the email address."],
+    ["no email address", undefined, "192.0.2.1", 422, "Please check the email address."],
+    ["a mistyped address", "jane@mistyped.example", "192.0.2.1", 422, "Did you mean jane@example.com?"],
+    ["markup", '"<b>"@mistyped.example', "192.0.2.1", 422, "Did you mean &quot;&lt;b&gt;&quot;@example.com?"],
     ["a server error", "jane@example.com", "203.0.113.16", 201, "to be confirmed"],
     ["a rate that is used up", "jane@example.com", "203.0.113.14", 503, undefined],
   ];
@@ -209,8 +213,17 @@ function protectedSignUp(): void {
     expect(await signUp(sandbox, email, from)).toEqual([status, account]);
   });
 
+  test("an unusual address is taken when the visitor confirms it, an invalid one never", async () => {
+    const mistyped = "jane@mistyped.example";
+    expect((await signUp(sandbox, mistyped, "192.0.2.1", mistyped))[0]).toBe(201);
+    expect((await signUp(sandbox, mistyped, "192.0.2.1", "jane@example.com"))[0]).toBe(422);
+    expect((await signUp(sandbox, mistyped, "192.0.2.7", mistyped))[0]).toBe(403);
+    expect((await signUp(sandbox, "jane", "192.0.2.1", "jane"))[0]).toBe(403);
+  });
+
   test("with the data of a release", async () => {
-    expect(await signUp(live, `jane@${smallDomain(1)}`, "8.8.8.8")).toEqual([403, undefined]);
+    expect((await signUp(live, `jane@${smallDomain(1)}`, "8.8.8.8"))[0]).toBe(403);
+    expect(await signUp(live, "jane@gmail.con", "8.8.8.8")).toEqual([422, "Did you mean jane@gmail.com?"]);
     expect((await signUp(live, "jane@gmail.com", "8.8.8.8"))[0]).toBe(201);
   });
 

@@ -3,14 +3,17 @@
 //
 // in   the user who is about to be created, and the request headers
 // out  nothing if the user may be created
-// err  an error that better-auth returns to the visitor: 403 SIGN_UP_DENIED, 400 EMAIL_INVALID, or 503
+// err  an error that better-auth returns to the visitor: 403 SIGN_UP_DENIED, 422 EMAIL_INVALID, or 503
 //      SIGN_UP_UNCHECKED if there is no decision and `onUnavailable` denies
 // note better-auth is not imported, because it accepts any error named APIError
 
 import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
 import { type Admitted, type Assessor, guard, type ProtectOptions, type Refusal } from "./protect.ts";
 
-export type PluginOptions = Omit<ProtectOptions<WithHeaders>, "trustProxy" | "email"> &
+export type PluginOptions = Omit<
+  ProtectOptions<WithHeaders, [user: NewUser]>,
+  "trustProxy" | "email" | "onDenied"
+> &
   HasAddress<WithHeaders> & {
     /** Called with the decision about each user who may be created, before the user is created. */
     readonly onDecision?: (decision: Admitted, user: { readonly email: string }) => void | Promise<void>;
@@ -28,9 +31,9 @@ type Context = { readonly path?: string; readonly headers?: Headers | undefined 
  */
 const OPERATORS = "/admin/";
 
-const STATUS: Readonly<Record<Refusal["status"], { readonly status: string; readonly code: string }>> = {
-  400: { status: "BAD_REQUEST", code: "EMAIL_INVALID" },
+const STATUS: Readonly<Record<number, { readonly status: string; readonly code: string }>> = {
   403: { status: "FORBIDDEN", code: "SIGN_UP_DENIED" },
+  422: { status: "UNPROCESSABLE_ENTITY", code: "EMAIL_INVALID" },
   503: { status: "SERVICE_UNAVAILABLE", code: "SIGN_UP_UNCHECKED" },
 };
 
@@ -42,12 +45,12 @@ class SignUpRefused extends Error {
   readonly headers = {};
   readonly body: object;
 
-  constructor({ status, body: { error, assessment } }: Refusal) {
+  constructor({ status, body: { error, ...more } }: Refusal) {
     super(error);
     this.statusCode = status;
-    this.status = STATUS[status].status;
-    const { code } = STATUS[status];
-    this.body = { code, message: error, ...(assessment !== undefined && { assessment }) };
+    const { status: name, code } = STATUS[status]!; // without 415, because better-auth reads the body
+    this.status = name;
+    this.body = { code, message: error, ...more };
   }
 }
 
@@ -58,11 +61,11 @@ class SignUpRefused extends Error {
 export function inklingPlugin(client: Assessor, options: PluginOptions) {
   const { onDecision, ...rest } = options;
   requireProxies(rest);
-  const ask = guard<WithHeaders>(client, rest, headerFacts);
+  const ask = guard<WithHeaders, [NewUser]>(client, rest, headerFacts);
   const before = async (user: NewUser, context: Context): Promise<void> => {
     if (context === null || context === undefined || context.path?.startsWith(OPERATORS)) return;
     const headers = context.headers ?? new Headers();
-    const found = await ask({ headers }, headers.get("user-agent"), user);
+    const found = await ask({ headers }, headers.get("user-agent"), user, [user]);
     if ("refusal" in found) throw new SignUpRefused(found.refusal);
     await onDecision?.(found.admitted, user);
   };

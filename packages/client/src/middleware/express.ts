@@ -40,16 +40,20 @@ export interface ExpressResponse {
 
 /**
  * `app.post("/sign-up", express.json(), protect(inkling, { trustProxy: 1 }), handler)`. Denied visitors get a
- * 403 response. For all others, the handler gets `req.assessment`.
+ * 403 response, and visitors with a mistyped email address a 422 response. For all others, the handler gets
+ * `req.assessment`.
  * @throws TypeError if an option is invalid
  */
-export function protect<R extends NodeRequest>(client: Assessor, options: ProtectOptions<R> = {}) {
-  const ask = guard(client, options, nodeFacts);
-  return (request: R, response: ExpressResponse, next: (error?: unknown) => void): void => {
+export function protect<R extends NodeRequest, S extends ExpressResponse>(
+  client: Assessor,
+  options: ProtectOptions<R, [request: R, response: S]> = {},
+) {
+  const ask = guard<R, [R, S]>(client, options, nodeFacts);
+  return (request: R, response: S, next: (error?: unknown) => void): void => {
     const { body, headers } = request as NodeRequest & { readonly body?: unknown };
-    ask(request, headers["user-agent"] as string | undefined, body).then((found) => {
+    ask(request, headers["user-agent"] as string | undefined, body, [request, response]).then((found) => {
       if ("refusal" in found) {
-        response.status(found.refusal.status).json(found.refusal.body);
+        if (found.answer === undefined) response.status(found.refusal.status).json(found.refusal.body);
         return;
       }
       (request as R & { assessment: Admitted }).assessment = found.admitted;

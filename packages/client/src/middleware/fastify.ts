@@ -61,15 +61,22 @@ export interface FastifyLikeReply {
 
 /**
  * `app.post("/sign-up", { preHandler: protect(inkling, { trustProxy: 1 }) }, handler)`. Denied visitors get a
- * 403 response. For all others, the handler gets `request.assessment`.
+ * 403 response, and visitors with a mistyped email address a 422 response. For all others, the handler gets
+ * `request.assessment`.
  * @throws TypeError if an option is invalid
  */
-export function protect(client: Assessor, options: ProtectOptions<FastifyLikeRequest> = {}) {
+export function protect(
+  client: Assessor,
+  options: ProtectOptions<FastifyLikeRequest, [request: FastifyLikeRequest, reply: FastifyLikeReply]> = {},
+) {
   const ask = guard(client, options, ({ raw }: FastifyLikeRequest) => nodeFacts(raw));
   return async (request: FastifyLikeRequest, reply: FastifyLikeReply): Promise<unknown> => {
     const { raw, body } = request as FastifyLikeRequest & { readonly body?: unknown };
-    const found = await ask(request, raw.headers["user-agent"] as string | undefined, body);
-    if ("refusal" in found) return reply.code(found.refusal.status).send(found.refusal.body);
+    const found = await ask(request, raw.headers["user-agent"] as string | undefined, body, [request, reply]);
+    if ("refusal" in found) {
+      if (found.answer === undefined) reply.code(found.refusal.status).send(found.refusal.body);
+      return reply; // so that the handler does not run
+    }
     (request as FastifyLikeRequest & { assessment: Admitted }).assessment = found.admitted;
     return undefined;
   };

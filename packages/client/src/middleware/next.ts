@@ -6,13 +6,18 @@
 //      visitor can send any X-Forwarded-For.
 
 import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
-import { type Admitted, type Assessor, guard, isJsonType, type ProtectOptions } from "./protect.ts";
+import { type Admitted, type Assessor, guard, type ProtectOptions } from "./protect.ts";
+import { type Form, readBody, respond, type WithBody } from "./request-body.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
 export type { WithHeaders } from "./headers.ts";
 
 export type NextOptions<R extends WithHeaders> = Omit<VisitorOptions<R>, "trustProxy"> & HasAddress<R>;
-export type NextProtectOptions<R extends WithHeaders> = Omit<ProtectOptions<R>, "trustProxy"> & HasAddress<R>;
+export type NextProtectOptions<R extends WithHeaders> = Omit<
+  ProtectOptions<R, [request: R], Response>,
+  "trustProxy"
+> &
+  HasAddress<R>;
 
 /**
  * `const visitorOf = visitor(inkling, { trustProxy: 1 })`, then `visitorOf(request)` or `visitorOf({ headers:
@@ -41,43 +46,37 @@ export function withVisitor<R extends WithHeaders = Request, Rest extends unknow
   return (request, ...rest) => handler(Object.assign(request, { visitor: visitorOf(request) }), ...rest);
 }
 
-/** The parts of a Request or NextRequest that are read. */
-export interface WithBody extends WithHeaders {
-  clone(): {
-    json(): Promise<unknown>;
-    formData(): Promise<{ keys(): Iterable<string>; getAll(name: string): readonly unknown[] }>;
-  };
-}
-
 /**
- * Asks for a decision before a route handler runs. Denied visitors get a 403 response. For all others, the
- * handler gets the request with `request.assessment`. The handler can read the body again, whether JSON or a form.
+ * Asks for a decision before a route handler runs. Denied visitors get a 403 response, and visitors with a mistyped
+ * email address a 422 response. For all others, the handler gets the request with `request.assessment`. The handler
+ * reads the body with `request.json()` or, if it is a form, with `request.formData()`. Every other read fails, because
+ * it might find a different email address than the one that was assessed.
  * `export const POST = protect(inkling, { trustProxy: 1 }, async (request) => …)`
  * @throws TypeError if an option is invalid
  */
-export function protect<R extends WithBody = Request, Rest extends unknown[] = []>(
+export function protect<R extends WithHeaders & WithBody<Form> = Request, Rest extends unknown[] = []>(
   client: Assessor,
   options: NextProtectOptions<R>,
   handler: (request: R & { readonly assessment: Admitted }, ...rest: Rest) => Response | Promise<Response>,
 ): (request: R, ...rest: Rest) => Promise<Response> {
   requireProxies(options);
-  const ask = guard<R>(client, options, headerFacts);
+  const ask = guard<R, [R], Response>(client, options, headerFacts);
   return async (request, ...rest) => {
-    const found = await ask(request, request.headers.get("user-agent"), await bodyOf(request));
-    if ("refusal" in found) return Response.json(found.refusal.body, { status: found.refusal.status });
+    const { headers } = request;
+    const read = options.email === null ? undefined : await readBody(request, headers.get("content-type"));
+    if (read !== undefined && "refusal" in read) return respond(read);
+    if (read !== undefined) handOver(request, read);
+    const found = await ask(request, headers.get("user-agent"), read?.value, [request]);
+    if ("refusal" in found) return respond(found);
     return handler(Object.assign(request, { assessment: found.admitted }), ...rest);
   };
 }
 
-/** Returns the body, or null if it cannot be read. An unreadable body is the visitor's fault, not the application's. */
-async function bodyOf(request: WithBody): Promise<unknown> {
-  const copy = request.clone();
-  try {
-    if (isJsonType(request.headers.get("content-type"))) return await copy.json();
-    const form = await copy.formData();
-    const one = (all: readonly unknown[]) => (all.length === 1 ? all[0] : all);
-    return Object.fromEntries([...form.keys()].map((name) => [name, one(form.getAll(name))]));
-  } catch {
-    return null;
-  }
+/** Makes the request return what the guard has read. */
+function handOver(
+  request: WithBody<Form>,
+  { form, value }: { readonly form?: Form; readonly value: unknown },
+): void {
+  if (form !== undefined) request.formData = async () => form;
+  else if (value !== undefined) request.json = async () => value;
 }

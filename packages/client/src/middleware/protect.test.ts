@@ -7,14 +7,14 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, mock, test } from "node:test";
 import express from "express";
 import fastify from "fastify";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { OnUnavailable } from "../index.ts";
 import { Unavailable } from "../index.ts";
 import { type FakeInkling, fakeInkling } from "../testing/index.ts";
 import { protect as protectExpress } from "./express.ts";
 import { protect as protectFastify } from "./fastify.ts";
 import { protect as protectHono } from "./hono.ts";
-import { protect as protectNext } from "./next.ts";
+import { type NextProtectOptions, protect as protectNext } from "./next.ts";
 import { type Admitted, type Assessor, guard, type ProtectOptions } from "./protect.ts";
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -44,16 +44,31 @@ const sent = (body: unknown, from: string, type = "application/json") => ({
 });
 
 /** An application for each framework. Its handler returns what it got. */
-const FRAMEWORKS: Readonly<Record<string, (client: Assessor) => Promise<Send>>> = {
-  async Express(client) {
+interface Hooks {
+  /** Does the visitor insist on the address? Undefined: the route has no hooks. */
+  readonly insists: boolean;
+}
+type Start = (client: Assessor, hooks?: Hooks) => Promise<Send>;
+const FRAMEWORKS: Readonly<Record<string, Start>> = {
+  async Express(client, hooks) {
     const app = express().use(express.json(), express.urlencoded({ extended: true }));
-    app.post("/", protectExpress(client, { trustProxy: 1 }), (request, response) => {
+    const guarded =
+      hooks === undefined
+        ? protectExpress(client, { trustProxy: 1 })
+        : protectExpress(client, {
+            trustProxy: 1,
+            onDenied: ({ action }, _request, response: express.Response) =>
+              response.status(409).type("text").send(`denied ${action}`),
+            onInvalid: ({ error }, _request, response) =>
+              hooks.insists ? "admit" : response.status(409).type("text").send(error),
+          });
+    app.post("/", guarded, (request, response) => {
       response.json(seen(request.assessment, request.body.email));
     });
     const url = await listen(createServer(app));
     return (...values) => fetch(url, sent(...values));
   },
-  async Fastify(client) {
+  async Fastify(client, hooks) {
     const app = fastify();
     closing.push(() => app.close());
     app.addContentTypeParser(
@@ -65,23 +80,44 @@ const FRAMEWORKS: Readonly<Record<string, (client: Assessor) => Promise<Send>>> 
         done(null, { email: all.length === 1 ? all[0] : all });
       },
     );
-    app.post("/", { preHandler: protectFastify(client, { trustProxy: 1 }) }, async (request) =>
+    const preHandler = protectFastify(client, {
+      trustProxy: 1,
+      ...(hooks !== undefined && {
+        onDenied: ({ action }, _request, reply) => reply.code(409).send(`denied ${action}`),
+        onInvalid: ({ error }, _request, reply) => (hooks.insists ? "admit" : reply.code(409).send(error)),
+      }),
+    });
+    app.post("/", { preHandler }, async (request) =>
       seen(request.assessment, (request.body as { email: string }).email),
     );
     const url = await app.listen({ port: 0, host: "127.0.0.1" });
     return (...values) => fetch(url, sent(...values));
   },
-  async Hono(client) {
+  async Hono(client, hooks) {
     const app = new Hono();
-    app.post("/", protectHono(client, { trustProxy: 1 }), async (c) => {
+    const guarded = protectHono(client, {
+      trustProxy: 1,
+      ...(hooks !== undefined && {
+        onDenied: ({ action }, c) => c.text(`denied ${action}`, 409),
+        onInvalid: ({ error }, c) => (hooks.insists ? "admit" : c.text(error, 409)),
+      }),
+    } satisfies Parameters<typeof protectHono<Context>>[1]);
+    app.post("/", guarded, async (c) => {
       const isJson = c.req.header("content-type") === "application/json";
       const form: { email?: unknown } = isJson ? await c.req.json() : await c.req.parseBody();
       return c.json(seen(c.var.assessment, form.email));
     });
     return async (...values) => app.fetch(new Request("http://example.com/", sent(...values)));
   },
-  async "Next.js"(client) {
-    const handler = protectNext(client, { trustProxy: 1 }, async (request) => {
+  async "Next.js"(client, hooks) {
+    const options: NextProtectOptions<Request> = {
+      trustProxy: 1,
+      ...(hooks !== undefined && {
+        onDenied: ({ action }) => new Response(`denied ${action}`, { status: 409 }),
+        onInvalid: ({ error }) => (hooks.insists ? "admit" : new Response(error, { status: 409 })),
+      }),
+    };
+    const handler = protectNext(client, options, async (request) => {
       const isJson = request.headers.get("content-type") === "application/json";
       const email = isJson
         ? ((await request.json()) as { email: string }).email
@@ -103,9 +139,9 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
         ["a Tor exit is challenged by the handler", { email: JANE }, "192.0.2.6", 200, "challenge"],
         ["a forged address", { email: JANE }, "192.0.2.1, 192.0.2.6", 200, "challenge"],
         ["a disposable address", { email: "jane@disposable.example" }, "192.0.2.1", 403, undefined],
-        ["no email address", {}, "192.0.2.1", 400, undefined],
-        ["several email addresses", { email: [JANE, JANE] }, "192.0.2.1", 400, undefined],
-        ["an object", { email: { toString: JANE } }, "192.0.2.1", 400, undefined],
+        ["no email address", {}, "192.0.2.1", 422, undefined],
+        ["several email addresses", { email: [JANE, JANE] }, "192.0.2.1", 422, undefined],
+        ["an object", { email: { toString: JANE } }, "192.0.2.1", 422, undefined],
         ["a private address: the email address decides", { email: JANE }, "10.0.0.1", 200, "allow"],
         [
           "the same with a disposable address",
@@ -126,12 +162,58 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
         mock.restoreAll();
       });
 
+    test("a mistyped address: 422 with what was meant, and a hook can answer or admit", async () => {
+      const client = fakeInkling();
+      client.server.answer("assess", "jane@gmial.com", { did_you_mean: "jane@gmail.com" });
+      client.server.answer("assess", "spam@gmial.com", { did_you_mean: "spam@gmail.com", action: "deny" });
+      const send = await start(client);
+      const response = await send({ email: "jane@gmial.com" }, "192.0.2.1");
+      assert.deepEqual(
+        [response.status, await response.json()],
+        [
+          422,
+          {
+            error: "Did you mean jane@gmail.com?",
+            did_you_mean: "jane@gmail.com",
+            assessment: "asm_0000000000000000",
+          },
+        ],
+      );
+      assert.equal((await send({ email: "spam@gmial.com" }, "192.0.2.1")).status, 422);
+      for (const email of ["notanemail", "jane@invalid.example", ""]) {
+        const invalid = await send({ email }, "192.0.2.1");
+        const { error, did_you_mean } = (await invalid.json()) as Record<string, string>;
+        assert.deepEqual(
+          [invalid.status, error, did_you_mean],
+          [422, "Please check the email address.", undefined],
+        );
+      }
+      const insisted = await start(client, { insists: true });
+      const admitted = await insisted({ email: "jane@gmial.com" }, "192.0.2.1");
+      assert.deepEqual(
+        [admitted.status, await admitted.json()],
+        [200, { decision: "allow", email: "jane@gmial.com" }],
+      );
+      const rows = [
+        ["spam@gmial.com", "denied deny"],
+        ["jane@disposable.example", "denied deny"],
+        ["jane@invalid.example", "denied deny"],
+      ] as const;
+      for (const [email, text] of rows) {
+        const denied = await insisted({ email }, "192.0.2.1");
+        assert.deepEqual([denied.status, await denied.text()], [409, text]);
+      }
+      const hooked = await start(client, { insists: false });
+      const answered = await hooked({ email: "jane@gmial.com" }, "192.0.2.1");
+      assert.deepEqual([answered.status, await answered.text()], [409, "Did you mean jane@gmail.com?"]);
+    });
+
     test("a form, and its handler can read it", async () => {
       const send = await start(fakeInkling());
       const response = await send("email=jane%40example.com&plan=free", "192.0.2.1", FORM);
       assert.deepEqual([response.status, await response.json()], [200, { decision: "allow", email: JANE }]);
       assert.equal((await send("email=jane%40disposable.example", "192.0.2.1", FORM)).status, 403);
-      assert.equal((await send(`email=${JANE}&email=${JANE}`, "192.0.2.1", FORM)).status, 400);
+      assert.equal((await send(`email=${JANE}&email=${JANE}`, "192.0.2.1", FORM)).status, 422);
     });
 
     test("what the application has to mend is its own error, and no visitor passes", async () => {
@@ -148,6 +230,107 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
     });
   });
 }
+
+interface Readable {
+  json(): Promise<unknown>;
+  formData(): Promise<{ get(name: string): unknown; getAll(name: string): unknown[] }>;
+  text(): Promise<string>;
+}
+
+/** Every email address that a careless handler could read from a request, whatever the content type. */
+async function emailsIn(request: Readable & { clone(): Readable }): Promise<unknown[]> {
+  const found: unknown[] = [];
+  const readers = [
+    async () => ((await request.json()) as { email?: unknown }).email,
+    async () => (await request.formData()).get("email"),
+    async () => (await request.formData()).getAll("email").at(-1),
+    async () => new URLSearchParams(await request.text()).get("email"),
+    async () => JSON.parse(await request.text()).email,
+    async () => ((await request.clone().json()) as { email?: unknown }).email,
+    async () => (await request.clone().formData()).get("email"),
+    async () => new URLSearchParams(await request.clone().text()).get("email"),
+  ];
+  for (const read of readers) found.push(await read().catch(() => undefined));
+  return found.filter((email) => email !== undefined && email !== null);
+}
+
+describe("the handler reads the email address that was assessed", () => {
+  const SPAM = "spam@disposable.example";
+  const PART = (email: string, more = "") =>
+    `--b\r\nContent-Disposition: form-data; name="email"\r\n\r\n${email}\r\n${more}--b--\r\n`;
+  const FILE = '--b\r\nContent-Disposition: form-data; name="email"; filename="a"\r\n\r\nx\r\n';
+  const MULTIPART = "multipart/form-data; boundary=b";
+  const JSON_TYPE = "application/json";
+  const JSON_AND_FORM = `{"email":"${SPAM}","x":"&email=${JANE}&y="}`;
+  const FORM_IN_JSON = `{"email":"${JANE}","x":"&email=${SPAM}&y="}`;
+  const rows: [name: string, type: string, body: string, admitted: boolean][] = [
+    ["JSON as a form", FORM, JSON_AND_FORM, true],
+    ["JSON as a form that also has a member", FORM, `{"email":"${SPAM}"}&email=${JANE}`, true],
+    ["a form in JSON", JSON_TYPE, FORM_IN_JSON, true],
+    ["a form in JSON of another name", "application/ld+json", FORM_IN_JSON, true],
+    ["the member twice, the first is clean", JSON_TYPE, `{"email":"${JANE}","email":"${SPAM}"}`, true],
+    ["the member twice, the last is clean", JSON_TYPE, `{"email":"${SPAM}","email":"${JANE}"}`, true],
+    ["the field twice", FORM, `email=${JANE}&email=${SPAM}`, false],
+    ["the field as a list", FORM, `email[]=${SPAM}&email=${JANE}`, true],
+    ["no content type that is accepted", "text/plain", FORM_IN_JSON, false],
+    ["two content types", `${JSON_TYPE}, ${FORM}`, JSON_AND_FORM, false],
+    ["a content type in a parameter", `text/plain; x=${JSON_TYPE}`, FORM_IN_JSON, false],
+    ["another character set", `${FORM}; charset=utf-16`, JSON_AND_FORM, true],
+    ["JSON in another character set", `${JSON_TYPE}; charset=utf-7`, FORM_IN_JSON, true],
+    [
+      "a form in a multipart form",
+      MULTIPART,
+      PART(JANE, PART(`&email=${SPAM}&`).replace('"email"', '"x"')),
+      true,
+    ],
+    ["the part twice", MULTIPART, PART(JANE, PART(SPAM)), false],
+    ["a file and a part", MULTIPART, FILE + PART(JANE), false],
+    ["multipart without a boundary", "multipart/form-data", PART(JANE), false],
+  ];
+  const apps: Readonly<Record<string, (client: Assessor) => (request: Request) => Promise<Response>>> = {
+    Hono(client) {
+      const app = new Hono();
+      app.post("/", protectHono(client, { trustProxy: 1 }), async (c) => {
+        const ofHono = await emailsIn({
+          json: () => c.req.json(),
+          formData: () => c.req.formData(),
+          text: () => c.req.text(),
+          clone: () => c.req.raw.clone(),
+        });
+        const parsed = await c.req.parseBody().catch(() => ({}));
+        return c.json([
+          ...ofHono,
+          ...Object.values(parsed).filter((it) => it === SPAM),
+          ...(await emailsIn(c.req.raw)),
+        ]);
+      });
+      return async (request) => app.fetch(request);
+    },
+    "Next.js": (client) =>
+      protectNext(client, { trustProxy: 1 }, async (request) => Response.json(await emailsIn(request))),
+  };
+  for (const [framework, start] of Object.entries(apps))
+    for (const [name, type, body, admitted] of rows)
+      test(`${framework}: ${name}`, async () => {
+        const assessed: unknown[] = [];
+        const real = fakeInkling();
+        const client: Assessor = {
+          onUnavailable: "throw",
+          assess(input) {
+            assessed.push(input.email);
+            return real.assess({ ...input, email: JANE });
+          },
+        };
+        const response = await start(client)(
+          new Request("http://example.com/", sent(body, "192.0.2.1", type)),
+        );
+        const read = (await response.json()) as string[];
+        if (admitted) for (const email of read) assert.equal(email, assessed[0]);
+        else assert.ok(response.status >= 400, JSON.stringify(read));
+        assert.equal(response.ok, admitted);
+        assert.ok(!admitted || read.length > 0); // the handler can read it
+      });
+});
 
 describe("a guard", () => {
   const visitor = { peer: "192.0.2.1", forwardedFor: undefined };
@@ -174,6 +357,7 @@ describe("a guard", () => {
         visitor,
         "curl/8",
         { email: JANE },
+        [],
       );
       if ("refusal" in found) assert.equal(found.refusal.status, status);
       else assert.equal(found.admitted instanceof Unavailable && found.admitted.verdict, status);
@@ -195,7 +379,7 @@ describe("a guard", () => {
     ] as const) {
       if (failure !== undefined) client.server.fail(failure);
       else client.server.recover();
-      for (const from of [probe, visitor, visitor]) await shared(from, null, { email: JANE });
+      for (const from of [probe, visitor, visitor]) await shared(from, null, { email: JANE }, []);
     }
     const texts = warn.mock.calls.map(({ arguments: [text] }) => String(text));
     assert.deepEqual(
@@ -210,6 +394,7 @@ describe("a guard", () => {
       { peer: "10.0.0.1", forwardedFor: undefined },
       null,
       { email: JANE },
+      [],
     );
     assert.ok("refusal" in found && found.refusal.status === 503);
   });
@@ -228,10 +413,10 @@ describe("a guard", () => {
       { event: "login", email: "mail", more: () => ({ ref: "user-81", expected_country: "DE" }) },
       (it: typeof visitor) => it,
     );
-    await ask(visitor, "x".repeat(3_000), { mail: JANE });
+    await ask(visitor, "x".repeat(3_000), { mail: JANE }, []);
     const known = { ref: "user-81", expected_country: "DE", event: "login", ip: "192.0.2.1", email: JANE };
     assert.deepEqual(inputs, [{ ...known, user_agent: "x".repeat(2_048) }]);
-    await guard(client, { email: null }, (it: typeof visitor) => it)(visitor, undefined, undefined);
+    await guard(client, { email: null }, (it: typeof visitor) => it)(visitor, undefined, undefined, []);
     assert.deepEqual(inputs[1], { event: "sign_up", ip: "192.0.2.1" });
   });
 

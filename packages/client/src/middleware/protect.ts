@@ -1,7 +1,8 @@
 // protect.ts: decides about a request's sender before a sign-up, for every framework's middleware.
 //
 // in   a client, the visitor's address, the body that the framework has read
-// out  a decision for the handler, or the refusal that is sent to the visitor
+// out  a decision for the handler, or the refusal that is sent to the visitor: 422 for an email address that is invalid
+//      or looks like a typo, 403 for a denied visitor, 503 if there is no decision
 // err  TypeError if an option is invalid; InklingError for anything that is not an outage, such as a wrong key or a
 //      missing scope
 // note If there is no decision, the client's `onUnavailable` applies. "throw" counts as "allow" here, because a visitor
@@ -24,8 +25,22 @@ export interface Assessor {
   assess(input: AssessmentInput): Promise<AssessmentResult | Unavailable>;
 }
 
-/** @typeParam R the framework's request */
-export interface ProtectOptions<R> extends AddressOptions<R> {
+/** An email address that cannot receive mail, or whose domain looks like a typo. */
+export interface InvalidEmail {
+  /** What the visitor sent; undefined if it was not one text. */
+  readonly email?: string;
+  /** The address that the visitor probably meant. */
+  readonly did_you_mean?: string;
+  /** A sentence for the visitor. It repeats what the visitor typed, so escape it in HTML. */
+  readonly error: string;
+}
+
+/**
+ * @typeParam R the framework's request
+ * @typeParam C what the framework passes to a handler
+ * @typeParam A how a handler answers
+ */
+export interface ProtectOptions<R, C extends readonly unknown[] = [], A = unknown> extends AddressOptions<R> {
   /** What the visitor does. The default is "sign_up". */
   readonly event?: string;
   /**
@@ -39,6 +54,13 @@ export interface ProtectOptions<R> extends AddressOptions<R> {
   ) => Pick<AssessmentInput, "ref" | "expected_country" | "previous" | "facts"> | undefined;
   /** The message that a denied visitor reads. */
   readonly message?: string;
+  /** Answers a denied visitor instead of the 403 response. The handler does not run. */
+  onDenied?(decision: AssessmentResult, ...context: C): A | Promise<A>;
+  /**
+   * Answers a visitor whose email address is invalid or looks like a typo, instead of the 422 response. Return "admit"
+   * if the visitor insists: the decision then applies, which still denies an address that cannot receive mail.
+   */
+  onInvalid?(invalid: InvalidEmail, ...context: C): A | "admit" | Promise<A | "admit">;
   /**
    * Called for each visitor without a decision. By default, the console gets one warning for each error code until
    * the next decision.
@@ -54,10 +76,13 @@ const PROTECT_OPTIONS: Readonly<Record<keyof ProtectOptions<unknown>, true>> = {
   email: true,
   more: true,
   message: true,
+  onDenied: true,
+  onInvalid: true,
   onUndecided: true,
 };
 
 const MESSAGE = "We cannot accept this request. If you think this is a mistake, please contact us.";
+const CHECK_EMAIL = "Please check the email address.";
 const TRY_LATER = "We cannot check this request at the moment. Please try again later.";
 /** Limits that the server also applies. */
 const MAX_EMAIL = 1_024;
@@ -65,39 +90,63 @@ const MAX_USER_AGENT = 2_048;
 
 /** The response that a visitor gets instead of the handler's. */
 export interface Refusal {
-  readonly status: 400 | 403 | 503;
-  readonly body: { readonly error: string; readonly assessment?: string };
+  readonly status: 403 | 415 | 422 | 503;
+  readonly body: { readonly error: string; readonly did_you_mean?: string; readonly assessment?: string };
 }
 
-export type Protected = { readonly admitted: Admitted } | { readonly refusal: Refusal };
+/** With `answer`, a hook of the application has answered instead. */
+export interface Refused<A> {
+  readonly refusal: Refusal;
+  readonly answer?: { readonly value: A };
+}
 
-/** @param body the body as the framework read it */
-export type Guard<R> = (
+export type Protected<A = unknown> = { readonly admitted: Admitted } | Refused<A>;
+
+/**
+ * @param body the body as the framework read it
+ * @param context what the hooks get
+ */
+export type Guard<R, C extends readonly unknown[] = [], A = unknown> = (
   request: R,
   userAgent: string | null | undefined,
   body: unknown,
-) => Promise<Protected>;
+  context: C,
+) => Promise<Protected<A>>;
 
 /**
  * Creates the guard of a route.
  * @throws TypeError if an option is invalid
  */
-export function guard<R>(
+export function guard<R, C extends readonly unknown[] = [], A = unknown>(
   client: Assessor,
-  options: ProtectOptions<R>,
+  options: ProtectOptions<R, C, A>,
   factsOf: (request: R) => RequestFacts,
-): Guard<R> {
+): Guard<R, C, A> {
   refuseUnknown(options, PROTECT_OPTIONS, "of protect()");
   const { event = "sign_up", email: member = "email", message = MESSAGE, more, onUndecided } = options;
+  const { onDenied, onInvalid } = options;
   if (typeof event !== "string") throw wrong("event", "must be a string, such as sign_up");
   if (member !== null && typeof member !== "string")
     throw wrong("email", "must be the name of a member of the body, or null");
   const addressOf = addressFinder(options, factsOf);
   const warned = new Set<string>();
   let hasJudgedByEmail = false;
-  return async (request, userAgent, body) => {
+  /** @returns undefined if the application admits the visitor */
+  const refuseEmail = async (
+    invalid: InvalidEmail,
+    assessment: string | undefined,
+    context: C,
+  ): Promise<Refused<A> | undefined> => {
+    const { did_you_mean, error } = invalid;
+    const refusal = { status: 422, body: { error, ...optional({ did_you_mean, assessment }) } } as const;
+    if (onInvalid === undefined) return { refusal };
+    const value = await onInvalid(invalid, ...context);
+    return value === "admit" ? undefined : { refusal, answer: { value } };
+  };
+  return async (request, userAgent, body, context) => {
     const email = member === null ? undefined : emailIn(body, member);
-    if (email === null) return refused(400, `\`${member}\` must be an email address.`);
+    if (email === null)
+      return (await refuseEmail({ error: CHECK_EMAIL }, undefined, context)) ?? refused(422, CHECK_EMAIL);
     const ip = addressOf(request);
     const visitor = {
       ...more?.(request),
@@ -124,16 +173,33 @@ export function guard<R>(
       return decision.verdict === "deny" ? refused(503, TRY_LATER) : { admitted: decision };
     }
     warned.clear();
-    return decision.action === "deny" ? refused(403, message, decision.id) : { admitted: decision };
+    const { did_you_mean } = decision;
+    if (did_you_mean !== undefined || decision.reasons.some(({ code }) => code === "invalid_email")) {
+      const error = did_you_mean === undefined ? CHECK_EMAIL : `Did you mean ${did_you_mean}?`;
+      const found = await refuseEmail(optional({ email, did_you_mean, error }), decision.id, context);
+      if (found !== undefined) return found;
+    }
+    if (decision.action !== "deny") return { admitted: decision };
+    const refusal = refused(403, message, decision.id);
+    return onDenied === undefined
+      ? refusal
+      : { ...refusal, answer: { value: await onDenied(decision, ...context) } };
   };
 }
 
-/** Is the content type JSON rather than a form? */
-export const isJsonType = (type: string | null | undefined): boolean =>
-  /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type ?? "");
+const refused = (status: Refusal["status"], error: string, assessment?: string) => ({
+  refusal: { status, body: { error, ...optional({ assessment }) } },
+});
 
-function refused(status: Refusal["status"], error: string, assessment?: string): Protected {
-  return { refusal: { status, body: { error, ...(assessment !== undefined && { assessment }) } } };
+type Optional<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  readonly [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** Leaves out the members that are undefined. */
+function optional<T extends object>(members: T): Optional<T> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as unknown as Optional<T>;
 }
 
 /**
