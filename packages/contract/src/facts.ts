@@ -1,5 +1,6 @@
 // facts.ts: the facts about a visitor that the conditions of rules and reasons read.
 
+import { CONTINENT_CODES, COUNTRY_CODES } from "./countries.ts";
 import { CRAWLER_CHECKS } from "./crawlers.ts";
 import { REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import { NETWORK_KINDS, NETWORK_SERVICES } from "./members.ts";
@@ -15,7 +16,7 @@ interface FactRow {
   readonly data?: DegradedData;
   /** The possible values of a text, or of the items of a list; undefined if any value is possible. */
   readonly values?: readonly string[];
-  /** Is the text always in upper case, as country codes are? */
+  /** Is the text always in upper case, as codes of subdivisions are? */
   readonly isUpperCase?: boolean;
 }
 
@@ -51,12 +52,13 @@ const FLAG_FACTS = Object.fromEntries(
 
 const NETWORK = { data: "network" } as const;
 const CODE = { type: "text", isUpperCase: true } as const;
+const COUNTRY = { type: "text", values: COUNTRY_CODES } as const;
 const PLACE = { data: "geolocation" } as const;
 
 const FACTS = {
   event: { type: "text", meaning: "what the visitor is doing, as sent by the caller: `sign_up`" },
   user_agent: { type: "text", meaning: "the `User-Agent` sent by the caller" },
-  expected_country: { ...CODE, meaning: "the country sent by the caller, as ISO 3166-1 alpha-2" },
+  expected_country: { ...COUNTRY, meaning: "the country sent by the caller, as ISO 3166-1 alpha-2" },
   "ip.network": { type: "text", meaning: "the /24 or /48 around the address" },
   ...FLAG_FACTS,
   "ip.kind": {
@@ -91,9 +93,9 @@ const FACTS = {
     values: CRAWLER_CHECKS,
     meaning: "the user agent's claim, compared with published ranges: `verified`, `forged` or `unverifiable`",
   },
-  "ip.country": { ...CODE, ...PLACE, meaning: "where the user is: ISO 3166-1 alpha-2" },
-  "ip.registered_country": { ...CODE, ...PLACE, meaning: "where the address block is registered" },
-  "ip.continent": { ...CODE, ...PLACE, meaning: "the continent's code: `EU`" },
+  "ip.country": { ...COUNTRY, ...PLACE, meaning: "where the user is: ISO 3166-1 alpha-2" },
+  "ip.registered_country": { ...COUNTRY, ...PLACE, meaning: "where the address block is registered" },
+  "ip.continent": { type: "text", values: CONTINENT_CODES, ...PLACE, meaning: "the continent's code: `EU`" },
   "ip.subdivision": {
     ...CODE,
     ...PLACE,

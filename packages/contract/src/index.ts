@@ -5,6 +5,7 @@ export * from "./admin-operation-row.ts";
 export * from "./admin-operations.ts";
 export * from "./admin-problems.ts";
 export * from "./assess.ts";
+export * from "./countries.ts";
 export * from "./crawlers.ts";
 export * from "./facts.ts";
 export * from "./flags.ts";

@@ -184,11 +184,12 @@ function addCheck(feeds: Command, context: Context): void {
 }
 
 /** @throws CliError if no copy of the feed can be used */
-async function checked(feed: Feed, settings: Settings, { terminal }: Context): Promise<FeedCheck> {
+async function checked(feed: Feed, settings: Settings, { terminal, stopper }: Context): Promise<FeedCheck> {
   // Imported only here, because it loads network and archive code that no other `feeds` command needs.
   const { checkFeed } = await import("@inkling/compiler/check-feed");
   const { mirror } = settings;
   const fetch = mayFetch(settings);
+  stopper.release(); // parsing a large file blocks this process for seconds, so a signal must end it by itself
   const report = await checkFeed(feed, { mirror, fetch, credentials: credentialsOf(settings) });
   if (report.state === "loaded" && report.error === undefined) {
     if (report.usable === 0)

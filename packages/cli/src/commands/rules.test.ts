@@ -159,7 +159,7 @@ describe("inkling assess", () => {
     });
     const country = await inkling("assess", "--ip", "8.8.8.8", "--expected-country", "Germany");
     expect(country.err).toMatch(
-      /^inkling: --expected-country: must be an ISO 3166-1 alpha-2 code such as DE\n/,
+      /^inkling: --expected-country: must be an ISO 3166-1 alpha-2 code such as DE: did you mean "DE"\?\n/,
     );
     expect((await inkling("assess", "--ip", "10.0.0.1")).err).toMatch(/IP_ADDRESS_RESERVED/);
     expect((await inkling("assess", "--ip", "10.0.1")).err).toMatch(

@@ -9,6 +9,7 @@
 // write 0,0 for "unknown". If only one coordinate is 0, it is kept, because places such as Stratford lie on the prime
 // meridian.
 
+import { CONTINENT_CODES } from "@inkling/contract";
 import type { Place, Subdivision } from "../place/place.ts";
 import { withoutDistrict } from "../place/place-names.ts";
 
@@ -24,7 +25,7 @@ const MAX_RADIUS = 20_040;
  * record.
  */
 const MAX_SUBDIVISIONS = 16;
-const CONTINENTS = new Set(["AF", "AN", "AS", "EU", "NA", "OC", "SA"]);
+const CONTINENTS: ReadonlySet<string> = new Set(CONTINENT_CODES);
 
 /**
  * Reads one record. The record is flat if `country_code` or `city` is a string, and nested otherwise.

@@ -89,15 +89,27 @@ function selectTexts(
   return undefined;
 }
 
+/**
+ * Maximum number of JSON values in an operator's own feed: enough for a million entries with three members each. These
+ * take up to 800 MB.
+ */
+const MAX_OWN_VALUES = 4_000_000;
+
 /** @param path a path that json-path.ts can parse */
 export const parseJsonNetworks = (body: Uint8Array, path: string) =>
-  jsonParser(NetworkList, z.unknown(), (file, list) =>
-    selectTexts(file, path, (text, number) => addNetworks(list, number, text), list.tally),
+  jsonParser(
+    NetworkList,
+    z.unknown(),
+    (file, list) => selectTexts(file, path, (text, number) => addNetworks(list, number, text), list.tally),
+    MAX_OWN_VALUES,
   )(body);
 
 export const parseJsonDomains = (body: Uint8Array, path: string) =>
-  jsonParser(DomainList, z.unknown(), (file, list) =>
-    selectTexts(file, path, (text, number) => list.add(number, text), list.tally),
+  jsonParser(
+    DomainList,
+    z.unknown(),
+    (file, list) => selectTexts(file, path, (text, number) => list.add(number, text), list.tally),
+    MAX_OWN_VALUES,
   )(body);
 
 /** Working proxies: for each, the address that clients connect to, and the address from which it sends traffic. */

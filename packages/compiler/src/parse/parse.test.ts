@@ -827,3 +827,20 @@ describe("registry statistics", () => {
     expect(() => one(start, value, type)).toThrow(/^1 of 1 entries are unusable/);
   });
 });
+
+describe("the number of JSON values is limited before the file is parsed", () => {
+  const list = (count: number, entry: string) => bytes(`[${Array(count).fill(entry).join(",")}]`);
+  const read = (body: Uint8Array) => parseNetworks("json-networks", body, "$[*].ip");
+
+  test("64 MiB of empty objects, in the operator's own feed and in a publisher's", () => {
+    const body = list(Math.floor((64 * 1024 * 1024) / 3), "{}");
+    expect(() => read(body)).toThrow("the file has more than 4,000,000 JSON values");
+    expect(() => parseNetworks("monosans-json", body)).toThrow("more than 1,000,000 JSON values");
+  });
+
+  test("what is in a string is no value", () => {
+    const text = String.raw`a\"${",[{".repeat(2_000_000)}\\`;
+    const body = bytes(`[{"ip":"192.0.2.1","note":"${text}"},{"ip":"192.0.2.2"}]`);
+    expect(networks(read(body))).toHaveLength(2);
+  });
+});

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { COUNTRY_CODES } from "@inkling/contract";
 import { iso31661 } from "iso-3166";
 import { estimateRadius } from "./accuracy.ts";
 import { completePlace } from "./complete-place.ts";
@@ -198,4 +199,9 @@ test("a country code is one that ISO 3166-1 has assigned, or XK; UK stands for G
   }
   for (const none of ["", "ZZ", "XX", "EU", "AP", "A1", "YU", "AC"])
     expect(countryCode(none)).toBeUndefined();
+});
+
+test("the country codes of the contract are those of ISO 3166-1, and XK", () => {
+  expect(COUNTRY_CODES).toEqual([...iso31661.map(({ alpha2 }) => alpha2), "XK"].sort());
+  expect(COUNTRY_CODES.filter((code) => findCountry(code) === undefined)).toEqual([]);
 });

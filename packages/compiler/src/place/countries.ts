@@ -1,12 +1,12 @@
 // countries.ts: lists English names and continents of countries by ISO 3166-1 alpha-2 code.
 //
-// src  iso-3166 (npm) has the codes that ISO has assigned. countries-list (npm) has common English names ("South
+// src  @inkling/contract has the codes that ISO has assigned. countries-list (npm) has common English names ("South
 //      Korea", "Türkiye") and GeoNames' continents. The tables below correct names that lack letters or parts, and
 //      continents that differ from where the country's people and capital are
 // err  returns undefined if the code is not a country code
 
+import { COUNTRY_CODES } from "@inkling/contract";
 import { continents, countries } from "countries-list";
-import { iso31661 } from "iso-3166";
 import { isoCountry } from "../parse/iso-country.ts";
 import { cleanName } from "./place-names.ts";
 
@@ -30,8 +30,7 @@ const CONTINENTS: Readonly<Record<string, string>> = {
   RU: "EU", // as in UN M49 and in MaxMind's data
 };
 
-/** ISO 3166-1 leaves some codes to users. Feeds agree on only one of them: XK, for Kosovo. */
-const CODES: ReadonlySet<string> = new Set([...iso31661.map(({ alpha2 }) => alpha2), "XK"]);
+const CODES: ReadonlySet<string> = new Set(COUNTRY_CODES);
 
 const byCode = new Map<string, Country>(
   Object.entries(countries)

@@ -277,3 +277,86 @@ describe("mistakes in a ruleset", () => {
     });
   }
 });
+
+describe("hostile rulesets", () => {
+  const mistakesIn = (text: string) => {
+    try {
+      parseRuleset(text);
+    } catch (error) {
+      assert.ok(error instanceof RulesetError);
+      return error.mistakes;
+    }
+    return [];
+  };
+  const lines = (count: number, line: (i: number) => string) =>
+    Array.from({ length: count }, (_, i) => line(i)).join("\n");
+  const rows: [string, string, number, RegExp][] = [
+    ["43,000 unknown keys", lines(43_000, (i) => `${i.toString(36)}=1`), 100, /^unknown key "\w+"/],
+    ["40,000 unknown keys of a rule", `[[rule]]\n${lines(30_000, (i) => `a${i}=1`)}`, 100, /./],
+    ["30,000 facts", `[facts]\n${lines(30_000, (i) => `a${i}=1`)}`, 1, /at most 32 facts/],
+    ["30,000 weights", `[weights]\n${lines(30_000, (i) => `a${i}=1`)}`, 100, /unknown key "a\d+"/],
+    [
+      "30,000 facts of an example",
+      `[[example]]\naction="deny"\n[example.given]\n${lines(30_000, (i) => `a${i}=1`)}`,
+      100,
+      /unknown fact "a\d+"/,
+    ],
+    [
+      "60,000 names in one fact",
+      `[[example]]\naction="deny"\ngiven = { ${"a.".repeat(60_000)}a = 1 }`,
+      1,
+      /unknown fact "a.a.a"/,
+    ],
+    [
+      "a fact with a long name",
+      `[[example]]\naction="deny"\ngiven = { ${"a".repeat(200_000)} = 1 }`,
+      1,
+      /^.{80,120}$/,
+    ],
+    [
+      "60,000 names of rules",
+      `[[example]]\naction="deny"\ngiven={}\nrules=[${'"q",'.repeat(60_000)}]`,
+      1,
+      /at most 100 names/,
+    ],
+    [
+      "a long text in an example",
+      `[[example]]\naction="deny"\ngiven={user_agent="${"a".repeat(200_000)}"}`,
+      1,
+      /more than 2048 characters/,
+    ],
+    [
+      "a long list in an example",
+      `[[example]]\naction="deny"\ngiven={email.providers=[${'"a",'.repeat(50_000)}]}`,
+      1,
+      /more than 32 items/,
+    ],
+    ["5,000 empty rules", lines(5_000, () => "[[rule]]"), 1, /at most 100 rules/],
+    [
+      "a condition nested 400 times",
+      `[[rule]]\nname="a"\nwhen='${"(".repeat(400)}true${")".repeat(400)}'\nthen="deny"\nmode="live"`,
+      1,
+      /nested too deeply/,
+    ],
+    [
+      "1,000 examples of slow conditions",
+      `${lines(40, (i) => `[[rule]]\nname="r${i}"\nwhen='user_agent.contains("${i}")'\nthen="deny"\nmode="live"`)}\n${lines(1_000, () => '[[example]]\naction="deny"\ngiven={}')}`,
+      1,
+      /the examples could take longer than 20 ms/,
+    ],
+  ];
+  for (const [name, text, count, message] of rows) {
+    test(`${name}: ${count} mistakes`, () => {
+      assert.ok(text.length <= 256 * 1024);
+      const mistakes = mistakesIn(text);
+      assert.equal(mistakes.length, count);
+      assert.match(mistakes.at(-1)!.message, message);
+    });
+  }
+
+  test("a mistake behind long texts has its position", () => {
+    const text = `${lines(2_000, (i) => `# ${i} = 1`)}\n[[rule]]\nname = "a"\nwhen = """\ntrue &&\n  ip.knd == 1\n"""\nthen = "deny"\nmode = "live"\n`;
+    const [{ line, column } = { line: 0, column: 0 }] = mistakesIn(text);
+    assert.deepEqual([line, column], [2_005, 3]);
+  });
+});

@@ -14,7 +14,15 @@
 import { COUNT_SUBJECTS, COUNT_WINDOWS, countFact, type FactType } from "@inkling/contract";
 import { type ASTNode, ParseError, parse } from "@marcbachmann/cel-js";
 import { nearest } from "../email/email-labels.ts";
-import { FACT_INDEX, type FactIndex, type FactSchema, type Facts, whyImpossible, ZEROES } from "./facts.ts";
+import {
+  FACT_INDEX,
+  type FactIndex,
+  type FactSchema,
+  type Facts,
+  unknownFact,
+  whyImpossible,
+  ZEROES,
+} from "./facts.ts";
 
 /** Maximum length of a condition, in UTF-16 units. */
 export const MAX_CONDITION = 1_024;
@@ -66,6 +74,8 @@ function parseText(text: string): ASTNode {
     return parse(text).ast;
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
+    if (error.code === "limit_exceeded")
+      throw new ConditionError("is nested too deeply", error.node?.pos ?? 0);
     throw foreignOperator(text) ?? new ConditionError(error.summary, error.node?.pos ?? 0);
   }
 }
@@ -193,7 +203,7 @@ class Compiler {
     const name = nameOf(node);
     if (name === undefined) throw unsupported(node);
     const field = this.schema.find(name);
-    if (field === undefined) throw unknownFact(name, this.schema, node.start);
+    if (field === undefined) throw new ConditionError(unknownFact(name, this.schema), node.start);
     const { index, type } = field;
     this.reads.add(index);
     const zero = ZEROES[type];
@@ -379,14 +389,6 @@ function nameOf(node: ASTNode): string | undefined {
   if (node.op !== ".") return undefined;
   const parent = nameOf(node.args[0]);
   return parent === undefined ? undefined : `${parent}.${node.args[1]}`;
-}
-
-function unknownFact(name: string, { names }: FactSchema, at: number): ConditionError {
-  const members = names.filter((known) => known.startsWith(`${name}.`));
-  const known = members.length > 0 ? members[0] : nearest(name, names);
-  const isUndeclared = known === undefined && name.startsWith("facts.");
-  const hint = isUndeclared ? "declare it in [facts]" : known && `did you mean "${known}"?`;
-  return new ConditionError(`unknown fact "${name}"${hint ? `: ${hint}` : ""}`, at);
 }
 
 function unknownFunction(name: string, at: number): ConditionError {

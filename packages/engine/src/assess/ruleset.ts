@@ -2,7 +2,8 @@
 //
 // in   TOML, as docs/rulesets.md describes it
 // out  a Ruleset
-// err  RulesetError with all mistakes
+// err  RulesetError with the first 100 mistakes
+// cost linear in the text: 45,000 unknown keys, which are the slowest text, take 40 ms, half of it in the TOML parser
 // note A mistake in a condition is reported at its character; the position is exact only if the condition is in single
 //      quotes. Every other mistake is reported at its key, or at the header of its table
 
@@ -24,17 +25,31 @@ import { parse, TomlError } from "smol-toml";
 import { z } from "zod";
 import { nearest } from "../email/email-labels.ts";
 import { type Condition, ConditionError, compileCondition } from "./condition.ts";
-import { FACT_INDEX, FactSchema, type Facts, isOfType, whyImpossible } from "./facts.ts";
+import {
+  FACT_INDEX,
+  FactSchema,
+  type Facts,
+  type FactValue,
+  isOfType,
+  unknownFact,
+  whyUnusable,
+} from "./facts.ts";
 
 export const RULE_MODES = ["live", "shadow", "off"] as const;
 const MAX_RULES = 100;
 const MAX_DECLARED = 32;
+const MAX_EXAMPLES = 1_000;
 const MAX_TEXT = 256 * 1024;
+const MAX_MISTAKES = 100;
+/** Maximum number of names in a dotted fact: no fact has more than two. */
+const MAX_FACT_DEPTH = 3;
 /**
  * Maximum total cost of the rules' conditions, in steps (condition.ts). The slowest rulesets within this limit take less
  * than 1 ms, once the code is compiled (bench/README.md).
  */
 const MAX_COST = 50_000;
+/** Maximum total cost of evaluating all conditions for all examples, in steps: about 20 ms. */
+const MAX_EXAMPLE_COST = 2_000_000;
 
 export interface Rule {
   readonly name: string;
@@ -90,6 +105,18 @@ export interface Mistake {
   readonly message: string;
 }
 
+/** The mistakes found so far. A check stops when it has found MAX_MISTAKES. */
+class Mistakes {
+  readonly all: Mistake[] = [];
+  get isFull(): boolean {
+    return this.all.length >= MAX_MISTAKES;
+  }
+  add(...found: readonly Mistake[]): void {
+    this.all.push(...found.slice(0, MAX_MISTAKES - this.all.length));
+  }
+}
+
+/** Lists at most MAX_MISTAKES mistakes. A list of this length may be incomplete. */
 export class RulesetError extends Error {
   readonly mistakes: readonly Mistake[];
   constructor(mistakes: readonly Mistake[]) {
@@ -103,6 +130,8 @@ export class RulesetError extends Error {
 const NAME = z
   .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a string") })
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must be a-z, 0-9, - and _, at most 64 characters");
+const isListOfNames = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.length <= MAX_RULES && value.every((name) => NAME.safeParse(name).success);
 const oneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, {
     error: ({ input }) => {
@@ -113,6 +142,14 @@ const oneOf = <const T extends readonly string[]>(values: T) =>
 const ACTION = oneOf(ACTIONS);
 const UNIT = z.number("must be a number").min(0, "must be 0 or more").max(1, "must be 1 or less");
 
+/** A table of any keys. For 30,000 keys, `z.record` takes 40 ms. */
+const TABLE = z.custom<Record<string, unknown>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date),
+  "must be a table",
+);
+/** A list whose items are checked only if their number is allowed. */
+const listOf = <T extends z.ZodType>(item: T, most: number, message: string) =>
+  z.array(z.unknown()).max(most, message).pipe(z.array(item)).default([]);
 const RULE = z
   .strictObject({
     name: NAME,
@@ -132,9 +169,12 @@ const RULE = z
   });
 const EXAMPLE = z.strictObject({
   name: z.string().default(""),
-  given: z.record(z.string(), z.unknown()),
+  given: TABLE,
   action: ACTION.optional(),
-  rules: z.array(NAME).optional(),
+  // one check for the whole list, so that a long list is one mistake
+  rules: z
+    .custom<string[]>(isListOfNames, `must be a list of at most ${MAX_RULES} names of rules`)
+    .optional(),
 });
 const FILE = z.strictObject({
   format: z.literal(1, "this version of Inkling supports only format 1").default(1),
@@ -147,20 +187,24 @@ const FILE = z.strictObject({
     .refine(({ challenge, deny }) => challenge <= deny, "challenge must not be above deny")
     .default(DEFAULT_THRESHOLDS),
   weights: z.partialRecord(oneOf(REASON_CODES as [ReasonCode, ...ReasonCode[]]), UNIT).default({}),
-  facts: z
-    .record(
-      z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, "must be a-z, 0-9 and _, at most 32 characters"),
-      oneOf(FACT_TYPES),
+  facts: TABLE.refine((facts) => Object.keys(facts).length <= MAX_DECLARED, `at most ${MAX_DECLARED} facts`)
+    .pipe(
+      z.record(
+        z.string().regex(/^[a-z][a-z0-9_]{0,31}$/, "must be a-z, 0-9 and _, at most 32 characters"),
+        oneOf(FACT_TYPES),
+      ),
     )
-    .refine((facts) => Object.keys(facts).length <= MAX_DECLARED, `at most ${MAX_DECLARED} facts`)
     .default({}),
-  rule: z.array(RULE).max(MAX_RULES, `at most ${MAX_RULES} rules`).default([]),
-  example: z.array(EXAMPLE).max(1_000, "at most 1,000 examples").default([]),
+  rule: listOf(RULE, MAX_RULES, `at most ${MAX_RULES} rules`),
+  example: listOf(EXAMPLE, MAX_EXAMPLES, "at most 1,000 examples"),
 });
 type File = z.output<typeof FILE>;
 
 const TOO_SLOW =
   "an assessment could take longer than 1 ms with the conditions up to this one; use fewer of `contains`, `size` and `in`";
+
+const TOO_MANY_EXAMPLES =
+  "the examples could take longer than 20 ms with these conditions; use fewer examples, or fewer of `contains`, `size` and `in`";
 
 /**
  * @param number the number under which the ruleset was published; 0 if it was not published
@@ -172,21 +216,25 @@ export function parseRuleset(text: string, number = 0): Ruleset {
   const raw = readToml(text);
   const checked = FILE.safeParse(raw);
   const issues = checked.error?.issues ?? [];
-  const mistakes = issues.flatMap((issue) => mistakesOf(issue, places));
+  const mistakes = new Mistakes();
+  for (const issue of issues) mistakes.add(...mistakesOf(issue, places));
+  if (mistakes.isFull) throw new RulesetError(mistakes.all);
   const file = checked.data ?? withoutMistakes(raw, issues);
   const ruleset = file && compile(file, number, places, mistakes);
-  if (ruleset === undefined || mistakes.length > 0) throw new RulesetError(mistakes);
+  if (ruleset === undefined || mistakes.all.length > 0) throw new RulesetError(mistakes.all);
   return ruleset;
 }
 
 function mistakesOf(issue: z.core.$ZodIssue, places: Places): Mistake[] {
   const { path } = issue;
   if (issue.code !== "unrecognized_keys")
-    return [{ ...places.of(path), message: [...path.filter(isName), issue.message].join(": ") }];
+    return [
+      { ...places.of(path), message: [...path.filter(isName).map(shortened), issue.message].join(": ") },
+    ];
   const known = knownKeys(path);
-  return issue.keys.map((key) => ({
+  return issue.keys.slice(0, MAX_MISTAKES).map((key) => ({
     ...places.of([...path, key]),
-    message: `unknown key "${key}"${meant(key, known)}`,
+    message: `unknown key "${shortened(key)}"${meant(key, known)}`,
   }));
 }
 
@@ -213,8 +261,8 @@ function withoutMistakes(raw: unknown, issues: readonly z.core.$ZodIssue[]): Fil
     if (table === undefined) for (const key of keys) delete file[key];
     else if ((table === "rule" || table === "example") && typeof at === "number") {
       const items = file[table] as unknown[];
-      const wrong = [...keys, String(issue.path[2])];
-      const sound = Object.entries(Object(items[at])).filter(([key]) => !wrong.includes(key));
+      const wrong = new Set([...keys, String(issue.path[2])]);
+      const sound = Object.entries(Object(items[at])).filter(([key]) => !wrong.has(key));
       items[at] = { name: `${table}-${at}`, ...STAND_INS[table], ...Object.fromEntries(sound) };
     } else if (table === "rule" || table === "example" || table === "facts") return undefined;
     else delete file[String(table)];
@@ -222,36 +270,43 @@ function withoutMistakes(raw: unknown, issues: readonly z.core.$ZodIssue[]): Fil
   return FILE.safeParse(file).data;
 }
 
-function compile(file: File, number: number, places: Places, mistakes: Mistake[]): Ruleset {
+function compile(file: File, number: number, places: Places, mistakes: Mistakes): Ruleset {
   const schema = new FactSchema(file.facts);
   const seen = new Set<string>();
   let cost = 0;
   const rules = file.rule.map(({ name, when, then, at_least: atLeast, review, mode }, i) => {
     if (seen.has(name))
-      mistakes.push({ ...places.of(["rule", i, "name"]), message: `a second rule "${name}"` });
+      mistakes.add({ ...places.of(["rule", i, "name"]), message: `a second rule "${name}"` });
     seen.add(name);
     try {
       const condition = compileCondition(when, schema);
       const before = cost;
       if (mode !== "off") cost += condition.cost;
       if (before <= MAX_COST && cost > MAX_COST)
-        mistakes.push({ ...places.of(["rule", i, "when"]), message: `rule "${name}": ${TOO_SLOW}` });
+        mistakes.add({ ...places.of(["rule", i, "when"]), message: `rule "${name}": ${TOO_SLOW}` });
       return { name, position: i, condition, then, atLeast, review, mode };
     } catch (error) {
       if (!(error instanceof ConditionError)) throw error;
-      mistakes.push({
+      mistakes.add({
         ...places.inText(["rule", i, "when"], error.at),
         message: `rule "${name}": ${error.message}`,
       });
       return undefined;
     }
   });
+  if (cost * file.example.length > MAX_EXAMPLE_COST)
+    mistakes.add({ ...places.of(["example", 0]), message: TOO_MANY_EXAMPLES });
   const examples = file.example.map(({ name, given, action, rules: named }, i) => {
-    const fail = (message: string) => mistakes.push({ ...places.of(["example", i]), message });
+    const fail = (message: string) => mistakes.add({ ...places.of(["example", i]), message });
     for (const rule of named ?? [])
       if (!seen.has(rule)) fail(`unknown rule "${rule}"${meant(rule, [...seen])}`);
     if (action === undefined && named === undefined) fail("an example needs an action or rules");
-    return { name: name || `example ${i + 1}`, facts: factsOf(given, schema, fail), action, rules: named };
+    return {
+      name: name || `example ${i + 1}`,
+      facts: factsOf(given, schema, mistakes, fail),
+      action,
+      rules: named,
+    };
   });
   const reads = new Set(rules.flatMap((rule) => (rule === undefined ? [] : [...rule.condition.reads])));
   const inMode = <M extends "live" | "shadow">(mode: M) =>
@@ -280,23 +335,29 @@ function compile(file: File, number: number, places: Places, mistakes: Mistake[]
 function factsOf(
   given: Readonly<Record<string, unknown>>,
   schema: FactSchema,
+  mistakes: Mistakes,
   fail: (message: string) => void,
 ): Facts {
   const facts = schema.empty();
-  const read = (name: string, value: unknown) => {
+  const read = (name: string, value: unknown, depth: number) => {
+    if (mistakes.isFull) return;
     const field = schema.find(name);
     if (field !== undefined) {
-      if (!isOfType(value, field.type)) return fail(`"${name}" must have the type ${field.type}`);
-      facts[field.index] = value;
-      for (const text of [value].flat()) {
-        const why = typeof text === "string" ? whyImpossible(field, text) : undefined;
-        if (why !== undefined) fail(why);
-      }
-    } else if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      for (const [member, inner] of Object.entries(value)) read(`${name}.${member}`, inner);
-    } else fail(`unknown fact "${name}"${meant(name, schema.names)}`);
+      const why = isOfType(value, field.type)
+        ? whyUnusable(field, value)
+        : `"${name}" must have the type ${field.type}`;
+      if (why !== undefined) return fail(why);
+      facts[field.index] = value as FactValue;
+    } else if (
+      depth < MAX_FACT_DEPTH &&
+      typeof value === "object" &&
+      value !== null &&
+      !Array.isArray(value)
+    ) {
+      for (const [member, inner] of Object.entries(value)) read(`${name}.${member}`, inner, depth + 1);
+    } else fail(unknownFact(name, schema));
   };
-  for (const [name, value] of Object.entries(given)) read(name, value);
+  for (const [name, value] of Object.entries(given)) read(name, value, 1);
   return facts;
 }
 
@@ -311,6 +372,8 @@ function readToml(text: string): unknown {
 
 const mistakeAt = (line: number, column: number, message: string) =>
   new RulesetError([{ line, column, message }]);
+/** Shortens a name from the file for a message. */
+const shortened = (name: string) => (name.length > 60 ? `${name.slice(0, 60)}…` : name);
 const isName = (part: PropertyKey): part is string => typeof part === "string";
 
 function meant(given: unknown, known: readonly string[]): string {
@@ -327,25 +390,51 @@ function knownKeys([table]: readonly PropertyKey[]): readonly string[] {
 
 type Place = Pick<Mistake, "line" | "column">;
 
+/** The lines between two headers. */
+interface Section {
+  /** Line of the header; -1 for the lines before the first header. */
+  readonly start: number;
+  /** The first line of each key. */
+  readonly keys: Map<string, number>;
+}
+
 /**
  * Finds the lines of tables and keys, which the TOML parser does not report. Tables and keys must be at the start of a
- * line.
+ * line. All lines are read once, so that a mistake costs no search.
  */
 class Places {
   private readonly lines: readonly string[];
+  private readonly top: Section = { start: -1, keys: new Map() };
+  private readonly sections = new Map<string, Section[]>();
 
   constructor(text: string) {
     this.lines = text.split("\n");
+    let section = this.top;
+    for (const [i, untrimmed] of this.lines.entries()) {
+      const line = untrimmed.trim();
+      if (line.startsWith("[")) {
+        const header = line.replace(/#.*/, "").trim();
+        section = { start: i, keys: new Map() };
+        const same = this.sections.get(header);
+        if (same === undefined) this.sections.set(header, [section]);
+        else same.push(section);
+        continue;
+      }
+      const key = line.slice(0, Math.max(0, line.indexOf("="))).trimEnd();
+      if (key !== "" && !section.keys.has(key)) section.keys.set(key, i);
+    }
   }
 
   /** @param path a zod path such as `["rule", 2, "when"]` */
   of(path: readonly PropertyKey[]): Place {
     const [table, second, third] = path.map(String);
     const isList = typeof path[1] === "number";
-    const header = isList ? this.header(`[[${table}]]`, Number(path[1])) : this.header(`[${table}]`, 0);
-    const key = isList ? third : header === undefined ? table : second;
-    const start = header ?? -1;
-    const line = key === undefined ? start : (this.key(key, start + 1) ?? start);
+    const found = isList
+      ? this.sections.get(`[[${table}]]`)?.[Number(path[1])]
+      : this.sections.get(`[${table}]`)?.[0];
+    const key = isList ? third : found === undefined ? table : second;
+    const { start, keys } = found ?? this.top;
+    const line = key === undefined ? start : (keys.get(key) ?? start);
     const text = this.lines[Math.max(0, line)] ?? "";
     return { line: Math.max(0, line) + 1, column: text.length - text.trimStart().length + 1 };
   }
@@ -361,29 +450,16 @@ class Places {
     const start = quotes.index + quotes[0].length;
     if (quotes[1]!.length === 1) return { line, column: start + at + 1 };
     const isBroken = text.length === start || text.slice(start) === "\r"; // TOML drops this line break
-    const value = this.lines
-      .slice(isBroken ? line : line - 1)
-      .join("\n")
-      .slice(isBroken ? 0 : start);
-    const before = value.slice(0, at).split("\n");
-    const first = isBroken ? line + 1 : line;
-    const column = before.at(-1)!.length + 1 + (before.length === 1 && !isBroken ? start : 0);
-    return { line: first + before.length - 1, column };
-  }
-
-  private header(text: string, number: number): number | undefined {
-    let seen = 0;
-    const at = this.lines.findIndex((line) => line.replace(/#.*/, "").trim() === text && seen++ === number);
-    return at < 0 ? undefined : at;
-  }
-
-  private key(name: string, from: number): number | undefined {
-    for (let i = from; i < this.lines.length; i++) {
-      const line = this.lines[i]!.trim();
-      if (line.startsWith("[")) return undefined;
-      if (line.startsWith(name) && /^\s*=/.test(line.slice(name.length))) return i;
+    let index = isBroken ? line : line - 1;
+    let from = isBroken ? 0 : start;
+    let rest = at;
+    for (;;) {
+      const length = (this.lines[index] ?? "").length - from;
+      if (rest <= length || index >= this.lines.length) return { line: index + 1, column: from + rest + 1 };
+      rest -= length + 1;
+      index++;
+      from = 0;
     }
-    return undefined;
   }
 }
 

@@ -110,6 +110,48 @@ describe("what callers send", () => {
       { event: "login", ip: "a", expected_country: 49 },
       [/^expected_country: must be an ISO 3166-1 alpha-2 code/],
     ],
+    ...[
+      ["UK", "GB"],
+      ["EL", "GR"],
+      ["de", "DE"],
+      ["Brazil", "BR"],
+    ].map(([sent, meant]): [unknown, readonly RegExp[]] => [
+      { event: "login", ip: "a", expected_country: sent },
+      [new RegExp(`^expected_country: must be .* such as DE: did you mean "${meant}"\\?$`)],
+    ]),
+    [
+      { event: "login", ip: "a", expected_country: "XX" },
+      [/^expected_country: must be an ISO 3166-1 alpha-2 code such as DE$/],
+    ],
+    [
+      JSON.parse('{"event":"login","ip":"a","facts":{"__proto__":{"plan":1}}}'),
+      [/^the body: unknown member "__proto__"$/],
+    ],
+    [
+      JSON.parse('{"event":"login","ip":"a","previous":{"__proto__":1}}'),
+      [/^the body: unknown member "__proto__"$/],
+    ],
+    [
+      { event: "login", ip: "a", facts: { plan: Array.from({ length: 7_000 }, () => 1) } },
+      [/^the body: more than 1076 values$/],
+    ],
+    [
+      { event: "login", ip: "a", facts: { plan: [1, 2], age: Number.POSITIVE_INFINITY } },
+      [/^facts.plan: must be a string, a number/, /^facts.age: must be a string, a number/],
+    ],
+    [{ event: "login", ip: "a", facts: { pln: "free" } }, [/no fact "pln"; did you mean "plan"\?$/]],
+    [
+      { event: "login", ip: "a", ...Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`a${i}`, 1])) },
+      Array.from({ length: 10 }, () => /^unknown member "a\d"$/),
+    ],
+    [
+      {
+        event: "login",
+        ip: "a",
+        facts: Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`f${i}`, {}])),
+      },
+      Array.from({ length: 10 }, () => /^facts\.f\d: must be a string/),
+    ],
     [{ event: "login" }, [/^the body: ip or email is required/]],
     [{ event: "login", ip: "a", emial: "b" }, [/^unknown member "emial", did you mean "email"\?$/]],
     [

@@ -31,11 +31,25 @@ import type { IpLookup, LoadedRelease } from "../lookup/data-state.ts";
 import { type LookupFailure, NO_RELEASE } from "../lookup/failure.ts";
 import { emailLabels, visitorNetwork } from "../lookup/opt-ins.ts";
 import { bitsOfAnswer, REPUTATIONS } from "../overrides/reputation-flags.ts";
+import { isCountryCode, notCountry } from "../text/countries.ts";
 import { issueLines } from "../text/issue-lines.ts";
-import { FACT_INDEX, type FactSchema, type Facts, type FactValue, isOfType } from "./facts.ts";
+import { whyUncheckable } from "../text/json-limits.ts";
+import {
+  FACT_INDEX,
+  type FactSchema,
+  type Facts,
+  type FactValue,
+  isOfType,
+  MAX_LIST,
+  MAX_USER_AGENT,
+} from "./facts.ts";
 
-const MAX_USER_AGENT = 2_048;
 const MAX_FACTS = 32;
+const MAX_FACT_TEXT = 256;
+/** Maximum number of values in a visitor: 32 facts, each with the longest list, and the other members. */
+const MAX_VALUES = MAX_FACTS * (MAX_LIST + 1) + 20;
+/** Maximum number of mistakes to report. */
+const MAX_MISTAKES = 10;
 const EARTH_RADIUS_KM = 6_371;
 const HOUR_MS = 3_600_000;
 /** Requests less than a minute apart count as a minute apart, because clocks differ and phones change networks. */
@@ -55,7 +69,14 @@ const PREVIOUS = z.strictObject({
   accuracy_radius: z.number(RADIUS).min(0, RADIUS).max(20_000, RADIUS).optional(),
   at: z.iso.datetime({ offset: true, error: "must be a time such as 2026-11-23T09:00:00Z" }),
 });
-const COUNTRY = "must be an ISO 3166-1 alpha-2 code such as DE";
+const isFactText = (value: unknown) =>
+  typeof value === "string" && value.length > 0 && value.length <= MAX_FACT_TEXT;
+const isFactValue = (value: unknown) =>
+  Number.isFinite(value) ||
+  typeof value === "boolean" ||
+  isFactText(value) ||
+  (Array.isArray(value) && value.length <= MAX_LIST && value.every(isFactText));
+const FACT_VALUE = "must be a string, a number, true, false or a list of strings";
 const INPUT = z
   .strictObject(
     {
@@ -72,20 +93,12 @@ const INPUT = z
         .regex(/^\P{Cc}*$/u, "must not contain control characters")
         .optional(),
       expected_country: z
-        .string(COUNTRY)
-        .regex(/^[A-Z]{2}$/, COUNTRY)
+        .custom<string>((value) => typeof value === "string" && isCountryCode(value), {
+          error: ({ input }) => notCountry(typeof input === "string" ? input : ""),
+        })
         .optional(),
       previous: PREVIOUS.optional(),
-      facts: z
-        .record(
-          z.string(),
-          z.union(
-            [text(256), z.number(), z.boolean(), z.array(text(256)).max(32)],
-            "must be a string, a number, true, false or a list of strings",
-          ),
-        )
-        .refine((facts) => Object.keys(facts).length <= MAX_FACTS, `at most ${MAX_FACTS} facts`)
-        .optional(),
+      facts: z.record(z.string(), z.custom<FactValue>(isFactValue, FACT_VALUE)).optional(),
     },
     { error: ({ code }) => (code === "invalid_type" ? "must be a JSON object" : undefined) },
   )
@@ -101,39 +114,50 @@ export type AssessmentInput = Described<z.output<typeof INPUT>>;
 /**
  * Checks what a caller sent.
  * @param schema the schema of the active ruleset, which declares the members of `facts`
- * @returns the input, or one line for each mistake in it
+ * @returns the input, or one line for each of the first MAX_MISTAKES mistakes in it
  */
 export function readAssessmentInput(value: unknown, schema: FactSchema): AssessmentInput | readonly string[] {
+  if (hasTooManyFacts(value)) return [`facts: at most ${MAX_FACTS} facts`];
+  const why = whyUncheckable(value, MAX_VALUES);
+  if (why !== undefined) return [`the body: ${why}`];
   const parsed = INPUT.safeParse(value);
-  if (!parsed.success)
-    return [...unknownMembers(parsed.error), ...issueLines(known(parsed.error), "the body", undefined, 2)];
+  if (!parsed.success) {
+    const { issues } = parsed.error;
+    const known = new z.ZodError(issues.filter(({ code }) => code !== "unrecognized_keys"));
+    return [...unknownMembers(issues), ...issueLines(known, "the body", undefined, 2)].slice(0, MAX_MISTAKES);
+  }
   const { facts = {} } = parsed.data;
   const wrong = Object.entries(facts).flatMap(([name, sent]) => {
     const type = Object.hasOwn(schema.declared, name) ? schema.declared[name]! : undefined;
-    if (type === undefined)
-      return [
-        `facts: the ruleset declares no fact ${quoted(name)}; declare it under [facts] and publish the ruleset`,
-      ];
+    if (type === undefined) {
+      const near = nearest(name.slice(0, 64), Object.keys(schema.declared));
+      const hint = near === undefined ? "declare it under [facts] and publish the ruleset" : meant(near);
+      return [`facts: the ruleset declares no fact ${quoted(name)}; ${hint}`];
+    }
     return isOfType(sent, type) ? [] : [`facts.${name}: must have the type ${type}`];
   });
-  return wrong.length > 0 ? wrong : parsed.data;
+  return wrong.length > 0 ? wrong.slice(0, MAX_MISTAKES) : parsed.data;
+}
+
+function hasTooManyFacts(value: unknown): boolean {
+  const { facts } = Object(value) as { readonly facts?: unknown };
+  return typeof facts === "object" && facts !== null && Object.keys(facts).length > MAX_FACTS;
 }
 
 /** Names that are safe to repeat to the caller. Any other name may be a misplaced address or key. */
 const PLAIN_NAME = /^[A-Za-z_][\w-]{0,31}$/;
 const quoted = (name: string) => (PLAIN_NAME.test(name) ? `"${name}"` : "with an odd name");
 
-const known = (error: z.ZodError): z.ZodError =>
-  new z.ZodError(error.issues.filter(({ code }) => code !== "unrecognized_keys"));
+const meant = (name: string) => `did you mean "${name}"?`;
 
-function unknownMembers({ issues }: z.ZodError): string[] {
+function unknownMembers(issues: readonly z.core.$ZodIssue[]): string[] {
   return issues.flatMap((issue) => {
     if (issue.code !== "unrecognized_keys") return [];
     const inPrevious = issue.path[0] === "previous";
     const members = Object.keys(inPrevious ? PREVIOUS.shape : INPUT.shape);
-    return issue.keys.map((key) => {
+    return issue.keys.slice(0, MAX_MISTAKES).map((key) => {
       const near = nearest(key.slice(0, 64), members);
-      return `${inPrevious ? "previous: " : ""}unknown member ${quoted(key)}${near === undefined ? "" : `, did you mean "${near}"?`}`;
+      return `${inPrevious ? "previous: " : ""}unknown member ${quoted(key)}${near === undefined ? "" : `, ${meant(near)}`}`;
     });
   });
 }

@@ -2,8 +2,10 @@
 
 import type { z } from "zod";
 
+const MAX_LINES = 20;
+
 /**
- * Returns one line for each problem, without duplicates.
+ * Returns one line for each problem, without duplicates, and at most MAX_LINES.
  * @param root name of the whole input, for problems that do not concern a particular member
  * @param input the checked input, which shows whether a member is missing or invalid; undefined if the schema's
  *   messages already tell
@@ -15,15 +17,17 @@ export function issueLines(
   input: unknown,
   depth = Number.POSITIVE_INFINITY,
 ): string[] {
-  const lines = error.issues.flatMap(({ path, message, ...issue }) => {
+  const lines = error.issues.slice(0, MAX_LINES).flatMap(({ path, message, ...issue }) => {
     if (issue.code === "unrecognized_keys" && message.startsWith("Unrecognized"))
-      return issue.keys.map((key) => `unknown member \`${[...path, key].join(".").slice(0, 60)}\``);
+      return issue.keys
+        .slice(0, MAX_LINES)
+        .map((key) => `unknown member \`${[...path, key].join(".").slice(0, 60)}\``);
     if (path.length > 0 && isMissing(input, path))
       return `\`${path.join(".")}\` is required${message.startsWith("must ") ? ` and ${message}` : ""}`;
     const place = path.slice(0, depth).join(".");
     return `${place || root}: ${message}`;
   });
-  return [...new Set(lines)];
+  return [...new Set(lines)].slice(0, MAX_LINES);
 }
 
 /** Returns whether the last member of this path is missing from its object. */

@@ -2,7 +2,7 @@
 //
 // err  AdminProblem
 
-import { issueLines } from "@inkling/engine";
+import { issueLines, whyUncheckable } from "@inkling/engine";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { KeyInputError } from "../keys/key.ts";
@@ -89,6 +89,9 @@ export async function readBytes(
   throw new AdminProblem("BODY_INVALID", "The connection closed before the whole body arrived.");
 }
 
+/** Maximum number of values in a body. The longest body, a key with 256 networks, has about 300. */
+const MAX_VALUES = 1_000;
+
 export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false }: BodyFormat<T>): unknown {
   let json: unknown;
   try {
@@ -97,6 +100,8 @@ export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false }: BodyFo
     throw new AdminProblem("BODY_INVALID");
   }
   if (isRaw) return json;
+  const why = whyUncheckable(json, MAX_VALUES);
+  if (why !== undefined) throw bodyProblem([`body: ${why}`]);
   const read = schema.safeParse(json);
   if (read.success) return read.data;
   throw bodyProblem(issueLines(read.error, "body", json));
