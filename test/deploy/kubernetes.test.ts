@@ -1,27 +1,17 @@
-// tests deploy/kubernetes and deploy/helm: the manifests are valid, both produce the same objects, and they match the
-// program.
+// tests deploy/kubernetes: the manifests are valid and match the program, and the page turns them into a Helm chart.
 
 import { describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { OPERATIONS, SETTING_NAMES, variableName } from "@inkling/contract";
-import { Ajv } from "ajv";
 import { withPrograms } from "../harness/programs.ts";
 import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 const DEPLOY = resolve(import.meta.dir, "../../deploy");
-const CHART = join(DEPLOY, "helm/inkling");
 const MODES = ["one-host", "channel"] as const;
-/** A key in the format that `inkling channel init` prints. */
-const KEY = "K".repeat(43);
-/** The values that the schema requires in `channel` mode. */
-const CHANNEL = { key: KEY, publishUrl: "s3://inkling-releases/prod" };
 /** Where the page mounts the database's CA certificate. */
 const CA_FILE = "/etc/postgres/ca.crt";
 const PAGE = readFileSync(join(DEPLOY, "../docs/kubernetes.md"), "utf8");
-/** Labels that only Helm's objects have. */
-const HELM_LABELS = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"];
-
 interface Container {
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
@@ -62,31 +52,6 @@ function customized(kustomization: string): Manifest[] {
   return parse(run(["kubectl", "kustomize", join(own, "inkling")]));
 }
 
-const folder = temporaryFolder();
-
-let files = 0;
-function rendered(values: object, release = "inkling", ...options: readonly string[]): Manifest[] {
-  const file = join(folder, `values-${files++}.json`);
-  writeFileSync(file, JSON.stringify(values));
-  const text = run(["helm", "template", release, CHART, "--values", file, ...options]);
-  return text
-    .split(/^---$/m)
-    .flatMap(parse)
-    .filter((document) => document?.kind !== undefined);
-}
-
-const byName = (objects: readonly Manifest[]) =>
-  objects.toSorted((a, b) => `${a.kind} ${a.metadata.name}`.localeCompare(`${b.kind} ${b.metadata.name}`));
-
-/** Returns the objects without labels that only Helm sets, and with sorted lists where the order has no meaning. */
-function comparable(objects: readonly Manifest[]): unknown {
-  const text = JSON.stringify(byName(objects), (name, value) => {
-    if (HELM_LABELS.includes(name)) return undefined;
-    if (name === "volumes") return value.toSorted((a: Volume, b: Volume) => a.name.localeCompare(b.name));
-    return value;
-  });
-  return JSON.parse(text);
-}
 type Volume = { readonly name: string };
 
 /** Returns every manifest as it is written. */
@@ -159,64 +124,14 @@ describe("manifests name what the program has", () => {
   test("commands", () => {
     const command = join(DEPLOY, "../node_modules/.bin/inkling");
     const used = new Set(containers.flatMap(({ args }) => (args === undefined ? [] : args.join(" "))));
-    expect([...used].sort()).toEqual(["build --publish", "serve", "up --log-level access"]);
+    expect([...used].sort()).toEqual(["build --publish", "serve"]);
     for (const args of used) {
-      const [name = "", ...options] = args.split(" ").filter((word) => word !== "access");
+      const [name = "", ...options] = args.split(" ");
       const help = run([command, name, "--help"]);
       expect(help).toStartWith(`Usage: inkling ${name} `);
       for (const option of options) expect(help).toContain(`${option} `);
     }
   });
-});
-
-describe("the chart's values", () => {
-  const schema = JSON.parse(readFileSync(join(CHART, "values.schema.json"), "utf8"));
-  const defaults = Bun.YAML.parse(readFileSync(join(CHART, "values.yaml"), "utf8")) as Record<string, object>;
-  const errorsOf = (values: object) => {
-    const ajv = new Ajv({ strictTypes: false });
-    const isValid = ajv.compile(schema);
-    return isValid(values)
-      ? []
-      : isValid.errors!.map(({ instancePath, message }) => `${instancePath} ${message}`);
-  };
-  const key = "a".repeat(43);
-
-  test("its own are valid", () => expect(errorsOf(defaults)).toEqual([]));
-  const channelErrors = (channel: object) =>
-    errorsOf({ ...defaults, mode: "channel", channel: { ...defaults.channel, ...channel } });
-  const publishUrl = "s3://bucket/prod";
-  test("a channel needs its public key, and the builder a bucket to write to", () => {
-    expect(channelErrors({ key, publishUrl })).toEqual([]);
-    expect(channelErrors({ key, publishUrl, url: "https://releases.example/prod" })).toEqual([]);
-    expect(channelErrors({ key, builder: false, url: "https://releases.example/prod" })).toEqual([]);
-    expect(channelErrors({ publishUrl })).not.toEqual([]);
-    expect(channelErrors({ key })).not.toEqual([]);
-    expect(channelErrors({ key, publishUrl: "https://releases.example/prod" })).not.toEqual([]);
-  });
-  test("a ServiceMonitor needs the listener that it names", () => {
-    expect(errorsOf({ ...defaults, metrics: { enabled: true, serviceMonitor: true } })).toEqual([]);
-    expect(errorsOf({ ...defaults, metrics: { enabled: false, serviceMonitor: true } })).not.toEqual([]);
-  });
-  test("every value that a template names is in values.yaml", () => {
-    const templates = readdirSync(join(CHART, "templates")).map((name) =>
-      readFileSync(join(CHART, "templates", name), "utf8"),
-    );
-    const paths = templates.flatMap((text) =>
-      [...text.matchAll(/\.Values\.([\w.]+)/g)].map(([, path]) => path!),
-    );
-    expect(paths.length).toBeGreaterThan(20);
-    const at = (path: string) =>
-      path.split(".").reduce<unknown>((value, name) => (value as Record<string, unknown>)?.[name], defaults);
-    expect(paths.filter((path) => at(path) === undefined)).toEqual([]);
-  });
-  test.each([
-    ["an unknown value", { replicas: 3 }],
-    ["an unknown value inside", { channel: { ...defaults.channel, bucket: "x" } }],
-    ["another mode", { mode: "cluster" }],
-    ["no workers", { workers: 0 }],
-    ["a setting that is none", { settings: { PATH: "/" } }],
-    ["a size without unit", { persistence: { size: "5" } }],
-  ])("%s is refused", (_, values) => expect(errorsOf({ ...defaults, ...values })).not.toEqual([]));
 });
 
 for (const mode of MODES) {
@@ -263,79 +178,29 @@ for (const mode of MODES) {
       }
     }
   });
-
-  withPrograms(`${mode}: Helm's objects are Kustomize's`, ["kubectl", "helm"], true, () => {
-    // The schema requires a key, which the manifests leave to their user.
-    const values = { mode, channel: { publishUrl: CHANNEL.publishUrl } };
-    const ofChart = rendered(values, "inkling", "--skip-schema-validation");
-    expect(comparable(ofChart)).toEqual(comparable(kustomized(mode)));
-  });
-
-  withPrograms(`${mode}: every value of the chart arrives`, ["helm"], true, () => {
-    const values = {
-      mode,
-      image: { repository: "registry.example/inkling", tag: "9.9", pullSecrets: ["pull"] },
-      workers: 7,
-      secret: "own-secret",
-      settings: { INKLING_RATE: "100" },
-      channel: {
-        ...{ url: "https://releases.example/p", publishUrl: "s3://b/p", key: KEY },
-        ...{ signingKeySecret: "sign", builderSecret: "build" },
-      },
-      extraEnv: [{ name: "INKLING_RATE", value: "200" }],
-      extraVolumes: [{ name: "ca", secret: { secretName: "own-ca" } }],
-      extraVolumeMounts: [{ name: "ca", mountPath: "/etc/own-ca" }],
-      annotations: {
-        pod: { "of/pod": "1" },
-        service: { "of/service": "2" },
-        serviceAccount: { "of/account": "3" },
-      },
-      metrics: { enabled: true, serviceMonitor: true, rules: true, labels: { release: "own-prometheus" } },
-      affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
-      persistence: { size: "9Gi", storageClass: "fast" },
-      networkPolicy: { monitoringNamespace: "watch" },
-      nodeSelector: { disk: "ssd" },
-      tolerations: [{ key: "only", operator: "Exists" }],
-    };
-    const text = JSON.stringify(rendered(values, "own"));
-    const common = [
-      "registry.example/inkling:9.9",
-      "pull",
-      '"7"',
-      "own-secret",
-      '"100"',
-      "9Gi",
-      "fast",
-      "watch",
-      "ssd",
-      ...[
-        '"200"',
-        "own-ca",
-        "/etc/own-ca",
-        "of/pod",
-        "of/service",
-        "of/account",
-        "own-prometheus",
-        "nodeAffinity",
-      ],
-      ...["ServiceMonitor", "PrometheusRule", "InklingDown", "own-admin"],
-    ];
-    const channel =
-      mode === "channel"
-        ? ["s3://b/p", "https://releases.example/p", KEY, "sign", "own-channel", "own-builder"]
-        : [];
-    for (const part of [...common, "Exists", ...channel]) expect(text).toContain(part);
-  });
 }
 
 withPrograms(
-  "Helm finds nothing wrong with the chart, and refuses values that it does not know",
-  ["helm"],
+  "docs/kubernetes.md: Helm's templates produce the objects of the kustomization",
+  ["kubectl"],
   true,
   () => {
-    expect(run(["helm", "lint", "--strict", CHART])).toContain("1 chart(s) linted, 0 chart(s) failed");
-    expect(() => rendered({ mode: "one-host", imagee: {} })).toThrow(/imagee/);
-    expect(() => rendered({ mode: "channel" })).toThrow(/channel/);
+    const [, recipe = ""] = /^(mkdir -p chart[\s\S]*?)^helm /m.exec(PAGE) ?? [];
+    const own = temporaryFolder();
+    cpSync(join(DEPLOY, "kubernetes"), join(own, "deploy/kubernetes"), { recursive: true });
+    mkdirSync(join(own, "inkling"));
+    const components = "components: [../deploy/kubernetes/metrics, ../deploy/kubernetes/prometheus-operator]";
+    writeFileSync(
+      join(own, "inkling/kustomization.yaml"),
+      `resources: [../deploy/kubernetes/channel]\n${components}\n`,
+    );
+    run(["sh", "-ec", `cd ${own}\n${recipe}`]);
+    const template = join(own, "chart/templates/inkling.yaml");
+    expect(readFileSync(template, "utf8")).toContain('{{"{{"}} $labels.instance }}');
+    // Helm's templates are Go's, which kubectl can also evaluate.
+    const dry = ["kubectl", "create", "configmap", "any", "--dry-run=client"];
+    const rendered = run([...dry, `--output=go-template-file=${template}`]);
+    expect(rendered).toBe(run(["kubectl", "kustomize", join(own, "inkling")]));
   },
 );
 
@@ -399,7 +264,6 @@ describe("metrics", () => {
     // ../../prometheus/inkling.rules.yml; }
     expect(own.slice(own.indexOf("\nspec:\n") + 7)).toBe(rules.replace(/^./gm, "  $&"));
     expect((Bun.YAML.parse(own) as Manifest).spec as object).toEqual(Bun.YAML.parse(rules) as object);
-    expect(readFileSync(join(CHART, "files/inkling.rules.yml"), "utf8")).toBe(rules);
   });
 });
 
@@ -417,11 +281,6 @@ withPrograms(
       const mount = mounts.find(({ mountPath }) => mountPath === dirname(CA_FILE));
       expect(volumes).toContainEqual({ name: mount!.name, secret: { secretName: "postgres-ca" } });
     }
-    const [, helm = ""] = /^```yaml\n(extraVolumes:[\s\S]*?)^```$/m.exec(PAGE) ?? [];
-    expect(Bun.YAML.parse(helm)).toMatchObject({
-      extraVolumes: [{ name: "postgres-ca", secret: { secretName: "postgres-ca" } }],
-      extraVolumeMounts: [{ name: "postgres-ca", mountPath: dirname(CA_FILE) }],
-    });
   },
 );
 
