@@ -35,6 +35,13 @@ const PAGE = readFileSync(join(ROOT, "docs/install.md"), "utf8");
 const SECTION = /^## Debian package\n([\s\S]*?)(?=^## )/m.exec(PAGE)?.[1] ?? "";
 const value = (key: string) => new RegExp(`^${key}=(.*)$`, "m").exec(UNIT)?.[1] ?? "";
 
+test("journald keeps every line of the services", () => {
+  for (const name of ["inkling.service", "inkling-builder.service"]) {
+    const unit = readFileSync(join(ROOT, "deploy/systemd", name), "utf8");
+    expect(unit).toMatch(/^\[Service\][^[]*^LogRateLimitIntervalSec=0$/m);
+  }
+});
+
 describe("the packages", () => {
   const program = temporaryFolder();
   mkdirSync(join(program, "seeds/a-feed"), { recursive: true });

@@ -326,7 +326,7 @@ export const SETTINGS = {
   },
   logLevel: {
     type: "log level",
-    default: "access",
+    default: "info",
     help: "error, info, or access for one line per request; in a terminal, `inkling up` logs only errors",
     docs: "`error`, `info`, or `access` for one line per request. In a terminal, `inkling up` logs only errors.",
     reloadable: true,
