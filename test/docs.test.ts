@@ -238,6 +238,56 @@ describe("code blocks", () => {
   );
 });
 
+/** Commands that take something away for good, unless their argument is a placeholder. `key_3fK9…` is nobody's key. */
+const DESTRUCTIVE =
+  /admin token rotate|(?:keys|admin-tokens) revoke (?!ID\b|NAME\b|key_3fK9)|keys rotate (?!ID\b|key_3fK9)|decisions delete(?! --ref REF\b| --before TIME\b)|restore .*--force|\brm -r|> (?:inkling\.toml|\.env)$/;
+
+/** Lines of examples, in pages and in the help of commands, that destroy what their reader has. */
+const destructiveExamples = (all: readonly ProjectFile[]) =>
+  all.flatMap(({ path, text }) => {
+    const blocks = isMarkdown({ path, text })
+      ? [...text.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, code]) => code!)
+      : [...text.matchAll(/Examples:([\s\S]*?)[`"],?$/gm)].map(([, code]) => code!.replaceAll("\\n", "\n"));
+    return blocks
+      .flatMap((code) => code.split("\n"))
+      .filter((line) => DESTRUCTIVE.test(line.replace(/ +# .*/, "")) && !/^ *test -e/.test(line))
+      .map((line) => `${path}: ${line.trim()}`);
+  });
+
+describe("examples", () => {
+  const isHelp = ({ path }: ProjectFile) => /^packages\/cli\/src\/commands\/[a-z-]+\.ts$/.test(path);
+  test("destroy nothing that a reader has", () => {
+    expect(destructiveExamples(files.filter((file) => isMarkdown(file) || isHelp(file)))).toEqual([]);
+  });
+  test.each([
+    ["docs/a.md", "```sh\nTOKEN=$(inkling admin token rotate)\n```\n", "TOKEN=$(inkling admin token rotate)"],
+    [
+      "docs/a.md",
+      "```sh\ninkling keys revoke $(inkling keys list)\n```\n",
+      "inkling keys revoke $(inkling keys list)",
+    ],
+    [
+      "packages/cli/src/commands/a.ts",
+      "`Examples:\n  inkling decisions delete --before 7d`,\n",
+      "inkling decisions delete --before 7d",
+    ],
+    [
+      "packages/cli/src/commands/a.ts",
+      '"\\nExamples:\\n  inkling keys revoke shop",\n',
+      "inkling keys revoke shop",
+    ],
+  ])("%s: one that does is found: %s", (path, text, line) =>
+    expect(destructiveExamples([made(path, text)])).toEqual([`${path}: ${line}`]),
+  );
+  test.each([
+    "inkling keys revoke ID",
+    "inkling decisions delete --ref REF",
+    "test -e .env || echo x > .env",
+  ])("%s is fine", (line) =>
+    expect(destructiveExamples([made("docs/a.md", `\`\`\`sh\n${line}\n\`\`\`\n`)])).toEqual([]),
+  );
+});
+
 describe("length", () => {
   test("the README has at most 700 words, and a first result by line 20", () => {
     const readme = files.find(({ path }) => path === "README.md")!;

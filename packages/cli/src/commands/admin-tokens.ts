@@ -100,7 +100,7 @@ function addRevoke(tokens: Command, context: Context): void {
     .command("revoke <name>")
     .description("permanently revoke a named admin token on every server, and end its console sessions")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling admin-tokens revoke ada");
+    .addHelpText("after", "\nExamples:\n  inkling admin-tokens revoke NAME");
   addAction(command, context, SETTINGS, async ({ settings }, name: string) => {
     const token = await withExistingStore(settings, (store) => store.adminToken.revoke(name, cliActor()));
     if (token === undefined) {

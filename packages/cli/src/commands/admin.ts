@@ -15,11 +15,8 @@ export function addAdmin(program: Command, context: Context): void {
       "after",
       `
 \`inkling up\` creates and shows the first admin token; before \`inkling serve\`, create it with this command. Inkling keeps
-only its hash. Named tokens remain valid until \`inkling admin-tokens revoke\` revokes them.
-
-Examples:
-  TOKEN=$(inkling admin token rotate)
-  curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8081/admin/v1/overrides`,
+only its hash. Named tokens remain valid until \`inkling admin-tokens revoke\` revokes them. To
+try the admin API, create a named token instead: \`inkling admin-tokens create trial --scope read\`.`,
     );
   addAction(command, context, ["dataDir"], async ({ settings }) => {
     warnOfNewDatabase(settings, context.terminal);

@@ -89,7 +89,7 @@ PostgreSQL, and vice versa.
 
 Examples:
   inkling restore inkling.backup
-  INKLING_DATABASE_URL=postgres://inkling@db/inkling inkling restore inkling.backup --force`,
+  INKLING_DATABASE_URL=postgres://inkling@db/inkling inkling restore inkling.backup`,
     );
   addAction(command, context, SETTINGS, async (call, file: string) => {
     const { settings, flags } = call;

@@ -19,7 +19,7 @@ Flags override INKLING_* variables, variables override inkling.toml, and inkling
 
 Examples:
   inkling config
-  inkling config --example > inkling.toml
+  inkling config --example > example.toml
   INKLING_PORT=9000 inkling config --json`,
     )
     .action((flags) => {

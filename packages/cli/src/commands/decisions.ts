@@ -173,7 +173,7 @@ function addDelete(decisions: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText(
       "after",
-      "\nExamples:\n  inkling decisions delete --ref user-81\n  inkling decisions delete --before 7d",
+      "\nExamples:\n  inkling decisions delete --ref REF\n  inkling decisions delete --before TIME",
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const which = deletionOf(flags);
