@@ -14,6 +14,8 @@ export const DATA_FOLDER = {
   /** The names of all releases, in the order of their publication. */
   published: "published",
   lock: "build.lock",
+  /** What the running build is doing. */
+  buildProgress: "build-progress.json",
   feedsReport: "feeds/report.json",
   /** The manifest of the release that waits for the operator. */
   heldRelease: "releases/held.json",

@@ -1,4 +1,4 @@
-// lock.ts: a lock that allows one build at a time in a data folder.
+// lock.ts: a lock that allows one build at a time in a data folder, and what that build is doing, for those who wait.
 
 import {
   closeSync,
@@ -29,7 +29,38 @@ const MAX_TRIES = 100;
  * @returns a function that unlocks the folder
  * @throws DataFolderLocked if another build is running in the folder
  */
-export const lockDataFolder = (dataDir: string): (() => void) => lockFile(join(dataDir, DATA_FOLDER.lock));
+export function lockDataFolder(dataDir: string): () => void {
+  const unlock = lockFile(join(dataDir, DATA_FOLDER.lock));
+  return () => {
+    rmSync(join(dataDir, DATA_FOLDER.buildProgress), { force: true });
+    unlock();
+  };
+}
+
+/** One step of a build. `total` is absent while it is unknown. */
+export interface BuildProgress {
+  readonly step: string;
+  readonly done: number;
+  readonly total?: number | undefined;
+}
+
+/** Says what this build is doing. Only the process that has locked the folder may call this. It flushes nothing. */
+export function writeBuildProgress(dataDir: string, { step, done, total }: BuildProgress): void {
+  const path = join(dataDir, DATA_FOLDER.buildProgress);
+  const own = temporaryPath(path);
+  writeNew(own, JSON.stringify({ pid: process.pid, step, done, total }));
+  renameSync(own, path);
+}
+
+/** Returns what the build of this process is doing; undefined if it has not said so yet, or has ended. */
+export function findBuildProgress(dataDir: string, pid: number): BuildProgress | undefined {
+  try {
+    const found = JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.buildProgress), "utf8"));
+    return found.pid === pid ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Finds the process that has locked the folder, and since when; undefined if the folder is not locked. */
 export function findLock(dataDir: string): { readonly pid: number; readonly since: Date } | undefined {
@@ -90,9 +121,7 @@ function takeOver(own: string, path: string): boolean {
   const found = readFileSync(path, "utf8");
   const [pid = "", started = ""] = found.split(" ");
   if (isAtWork(Number(pid), started)) {
-    throw new DataFolderLocked(
-      `another build is running in ${dirname(path)} (process ${pid}; if that process is not a build, delete ${path})`,
-    );
+    throw new DataFolderLocked(`another build is running in ${dirname(path)} (process ${pid})`);
   }
   // Only one process may do this at a time, because a second one would replace the lock that the first has just placed.
   // If a process dies at this point, its takeover lock is taken over in the same way.

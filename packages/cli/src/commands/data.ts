@@ -50,13 +50,13 @@ import {
   HELD_HINT,
   type LastBuild,
   pendingIds,
+  unreachedText,
 } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { parseDuration } from "../runtime/durations.ts";
 import { feedOf, localFiles } from "../runtime/feeds.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
-import { feedCount } from "../terminal/progress.ts";
 import {
   conflictsText,
   dataAge,
@@ -95,7 +95,8 @@ function addUpdate(data: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-A running server picks up the new release by itself. The command reports feeds that are refused, unreachable, expired or
+A running server picks up the new release by itself. If another build is running, the command waits for it, and then
+fetches only the feeds that did not arrive with that build. The command reports feeds that are refused, unreachable, expired or
 missing. It ignores expired copies, uses the last good copies of the other feeds, and still publishes the release. The
 exit code is then 3, as it is if the release waits for your approval. To build without a feed permanently, run
 \`inkling feeds disable ID\`. HTTPS_PROXY and NO_PROXY set a proxy.
@@ -196,9 +197,7 @@ export function updateText(done: BuildDone, feeds: readonly FeedReport[], style:
       ? []
       : [`  ${pinned} is pinned and remains in use: ${UNPIN} switches to the newest release`]),
     ...dataGaps(done.release, style).map((gap) => `  ${gap}`),
-    ...(done.unreached.length > 0
-      ? [`Not reached: ${feedCount(done.unreached.length)}. ${REASON_HINT}`]
-      : []),
+    ...(done.unreached.length > 0 ? [unreachedText(done.unreached)] : []),
     ...(refused.length > 0 ? [`Refused: ${refused.join(", ")}. ${REASON_HINT}`] : []),
     ...(waiting.length > 0 ? [pendingText(waiting)] : []),
     ...(expired.length > 0 ? [`Expired: ${expired.join(", ")}. ${MISSING_HINT}`] : []),

@@ -8,8 +8,9 @@ import { HAS_SEEDS } from "@inkling/release-store/program";
 import type { Command } from "commander";
 import { shown } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
+import { Arrivals } from "../runtime/arrivals.ts";
 import { banner } from "../runtime/banner.ts";
-import { build, mayFetch, mayFindNewer } from "../runtime/build.ts";
+import { type BuildResult, build, mayFetch, mayFindNewer } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { ensureWritable, forgetChannelReport } from "../runtime/data-folder.ts";
 import { dataActions, keepFresh, SHORTEST_PAUSE_MS, Updates } from "../runtime/keep-fresh.ts";
@@ -78,7 +79,12 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
       terminal.out(banner({ settings, current, keys, keysFile, version, updates: updating, style }));
       const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
       const isLost = () => !running.hasRelease;
-      await keepFresh(live, running.log, stopper.signal, { firstMs, updates: requests, isLost });
+      const news = new Arrivals(current.manifest);
+      const onBuilt = (result: BuildResult) => {
+        const text = news.after(result, style);
+        if (terminal.width !== undefined && text !== undefined) terminal.out(`\n${text}`);
+      };
+      await keepFresh(live, running.log, stopper.signal, { firstMs, updates: requests, isLost, onBuilt });
     });
   } finally {
     // The keys cannot be shown a second time, so they are shown even after a failure.

@@ -65,7 +65,7 @@ function gapsPart(current: LoadedRelease, updates: boolean, style: Style): strin
     ...gaps.map((gap) => `  ${gap}`),
     style.dim(
       updates
-        ? "  checking for newer data; `inkling data status` shows every feed"
+        ? "  fetching it now; a line below says when it has arrived"
         : "  `inkling data status` shows every feed and why data is missing",
     ),
   ];

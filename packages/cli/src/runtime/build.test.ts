@@ -5,17 +5,26 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BuildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
-import { DATA_FOLDER, lockDataFolder, readFeedsReport } from "@inkling/release-store";
+import {
+  DATA_FOLDER,
+  findLock,
+  lockDataFolder,
+  readFeedsReport,
+  writeBuildProgress,
+} from "@inkling/release-store";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { loadSettings } from "../config/settings.ts";
 import type { CliError } from "../terminal/errors.ts";
+import { makeStyle } from "../terminal/terminal.ts";
 import {
   BuildBusy,
+  BuildInterrupted,
   type BuildResult,
   buildOrder,
   mayFindNewer,
   runBuild,
   unreachedHint,
+  waitForOtherBuild,
   writeLastBuild,
 } from "./build.ts";
 
@@ -311,7 +320,7 @@ describe("how a build ends", () => {
     const error = await errorOf(runBuild({ dataDir, fetch: false }, { signal, onEvent: () => {} }));
     release();
     expect(error).toBeInstanceOf(BuildBusy);
-    expect(error.message).toStartWith(`another build is running in ${dataDir} (process ${process.pid}; `);
+    expect(error.message).toBe(`another build is running in ${dataDir} (process ${process.pid})`);
     expect(error.hint).toMatch(/^wait for that build to finish, then try again\nNothing was published/);
   });
 
@@ -330,6 +339,50 @@ describe("how a build ends", () => {
     expect(failed()).toBeUndefined();
     const pid = Number((events[0] as BuildEvent & { type: "note" }).text);
     expect(() => process.kill(pid, 0)).toThrow();
+  });
+});
+
+describe("a build that another one keeps waiting", () => {
+  function start(signal = new AbortController().signal) {
+    const dataDir = temporaryFolder();
+    const unlock = lockDataFolder(dataDir);
+    const since = findLock(dataDir)!.since.toISOString();
+    let err = "";
+    const terminal = {
+      out: () => {},
+      err: (text: string) => {
+        err += text;
+      },
+      live: true,
+      columns: 80,
+      style: makeStyle(false),
+    };
+    const began = waitForOtherBuild(dataDir, terminal, signal);
+    const shown = async (text: string) => {
+      while (!err.includes(text)) await Bun.sleep(10);
+    };
+    return { dataDir, unlock, since, began, shown };
+  }
+
+  test("shows the other's progress, and returns when that one began", async () => {
+    const { dataDir, unlock, since, began, shown } = start();
+    await shown(`Waiting for the build that is running (process ${process.pid}).\n`);
+    writeBuildProgress(dataDir, { step: "reading feeds", done: 1, total: 4 });
+    await shown("reading feeds ██████░░");
+    writeBuildProgress(dataDir, { step: "building geo", done: 0 });
+    await shown("building geo");
+    unlock();
+    expect(await began).toBe(since);
+    expect(readdirSync(dataDir)).toEqual([]);
+  });
+
+  test("can be stopped", async () => {
+    const controller = new AbortController();
+    const { unlock, began, shown } = start(controller.signal);
+    await shown("Waiting");
+    controller.abort();
+    expect(await errorOf(began as Promise<never>)).toBeInstanceOf(BuildInterrupted);
+    unlock();
   });
 });
 

@@ -24,6 +24,8 @@ import {
   crashReport,
   DATA_FOLDER,
   dropBrokenSegments,
+  findBuildProgress,
+  findLock,
   findUsable,
   makeFolder,
   messageOf,
@@ -35,7 +37,7 @@ import { processCommand } from "@inkling/release-store/program";
 import { buildEnvironment, processEnvironment } from "../config/environment.ts";
 import { shown } from "../config/settings.ts";
 import { CliError, explainFileError, Stopped } from "../terminal/errors.ts";
-import { LiveLine, Progress } from "../terminal/progress.ts";
+import { feedCount, LiveLine, Progress } from "../terminal/progress.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
 import { credentialsOf } from "./feeds.ts";
@@ -308,17 +310,20 @@ export interface BuildOptions {
   readonly onlyDue?: boolean;
   /** Feeds for which this build accepts a large change. */
   readonly accept?: readonly string[];
+  /** When the build that this one waited for began. Feeds that arrived with that build are not requested again. */
+  readonly since?: string | undefined;
 }
 
 /** Returns the compiler's input. It contains credentials only if the build may fetch from publishers. */
 export function buildOrder(settings: Settings, options: BuildOptions): BuildOrder {
   const fetch = options.fetch && mayFetch(settings);
-  const { onlyDue = false, accept = [] } = options;
+  const { onlyDue = false, accept = [], since } = options;
   return {
     dataDir: settings.dataDir,
     ...(settings.mirror === undefined ? {} : { mirror: settings.mirror }),
     fetch,
     onlyDue,
+    ...(since !== undefined && { since }),
     accept: [...accept],
     ownFeeds: settings.feed,
     credentials: fetch ? credentialsOf(settings) : {},
@@ -339,11 +344,68 @@ export function mayFindNewer(settings: Settings): boolean {
   return settings.mirror !== undefined || mayFetch(settings);
 }
 
+const WAIT_MS = 200;
+
 /**
- * Builds a release and shows progress on standard error.
+ * Waits until no other build has locked the data folder, and shows the progress of that build.
+ * @returns when that build began
+ * @throws BuildInterrupted if `signal` is aborted
+ */
+export async function waitForOtherBuild(
+  dataDir: string,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<string> {
+  const lock = findLock(dataDir);
+  const began = (lock?.since ?? new Date()).toISOString();
+  if (lock !== undefined) terminal.err(`Waiting for the build that is running (process ${lock.pid}).\n`);
+  const { live, columns, style } = terminal;
+  const progress = new Progress({ live, columns, style });
+  const line = new LiveLine(terminal);
+  const show = (keep: readonly string[], live?: string) => {
+    line.clear();
+    for (const text of keep) terminal.err(`${text}\n`);
+    line.show(live);
+  };
+  do {
+    if (signal.aborted) {
+      line.clear();
+      throw new BuildInterrupted();
+    }
+    const step = lock && findBuildProgress(dataDir, lock.pid);
+    if (step !== undefined) {
+      const { keep, live } = progress.next({ type: "progress", ...step }, performance.now());
+      show(keep, live);
+    }
+    await Bun.sleep(WAIT_MS);
+  } while (findLock(dataDir) !== undefined);
+  show(progress.end(performance.now()));
+  return began;
+}
+
+/**
+ * Builds a release and shows progress on standard error. If another build is running in the data folder, waits for it
+ * first, and does not request again the feeds that arrived with that build.
  * @throws CliError if the build failed or was interrupted
  */
 export async function build(
+  settings: Settings,
+  terminal: Terminal,
+  signal: AbortSignal,
+  options: BuildOptions,
+): Promise<BuildResult> {
+  for (let since: string | undefined; ; ) {
+    try {
+      return await buildAlone(settings, terminal, signal, { ...options, since });
+    } catch (error) {
+      if (!(error instanceof BuildBusy)) throw error;
+      const began = await waitForOtherBuild(settings.dataDir, terminal, signal);
+      since ??= began;
+    }
+  }
+}
+
+async function buildAlone(
   settings: Settings,
   terminal: Terminal,
   signal: AbortSignal,
@@ -380,6 +442,10 @@ export async function build(
     line.clear();
   }
 }
+
+/** Says how many feeds could not be reached, and where the reasons are. */
+export const unreachedText = (ids: readonly string[]) =>
+  `Not reached: ${feedCount(ids.length)}. \`inkling data status\` shows why.`;
 
 /** Returns what to do about feeds that could not be reached; undefined if all were reached. */
 export function unreachedHint(

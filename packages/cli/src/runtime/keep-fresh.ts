@@ -294,6 +294,8 @@ interface RoundOptions extends Pick<FreshEffects, "isLost"> {
   readonly firstMs: number;
   /** Builds on request. */
   readonly updates?: Updates;
+  /** Receives the result of each build. */
+  readonly onBuilt?: (result: BuildResult) => void;
 }
 
 /** Builds repeatedly with these settings until `signal` is aborted. */
@@ -301,7 +303,7 @@ export function keepFresh(
   live: Pick<LiveSettings, "current">,
   log: FreshEffects["log"],
   signal: AbortSignal,
-  { firstMs, updates = new Updates(), isLost }: RoundOptions,
+  { firstMs, updates = new Updates(), isLost, onBuilt }: RoundOptions,
 ): Promise<void> {
   const { dataDir } = live.current;
   const choice = join(dataDir, DATA_FOLDER.feedChoice);
@@ -316,6 +318,7 @@ export function keepFresh(
       onEvent: () => {},
     });
     writeLastBuild(dataDir, result, new Date());
+    onBuilt?.(result);
     return result;
   };
   const data = new FreshData(

@@ -13,6 +13,7 @@ import {
   type Hold,
   recordRequest,
   untried,
+  type Wanted,
 } from "./schedule.ts";
 
 /** A failure at the feed's source. `retryAfter` is the header as sent. */
@@ -92,10 +93,10 @@ function remember(state: FeedState, outcome: Outcome, source: Source): FeedState
 export function planRequest(
   state: FeedState,
   { feed, mirror, now, chance }: Source,
-  { onlyDue, isReady }: { readonly onlyDue: boolean; readonly isReady: boolean },
+  { isReady, ...wanted }: Wanted & { readonly isReady: boolean },
 ): { readonly hold: Hold | undefined; readonly state: FeedState } {
   const attempts = attemptsAt(state, mirror);
-  const hold = attempts && findHold(feed, attempts, now, onlyDue);
+  const hold = attempts && findHold(feed, attempts, now, wanted);
   if (hold !== undefined || !isReady || feed.budgetPerDay === undefined) return { hold, state };
   const spent = recordRequest(feed, attempts ?? untried(chance), now);
   return { hold, state: { ...state, ...withAttempts(state, mirror, spent) } };

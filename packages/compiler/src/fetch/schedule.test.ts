@@ -144,8 +144,11 @@ describe("Retry-After", () => {
     if (minutes === undefined) expect(attempts.waitUntil).toBeUndefined();
     else expect(minutesUntil(attempts.waitUntil)).toBe(minutes);
     for (const onlyDue of [true, false])
-      expect(findHold(HOURLY, attempts, later(6 * MINUTE), onlyDue)?.why).toBe(minutes ? "held" : undefined);
-    if (minutes) expect(findHold(HOURLY, attempts, later(minutes * MINUTE), true)).toBeUndefined();
+      expect(findHold(HOURLY, attempts, later(6 * MINUTE), { onlyDue })?.why).toBe(
+        minutes ? "held" : undefined,
+      );
+    if (minutes)
+      expect(findHold(HOURLY, attempts, later(minutes * MINUTE), { onlyDue: true })).toBeUndefined();
   });
 });
 
@@ -156,7 +159,7 @@ describe("what is due", () => {
         HOURLY,
         untried(() => 0.5),
         NOW,
-        true,
+        { onlyDue: true },
       ),
     ).toBeUndefined();
   });
@@ -166,9 +169,21 @@ describe("what is due", () => {
       untried(() => 0.5),
       NOW,
     );
-    expect(findHold(HOURLY, attempts, later(1), true)).toEqual({ why: "not due" });
-    expect(findHold(HOURLY, attempts, later(1), false)).toBeUndefined();
-    expect(findHold(HOURLY, attempts, dueAt(HOURLY, attempts, NOW), true)).toBeUndefined();
+    expect(findHold(HOURLY, attempts, later(1), { onlyDue: true })).toEqual({ why: "not due" });
+    expect(findHold(HOURLY, attempts, later(1), { onlyDue: false })).toBeUndefined();
+    expect(findHold(HOURLY, attempts, dueAt(HOURLY, attempts, NOW), { onlyDue: true })).toBeUndefined();
+  });
+  test("a build that waited for another requests only what that one did not", () => {
+    const attempts = afterSuccess(
+      HOURLY,
+      untried(() => 0.5),
+      NOW,
+    );
+    const since = (time: Date) => ({ onlyDue: false, since: time.toISOString() });
+    expect(findHold(HOURLY, attempts, later(1), since(NOW))).toEqual({ why: "not due" });
+    expect(findHold(HOURLY, attempts, later(2), since(later(1)))).toBeUndefined();
+    expect(findHold(HOURLY, attempts, later(-1), since(later(-2)))).toBeUndefined();
+    expect(findHold(HOURLY, fail(HOURLY, attempts), later(1), since(later(1)))).toBeUndefined();
   });
   test("a clock that was set back does not hold feeds", () => {
     const attempts = fail(
@@ -177,7 +192,7 @@ describe("what is due", () => {
       1,
       "86400",
     );
-    expect(findHold(HOURLY, attempts, later(-1), true)).toBeUndefined();
+    expect(findHold(HOURLY, attempts, later(-1), { onlyDue: true })).toBeUndefined();
     expect(dueAt(HOURLY, attempts, later(-1))).toEqual(later(-1));
   });
 });
@@ -190,10 +205,12 @@ describe("budget", () => {
       untried(() => 0),
     );
   test("of the last 24 hours", () => {
-    expect(findHold(feed, used(0, 1), later(2 * HOUR), false)).toBeUndefined();
-    expect(findHold(feed, used(0, 1, 2), later(3 * HOUR), false)).toMatchObject({ why: "held" });
-    expect(findHold(feed, used(0, 1, 2), later(24 * HOUR - 1), false)).toMatchObject({ why: "held" });
-    expect(findHold(feed, used(0, 1, 2), later(24 * HOUR), false)).toBeUndefined();
+    expect(findHold(feed, used(0, 1), later(2 * HOUR), { onlyDue: false })).toBeUndefined();
+    expect(findHold(feed, used(0, 1, 2), later(3 * HOUR), { onlyDue: false })).toMatchObject({ why: "held" });
+    expect(findHold(feed, used(0, 1, 2), later(24 * HOUR - 1), { onlyDue: false })).toMatchObject({
+      why: "held",
+    });
+    expect(findHold(feed, used(0, 1, 2), later(24 * HOUR), { onlyDue: false })).toBeUndefined();
     expect(dueAt(feed, used(0, 1, 2), later(3 * HOUR))).toEqual(later(24 * HOUR));
   });
   test("only the last day's requests are kept, through successes and failures", () => {

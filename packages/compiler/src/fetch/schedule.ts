@@ -88,8 +88,19 @@ export function dueAt(feed: Feed, attempts: Attempts, now: Date): Date {
 /** Why a feed is not requested now: it is not due, or Retry-After or its budget forbids it. */
 export type Hold = { readonly why: "not due" } | { readonly why: "held"; readonly reason: string };
 
+/** Which feeds a build requests: all, or those that are due, or those that did not arrive since a time. */
+export interface Wanted {
+  readonly onlyDue: boolean;
+  readonly since?: string | undefined;
+}
+
 /** @returns undefined if the feed may be requested */
-export function findHold(feed: Feed, attempts: Attempts, now: Date, onlyDue: boolean): Hold | undefined {
+export function findHold(
+  feed: Feed,
+  attempts: Attempts,
+  now: Date,
+  { onlyDue, since }: Wanted,
+): Hold | undefined {
   const { waitUntil } = attempts;
   if (!isAhead(attempts, now) && waitUntil !== undefined && Date.parse(waitUntil) > now.getTime())
     return { why: "held", reason: `on hold until ${waitUntil}, as its publisher's Retry-After requires` };
@@ -99,6 +110,9 @@ export function findHold(feed: Feed, attempts: Attempts, now: Date, onlyDue: boo
       why: "held",
       reason: `on hold until ${freeAt}: the ${feed.budgetPerDay} downloads a day that its publisher allows are used up`,
     };
+  const { okAt } = attempts;
+  if (since !== undefined && okAt !== undefined && okAt >= since && !isAhead(attempts, now))
+    return { why: "not due" };
   if (onlyDue && dueAt(feed, attempts, now).getTime() > now.getTime()) return { why: "not due" };
   return undefined;
 }

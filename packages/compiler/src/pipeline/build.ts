@@ -28,6 +28,7 @@ import {
   removeHeld,
   replaceJson,
   sweep,
+  writeBuildProgress,
   writeHeld,
 } from "@inkling/release-store";
 import { whyHeld } from "../validate/release-gate.ts";
@@ -66,9 +67,16 @@ export interface Build {
   readonly nextDue?: string;
 }
 
-export async function build(request: BuildRequest, effects: BuildEffects): Promise<Build> {
+export async function build(request: BuildRequest, outer: BuildEffects): Promise<Build> {
   prepareDataFolder(request.dataDir);
   const unlock = lockDataFolder(request.dataDir);
+  const effects: BuildEffects = {
+    ...outer,
+    emit: (event) => {
+      if (event.type === "progress") writeBuildProgress(request.dataDir, event);
+      outer.emit(event);
+    },
+  };
   try {
     const deadline = performance.now() + (effects.patienceMs ?? PATIENCE_MS);
     const { feeds, ...first } = await buildLocked(request, effects, deadline);

@@ -32,6 +32,8 @@ export const buildRequest = z.object({
   fetch: z.boolean(),
   /** Whether to check only the feeds that are due. All other feeds keep their copies. */
   onlyDue: z.boolean().default(false),
+  /** Feeds that arrived at this time or later, with the build before this one, keep their copies. */
+  since: z.iso.datetime().optional(),
   /** Feeds for which this build accepts a larger change than usual. {@link ACCEPT_RELEASE} accepts the held release. */
   accept: z.array(z.string()).readonly().default([]),
   /**

@@ -21,6 +21,8 @@ import { type Readable, readCopy } from "../validate/read-copy.ts";
 export interface LoadOptions extends SourceOptions {
   /** Whether to request only feeds that are due. */
   readonly onlyDue: boolean;
+  /** Feeds that arrived at this time or later are not requested again. */
+  readonly since?: string | undefined;
   /** Returns a random number from 0 to 1, like Math.random. */
   readonly chance: () => number;
   /**
@@ -69,19 +71,19 @@ export async function tryCopies(
   const load = prepare(request);
   const tried = await tryEach(load);
   if (!hasLostCopy(load, tried)) return { load, tried };
-  const again = prepare({ ...load, options: { ...load.options, onlyDue: false } });
+  const again = prepare({ ...load, options: { ...load.options, onlyDue: false, since: undefined } });
   return { load: again, tried: await tryEach(again) };
 }
 
 /** Decides whether to request the source. If the request counts against a budget, it is recorded first. */
 function prepare(load: Omit<Load, "source" | "hold">): Load {
   const { feed, options, state } = load;
-  const { dataDir, mirror, now, chance, onlyDue, accept } = options;
+  const { dataDir, mirror, now, chance, onlyDue, since, accept } = options;
   const source = { feed, mirror: mirror && mirrorName(mirror), now, chance };
   const isAccepted = accept === true && state.pending !== undefined;
   if (!isRemote(feed, options) || isAccepted) return { ...load, source, hold: undefined };
   const isReady = lackingCredentials(feed, options).length === 0;
-  const { hold, state: spent } = planRequest(state, source, { onlyDue, isReady });
+  const { hold, state: spent } = planRequest(state, source, { onlyDue, since, isReady });
   if (spent !== state) writeFeedState(feed, dataDir, spent);
   return { ...load, source, state: spent, hold };
 }
@@ -109,8 +111,8 @@ export async function tryEach(load: Load): Promise<Tried> {
 /**
  * Returns whether the last good copy is missing or damaged, and the feed's source was skipped because it is not due.
  */
-function hasLostCopy({ hold, options, state, source }: Load, { used }: Tried): boolean {
-  if (hold === undefined || !options.onlyDue || state.copy === undefined) return false;
+function hasLostCopy({ hold, state, source }: Load, { used }: Tried): boolean {
+  if (hold?.why !== "not due" || state.copy === undefined) return false;
   if ((attemptsAt(state, source.mirror)?.failures ?? 0) > 0) return false;
   return used?.copy.keptFrom === undefined;
 }
