@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { NewOverride } from "@inkling/engine";
 import { isEmptyStamp } from "@inkling/release-store";
 import { SQL } from "bun";
+import type { NamedDecision } from "../packages/server/src/decisions/decisions.ts";
 import { type DecisionRow, decisionJson } from "../packages/server/src/decisions/record.ts";
 import { type Key, rowFromKey } from "../packages/server/src/keys/key.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
@@ -17,8 +18,10 @@ import { adoptKey } from "../packages/server/src/store/adopt-key.ts";
 import { auditJson } from "../packages/server/src/store/audit.ts";
 import { Database } from "../packages/server/src/store/database.ts";
 import type { DecidedDomain, DecisionFilter } from "../packages/server/src/store/decisions.ts";
+import type { QueuedEvent } from "../packages/server/src/store/deliveries.ts";
 import type { StoreError } from "../packages/server/src/store/error.ts";
 import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts";
+import { Retention } from "../packages/server/src/store/retention.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import type { UsageBatch } from "../packages/server/src/store/usage.ts";
 import { sumTraffic } from "../packages/server/src/telemetry/traffic.ts";
@@ -87,6 +90,12 @@ for (const backend of BACKENDS) {
       const store = await openStore(address, { now: () => clock, timeoutMs: 60_000, ...options });
       opened.push(store);
       return store;
+    }
+
+    /** Lets time pass as a running server sees it, which checks the clock every minute. */
+    async function pass(store: Store, ms: number): Promise<void> {
+      for (const end = clock + ms; clock < end; await store.retention.now())
+        clock = Math.min(end, clock + 86_400_000);
     }
 
     if (backend.name === "postgres")
@@ -417,8 +426,8 @@ for (const backend of BACKENDS) {
         ]);
         expect(await store.usage.readByHour("key_b", `${yesterday}T00`, hour(clock))).toEqual([]);
         expect(await store.usage.readDay(today)).toEqual(new Map([["key_a", { email: 7 }]]));
-        clock += 32 * 86_400_000;
-        await store.usage.add({ recorder: "r2", sequence: 1, entries: [] });
+        await pass(store, 32 * 86_400_000);
+        expect(await store.retention.expire(30)).toMatchObject({ usage_hours: 3 });
         expect(await store.usage.readByHour("key_a", `${yesterday}T00`, hour(clock))).toEqual([]);
         expect(await store.usage.readByDay("key_a", yesterday, today)).toHaveLength(2);
       });
@@ -452,22 +461,23 @@ for (const backend of BACKENDS) {
           { host: "web-2", at, counts: counts(7) },
         ]);
         expect(await store.usage.readTraffic(at + 3_600_000)).toEqual([]);
-        clock += 32 * 86_400_000;
-        await store.usage.add({ recorder: "web-3", sequence: 1, entries: [] });
+        await pass(store, 32 * 86_400_000);
+        expect(await store.retention.expire(30)).toMatchObject({ traffic_hours: 2 });
         expect(await store.usage.readTraffic(0)).toEqual([]);
       });
 
-      test("old recorders are deleted with the first batch of a new one", async () => {
+      test("old recorders are deleted", async () => {
         const store = await open();
         await store.usage.add(batch(1, 1, "old"));
-        clock += 31 * 86_400_000;
+        await pass(store, 31 * 86_400_000);
         await store.usage.add(batch(1, 1, "new"));
+        await store.retention.expire(30);
         const sql = new SQL(address);
         expect([...(await sql`SELECT id FROM inkling_recorders`)]).toEqual([{ id: "new" }]);
         await sql.close();
       });
 
-      test("leases of keys that were revoked the day before are deleted with it", async () => {
+      test("leases of keys that were revoked the day before are deleted", async () => {
         const store = await open();
         const sql = new SQL(address);
         const [before, today, valid] = await Promise.all(
@@ -478,10 +488,10 @@ for (const backend of BACKENDS) {
           }),
         );
         await store.revokeKey(before!);
-        clock += 86_400_000;
+        await pass(store, 86_400_000);
         await store.revokeKey(today!);
         clock += 1;
-        await store.usage.add(batch(1, 1, "new"));
+        await store.retention.expire(30);
         const left: { key_id: string }[] = await sql`SELECT key_id FROM inkling_leases`;
         expect(left.map(({ key_id }) => key_id).sort()).toEqual([today!, valid!].sort());
         await sql.close();
@@ -571,7 +581,8 @@ for (const backend of BACKENDS) {
       });
 
       test("are found by what they have, labelled, counted by day, and expire", async () => {
-        const { decisions } = await open();
+        const store = await open();
+        const { decisions, retention } = store;
         await decisions.add([
           decision(1, { action: "deny", rule: "no-tor", event: "login", email_domain: "a.example" }),
           decision(2, { reasons: '[{"code":"tor_exit","weight":0.6}]', ref: "user-81" }),
@@ -611,7 +622,8 @@ for (const backend of BACKENDS) {
           { day: Date.parse(DAY), action: "deny", count: 1, legitimate: 0, abuse: 0 },
           { day: Date.parse(DAY) - DAY_MS, action: "allow", count: 1, legitimate: 0, abuse: 0 },
         ]);
-        expect([await decisions.expire(NOW), await decisions.expire(NOW)]).toEqual([1, 0]);
+        await pass(store, DAY_MS - 1_000);
+        expect([await retention.expire(1), await retention.expire(1)]).toEqual([{ decisions: 1 }, {}]);
         expect(await ids(decisions.list({ limit: 10 }))).toEqual([2, 1]);
       });
 
@@ -654,6 +666,128 @@ for (const backend of BACKENDS) {
         ]);
       });
 
+      test("a clock that is 40 days ahead deletes nothing, until it has kept its time for hours", async () => {
+        const store = await open();
+        await store.decisions.add([decision(1), decision(2, { created_at: NOW - 20 * DAY_MS })]);
+        await store.usage.add(batch(1, 1, "r"));
+        let running = 0;
+        const retention = new Retention(store.tables, () => running);
+        expect(await retention.expire(30)).toEqual({});
+        clock += 40 * DAY_MS;
+        const restarted = new Retention(store.tables, () => running);
+        expect([await restarted.expire(30), restarted.state.aheadMs]).toEqual([{}, 40 * DAY_MS]);
+        running = 6 * 3_600_000 - 1;
+        expect(await restarted.expire(30)).toEqual({});
+        clock = NOW + 60_000; // corrected in time
+        expect([await restarted.expire(30), restarted.state.aheadMs]).toEqual([{}, 0]);
+        clock += 40 * DAY_MS; // the server was off
+        expect(await restarted.expire(30)).toEqual({});
+        running += 6 * 3_600_000;
+        expect(await restarted.expire(30)).toMatchObject({ decisions: 2, usage_hours: 1, recorders: 1 });
+        expect(await restarted.expire(30)).toEqual({});
+      });
+
+      test("are found by a filter without an index, across slices and in pages", async () => {
+        const { decisions } = await open();
+        const rare = new Set([3, 2_500, 4_100]);
+        await decisions.add(
+          Array.from({ length: 4_200 }, (_, n) =>
+            decision(n, {
+              created_at: NOW - n,
+              ...(rare.has(n) && { reasons: '[{"code":"tor_exit","weight":0.6}]' }),
+            }),
+          ),
+        );
+        expect(await ids(decisions.list({ limit: 10 }, { reason: "tor_exit" }))).toEqual([...rare]);
+        const first = await decisions.list({ limit: 2 }, { reason: "tor_exit", action: "allow" });
+        expect(first.items.map((row) => Number(row.id.slice(4)))).toEqual([3, 2_500]);
+        expect(await ids(decisions.list({ limit: 2, cursor: first.next }, { reason: "tor_exit" }))).toEqual([
+          4_100,
+        ]);
+        expect(await decisions.count()).toMatchObject([{ action: "allow", count: 4_200 }]);
+      });
+
+      test("are found by the visitor's network, also with facts that no JSON column holds", async () => {
+        const { decisions } = await open();
+        const facts = (network: string, agent: string) =>
+          JSON.stringify({ user_agent: agent, "ip.network": network });
+        await decisions.add([
+          decision(1, { facts: facts("81.2.69.0/24", 'x","ip.network":"8.8.8.0/24"') }),
+          decision(2, { facts: facts("8.8.8.0/24", "\u0000 \ud800") }),
+        ]);
+        expect(await ids(decisions.list({ limit: 9 }, { network: "8.8.8.0/24" }))).toEqual([2]);
+        expect(await ids(decisions.list({ limit: 9 }, { network: "81.2.69.0/24" }))).toEqual([1]);
+      });
+
+      test("are deleted with the deliveries that contain their ref, waiting or sent", async () => {
+        const { decisions, deliveries, webhooks } = await open();
+        const wanted = {
+          url: "https://example.com/",
+          events: ["assessment.changed"],
+          allowInner: false,
+        } as const;
+        const { webhook } = await webhooks.add(wanted, ADA);
+        await decisions.add([decision(1, { ref: "user-81" }), decision(2, { ref: "user-82" })]);
+        const event = (n: number, ref: string): QueuedEvent => ({
+          key: `${n}`,
+          message: {
+            type: "assessment.changed",
+            data: {
+              id: id(n),
+              ref,
+              domain: "a.example",
+              before: {},
+              after: {},
+              evidence: [],
+              data_version: "",
+            } as never,
+          },
+        });
+        await deliveries.queue([event(1, "user-81"), event(2, "user-82")]);
+        expect(await decisions.delete({ ref: "user-81" }, ADA)).toBe(1);
+        const [claimed, ...more] = await deliveries.claim(webhook.id, 9);
+        expect([JSON.parse(claimed!.body).data.ref, more]).toEqual(["user-82", []]);
+        await decisions.delete({ before: NOW + 1 }, ADA);
+        expect((await deliveries.list(webhook.id, { limit: 9 })).items).toEqual([]);
+      });
+
+      test("are labelled by the key that asked for them, and by an operator", async () => {
+        const { decisions } = await open();
+        await decisions.add([decision(1, { key_id: "key_a" }), decision(2)]);
+        expect(await decisions.label(id(1), "abuse", "key_b")).toBeUndefined();
+        expect((await decisions.label(id(1), "abuse", "key_a"))?.outcome).toBe("abuse");
+        expect((await decisions.label(id(1), "legitimate"))?.outcome).toBe("legitimate");
+        expect((await decisions.label(id(2), "abuse", "key_b"))?.outcome).toBe("abuse"); // of an earlier version
+      });
+
+      // SQLite has one connection, and no lock of a table.
+      const name = "do not keep a key from being revoked while their table is locked";
+      test.skipIf(backend.name === "sqlite")(name, async () => {
+        const store = await open({ timeoutMs: 2_000 });
+        const { key } = await store.createKey(wanted());
+        const notices = store.listen({ onNotice: () => {}, onState: () => {} });
+        await notices.start();
+        await using locker = new SQL(address, { max: 2 });
+        const { promise: revoked, resolve } = Promise.withResolvers<void>();
+        const locked = Promise.withResolvers<void>();
+        const lock = locker.begin(async (tx) => {
+          await tx`LOCK TABLE inkling_decisions IN ACCESS EXCLUSIVE MODE`;
+          locked.resolve();
+          await revoked;
+        });
+        await locked.promise;
+        const claims = Array.from({ length: 100 }, (_, n) =>
+          store.decisions.claim([{ ...decision(n), idempotency: `${n}`, body_hash: "" }]).catch(() => {}),
+        );
+        expect((await store.revokeKey(key.id))?.revokedAt).toBe(NOW);
+        const rows: { n: number | string }[] = await locker`SELECT COUNT(*) AS n FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = 'inkling'`;
+        expect(Number(rows[0]?.n)).toBeLessThanOrEqual(4);
+        resolve();
+        await Promise.all([lock, ...claims]);
+        await notices.stop();
+      });
+
       test("the first decision of a request's name counts, also where two hosts decide at once, for a day", async () => {
         const [a, b] = [await open(), await open()];
         const named = (n: number, created_at = NOW) => ({
@@ -661,12 +795,14 @@ for (const backend of BACKENDS) {
           idempotency: "key",
           body_hash: "body",
         });
-        const both = await Promise.all([a.decisions.claim(named(1)), b.decisions.claim(named(2))]);
-        expect(both[0].id).toBe(both[1].id);
+        const claim = async (store: Store, row: NamedDecision) => (await store.decisions.claim([row]))[0]!.id;
+        const both = await Promise.all([claim(a, named(1)), claim(b, named(2))]);
+        expect(both[0]).toBe(both[1]);
         await b.decisions.add([named(3)]);
         expect(await ids(b.decisions.list({ limit: 10 }))).toHaveLength(1);
-        clock = NOW + DAY_MS + 1;
-        expect((await a.decisions.claim(named(4, clock))).id).toBe(id(4));
+        await pass(a, DAY_MS);
+        clock++;
+        expect(await claim(a, named(4, clock))).toBe(id(4));
         expect((await a.decisions.list({ limit: 10 })).items).toHaveLength(2);
       });
     });

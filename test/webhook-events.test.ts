@@ -225,3 +225,43 @@ test("a server tells of a release that waits, of an old feed and of a quota that
   expect(types()).toEqual(["data.stale", "key.quota_reached", "release.held", "release.held"]);
   expect(readFileSync(join(dataDir, "feeds/report.json"), "utf8")).toContain(held.why);
 });
+
+test("a condition that a full webhook missed is told once there is room, and reported as dropped once", async () => {
+  const store = await openStore("sqlite://:memory:");
+  cleanUps.push(() => store.close());
+  const wanted = { url: "https://example.com/", events: ["release.held"], allowInner: false } as const;
+  const [full, other] = [await store.webhooks.add(wanted, BY), await store.webhooks.add(wanted, BY)];
+  const filler = (n: number) => ({
+    key: `filler ${n}`,
+    message: { type: "release.held", data: { release: `${n}` } as never } as const,
+  });
+  await store.webhooks.disable(other.webhook.id);
+  await store.deliveries.queue(Array.from({ length: 10_000 }, (_, n) => filler(n)));
+  await store.webhooks.enable(other.webhook.id, BY);
+  const reported: number[] = [];
+  const events = new WebhookEvents({
+    deliveries: store.deliveries,
+    usage: store.usage,
+    releases: { current: undefined, held: { id: "r1", at: "", why: "flags too much" } as never, feeds: [] },
+    overrides: { current: overridesOf([]) },
+    decisions: decidedDomains(store.decisions),
+    lookUp: async () => [],
+    onDropped: (_, dropped) => reported.push(dropped.length),
+    now: Date.now,
+    checkMs: 0,
+  });
+  const heldOf = async (id: string) =>
+    (await store.deliveries.claim(id, 20_000)).filter(({ body }) => JSON.parse(body).data.release === "r1")
+      .length;
+  const only = new Set(["release.held"] as const);
+  await events.find(only);
+  await events.find(only);
+  expect([reported, await heldOf(other.webhook.id)]).toEqual([[1], 1]);
+  const [claimed] = await store.deliveries.list(full.webhook.id, { limit: 1 }).then(({ items }) => items);
+  await store.deliveries.settle(
+    { ...claimed!, body: "" },
+    { outcome: "delivered", status: 200, reason: undefined },
+  );
+  await events.find(only);
+  expect([await heldOf(full.webhook.id), await heldOf(other.webhook.id)]).toEqual([1, 0]);
+});

@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { WEBHOOK_WAITS_SECONDS, type WebhookMessage } from "@inkling/contract";
-import { LEASE_MS, type QueuedEvent } from "../packages/server/src/store/deliveries.ts";
+import { type Dropped, LEASE_MS, type QueuedEvent } from "../packages/server/src/store/deliveries.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { WebhookSender } from "../packages/server/src/webhooks/sender.ts";
 import { Postgres } from "./harness/postgres.ts";
@@ -89,8 +89,8 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     const first = await addTo(store, a.url);
     await addTo(store, b.url, ["data.stale"]);
     host(store);
-    expect(await store.deliveries.queue([held(1), stale])).toEqual({ queued: 2, dropped: 0 });
-    expect(await store.deliveries.queue([held(1), stale])).toEqual({ queued: 0, dropped: 0 });
+    expect(await store.deliveries.queue([held(1), stale])).toEqual({ queued: 2, dropped: [] });
+    expect(await store.deliveries.queue([held(1), stale])).toEqual({ queued: 0, dropped: [] });
     await until(() => a.received.length > 0 && b.received.length > 0);
     await until(async () => (await store.deliveries.state()).waiting === 0);
     expect(a.received.map((one) => verified(first.secret, one))).toEqual([
@@ -148,8 +148,9 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
       expect(await store.deliveries.dueWebhooks()).toEqual([id]);
     }
     expect(await deliveries(store, id)).toMatchObject([{ state: "ended", attempts: 10 }]);
-    clock.now += 7 * DAY_MS;
-    await store.deliveries.forget();
+    const { now } = clock;
+    for (; clock.now <= now + 7 * DAY_MS; clock.now += DAY_MS) await store.retention.now();
+    expect(await store.retention.expire(30)).toMatchObject({ deliveries: 1 });
     expect(await deliveries(store, id)).toEqual([]);
   });
 
@@ -164,7 +165,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     expect(lines.filter(({ event }) => event === "webhook-disabled")).toEqual([
       { event: "webhook-disabled", webhook: id },
     ]);
-    expect(await store.deliveries.queue([held(99)])).toEqual({ queued: 0, dropped: 0 });
+    expect(await store.deliveries.queue([held(99)])).toEqual({ queued: 0, dropped: [] });
     expect(receiver.received.length).toBeLessThan(20);
     const [entry] = (await store.overrides.audit({ limit: 1 })).items;
     expect(entry).toMatchObject({ action: "webhook-disabled", actor: "inkling", subject: id });
@@ -293,17 +294,56 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     hanging.resolve();
   });
 
-  test("a queue that is full drops and counts; one host at a time holds the watch", async () => {
-    const { store, open, clock } = await group();
-    await addTo(store, "http://127.0.0.1:9/");
+  test("a webhook whose queue is full drops and counts; the others get everything", async () => {
+    const { store } = await group();
+    const dead = await addTo(store, "http://127.0.0.1:9/");
     const many = Array.from({ length: 10_050 }, (_, n) => held(n));
-    let [queued, dropped] = [0, 0];
+    let queued = 0;
+    const dropped: Dropped[] = [];
     for (let at = 0; at < many.length; at += 1_050) {
       const done = await store.deliveries.queue(many.slice(at, at + 1_050));
       queued += done.queued;
-      dropped += done.dropped;
+      dropped.push(...done.dropped);
     }
-    expect([queued, dropped]).toEqual([10_000, 50]);
+    expect([queued, dropped.length, dropped[0]]).toEqual([
+      10_000,
+      50,
+      { key: held(10_000).key, webhook: dead.id },
+    ]);
+    await addTo(store, "http://127.0.0.1:9/");
+    const more = await store.deliveries.queue([held(20_000)]);
+    expect(more).toEqual({ queued: 1, dropped: [{ key: held(20_000).key, webhook: dead.id }] });
+  });
+
+  test("the health of a webhook is that of its newest attempted deliveries", async () => {
+    const { store, host } = await group();
+    const receiver = receiving((n) => new Response(null, { status: n < 3 ? 200 : 500 }));
+    const { id } = await addTo(store, receiver.url);
+    expect(await store.deliveries.health(id)).toEqual({ deliveries: 0, failed: 0, last: undefined });
+    await store.deliveries.queue(Array.from({ length: 5 }, (_, n) => held(n)));
+    host(store);
+    await until(async () => (await store.deliveries.health(id)).deliveries === 5);
+    expect(await store.deliveries.health(id)).toMatchObject({ deliveries: 5, failed: 2 });
+  });
+
+  test("finished deliveries are kept up to a limit for each webhook", async () => {
+    const { store } = await group();
+    const [busy, quiet] = [
+      await addTo(store, "http://127.0.0.1:9/"),
+      await addTo(store, "http://127.0.0.1:9/", ["data.stale"]),
+    ];
+    await store.deliveries.queue([...Array.from({ length: 1_010 }, (_, n) => held(n)), stale]);
+    for (const { id } of [busy, quiet]) {
+      for (const claimed of await store.deliveries.claim(id, 1_010))
+        await store.deliveries.settle(claimed, { outcome: "delivered", status: 200, reason: undefined });
+    }
+    await store.deliveries.forget();
+    const count = async (id: string) => (await store.deliveries.list(id, { limit: 1_100 })).items.length;
+    expect([await count(busy.id), await count(quiet.id)]).toEqual([1_000, 1]);
+  });
+
+  test("one host at a time holds the watch", async () => {
+    const { store, open, clock } = await group();
     const other = await open();
     const take = (from: Store, holder: string) => from.deliveries.takeWatch(holder, 60_000);
     expect(await Promise.all([take(store, "a"), take(other, "a")])).toEqual([true, true]);

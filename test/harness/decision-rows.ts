@@ -21,6 +21,7 @@ export const decisionRow = (n: number, created_at: number, over: Partial<Decisio
   degraded: "[]",
   facts: '{"event":"sign_up","ip.is_proxy":true}',
   email_domain: null,
+  key_id: null,
   idempotency: null,
   body_hash: null,
   ...over,

@@ -233,7 +233,7 @@ export const METRICS = {
   inkling_decisions_waiting: {
     type: "gauge",
     labels: [],
-    help: "Decisions waiting to be stored. Above 50,000, the server drops new ones.",
+    help: "Decisions waiting to be stored. Above 50,000 or 64 MiB, the server drops new ones.",
   },
   inkling_webhook_attempts_total: {
     type: "counter",
@@ -243,7 +243,7 @@ export const METRICS = {
   inkling_webhook_dropped_total: {
     type: "counter",
     labels: [],
-    help: "Deliveries that this host did not queue, because too many were waiting.",
+    help: "Deliveries that this host did not queue, because 10,000 were waiting for the webhook.",
   },
   inkling_webhook_queue: {
     type: "gauge",

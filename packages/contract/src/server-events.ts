@@ -191,7 +191,7 @@ export const SERVER_EVENTS = {
   "decisions-not-stored": {
     about: "server",
     levels: ["error"],
-    help: "The database does not accept decisions, because of `reason`. Up to 50,000 wait on each host. Requests and actions are not affected ([stored decisions](stored-decisions.md#what-can-be-lost)).",
+    help: "The database does not accept decisions, because of `reason`. Up to 50,000 or 64 MiB wait on each host. Requests and actions are not affected ([stored decisions](stored-decisions.md#what-can-be-lost)).",
   },
   "decisions-dropped": {
     about: "server",
@@ -203,10 +203,25 @@ export const SERVER_EVENTS = {
     levels: ["info"],
     help: "All waiting decisions are stored. `dropped` decisions were lost.",
   },
-  "decisions-not-expired": {
+  "rows-expired": {
+    about: "server",
+    levels: ["info"],
+    help: "The server deleted rows that were too old. The fields count them by kind, such as `decisions` and `deliveries`.",
+  },
+  "rows-not-expired": {
     about: "server",
     levels: ["error"],
-    help: "Old decisions could not be deleted, because of `reason`. The server retries each minute. While the database is unreachable, only a server that has stored decisions since startup logs this.",
+    help: "Old rows could not be deleted, because of `reason`. The server retries each minute.",
+  },
+  "expiry-held": {
+    about: "server",
+    levels: ["error"],
+    help: "The clock is `ahead_seconds` ahead of the newest stored time, so the server deletes nothing by age for 6 hours. If the clock is wrong, correct it within this time. If the server was off that long, you need to do nothing.",
+  },
+  "expiry-resumed": {
+    about: "server",
+    levels: ["info"],
+    help: "The server deletes old rows again.",
   },
   "decisions-lost": {
     about: "server",
@@ -341,7 +356,7 @@ export const SERVER_EVENTS = {
   "webhook-queue-full": {
     about: "server",
     levels: ["error"],
-    help: "The server dropped `dropped` deliveries for the event in `type`, because too many are waiting. Remove webhooks whose receivers no longer exist.",
+    help: "The server dropped `dropped` deliveries to `webhook` for the event in `type`, because 10,000 deliveries already wait for this webhook. Other webhooks are not affected. Fix the receiver, or run `inkling webhooks remove ID`.",
   },
   "webhooks-stopped": {
     about: "server",

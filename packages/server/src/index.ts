@@ -33,7 +33,14 @@ export * from "./store/adopt-copies.ts";
 export * from "./store/adopt-key.ts";
 export { type AuditEntry, auditJson, type NewAuditEntry } from "./store/audit.ts";
 export type { DecisionFilter, Deletion } from "./store/decisions.ts";
-export { type Attempt, attemptJson, type Delivery, deliveryJson } from "./store/deliveries.ts";
+export {
+  type Attempt,
+  attemptJson,
+  type Delivery,
+  deliveryJson,
+  healthJson,
+  type WebhookHealth,
+} from "./store/deliveries.ts";
 export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./store/dump.ts";
 export * from "./store/error.ts";
 export { judge, readRemembered } from "./store/history.ts";

@@ -185,7 +185,7 @@ export default async function webhooks(): Promise<Target> {
     const deliveries = (await ask("GET", `webhooks/${id}/deliveries`)).document.deliveries;
     const { disabled_at: disabledAt } = (await ask("GET", `webhooks/${id}`)).document;
     await ask("DELETE", `webhooks/${id}`);
-    await store.decisions.expire(now() + 1);
+    await store.decisions.delete({ before: now() + 1 }, { actor: "fuzz", way: undefined });
     deepStrictEqual([receiver.received.length, deliveries.length, receiver.connections - before], [1, 1, 1]);
     const { type, data } = verified(secret, receiver.received[0]!) as { type: string; data: object };
     deepStrictEqual([receiver.received[0]!.path, type], ["/hook", EVENT]);

@@ -10,11 +10,13 @@ import {
   attemptJson,
   type Delivery,
   deliveryJson,
+  healthJson,
   type IssuedWebhook,
   MAX_PAGE,
   readWebhookUrl,
   sendTest,
   type Webhook,
+  type WebhookHealth,
   webhookJson,
 } from "@inkling/server";
 import type { Command } from "commander";
@@ -108,32 +110,60 @@ function addList(webhooks: Command, context: Context): void {
     .command("list")
     .description("list webhooks, oldest first, without their secrets")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling webhooks list");
+    .addHelpText(
+      "after",
+      `
+A webhook is "failing" if the last attempt to deliver failed. FAILED counts the newest 100 deliveries at most.
+
+Examples:
+  inkling webhooks list`,
+    );
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
-    const all = await withExistingStore(settings, (store) => store.webhooks.list());
+    const all = await withExistingStore(settings, async ({ webhooks, deliveries }) =>
+      Promise.all(
+        (await webhooks.list()).map(async (webhook) => ({
+          webhook,
+          health: await deliveries.health(webhook.id),
+        })),
+      ),
+    );
     if (all.length === 0 && !flags.json) {
       return context.terminal.err("There are no webhooks yet; `inkling webhooks add` adds one.\n");
     }
-    return { json: all.map(webhookJson), text: () => listText(all, Date.now()) };
+    const json = all.map(({ webhook, health }) => ({ ...webhookJson(webhook), recent: healthJson(health) }));
+    return { json, text: () => listText(all, Date.now()) };
   });
 }
 
-function listText(all: readonly Webhook[], now: number): string {
-  const rows = all.map((webhook) => [
+interface Listed {
+  readonly webhook: Webhook;
+  readonly health: WebhookHealth;
+}
+
+function listText(all: readonly Listed[], now: number): string {
+  const rows = all.map(({ webhook, health }) => [
     webhook.id,
-    stateOf(webhook, now),
+    stateOf(webhook, health, now),
+    health.last === undefined ? "" : `${outcomeText(health.last)}, ${formatAgo(now - health.last.at)}`,
+    health.deliveries === 0 ? "" : `${health.failed} of ${health.deliveries}`,
     webhook.url,
     webhook.events.join(", "),
     webhook.author,
     formatAgo(now - webhook.createdAt),
   ]);
-  return printable(table([["ID", "STATE", "URL", "EVENTS", "AUTHOR", "ADDED"], ...rows]));
+  const head = ["ID", "STATE", "LAST ATTEMPT", "FAILED", "URL", "EVENTS", "AUTHOR", "ADDED"];
+  return printable(table([head, ...rows]));
 }
 
-function stateOf({ disabledAt, oldSecretUntil = 0, allowInner }: Webhook, now: number): string {
+function stateOf(
+  { disabledAt, oldSecretUntil = 0, allowInner }: Webhook,
+  { last }: WebhookHealth,
+  now: number,
+): string {
   if (disabledAt !== undefined) return "disabled";
+  const state = last === undefined || last.outcome === "delivered" ? "active" : "failing";
   const parts = [oldSecretUntil > now && "two secrets", allowInner && "inner allowed"].filter(Boolean);
-  return ["active", ...parts].join(", ");
+  return [state, ...parts].join(", ");
 }
 
 function addTest(webhooks: Command, context: Context): void {

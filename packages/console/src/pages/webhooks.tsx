@@ -91,6 +91,7 @@ const AddedWebhook = ({ id, secret }: IssuedWebhook) => (
 const COLUMNS = [
   ["Address", ({ id, url }: Webhook) => <a href={`#/webhooks/${id}`}>{url}</a>],
   ["State", (webhook: Webhook) => <State of={webhook} />],
+  ["Last delivery", (webhook: Webhook) => <Recent of={webhook} />],
   ["Events", ({ events }: Webhook) => events.join(", ")],
   [
     "Added",
@@ -102,20 +103,32 @@ const COLUMNS = [
   ],
 ] as const;
 
-function State({ of: { disabled_at, old_secret_until, allow_inner } }: { of: Webhook }) {
+function State({ of: { disabled_at, old_secret_until, allow_inner, recent } }: { of: Webhook }) {
   if (disabled_at !== null) return <Badge kind="bad">disabled</Badge>;
+  const isFailing = recent.last_attempt !== null && recent.last_attempt.outcome !== "delivered";
   const hasTwo = old_secret_until !== null && Date.parse(old_secret_until) > Date.now();
   const notes = [hasTwo && "two secrets", allow_inner && "inner allowed"].filter(Boolean).join(", ");
   return (
     <TwoLines below={notes}>
-      <Badge kind="good">active</Badge>
+      {isFailing ? <Badge kind="bad">failing</Badge> : <Badge kind="good">active</Badge>}
+    </TwoLines>
+  );
+}
+
+/** The last attempt to deliver, and how many of the newest deliveries failed. */
+function Recent({ of: { recent } }: { of: Webhook }) {
+  const { deliveries, failed, last_attempt: last } = recent;
+  if (last === null) return <>none</>;
+  return (
+    <TwoLines below={`${failed} of ${deliveries} failed`}>
+      {last.reason ?? `returned ${last.status}`} <RelativeTime iso={last.at} />
     </TwoLines>
   );
 }
 
 function Detail({ id }: { id: string }) {
   const path = `webhooks/${encodeURIComponent(id)}`;
-  const loading = useLoad((signal) => findById<Webhook>(path, "webhook", signal), [id]);
+  const loading = useLoad((signal) => findById<Webhook>(path, "webhook", signal), [id], REFRESH_MS);
   const deliveries = useLoad(
     (signal) => api<{ deliveries: Delivery[] }>(`${path}/deliveries?limit=50`, { signal }),
     [id],
@@ -178,6 +191,11 @@ function Summary({ of: webhook, onTested, onEnabled }: SummaryProps) {
       <p>
         <code>{id}</code> added <RelativeTime iso={created_at} /> by {author}, for {events.join(", ")}.
       </p>
+      {webhook.recent.last_attempt !== null && (
+        <p>
+          {webhook.recent.failed} of the newest {webhook.recent.deliveries} deliveries failed.
+        </p>
+      )}
       {webhook.disabled_at !== null && (
         <p>
           The receiver returned 410 <RelativeTime iso={webhook.disabled_at} />, so nothing more is sent to it.

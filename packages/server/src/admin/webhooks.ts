@@ -8,7 +8,7 @@
 import { ADMIN_PATH, DELIVERY_STATES, WEBHOOK_EVENT_NAMES, WEBHOOK_OUTCOMES } from "@inkling/contract";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import { attemptJson, DELIVERY_PAGES, deliveryJson } from "../store/deliveries.ts";
+import { attemptJson, DELIVERY_PAGES, deliveryJson, healthJson } from "../store/deliveries.ts";
 import { type Webhook, WebhooksFullError, webhookJson } from "../store/webhooks.ts";
 import { MAX_WEBHOOK_URL, readWebhookUrl } from "../webhooks/destination.ts";
 import { sendTest } from "../webhooks/sender.ts";
@@ -35,15 +35,22 @@ const members = {
   disabled_at: time.nullable().meta({ description: "When the receiver returned 410" }),
 };
 const secret = text.meta({ description: "Signs deliveries; shown only once" });
-export const webhookAnswer = z
-  .strictObject(members)
-  .meta({ id: "Webhook", description: "A webhook without its secrets" });
-export const issuedWebhookAnswer = z.strictObject({ ...members, secret }).meta({ id: "IssuedWebhook" });
 const attempt = {
   outcome: z.enum(WEBHOOK_OUTCOMES),
   status: count.nullable().meta({ description: "Status of the receiver's response; null if there was none" }),
   reason: text.nullable(),
 };
+const recent = z
+  .strictObject({
+    deliveries: count.meta({ description: "Deliveries that were attempted" }),
+    failed: count.meta({ description: "Those whose last attempt failed" }),
+    last_attempt: z.strictObject({ at: time, event: text, ...attempt }).nullable(),
+  })
+  .meta({ description: "How the newest deliveries went, at most 100" });
+export const webhookAnswer = z
+  .strictObject({ ...members, recent })
+  .meta({ id: "Webhook", description: "A webhook without its secrets" });
+export const issuedWebhookAnswer = z.strictObject({ ...members, secret }).meta({ id: "IssuedWebhook" });
 export const attemptAnswer = z.strictObject({ delivery: text, ...attempt }).meta({ id: "WebhookAttempt" });
 export const deliveryAnswer = z
   .strictObject({
@@ -74,7 +81,12 @@ const newWebhook = z
 export const WEBHOOK_HANDLERS = {
   list_webhooks: handler({
     answer: z.strictObject({ webhooks: z.array(webhookAnswer) }),
-    run: async ({ store }) => ({ document: { webhooks: (await store.webhooks.list()).map(webhookJson) } }),
+    run: async (context) => {
+      const all = await context.store.webhooks.list();
+      return {
+        document: { webhooks: await Promise.all(all.map((webhook) => withHealth(context, webhook))) },
+      };
+    },
   }),
   add_webhook: handler({
     body: { schema: newWebhook },
@@ -93,12 +105,12 @@ export const WEBHOOK_HANDLERS = {
   }),
   get_webhook: handler({
     answer: webhookAnswer,
-    run: async (context, { id }) => ({ document: webhookJson(await existing(context, id)) }),
+    run: async (context, { id }) => ({ document: await withHealth(context, await existing(context, id)) }),
   }),
   remove_webhook: handler({
     answer: webhookAnswer,
-    run: async ({ store }, { id, by }) => ({
-      document: webhookJson(found(await store.webhooks.remove(id, by))),
+    run: async (context, { id, by }) => ({
+      document: await withHealth(context, found(await context.store.webhooks.remove(id, by))),
     }),
   }),
   rotate_webhook: handler({
@@ -112,8 +124,8 @@ export const WEBHOOK_HANDLERS = {
   }),
   enable_webhook: handler({
     answer: webhookAnswer,
-    run: async ({ store }, { id, by }) => ({
-      document: webhookJson(found(await store.webhooks.enable(id, by))),
+    run: async (context, { id, by }) => ({
+      document: await withHealth(context, found(await context.store.webhooks.enable(id, by))),
     }),
   }),
   test_webhook: handler({
@@ -133,6 +145,11 @@ export const WEBHOOK_HANDLERS = {
     },
   }),
 } satisfies AdminHandlers;
+
+const withHealth = async ({ store }: AdminContext, webhook: Webhook) => ({
+  ...webhookJson(webhook),
+  recent: healthJson(await store.deliveries.health(webhook.id)),
+});
 
 const existing = async ({ store }: AdminContext, id: string): Promise<Webhook> =>
   found(await store.webhooks.find(id));

@@ -60,6 +60,8 @@ const NOT_IN_SANDBOX = problem(
 );
 const UNREACHABLE = problem("DECISIONS_UNREACHABLE");
 
+/** Characters that tell apart the tokens of one API key. */
+const TOKEN_NAME_LENGTH = 8;
 const NEWLINE = 0x0a;
 const encoder = new TextEncoder();
 
@@ -98,7 +100,7 @@ export async function answerAssessment(
   if ("code" in decided) return decided;
   if (key !== null) {
     const apiKey = bearerToken(headers.get("authorization")) ?? "";
-    return answerOnce(server, call.question, decided, requestName(apiKey, key, bytes));
+    return answerOnce(server, call.question, decided, requestName(call.key.id, apiKey, key, bytes));
   }
   store(server, decided, call.question);
   return decided.answer;
@@ -123,11 +125,12 @@ export async function decide(
 ): Promise<AssessmentAnswer | Problem> {
   const decided = server.assessments.assess(visitor, question);
   if ("code" in decided || !server.storesDecisions) return "code" in decided ? decided : decided.answer;
-  return answerOnce(server, question, decided, requestName(secret, id, body));
+  return answerOnce(server, question, decided, requestName(secret, secret, id, body));
 }
 
 function store({ decisions, storesDecisions }: AssessServer, decided: Decided, question: Question): void {
-  if (storesDecisions && !question.isSandbox) decisions.record(decisionRow(decided, question.now));
+  if (storesDecisions && !question.isSandbox)
+    decisions.record(decisionRow(decided, question.now, question.key?.id));
 }
 
 /**
@@ -140,20 +143,28 @@ async function answerOnce(
   decided: Decided,
   name: RequestName,
 ): Promise<AssessmentAnswer | Problem> {
-  const row = decisionRow(decided, question.now, name);
+  const row = decisionRow(decided, question.now, question.key?.id, name);
   const { answer, bodyHash } = await decisions.claim({ ...row, ...name });
-  return bodyHash === name.body_hash ? { ...decided.answer, ...answer } : KEY_OF_OTHER_BODY;
+  return isSameBody(bodyHash, name.body_hash) ? { ...decided.answer, ...answer } : KEY_OF_OTHER_BODY;
 }
 
 /**
- * Returns hashes of the request's `Idempotency-Key` (or a hook's `webhook-id`) and body. They are keyed with the API key
- * (or the hook's secret), which the database does not contain. Otherwise, whoever can read the database could try all addresses of a stored network until the
- * body's hash matches.
+ * Returns hashes of the request's `Idempotency-Key` (or a hook's `webhook-id`) and body. The first is keyed with the API
+ * key's id, so that a retry after a rotation is recognized. The second is keyed with the token (or the hook's secret), which
+ * the database does not contain. Otherwise, whoever can read the database could try all addresses of a stored network until
+ * the body's hash matches.
  */
-function requestName(secret: string, key: string, body: Uint8Array): RequestName {
-  const hashOf = (value: string | Uint8Array) =>
+function requestName(caller: string, token: string, key: string, body: Uint8Array): RequestName {
+  const hashOf = (secret: string, value: string | Uint8Array) =>
     new Bun.CryptoHasher("sha256", secret).update(value).digest("base64url");
-  return { idempotency: hashOf(key), body_hash: hashOf(body) };
+  const tokenName = hashOf(token, "").slice(0, TOKEN_NAME_LENGTH);
+  return { idempotency: hashOf(caller, key), body_hash: `${tokenName}.${hashOf(token, body)}` };
+}
+
+/** Compares hashes of bodies. Bodies that were sent with different tokens of one key cannot be compared, so they match. */
+function isSameBody(first: string, second: string): boolean {
+  const tokenOf = (hash: string) => hash.slice(0, TOKEN_NAME_LENGTH);
+  return first === second || tokenOf(first) !== tokenOf(second);
 }
 
 /** Labels a decision, or returns a problem that states why the decision cannot be labelled. */
@@ -173,7 +184,7 @@ export async function answerOutcome(
   const outcome = outcomeOf(parseJson(bytes));
   if (outcome === undefined) return OUTCOME_INVALID;
   if (call.question.isSandbox) return id === SANDBOX_ID ? { id, outcome } : NOT_IN_SANDBOX;
-  const result = ID.test(id) ? await server.decisions.label(id, outcome) : "unknown";
+  const result = ID.test(id) ? await server.decisions.label(id, outcome, call.key.id) : "unknown";
   if (result === "labelled") return { id, outcome };
   if (result === "away") return UNREACHABLE;
   return server.storesDecisions ? NOT_FOUND : NOT_STORED;

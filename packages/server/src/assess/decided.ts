@@ -10,6 +10,7 @@ import {
   type Ruleset,
 } from "@inkling/engine/assess";
 import type { DecisionRow, RequestName } from "../decisions/record.ts";
+import type { KeyId } from "../keys/key.ts";
 
 export interface Decided {
   readonly input: AssessmentInput;
@@ -21,11 +22,13 @@ export interface Decided {
 /**
  * Creates the row in which a decision is stored.
  * @param now epoch ms
+ * @param key the API key that asked for the decision
  * @param name hashes that identify a request with an `Idempotency-Key`
  */
 export function decisionRow(
   { input, facts, ruleset, answer }: Decided,
   now: number,
+  key: KeyId | undefined,
   name?: RequestName,
 ): DecisionRow {
   const domain = facts[FACT_INDEX["email.domain"]];
@@ -45,6 +48,7 @@ export function decisionRow(
     degraded: JSON.stringify(answer.degraded),
     facts: JSON.stringify(namedFacts(storedFacts(facts, ruleset), ruleset)),
     email_domain: typeof domain === "string" ? domain : null,
+    key_id: key ?? null,
     idempotency: name?.idempotency ?? null,
     body_hash: name?.body_hash ?? null,
   };

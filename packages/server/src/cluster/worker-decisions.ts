@@ -4,6 +4,7 @@
 // worker exits count as lost. If they arrive from the worker's pipe later, they no longer count as lost.
 
 import { answerQuestion, type FromCollector, type ToCollector } from "../decisions/collector.ts";
+import { rowBytes } from "../decisions/record.ts";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { WorkerSlot } from "./messages.ts";
 
@@ -40,7 +41,8 @@ export class WorkerDecisions {
     recorder.recordDropped(dropped);
     if (isRunning) this.received.set(slot, (this.received.get(slot) ?? 0) + rows.length);
     else this.receivedOfEnded += rows.length;
-    send({ type: "decisions-taken", count: rows.length });
+    const bytes = rows.reduce((sum, row) => sum + rowBytes(row), 0);
+    send({ type: "decisions-taken", count: rows.length, bytes });
   }
 
   /** Called when the worker in this slot has exited. */

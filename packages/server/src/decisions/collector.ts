@@ -9,27 +9,35 @@
 // tell how many were lost, because `onRecord` counts in memory that outlives the worker.
 
 import type { Outcome } from "@inkling/contract";
+import type { KeyId } from "../keys/key.ts";
 import type { Claimed, Decisions, LabelResult, NamedDecision } from "./decisions.ts";
-import { answerOf, type DecisionRow } from "./record.ts";
+import { answerOf, type DecisionRow, rowBytes } from "./record.ts";
 
 const HAND_OVER_MS = 100;
 /** Maximum number of decisions in one message. */
 const BATCH = 500;
 /** Maximum number of decisions that the primary has not confirmed. */
 const MAX_UNTAKEN = 10_000;
+/** Maximum size of these decisions in bytes. */
+const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
 const CLAIM_MS = 1_000;
 const LABEL_MS = 10_000;
 
 export type DecisionQuestion =
   | { readonly type: "claim"; readonly row: NamedDecision }
-  | { readonly type: "label"; readonly id: string; readonly outcome: Outcome };
+  | {
+      readonly type: "label";
+      readonly id: string;
+      readonly outcome: Outcome;
+      readonly key: KeyId | undefined;
+    };
 export type DecisionReply = Claimed | LabelResult;
 
 export type FromCollector =
   | { readonly type: "decisions"; readonly rows: readonly DecisionRow[]; readonly dropped: number }
   | { readonly type: "decision-question"; readonly number: number; readonly question: DecisionQuestion };
 export type ToCollector =
-  | { readonly type: "decisions-taken"; readonly count: number }
+  | { readonly type: "decisions-taken"; readonly count: number; readonly bytes: number }
   | { readonly type: "decision-reply"; readonly number: number; readonly reply: DecisionReply };
 
 export class DecisionCollector implements Decisions {
@@ -37,6 +45,8 @@ export class DecisionCollector implements Decisions {
   private readonly onRecord: () => void;
   private rows: DecisionRow[] = [];
   private untaken = 0;
+  /** Size of the decisions that wait here or were not confirmed. */
+  private bytes = 0;
   private dropped = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly asked = new Map<number, (reply: DecisionReply | undefined) => void>();
@@ -50,10 +60,12 @@ export class DecisionCollector implements Decisions {
   }
 
   record(row: DecisionRow): void {
-    if (this.rows.length + this.untaken >= MAX_UNTAKEN) {
+    const bytes = rowBytes(row);
+    if (this.rows.length + this.untaken >= MAX_UNTAKEN || this.bytes + bytes > MAX_UNTAKEN_BYTES) {
       this.dropped++;
       return;
     }
+    this.bytes += bytes;
     this.onRecord();
     this.rows.push(row);
     if (this.rows.length >= BATCH) this.handOver();
@@ -67,8 +79,8 @@ export class DecisionCollector implements Decisions {
     return { answer: answerOf(row), bodyHash: row.body_hash };
   }
 
-  async label(id: string, outcome: Outcome): Promise<LabelResult> {
-    const reply = await this.ask({ type: "label", id, outcome }, LABEL_MS);
+  async label(id: string, outcome: Outcome, key?: KeyId): Promise<LabelResult> {
+    const reply = await this.ask({ type: "label", id, outcome, key }, LABEL_MS);
     return typeof reply === "string" ? reply : "away";
   }
 
@@ -78,6 +90,7 @@ export class DecisionCollector implements Decisions {
       return;
     }
     this.untaken -= message.count;
+    this.bytes -= message.bytes;
     if (this.untaken <= 0) this.onTaken?.();
   }
 
@@ -123,5 +136,5 @@ export class DecisionCollector implements Decisions {
 export function answerQuestion(decisions: Decisions, question: DecisionQuestion): Promise<DecisionReply> {
   return question.type === "claim"
     ? decisions.claim(question.row)
-    : decisions.label(question.id, question.outcome);
+    : decisions.label(question.id, question.outcome, question.key);
 }

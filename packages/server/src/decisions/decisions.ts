@@ -2,6 +2,7 @@
 // A worker uses the collector, which passes everything on to the primary.
 
 import type { AssessmentAnswer, Outcome } from "@inkling/contract";
+import type { KeyId } from "../keys/key.ts";
 import type { DecisionRow, RequestName } from "./record.ts";
 
 /** A decision about a request that carried an `Idempotency-Key`. */
@@ -25,6 +26,9 @@ export interface Decisions {
    * @returns the decision of the first such request
    */
   claim(row: NamedDecision): Promise<Claimed>;
-  /** Labels a decision, even if it is not stored yet. */
-  label(id: string, outcome: Outcome): Promise<LabelResult>;
+  /**
+   * Labels a decision, even if it is not stored yet.
+   * @param key the API key that sent the label, which may label only its own decisions; undefined for an operator
+   */
+  label(id: string, outcome: Outcome, key?: KeyId): Promise<LabelResult>;
 }

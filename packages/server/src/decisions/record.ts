@@ -30,9 +30,11 @@ export interface DecisionRow {
   readonly degraded: string;
   readonly facts: string;
   readonly email_domain: string | null;
-  /** Hash of the API key and its `Idempotency-Key`; null without the header. */
+  /** The API key that asked for the decision; null in decisions of earlier versions. */
+  readonly key_id: string | null;
+  /** Hash of the API key's id and the `Idempotency-Key`; null without the header. */
   readonly idempotency: string | null;
-  /** Hash of the request's body; null without the header. */
+  /** Hash of the request's body (assess/answer.ts); null without the header. */
   readonly body_hash: string | null;
 }
 
@@ -55,6 +57,9 @@ export interface DecisionJson {
   readonly outcome: Outcome | null;
   readonly outcome_at: string | null;
 }
+
+/** About how much memory a row takes besides the members that callers and rulesets can make large. */
+const ROW_BYTES = 600;
 
 /** Identifies a request that must be decided only once. */
 export interface RequestName {
@@ -118,6 +123,11 @@ export function pastDecision(row: StoredRow): PastDecision {
     facts,
     outcome,
   };
+}
+
+/** Returns about how much memory a row takes, in bytes, without a pass over its text. */
+export function rowBytes({ facts, reasons, shadow, event, ref }: DecisionRow): number {
+  return ROW_BYTES + facts.length + reasons.length + shadow.length + event.length + (ref?.length ?? 0);
 }
 
 /** Returns the answer that was sent with a decision, without the members that `include` adds. */

@@ -6,7 +6,7 @@ import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.
 import { until } from "../../../../test/harness/until.ts";
 import { DecisionCollector, type FromCollector } from "./collector.ts";
 import type { NamedDecision } from "./decisions.ts";
-import type { DecisionRow } from "./record.ts";
+import { type DecisionRow, rowBytes } from "./record.ts";
 import { DecisionRecorder, type DecisionsState } from "./recorder.ts";
 
 const NOW = Date.UTC(2026, 5, 1, 12);
@@ -20,7 +20,8 @@ const named = (n: number, name: string): NamedDecision => ({
 class FakeStore {
   readonly rows = new Map<string, DecisionRow>();
   readonly labels = new Map<string, Outcome>();
-  readonly expired: number[] = [];
+  /** The ids of each batch of claims. */
+  readonly claims: string[][] = [];
   /** The error that every call throws. */
   fault: Error | undefined;
   /** The id of a row that the store refuses. The whole batch then fails. */
@@ -34,22 +35,21 @@ class FakeStore {
     if (rows.some(({ id }) => id === this.refused)) throw new Error("refused");
     for (const one of rows) if (!this.rows.has(one.id)) this.rows.set(one.id, one);
   }
-  async claim(wanted: NamedDecision): Promise<DecisionRow> {
+  async claim(wanted: readonly NamedDecision[]): Promise<DecisionRow[]> {
+    this.claims.push(wanted.map(({ id }) => id));
     await this.turn;
     if (this.fault !== undefined) throw this.fault;
-    const before = [...this.rows.values()].find(({ idempotency }) => idempotency === wanted.idempotency);
-    if (before === undefined) this.rows.set(wanted.id, wanted);
-    return before ?? wanted;
+    return wanted.map((row) => {
+      const before = [...this.rows.values()].find(({ idempotency }) => idempotency === row.idempotency);
+      if (before === undefined) this.rows.set(row.id, row);
+      return before ?? row;
+    });
   }
   async label(id: string, outcome: Outcome): Promise<object | undefined> {
     if (this.fault !== undefined) throw this.fault;
     if (!this.rows.has(id)) return undefined;
     this.labels.set(id, outcome);
     return {};
-  }
-  async expire(before: number): Promise<number> {
-    this.expired.push(before);
-    return 0;
   }
 }
 
@@ -58,7 +58,6 @@ function setUp(over: Partial<ConstructorParameters<typeof DecisionRecorder>[0]> 
   const states: DecisionsState[] = [];
   const recorder = new DecisionRecorder({
     store,
-    days: 30,
     labelWaitMs: 0,
     mayRetry: (error) => error === store.fault,
     now: () => NOW,
@@ -70,20 +69,13 @@ function setUp(over: Partial<ConstructorParameters<typeof DecisionRecorder>[0]> 
 }
 
 describe("a recorder", () => {
-  test("stores what it is given, expires what is old, and stores the rest when it stops", async () => {
+  test("stores what it is given, and the rest when it stops", async () => {
     const { store, recorder } = setUp();
     recorder.start();
     for (let n = 0; n < 2_500; n++) recorder.record(row(n));
     await until(() => store.rows.size === 2_500);
-    await until(() => store.expired.length > 0);
-    expect(store.expired).toEqual([NOW - 30 * 86_400_000]);
     recorder.record(row(2_500));
     expect(await recorder.stop()).toEqual({ lost: 0 });
-    const ahead = setUp({ readClock: async () => NOW - 5_000 });
-    ahead.recorder.start();
-    await until(() => ahead.store.expired.length > 0);
-    expect(ahead.store.expired).toEqual([NOW - 5_000 - 30 * 86_400_000]);
-    await ahead.recorder.stop();
     expect([store.rows.size, recorder.state.stored]).toEqual([2_501, 2_501]);
   });
 
@@ -107,6 +99,41 @@ describe("a recorder", () => {
     store.fault = new Error("away");
     recorder.record(row(30));
     expect(await recorder.stop()).toEqual({ lost: 1 });
+  });
+
+  test("drops decisions that are too large together, and has room again once they are stored", async () => {
+    const { store, recorder } = setUp({ maxWaitingBytes: 100_000 });
+    const facts = "x".repeat(40_000);
+    for (let n = 0; n < 5; n++) recorder.record(row(n, { facts }));
+    expect(recorder.state).toMatchObject({ waiting: 2, dropped: 3 });
+    store.fault = new Error("away");
+    await recorder.flush();
+    recorder.record(row(5, { facts }));
+    expect(recorder.state).toMatchObject({ waiting: 2, dropped: 4 });
+    store.fault = undefined;
+    await recorder.flush();
+    for (let n = 6; n < 8; n++) recorder.record(row(n, { facts }));
+    expect(recorder.state).toMatchObject({ waiting: 2, stored: 2, dropped: 4 });
+  });
+
+  test("sends claims in batches, one at a time, and none that was answered without the store", async () => {
+    const { store, recorder } = setUp();
+    const slow = Promise.withResolvers<void>();
+    store.turn = slow.promise;
+    const first = recorder.claim(named(0, "0"));
+    const others = Array.from({ length: 300 }, (_, n) => recorder.claim(named(n + 1, `${n + 1}`)));
+    const answered = await Promise.all([first, ...others]); // although the store does not respond
+    expect(answered.map(({ answer }) => answer.id)).toEqual(
+      Array.from({ length: 301 }, (_, n) => decisionId(n)),
+    );
+    slow.resolve();
+    await recorder.claim(named(400, "400"));
+    expect(store.claims).toEqual([[decisionId(0)], [decisionId(400)]]);
+    await recorder.flush();
+    expect(store.rows.size).toBe(302);
+    store.claims.length = 0;
+    await Promise.all(Array.from({ length: 300 }, (_, n) => recorder.claim(named(n + 500, `${n + 500}`))));
+    expect(store.claims.map((batch) => batch.length)).toEqual([1, 200, 99]);
   });
 
   test("a batch that the database refuses does not keep the others waiting", async () => {
@@ -172,13 +199,24 @@ describe("a collector", () => {
     expect(rowsOf(sent[0])).toEqual([decisionId(1)]);
     for (let n = 2; n <= 10_005; n++) collector.record(row(n));
     expect(counted.decisions).toBe(10_000);
-    collector.take({ type: "decisions-taken", count: 10_000 });
+    collector.take({ type: "decisions-taken", count: 10_000, bytes: 10_000 * rowBytes(row(1)) });
     collector.record(row(20_000));
     await until(() => rowsOf(sent.at(-1))?.includes(decisionId(20_000)));
     expect(sent.at(-1)).toMatchObject({ dropped: 5 });
     const stopping = collector.stop(60_000);
-    collector.take({ type: "decisions-taken", count: 1 });
+    collector.take({ type: "decisions-taken", count: 1, bytes: rowBytes(row(20_000)) });
     await stopping;
+  });
+
+  test("drops decisions that are too large together", async () => {
+    const { counted, collector } = collect();
+    const large = row(1, { facts: "x".repeat(4 * 1024 * 1024) });
+    for (let n = 0; n < 5; n++) collector.record(large);
+    expect(counted.decisions).toBe(3);
+    collector.take({ type: "decisions-taken", count: 3, bytes: 3 * rowBytes(large) });
+    collector.record(large);
+    expect(counted.decisions).toBe(4);
+    await collector.stop(0);
   });
 
   test("asks after it has handed over what is asked about", async () => {

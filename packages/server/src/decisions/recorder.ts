@@ -1,10 +1,10 @@
-// recorder.ts: stores decisions in batches, off the request path; labels decisions; deletes decisions that are too old.
+// recorder.ts: stores decisions in batches, off the request path, and labels decisions.
 //
 // in   decisions of this process and of its workers
 // out  rows in the store, usually within about a second
-// err  `record` never throws or waits. While the store is unreachable or too slow, decisions wait. Beyond MAX_WAITING,
-//      new decisions are dropped and counted. Assessments do not fail because of the store.
-// cost recording a decision costs one push. Memory: at most MAX_WAITING rows of about 1 KB.
+// err  `record` never throws or waits. While the store is unreachable or too slow, decisions wait. Beyond MAX_WAITING
+//      rows or MAX_WAITING_BYTES, new decisions are dropped and counted. Assessments do not fail because of the store.
+// cost recording a decision costs one push
 //
 // A batch that timed out is sent again, although the store may already have it. The store skips decisions that it
 // already has.
@@ -12,9 +12,9 @@
 import type { Outcome } from "@inkling/contract";
 import { backoffMs, messageOf } from "@inkling/release-store";
 import { DAY_MS } from "../keys/day.ts";
-import type { EpochMs } from "../keys/key.ts";
+import type { EpochMs, KeyId } from "../keys/key.ts";
 import type { Claimed, Decisions, LabelResult, NamedDecision } from "./decisions.ts";
-import { answerOf, type DecisionRow } from "./record.ts";
+import { answerOf, type DecisionRow, rowBytes } from "./record.ts";
 
 /**
  * Milliseconds from the start of one flush to the next, unless a batch fills up earlier. A worker also holds decisions
@@ -24,42 +24,36 @@ const FLUSH_MS = 500;
 /** Maximum milliseconds between two attempts while the store is unreachable. */
 const MAX_BACKOFF_MS = 5_000;
 const MAX_WAITING = 50_000;
+/** A caller's facts can make a row 60 times as large as usual, so the number of rows does not limit memory. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Maximum number of decisions in one batch. */
 const BATCH = 1_000;
-const EXPIRE_MS = 60_000;
 /** Maximum milliseconds that a request with an `Idempotency-Key` waits for the store. */
 const CLAIM_MS = 500;
+/** Maximum number of such requests in one batch. */
+const CLAIM_BATCH = 200;
 /** Number of requests with an `Idempotency-Key` whose decisions this process remembers. */
 const MAX_CLAIMED = 10_000;
 const LABEL_RETRY_MS = 100;
 
 export interface DecisionWriter {
   add(rows: readonly DecisionRow[]): Promise<void>;
-  claim(row: NamedDecision): Promise<DecisionRow>;
-  label(id: string, outcome: Outcome): Promise<object | undefined>;
-  expire(before: EpochMs): Promise<number>;
+  claim(rows: readonly NamedDecision[]): Promise<readonly DecisionRow[]>;
+  label(id: string, outcome: Outcome, key?: KeyId): Promise<object | undefined>;
 }
 
 interface DecisionRecorderOptions {
   readonly store: DecisionWriter;
-  /** Number of days to keep decisions. */
-  readonly days: number;
   /** Maximum milliseconds that a decision takes to arrive from a worker or another host. */
   readonly labelWaitMs: number;
   /** Returns true if the same batch may succeed later. Otherwise, the batch is dropped. */
   readonly mayRetry: (error: unknown) => boolean;
   readonly now?: () => EpochMs;
-  /**
-   * Reads the time that determines which decisions are too old, so that a host whose clock is ahead does not delete
-   * decisions too early.
-   */
-  readonly readClock?: () => Promise<EpochMs>;
   readonly flushMs?: number;
   readonly maxWaiting?: number;
+  readonly maxWaitingBytes?: number;
   /** Called after each flush, successful or not. */
   readonly onFlush?: (state: DecisionsState) => void;
-  /** Called if old decisions could not be deleted. */
-  readonly onExpiryFailed?: (error: unknown) => void;
 }
 
 /** The recorder's state, for metrics and logs. */
@@ -77,13 +71,21 @@ export interface DecisionsState {
   readonly lastError: string | undefined;
 }
 
+/** A claim that waits for the store. */
+interface WaitingClaim {
+  readonly row: NamedDecision;
+  /** Receives the stored decision; undefined if the store did not answer. */
+  readonly settle: (found: DecisionRow | undefined) => void;
+}
+
 export class DecisionRecorder implements Decisions {
-  days: number;
   private readonly options: DecisionRecorderOptions;
   private readonly now: () => EpochMs;
   private readonly flushMs: number;
   private readonly maxWaiting: number;
+  private readonly maxWaitingBytes: number;
   private waiting: DecisionRow[] = [];
+  private waitingBytes = 0;
   /** Rows that were sent but not confirmed yet. */
   private sending: readonly DecisionRow[] = [];
   private stored = 0;
@@ -92,17 +94,19 @@ export class DecisionRecorder implements Decisions {
   private lastError: string | undefined;
   /** Decisions by `idempotency`, oldest first. */
   private readonly claimed = new Map<string, { readonly at: EpochMs; readonly claim: Promise<Claimed> }>();
+  /** Claims that were not sent to the store yet. A claim that was answered without the store leaves this list. */
+  private readonly claims = new Set<WaitingClaim>();
+  private isClaiming = false;
   private queue: Promise<boolean> = Promise.resolve(true);
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private expiredAt = Number.NEGATIVE_INFINITY;
   private isStopped = false;
 
   constructor(options: DecisionRecorderOptions) {
     this.options = options;
-    this.days = options.days;
     this.now = options.now ?? Date.now;
     this.flushMs = options.flushMs ?? FLUSH_MS;
     this.maxWaiting = options.maxWaiting ?? MAX_WAITING;
+    this.maxWaitingBytes = options.maxWaitingBytes ?? MAX_WAITING_BYTES;
   }
 
   start(): void {
@@ -110,8 +114,12 @@ export class DecisionRecorder implements Decisions {
   }
 
   record(row: DecisionRow): void {
-    if (this.waiting.length + this.sending.length < this.maxWaiting) this.waiting.push(row);
-    else this.dropped++;
+    const bytes = rowBytes(row);
+    const fits = this.waitingBytes + bytes <= this.maxWaitingBytes;
+    if (fits && this.waiting.length + this.sending.length < this.maxWaiting) {
+      this.waiting.push(row);
+      this.waitingBytes += bytes;
+    } else this.dropped++;
     // A full batch is stored at once, because decisions that wait long cost more time in garbage collection than in the
     // store. After a failure, only the timer retries the store.
     if (this.waiting.length === BATCH && this.failuresInRow === 0) void this.flush();
@@ -134,15 +142,15 @@ export class DecisionRecorder implements Decisions {
     return claim;
   }
 
-  async label(id: string, outcome: Outcome): Promise<LabelResult> {
+  async label(id: string, outcome: Outcome, key?: KeyId): Promise<LabelResult> {
     const { store, labelWaitMs } = this.options;
     const until = performance.now() + labelWaitMs;
     try {
       for (;;) {
-        if ((await store.label(id, outcome)) !== undefined) return "labelled";
+        if ((await store.label(id, outcome, key)) !== undefined) return "labelled";
         if (this.state.waiting > 0) {
           if (!(await this.flush())) return "away";
-          if ((await store.label(id, outcome)) !== undefined) return "labelled";
+          if ((await store.label(id, outcome, key)) !== undefined) return "labelled";
         }
         if (performance.now() >= until) return "unknown";
         await Bun.sleep(LABEL_RETRY_MS);
@@ -181,8 +189,7 @@ export class DecisionRecorder implements Decisions {
     if (this.isStopped) return;
     this.timer = setTimeout(() => {
       const started = performance.now();
-      void this.flush().then(async (isStored) => {
-        if (isStored) await this.expire();
+      void this.flush().then((isStored) => {
         const backOff = backoffMs(this.flushMs, MAX_BACKOFF_MS, this.failuresInRow);
         this.schedule(isStored ? Math.max(0, this.flushMs - (performance.now() - started)) : backOff);
       });
@@ -212,38 +219,50 @@ export class DecisionRecorder implements Decisions {
     } catch (error) {
       if (this.options.mayRetry(error)) throw error;
       this.dropped += this.sending.length; // a batch that the database refuses must not block all other batches
-      this.sending = [];
+      this.forgetSent();
       throw error;
     }
-    this.sending = [];
+    this.forgetSent();
   }
 
-  private async expire(): Promise<void> {
-    if (performance.now() - this.expiredAt < EXPIRE_MS) return;
-    this.expiredAt = performance.now();
-    try {
-      const now = await (this.options.readClock?.() ?? this.now());
-      await this.options.store.expire(now - this.days * DAY_MS);
-    } catch (error) {
-      this.options.onExpiryFailed?.(error);
-    }
+  private forgetSent(): void {
+    for (const row of this.sending) this.waitingBytes -= rowBytes(row);
+    this.sending = [];
   }
 
   /**
    * Claims the request's name in the store. If the store does not answer in time, only this process remembers the name.
    */
   private async claimInStore(row: NamedDecision): Promise<Claimed> {
-    const silence = Promise.withResolvers<undefined>();
-    const timer = setTimeout(silence.resolve, CLAIM_MS);
-    const claim = this.options.store.claim(row).catch((error: unknown) => {
-      this.lastError = messageOf(error);
-      return undefined;
-    });
-    const found = await Promise.race([claim, silence.promise]);
+    const { promise, resolve } = Promise.withResolvers<DecisionRow | undefined>();
+    const claim: WaitingClaim = { row, settle: resolve };
+    this.claims.add(claim);
+    const timer = setTimeout(() => {
+      this.claims.delete(claim);
+      resolve(undefined);
+    }, CLAIM_MS);
+    void this.sendClaims();
+    const found = await promise;
     clearTimeout(timer);
     if (found === undefined) this.record(row);
     else if (found.id === row.id) this.stored++;
     const { body_hash: bodyHash } = found ?? row;
     return { answer: answerOf(found ?? row), bodyHash: bodyHash ?? row.body_hash };
+  }
+
+  /** Sends the waiting claims in batches, one batch at a time, so that claims never fill the store's queue. */
+  private async sendClaims(): Promise<void> {
+    if (this.isClaiming) return;
+    this.isClaiming = true;
+    while (this.claims.size > 0) {
+      const batch = [...this.claims].slice(0, CLAIM_BATCH);
+      for (const claim of batch) this.claims.delete(claim);
+      const found = await this.options.store.claim(batch.map(({ row }) => row)).catch((error: unknown) => {
+        this.lastError = messageOf(error);
+        return [];
+      });
+      for (const [i, { settle }] of batch.entries()) settle(found[i]);
+    }
+    this.isClaiming = false;
   }
 }

@@ -44,6 +44,7 @@ import { ADOPT_HINT, DatabaseGuard, RULESET_HINT } from "./database-guard.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
 import { startDecisions } from "./start-decisions.ts";
+import { type RetentionSettings, startRetention } from "./start-retention.ts";
 
 /** Milliseconds between two checks for audit entries that wait for the database. */
 const WAITING_ENTRIES_MS = 1_000;
@@ -58,6 +59,7 @@ export interface Services {
   /** Decides the current day for quotas and usage. */
   readonly clock: SteadyClock;
   readonly decisions: DecisionRecorder;
+  readonly retention: RetentionSettings;
   readonly overrides: LiveOverrides;
   readonly rulesets: LiveRulesets;
   readonly guard: DatabaseGuard;
@@ -111,7 +113,9 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     const { lost } = await usage.stop();
     if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
   });
-  const decisions = startDecisions(options, store, clock, parts);
+  const decisions = startDecisions(options, store, parts);
+  const retention = { decisionsDays: options.decisionsDays };
+  startRetention(retention, store, parts);
   const overrides = liveOverrides({
     store: store.overrides,
     dataDir: options.dataDir,
@@ -164,6 +168,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     usage,
     clock,
     decisions,
+    retention,
     overrides,
     rulesets,
     guard,
@@ -308,10 +313,10 @@ async function replaceLeases({ leases, keys }: Pick<Services, "leases" | "keys">
 
 /** Changes how long decisions are kept and, with leases, the default limits for keys that set none. */
 export async function changeDefaults(
-  services: Pick<Services, "leases" | "keys" | "decisions">,
+  services: Pick<Services, "leases" | "keys" | "retention">,
   { rate, burst, decisionsDays }: Pick<ServerSettings, "rate" | "burst" | "decisionsDays">,
 ): Promise<void> {
-  services.decisions.days = decisionsDays;
+  services.retention.decisionsDays = decisionsDays;
   if (services.leases === undefined) return;
   services.leases.defaults = { rate, burst };
   await replaceLeases(services);

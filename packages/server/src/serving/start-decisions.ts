@@ -1,9 +1,7 @@
 // start-decisions.ts: starts the decision recorder in the process that uses the database, and logs the recorder's
 // events.
 
-import { messageOf } from "@inkling/release-store";
 import { DecisionRecorder, type DecisionsState } from "../decisions/recorder.ts";
-import type { SteadyClock } from "../limits/steady-clock.ts";
 import { StoreError } from "../store/error.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -16,26 +14,16 @@ import type { Closers, ServerOptions } from "./options.ts";
 const LABEL_WAIT_MS = { worker: 300, host: 1_500 };
 
 export function startDecisions(
-  { decisionsDays: days, workers }: ServerOptions,
+  { workers }: Pick<ServerOptions, "workers">,
   store: Store,
-  clock: SteadyClock,
   { log, closers }: { readonly log: Log; readonly closers: Closers },
 ): DecisionRecorder {
   const ownWait = workers > 1 ? LABEL_WAIT_MS.worker : 0;
   const decisions: DecisionRecorder = new DecisionRecorder({
     store: store.decisions,
-    days,
-    readClock: async () => (await store.readClock()) ?? clock.at(Date.now()),
     labelWaitMs: store.tables.isShared ? LABEL_WAIT_MS.host : ownWait,
     mayRetry: (error) => error instanceof StoreError && error.code !== "BROKEN",
     onFlush: watchDecisions(log),
-    onExpiryFailed: (error) => {
-      const isAway = error instanceof StoreError && error.code === "AWAY";
-      // `database-away` and `usage-not-stored` already report this. If no decisions are stored, which is the default,
-      // there is nothing to delete.
-      if (isAway && decisions.state.stored === 0) return;
-      log.error("decisions-not-expired", { reason: messageOf(error) });
-    },
   });
   decisions.start();
   closers.push(async () => {

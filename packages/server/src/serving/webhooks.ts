@@ -30,9 +30,12 @@ export function startWebhooks(
     overrides,
     decisions: decidedDomains(store.decisions),
     lookUp: domainVerdicts(options, services),
-    onDropped: (type: WebhookEvent, deliveries) => {
-      dropped += deliveries;
-      log.error("webhook-queue-full", { type, dropped: deliveries });
+    onDropped: (type: WebhookEvent, all) => {
+      dropped += all.length;
+      for (const webhook of new Set(all.map((one) => one.webhook))) {
+        const some = all.filter((one) => one.webhook === webhook);
+        log.error("webhook-queue-full", { webhook, type, dropped: some.length });
+      }
     },
     now: Date.now,
     ...(options.checkMs !== undefined && { checkMs: options.checkMs }),

@@ -14,6 +14,8 @@
 //   this file therefore checks that the path still leads to the same file.
 // - A PostgreSQL server can fall silent. Every unit of work therefore has a time-out. After a time-out, the connections
 //   are discarded, and the next unit opens new ones.
+//
+// A host holds at most four connections to PostgreSQL: CONNECTIONS below, and one that listens for changes (notices.ts).
 
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -24,7 +26,12 @@ import { StoreError, storeErrorFrom } from "./error.ts";
 /** Maximum milliseconds for one unit of work. */
 export const TIMEOUT_MS = 5_000;
 const LOCK_RETRY_MS = 10;
-const POSTGRES_CONNECTIONS = 4;
+/**
+ * Connections to PostgreSQL for each kind of work. Keys, limits and the operator's changes have their own connection, so
+ * that a revocation never waits for decisions, usage or deliveries. SQLite has one connection for everything.
+ */
+const CONNECTIONS = { control: 1, records: 2 } as const;
+export type Work = keyof typeof CONNECTIONS;
 
 type Dialect = "sqlite" | "postgres";
 
@@ -36,10 +43,10 @@ interface Address {
   readonly secrets: readonly string[];
   /** Path of an SQLite database. */
   readonly file?: string;
-  readonly connect: (timeoutMs: number, over?: ConnectionOptions) => SQL;
+  readonly connect: (timeoutMs: number, options: ConnectionOptions) => SQL;
 }
 
-/** Options that are different for a dedicated connection. */
+/** Options that differ between the connections of a host. */
 type ConnectionOptions = Pick<SQL.PostgresOrMySQLOptions, "max" | "onclose">;
 
 /** Returns whether this is the address of a PostgreSQL server, which several hosts may use. */
@@ -82,10 +89,9 @@ function postgresAddress(text: string): Address {
     dialect: "postgres",
     label,
     secrets: [password, url.password, ...inQuery].filter((secret) => secret.length > 0),
-    connect: (timeoutMs, over) =>
+    connect: (timeoutMs, options) =>
       new SQL(text, {
-        max: POSTGRES_CONNECTIONS,
-        ...over,
+        ...options,
         connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 1_000)),
         ...(name === "" ? {} : { database: name }), // otherwise PGDATABASE in the environment overrides the URL
         connection: { application_name: "inkling" },
@@ -141,6 +147,7 @@ export class Database {
   readonly label: string;
   private readonly address: Address;
   private readonly timeoutMs: number;
+  private readonly max: number;
   private client: Promise<SQL> | undefined;
   private queue: Promise<unknown> = Promise.resolve();
   private isClosed = false;
@@ -153,11 +160,12 @@ export class Database {
    * Creates the object without connecting.
    * @throws StoreError ADDRESS
    */
-  constructor(address: string, timeoutMs = TIMEOUT_MS) {
+  constructor(address: string, timeoutMs = TIMEOUT_MS, work: Work = "control") {
     this.address = parseAddress(address);
     this.dialect = this.address.dialect;
     this.label = this.address.label;
     this.timeoutMs = timeoutMs;
+    this.max = CONNECTIONS[work];
   }
 
   /** Was the SQLite file deleted or moved while it was in use? */
@@ -321,13 +329,14 @@ export class Database {
   }
 
   private async connect(): Promise<SQL> {
-    const sql = this.address.connect(this.timeoutMs);
+    const sql = this.address.connect(this.timeoutMs, { max: this.max });
     if (this.dialect === "postgres") return sql; // connects with the first query
     try {
       await sql`PRAGMA busy_timeout = 0`;
       await sql`PRAGMA journal_mode = WAL`;
       await sql`PRAGMA synchronous = NORMAL`;
       await sql`PRAGMA foreign_keys = ON`;
+      await sql`PRAGMA secure_delete = ON`; // overwrites deleted rows, because they may identify people
       if (this.address.file !== undefined) this.fileId = idOf(this.address.file);
       return sql;
     } catch (error) {

@@ -1,16 +1,20 @@
 // decisions.ts: keeps decisions and their outcomes in a table of the store.
 //
 // err  StoreError
-// cost SQLite runs inside this process and blocks it during a query. Long reads are therefore split into days or pages,
-// and long deletions into ROWS_AT_ONCE rows, so that requests are answered in between
+// cost SQLite runs inside this process and blocks it during a query: 700,000 decisions took 5.7 s. So a query reads at
+//      most SLICE rows, and a deletion deletes ROWS_AT_ONCE rows. Requests are answered in between.
 
 import { ACTIONS, type Action, OUTCOMES, type Outcome } from "@inkling/contract";
 import type { SQL } from "bun";
+import type { NamedDecision } from "../decisions/decisions.ts";
 import type { DecisionRow, StoredRow } from "../decisions/record.ts";
 import type { Actor } from "../keys/actor.ts";
 import { DAY_MS } from "../keys/day.ts";
-import type { EpochMs } from "../keys/key.ts";
+import type { EpochMs, KeyId } from "../keys/key.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
+import { deleteOrphanedDeliveries } from "./deliveries.ts";
+import { networkFact } from "./migrations.ts";
+import type { Retention } from "./retention.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 import { known } from "./unreadable.ts";
 
@@ -18,6 +22,10 @@ import { known } from "./unreadable.ts";
 export const IDEMPOTENCY_MS = DAY_MS;
 /** Maximum decisions in one INSERT. SQLite needs 2 to 3 ms to insert this many. */
 const INSERTED_AT_ONCE = 200;
+/** Maximum decisions that one query reads to filter or count them. SQLite needs about 5 ms for this many. */
+const SLICE = 2_000;
+/** Maximum milliseconds for one page. A filter without an index may match few of many decisions. */
+const LIST_MS = 2_000;
 
 /** Selects decisions that match all given members. */
 export interface DecisionFilter {
@@ -62,9 +70,11 @@ export const DECISION_PAGES = new NewestFirst("asm");
 
 export class DecisionStore {
   private readonly tables: Tables;
+  private readonly retention: Pick<Retention, "now">;
 
-  constructor(tables: Tables) {
+  constructor(tables: Tables, retention: Pick<Retention, "now">) {
     this.tables = tables;
+    this.retention = retention;
   }
 
   /** Stores decisions. A decision that is already stored does not change, so a batch may be sent again. */
@@ -77,28 +87,50 @@ export class DecisionStore {
   }
 
   /**
-   * Stores the decision about a request with an `Idempotency-Key`, unless the store already has a decision for that
-   * key.
-   * @returns the decision about the first request with this key, from any host
+   * Stores decisions about requests with an `Idempotency-Key`, except those whose key already has a decision. Usually
+   * this is one statement.
+   * @param rows each with a different `idempotency`
+   * @returns for each row, the decision about the first request with its key, from any host
    */
-  claim(row: DecisionRow & { readonly idempotency: string }): Promise<DecisionRow> {
-    return this.tables.write(async (tx) => {
-      const { idempotency } = row;
-      const oldest = this.tables.now() - IDEMPOTENCY_MS;
-      await tx`UPDATE inkling_decisions SET idempotency = NULL, body_hash = NULL
-        WHERE idempotency = ${idempotency} AND created_at < ${oldest}`;
-      await insert(tx, [row]);
-      const rows: StoredRow[] = await tx`SELECT ${columns(tx)} FROM inkling_decisions
-        WHERE idempotency = ${idempotency}`;
-      return rows[0] === undefined ? row : decisionOf(rows[0]);
-    }, false);
+  async claim(rows: readonly NamedDecision[]): Promise<DecisionRow[]> {
+    // A fixed order, because two processes that insert in different orders would wait for each other.
+    const ordered = rows.toSorted((a, b) => (a.idempotency < b.idempotency ? -1 : 1));
+    const inserted = await this.tables.writeOnce((sql) => insert(sql, ordered));
+    const stored = new Set(inserted.map(({ id }) => id));
+    const others = ordered.filter(({ id }) => !stored.has(id));
+    const first = others.length === 0 ? undefined : await this.claimTaken(others);
+    return rows.map((row) => first?.get(row.idempotency) ?? row);
   }
 
-  /** Labels a decision. The last label wins. @returns undefined if the decision does not exist */
-  async label(id: string, outcome: Outcome): Promise<StoredRow | undefined> {
+  /** Returns the earlier decisions by `idempotency`, after replacing those whose key has expired. */
+  private async claimTaken(rows: readonly NamedDecision[]): Promise<ReadonlyMap<string, DecisionRow>> {
+    const now = await this.retention.now();
+    const names = rows.map(({ idempotency }) => idempotency);
+    const find = (sql: SQL): Promise<StoredRow[]> =>
+      sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE idempotency IN ${sql(names)}`;
+    const oldest = now === undefined ? 0 : now - IDEMPOTENCY_MS;
+    let found = await this.tables.read(find);
+    if (found.length < rows.length || found.some((row) => Number(row.created_at) < oldest)) {
+      found = await this.tables.write(async (tx) => {
+        await tx`UPDATE inkling_decisions SET idempotency = NULL, body_hash = NULL
+          WHERE idempotency IN ${tx(names)} AND created_at < ${oldest}`;
+        await insert(tx, rows);
+        return find(tx);
+      }, false);
+    }
+    return new Map(found.map((row) => [row.idempotency ?? "", decisionOf(row)]));
+  }
+
+  /**
+   * Labels a decision. The last label wins.
+   * @param key the API key that sent the label, which may label only its own decisions; undefined for an operator
+   * @returns undefined if the decision does not exist, or another key asked for it
+   */
+  async label(id: string, outcome: Outcome, key?: KeyId): Promise<StoredRow | undefined> {
     const rows: StoredRow[] = await this.tables.writeOnce(
       (sql) => sql`UPDATE inkling_decisions SET outcome = ${outcome}, outcome_at = ${this.tables.now()}
-        WHERE id = ${id} RETURNING ${columns(sql)}`,
+        WHERE id = ${id} AND ${key === undefined ? sql`1 = 1` : sql`(key_id = ${key} OR key_id IS NULL)`}
+        RETURNING ${columns(sql)}`,
     );
     return this.readRows(rows)[0];
   }
@@ -110,40 +142,47 @@ export class DecisionStore {
     return this.readRows(rows)[0];
   }
 
-  /** Lists decisions, newest first. A filter may match few of many decisions, so each query covers one day. */
+  /**
+   * Lists decisions, newest first. After {@link LIST_MS}, the page ends early, even without any decision, and `next`
+   * continues the search.
+   */
   async list({ limit, cursor }: PageRequest, filter: DecisionFilter = {}): Promise<Page<StoredRow>> {
+    const end = performance.now() + LIST_MS;
     const items: StoredRow[] = [];
-    for await (const [since, until] of this.days(filter, cursor)) {
+    const read = (rows: readonly StoredRow[]) => this.readRows(rows);
+    for (let after = cursor; ; await Bun.sleep(0)) {
       const rows: StoredRow[] = await this.tables.read(
-        (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions
-          WHERE created_at >= ${since} AND created_at < ${until} AND ${DECISION_PAGES.after(sql, cursor)}
-          AND ${matches(sql, filter)} ORDER BY created_at DESC, id DESC LIMIT ${limit + 1 - items.length}`,
+        (sql) => sql`SELECT ${columns(sql)} FROM (${this.slice(sql, COLUMNS, filter, after)}) slice
+          WHERE ${this.matches(sql, filter)} ORDER BY created_at DESC, id DESC LIMIT ${limit + 1 - items.length}`,
       );
       items.push(...rows);
-      if (items.length > limit) break;
+      if (items.length > limit) return DECISION_PAGES.page(items, limit, read);
+      after = await this.nextSlice(filter, after);
+      if (after === undefined || performance.now() >= end) return { items: read(items), next: after };
     }
-    return DECISION_PAGES.page(items, limit, (shown) => this.readRows(shown));
   }
 
-  /** Yields the days from the newest to the oldest decision, newest first, within the filter's range. */
-  private async *days(
-    { since = 0, until = Number.MAX_SAFE_INTEGER }: DecisionFilter,
+  /** Selects the next SLICE decisions after a cursor by the filter's index, or only the last of them. */
+  private slice(
+    sql: SQL,
+    selected: string,
+    filter: DecisionFilter,
     cursor?: string,
-  ): AsyncGenerator<readonly [since: EpochMs, until: EpochMs]> {
-    const before = cursor === undefined ? until : Math.min(until, Number(cursor.split("-")[0]) + 1);
-    const ends: { oldest: number | string | null; newest: number | string | null }[] = await this.tables.read(
-      (sql) => sql`SELECT
-        (SELECT MIN(created_at) FROM inkling_decisions WHERE created_at >= ${since}) AS oldest,
-        (SELECT MAX(created_at) FROM inkling_decisions WHERE created_at < ${before}) AS newest`,
+    rows: "all" | "last" = "all",
+  ) {
+    const { since = 0, until = Number.MAX_SAFE_INTEGER } = filter;
+    const [limit, offset] = rows === "all" ? [SLICE, 0] : [1, SLICE - 1];
+    return sql`SELECT ${sql.unsafe(selected)} FROM inkling_decisions WHERE ${this.indexed(sql, filter)}
+      AND created_at >= ${since} AND created_at < ${until} AND ${DECISION_PAGES.after(sql, cursor)}
+      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`;
+  }
+
+  /** Returns the cursor of the next slice; undefined after the last slice. */
+  private async nextSlice(filter: DecisionFilter, cursor?: string): Promise<string | undefined> {
+    const rows: Pick<StoredRow, "created_at" | "id">[] = await this.tables.read((sql) =>
+      this.slice(sql, "created_at, id", filter, cursor, "last"),
     );
-    const { oldest, newest } = ends[0] ?? {};
-    if (oldest == null || newest == null) return;
-    for (let end = Number(newest) + 1; end > Number(oldest); ) {
-      const start = Math.max(since, Math.floor((end - 1) / DAY_MS) * DAY_MS);
-      yield [start, end];
-      end = start;
-      await Bun.sleep(0);
-    }
+    return rows[0] && `${rows[0].created_at}-${rows[0].id}`;
   }
 
   /** Yields pages of decisions, oldest first. */
@@ -164,20 +203,31 @@ export class DecisionStore {
 
   /** Counts decisions by UTC day and action, newest day first. */
   async count(filter: Pick<DecisionFilter, "since" | "until" | "event"> = {}): Promise<DecisionCount[]> {
-    const counts: DecisionCount[] = [];
-    for await (const [since, until] of this.days(filter)) {
-      const rows: { action: Action; n: number; legitimate: number; abuse: number }[] = await this.tables.read(
-        (sql) => sql`SELECT action, COUNT(*) AS n,
-            SUM(CASE WHEN outcome = 'legitimate' THEN 1 ELSE 0 END) AS legitimate,
-            SUM(CASE WHEN outcome = 'abuse' THEN 1 ELSE 0 END) AS abuse
-          FROM inkling_decisions WHERE created_at >= ${since} AND created_at < ${until}
-          AND ${matches(sql, { event: filter.event })} GROUP BY action ORDER BY action`,
-      );
-      const day = Math.floor(since / DAY_MS) * DAY_MS;
-      for (const { action, n, legitimate, abuse } of rows)
-        counts.push({ day, action, count: Number(n), legitimate: Number(legitimate), abuse: Number(abuse) });
+    const counts = new Map<string, DecisionCount>();
+    const selected = `created_at / ${DAY_MS} AS days, action, outcome`;
+    for (let after: string | undefined; ; await Bun.sleep(0)) {
+      const rows: Record<"days" | "n" | "legitimate" | "abuse", number | string>[] & { action: Action }[] =
+        await this.tables.read(
+          (sql) => sql`SELECT days, action, COUNT(*) AS n,
+              SUM(CASE WHEN outcome = 'legitimate' THEN 1 ELSE 0 END) AS legitimate,
+              SUM(CASE WHEN outcome = 'abuse' THEN 1 ELSE 0 END) AS abuse
+            FROM (${this.slice(sql, selected, filter, after)}) slice GROUP BY days, action`,
+        );
+      for (const { days, action, n, legitimate, abuse } of rows) {
+        const day = Number(days) * DAY_MS;
+        const before = counts.get(`${day} ${action}`);
+        counts.set(`${day} ${action}`, {
+          day,
+          action,
+          count: (before?.count ?? 0) + Number(n),
+          legitimate: (before?.legitimate ?? 0) + Number(legitimate),
+          abuse: (before?.abuse ?? 0) + Number(abuse),
+        });
+      }
+      after = await this.nextSlice(filter, after);
+      if (after === undefined) break;
     }
-    return counts;
+    return [...counts.values()].sort((a, b) => b.day - a.day || (a.action < b.action ? -1 : 1));
   }
 
   /**
@@ -210,33 +260,43 @@ export class DecisionStore {
    * @returns the number of deleted decisions
    */
   async delete(which: Deletion, by: Actor): Promise<number> {
-    const deleted = await this.deleteSome(which);
+    const deleted = await this.tables.deleteInSteps("inkling_decisions", "id", (sql) =>
+      "ref" in which ? sql`ref = ${which.ref}` : sql`created_at < ${which.before}`,
+    );
+    await deleteOrphanedDeliveries(this.tables);
     const named = "ref" in which ? { by: "ref" } : { before: new Date(which.before).toISOString() };
     const entry = { ...by, action: "decisions-deleted", subject: "decisions", before: undefined } as const;
     await this.tables.write(async (tx) => {
       await lockAudit(tx);
       await insertAudit(tx, [{ ...entry, after: { ...named, deleted } }], this.tables.now());
     }, true);
+    await this.tables.emptyLog();
     return deleted;
   }
 
-  /** Deletes decisions that were made before a time. @returns the number of deleted decisions */
-  expire(before: EpochMs): Promise<number> {
-    return this.deleteSome({ before });
+  /** Returns the condition of the most selective index that the filter can use. */
+  private indexed(sql: SQL, { action, event, outcome, ref, network, domain }: DecisionFilter) {
+    if (ref !== undefined) return sql`ref = ${ref}`;
+    if (domain !== undefined) return sql`email_domain = ${domain}`;
+    if (network !== undefined) return sql`${sql.unsafe(this.network)} = ${network}`;
+    if (outcome !== undefined && outcome !== "none") return sql`outcome = ${outcome}`;
+    if (event !== undefined) return sql`event = ${event}`;
+    return action === undefined ? sql`1 = 1` : sql`action = ${action}`;
   }
 
-  private async deleteSome(which: Deletion): Promise<number> {
-    for (let deleted = 0; ; await Bun.sleep(0)) {
-      const rows: unknown[] = await this.tables.writeOnce(
-        (sql) => sql`DELETE FROM inkling_decisions WHERE id IN (
-            SELECT id FROM inkling_decisions
-            WHERE ${"ref" in which ? sql`ref = ${which.ref}` : sql`created_at < ${which.before}`}
-            LIMIT ${ROWS_AT_ONCE}
-          ) RETURNING id`,
-      );
-      deleted += rows.length;
-      if (rows.length < ROWS_AT_ONCE) return deleted;
-    }
+  private matches(sql: SQL, { action, event, rule, reason, outcome, network, domain }: DecisionFilter) {
+    const any = sql`1 = 1`;
+    return sql`${action === undefined ? any : sql`action = ${action}`}
+      AND ${event === undefined ? any : sql`event = ${event}`}
+      AND ${rule === undefined ? any : sql`(rule = ${rule} OR shadow LIKE ${hasRule(rule)} ESCAPE '!')`}
+      AND ${reason === undefined ? any : sql`reasons LIKE ${`%"${reason}"%`}`}
+      AND ${network === undefined ? any : sql`${sql.unsafe(this.network)} = ${network}`}
+      AND ${domain === undefined ? any : sql`email_domain = ${domain}`}
+      AND ${outcome === undefined ? any : outcome === "none" ? sql`outcome IS NULL` : sql`outcome = ${outcome}`}`;
+  }
+
+  private get network(): string {
+    return networkFact(this.tables.isShared ? "postgres" : "sqlite");
   }
 }
 
@@ -244,31 +304,19 @@ export class DecisionStore {
  * Inserts decisions, except those that are already stored. Leaves out columns that no row uses, because preparing and
  * binding a value takes longer than storing it.
  */
-function insert(sql: SQL, rows: readonly DecisionRow[]) {
+function insert(sql: SQL, rows: readonly DecisionRow[]): SQL.Query<{ id: string }[]> {
   const all = Object.keys(rows[0] ?? {}) as (keyof DecisionRow)[];
   const columns = all.filter((column) => rows.some((row) => row[column] !== null));
-  return sql`INSERT INTO inkling_decisions ${sql(rows as Record<keyof DecisionRow, unknown>[], ...columns)} ON CONFLICT DO NOTHING`;
-}
-
-function matches(sql: SQL, { action, event, rule, reason, outcome, ref, network, domain }: DecisionFilter) {
-  const any = sql`1 = 1`;
-  return sql`${action === undefined ? any : sql`action = ${action}`}
-    AND ${event === undefined ? any : sql`event = ${event}`}
-    AND ${rule === undefined ? any : sql`(rule = ${rule} OR shadow LIKE ${hasRule(rule)} ESCAPE '!')`}
-    AND ${reason === undefined ? any : sql`reasons LIKE ${`%"${reason}"%`}`}
-    AND ${ref === undefined ? any : sql`ref = ${ref}`}
-    AND ${network === undefined ? any : sql`facts LIKE ${`%"ip.network":"${network}"%`}`}
-    AND ${domain === undefined ? any : sql`email_domain = ${domain}`}
-    AND ${outcome === undefined ? any : outcome === "none" ? sql`outcome IS NULL` : sql`outcome = ${outcome}`}`;
+  return sql`INSERT INTO inkling_decisions ${sql(rows as Record<keyof DecisionRow, unknown>[], ...columns)}
+    ON CONFLICT DO NOTHING RETURNING id`;
 }
 
 /** Escapes wildcards, so that "_" in a name matches only itself. */
 const hasRule = (name: string) => `%"rule":"${name.replaceAll(/[!%_]/g, "!$&")}"%`;
 
-const columns = (sql: SQL) =>
-  sql.unsafe(
-    "id, created_at, event, ref, ruleset, data_version, action, review, score, rule, reasons, shadow, degraded, facts, email_domain, idempotency, body_hash, outcome, outcome_at",
-  );
+const COLUMNS =
+  "id, created_at, event, ref, ruleset, data_version, action, review, score, rule, reasons, shadow, degraded, facts, email_domain, key_id, idempotency, body_hash, outcome, outcome_at";
+const columns = (sql: SQL) => sql.unsafe(COLUMNS);
 
 /** Checks what a newer version may store otherwise. @throws Error */
 function checked(row: StoredRow): StoredRow {

@@ -16,23 +16,26 @@ import {
   WEBHOOK_OUTCOMES,
   WEBHOOK_TEST,
   WEBHOOK_WAITS_SECONDS,
+  type WebhookEvent,
   type WebhookMessage,
   type WebhookOutcome,
 } from "@inkling/contract";
 import { sha256Hex } from "@inkling/release-store";
 import type { SQL, TransactionSQL } from "bun";
-import { DAY_MS } from "../keys/day.ts";
 import type { EpochMs } from "../keys/key.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 import { known } from "./unreadable.ts";
 
 /** Milliseconds of a lease, which must be longer than an attempt may take. */
 export const LEASE_MS = 60_000;
-/** Milliseconds for which deliveries are kept, regardless of their result. */
-const KEEP_MS = 7 * DAY_MS;
-/** Maximum number of waiting deliveries for all webhooks together, and of finished deliveries. */
+/**
+ * Maximum number of waiting and of finished deliveries for each webhook, so that a receiver that is gone affects no other
+ * webhook.
+ */
 const MAX_WAITING = 10_000;
-const MAX_ENDED = 10_000;
+const MAX_ENDED = 1_000;
+/** Number of a webhook's newest deliveries from which its health is computed. */
+const RECENT = 100;
 
 /** An event to send. */
 export interface QueuedEvent {
@@ -70,6 +73,27 @@ export interface ClaimedDelivery extends Pick<Delivery, "id" | "webhookId" | "ev
   readonly body: string;
 }
 
+/** A delivery that was not queued, because too many deliveries wait for its webhook. */
+export interface Dropped {
+  readonly key: QueuedEvent["key"];
+  readonly webhook: string;
+}
+
+export interface QueueResult {
+  readonly queued: number;
+  readonly dropped: readonly Dropped[];
+}
+
+/** How well a webhook's newest deliveries have worked. */
+export interface WebhookHealth {
+  /** Number of deliveries that were attempted, at most {@link RECENT}. */
+  readonly deliveries: number;
+  /** Number of those whose last attempt failed. */
+  readonly failed: number;
+  /** The last attempt. */
+  readonly last: (Attempt & { readonly at: EpochMs; readonly event: string }) | undefined;
+}
+
 export interface QueueState {
   readonly waiting: number;
   /** When the oldest waiting delivery was queued. */
@@ -99,25 +123,28 @@ export class DeliveryStore {
   /**
    * Queues events for the webhooks that subscribe to them. Events that were queued before are skipped.
    * @param told a verdict to record with the events; if it is unchanged, nothing is queued
-   * @returns the number of deliveries queued, and the number dropped because too many are waiting
    */
-  async queue(
-    events: readonly QueuedEvent[],
-    told?: ToldVerdict,
-  ): Promise<{ readonly queued: number; readonly dropped: number }> {
+  async queue(events: readonly QueuedEvent[], told?: ToldVerdict): Promise<QueueResult> {
     const now = this.tables.now();
     return this.tables.write(async (tx) => {
-      if (told !== undefined && !(await recordVerdict(tx, told, now))) return { queued: 0, dropped: 0 };
+      if (told !== undefined && !(await recordVerdict(tx, told, now))) return { queued: 0, dropped: [] };
       const webhooks: { id: string; events: string }[] =
         await tx`SELECT id, events FROM inkling_webhooks WHERE disabled_at IS NULL`;
       const rows = events.flatMap(({ key, message: { type, data } }) => {
         const body = bodyOf(type, data, now);
         return webhooks
           .filter((webhook) => webhook.events.split(" ").includes(type))
-          .map(({ id }) => newRow(messageId(key), id, type, body, now));
+          .map(({ id }) => ({ key, row: newRow(messageId(key), id, type, body, now) }));
       });
-      const { waiting } = await stateIn(tx);
-      const taken = rows.slice(0, Math.max(0, MAX_WAITING - waiting));
+      const free = await freePlaces(tx);
+      const dropped: Dropped[] = [];
+      const taken = rows.flatMap(({ key, row }) => {
+        const places = free.get(row.webhook_id) ?? MAX_WAITING;
+        free.set(row.webhook_id, places - 1);
+        if (places > 0) return [row];
+        dropped.push({ key, webhook: row.webhook_id });
+        return [];
+      });
       let queued = 0;
       for (let at = 0; at < taken.length; at += ROWS_AT_ONCE) {
         const inserted: unknown[] =
@@ -125,7 +152,7 @@ export class DeliveryStore {
           ON CONFLICT (webhook_id, id) DO NOTHING RETURNING id`;
         queued += inserted.length;
       }
-      return { queued, dropped: rows.length - taken.length };
+      return { queued, dropped };
     }, true);
   }
 
@@ -212,22 +239,46 @@ export class DeliveryStore {
   }
 
   /**
-   * Removes deliveries that are older than a week or have no webhook, and the oldest finished deliveries above the
-   * limit. Also removes verdicts that are older than 30 days.
+   * Removes deliveries that have no webhook or no decision any more, and each webhook's oldest finished deliveries above
+   * the limit. retention.ts removes deliveries by age.
    */
   async forget(): Promise<void> {
-    const now = this.tables.now();
-    await this.tables.write(async (tx) => {
-      await tx`DELETE FROM inkling_deliveries WHERE created_at < ${now - KEEP_MS}
-        OR webhook_id NOT IN (SELECT id FROM inkling_webhooks)`;
-      const newest: { created_at: number | string }[] = await tx`SELECT created_at FROM inkling_deliveries
-        WHERE state <> 'waiting' ORDER BY created_at DESC LIMIT 1 OFFSET ${MAX_ENDED}`;
-      if (newest[0] !== undefined) {
-        await tx`DELETE FROM inkling_deliveries
-          WHERE state <> 'waiting' AND created_at <= ${Number(newest[0].created_at)}`;
-      }
-      await tx`DELETE FROM inkling_domain_verdicts WHERE at < ${now - 30 * DAY_MS}`;
-    }, false);
+    await deleteOrphanedDeliveries(this.tables);
+    await this.tables.deleteInSteps(
+      "inkling_deliveries",
+      "webhook_id, id",
+      (sql) => sql`webhook_id NOT IN (SELECT id FROM inkling_webhooks)`,
+    );
+    const full: { webhook_id: string }[] = await this.tables.read(
+      (sql) => sql`SELECT webhook_id FROM inkling_deliveries WHERE state <> 'waiting'
+        GROUP BY webhook_id HAVING COUNT(*) > ${MAX_ENDED}`,
+    );
+    for (const { webhook_id } of full) {
+      await this.tables.deleteInSteps(
+        "inkling_deliveries",
+        "webhook_id, id",
+        (sql) => sql`webhook_id = ${webhook_id} AND state <> 'waiting' AND (created_at, id) <= (
+          SELECT created_at, id FROM inkling_deliveries WHERE webhook_id = ${webhook_id} AND state <> 'waiting'
+          ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${MAX_ENDED})`,
+      );
+    }
+  }
+
+  /** Reads how well the newest deliveries to a webhook that were attempted have worked. */
+  async health(webhookId: string): Promise<WebhookHealth> {
+    const rows: DeliveryRow[] = await this.tables.read(
+      (sql) => sql`SELECT ${columns(sql)} FROM inkling_deliveries
+        WHERE webhook_id = ${webhookId} AND last_at IS NOT NULL
+        ORDER BY created_at DESC, id DESC LIMIT ${RECENT}`,
+    );
+    const attempted = rows
+      .map(fromRow)
+      .flatMap(({ event, last }) => (last === undefined ? [] : [{ event, ...last }]));
+    return {
+      deliveries: attempted.length,
+      failed: attempted.filter(({ outcome }) => outcome !== "delivered").length,
+      last: attempted.toSorted((a, b) => b.at - a.at)[0],
+    };
   }
 
   /** Reads the last reported verdicts on these domains. */
@@ -263,7 +314,6 @@ export class DeliveryStore {
 
 /** Converts a delivery to JSON for programs. */
 export function deliveryJson({ id, event, state, createdAt, attempts, dueAt, last }: Delivery) {
-  const time = (ms: EpochMs) => new Date(ms).toISOString();
   return {
     id,
     event,
@@ -274,6 +324,15 @@ export function deliveryJson({ id, event, state, createdAt, attempts, dueAt, las
     last_attempt: last === undefined ? null : { at: time(last.at), ...attemptJson(last) },
   };
 }
+
+/** Converts a webhook's health to JSON for programs. */
+export const healthJson = ({ deliveries, failed, last }: WebhookHealth) => ({
+  deliveries,
+  failed,
+  last_attempt: last === undefined ? null : { at: time(last.at), event: last.event, ...attemptJson(last) },
+});
+
+const time = (ms: EpochMs) => new Date(ms).toISOString();
 
 export const attemptJson = ({ outcome, status, reason }: Attempt) => ({
   outcome,
@@ -308,6 +367,27 @@ async function recordVerdict(
     ON CONFLICT (domain) DO UPDATE SET disposable = excluded.disposable, at = excluded.at
     WHERE v.disposable <> excluded.disposable RETURNING domain`;
   return rows.length > 0;
+}
+
+/** Returns how many more deliveries each webhook may have waiting; none for a webhook without any. */
+async function freePlaces(sql: SQL): Promise<Map<string, number>> {
+  const rows: { webhook_id: string; waiting: number | string }[] =
+    await sql`SELECT webhook_id, COUNT(*) AS waiting FROM inkling_deliveries WHERE state = 'waiting' GROUP BY webhook_id`;
+  return new Map(rows.map(({ webhook_id, waiting }) => [webhook_id, MAX_WAITING - Number(waiting)]));
+}
+
+/** Removes deliveries about decisions that no longer exist, because a delivery contains the decision's `ref`. */
+export async function deleteOrphanedDeliveries(tables: Tables): Promise<void> {
+  const event: WebhookEvent = "assessment.changed";
+  const id = tables.isShared
+    ? `substring(body from '"data":[{]"id":"([^"]*)"')`
+    : "json_extract(body, '$.data.id')";
+  await tables.deleteInSteps(
+    "inkling_deliveries",
+    "webhook_id, id",
+    (sql) => sql`event = ${event} AND NOT EXISTS
+      (SELECT 1 FROM inkling_decisions d WHERE d.id = ${sql.unsafe(id.replace("body", "inkling_deliveries.body"))})`,
+  );
 }
 
 async function stateIn(sql: SQL): Promise<QueueState> {

@@ -4,7 +4,7 @@
 // out  the newest tables; each step runs once, even if several processes start at the same time
 // err  StoreError NEWER if a newer program wrote the database
 //
-// The same statements run on SQLite and PostgreSQL. All times are epoch milliseconds; days are UTC, "2026-06-01". A
+// Unless a step says otherwise, the same statements run on SQLite and PostgreSQL. All times are epoch milliseconds; days are UTC, "2026-06-01". A
 // released step never changes. To change the tables, add a step.
 
 import type { SQL, TransactionSQL } from "bun";
@@ -17,7 +17,8 @@ const NOW = ":now";
 interface Migration {
   readonly id: number;
   readonly name: string;
-  readonly statements: readonly string[];
+  /** Statements for both databases, or one for each. */
+  readonly statements: readonly (string | Readonly<Record<Database["dialect"], string>>)[];
 }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -310,7 +311,40 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: 15,
+    name: "keys of decisions, filters of decisions, time of the last expiry",
+    statements: [
+      // The API key that asked for the decision. NULL in earlier decisions, because it was not recorded then.
+      "ALTER TABLE inkling_decisions ADD COLUMN key_id TEXT",
+      "CREATE INDEX inkling_decisions_action ON inkling_decisions (action, created_at, id)",
+      "CREATE INDEX inkling_decisions_event ON inkling_decisions (event, created_at, id)",
+      "CREATE INDEX inkling_decisions_rule ON inkling_decisions (rule, created_at, id) WHERE rule IS NOT NULL",
+      "CREATE INDEX inkling_decisions_outcome ON inkling_decisions (outcome, created_at, id) WHERE outcome IS NOT NULL",
+      {
+        sqlite: `CREATE INDEX inkling_decisions_network ON inkling_decisions (${networkFact("sqlite")}, created_at, id)`,
+        postgres: `CREATE INDEX inkling_decisions_network ON inkling_decisions ((${networkFact("postgres")}), created_at, id)`,
+      },
+      "CREATE INDEX inkling_deliveries_webhook ON inkling_deliveries (webhook_id, created_at, id)",
+      // A single row: when rows were last checked for their age (retention.ts). 0 in a new database.
+      "CREATE TABLE inkling_retention (id INTEGER PRIMARY KEY, checked_at BIGINT NOT NULL)",
+      `INSERT INTO inkling_retention (id, checked_at) SELECT 1, COALESCE(MAX(at), 0) FROM (
+        SELECT MAX(created_at) AS at FROM inkling_decisions UNION ALL
+        SELECT MAX(flushed_at) FROM inkling_recorders UNION ALL
+        SELECT MAX(at) FROM inkling_audit) newest`,
+    ],
+  },
 ];
+
+/**
+ * Returns the expression for the network in a decision's facts. The index and the query must use the same one. A cast to
+ * JSON would make PostgreSQL refuse facts with \u0000; in JSON, the quotation marks of this pattern occur only in names.
+ */
+export function networkFact(dialect: Database["dialect"]): string {
+  return dialect === "sqlite"
+    ? `json_extract(facts, '$."ip.network"')`
+    : `substring(facts from '"ip.network":"([^"]*)"')`;
+}
 
 /** An arbitrary number. Every process takes this lock while it migrates. */
 const POSTGRES_LOCK = 0x696e6b6c; // "inkl"
@@ -335,13 +369,21 @@ export async function migrate(
     const version = await versionOf(tx);
     if (version > newest) throw newer(database, version, newest);
     for (const migration of migrations) {
-      if (migration.id > version) await apply(tx, migration, now);
+      if (migration.id > version) await apply(tx, migration, database.dialect, now);
     }
   }, true);
 }
 
-async function apply(tx: TransactionSQL, { id, name, statements }: Migration, now: number): Promise<void> {
-  for (const statement of statements) await tx.unsafe(statement.replaceAll(NOW, String(now)));
+async function apply(
+  tx: TransactionSQL,
+  { id, name, statements }: Migration,
+  dialect: Database["dialect"],
+  now: number,
+): Promise<void> {
+  for (const statement of statements) {
+    const text = typeof statement === "string" ? statement : statement[dialect];
+    await tx.unsafe(text.replaceAll(NOW, String(now)));
+  }
   await tx`INSERT INTO inkling_migrations (id, name, applied_at) VALUES (${id}, ${name}, ${now})`;
 }
 

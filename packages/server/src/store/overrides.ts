@@ -61,9 +61,12 @@ export const OVERRIDE_PAGES = new NewestFirst("ovr");
 
 export class OverrideStore {
   private readonly tables: Tables;
+  private readonly records: Tables;
 
-  constructor(tables: Tables) {
+  /** @param records the same tables, for reads that may take long */
+  constructor(tables: Tables, records: Tables) {
     this.tables = tables;
+    this.records = records;
   }
 
   /** Reads a text that changes with every change to overrides. This reads one row. */
@@ -194,7 +197,7 @@ export class OverrideStore {
 
   /** Lists the audit trail, newest first. */
   audit(request: PageRequest, filter: AuditFilter = {}): Promise<Page<AuditEntry>> {
-    return this.tables.read((sql) => auditPage(sql, request, filter, this.tables.unreadable));
+    return this.records.read((sql) => auditPage(sql, request, filter, this.tables.unreadable));
   }
 
   /**

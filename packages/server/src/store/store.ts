@@ -2,7 +2,7 @@
 //
 // in   the database's address
 // out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions`
-//      (decisions.ts), `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts), `dump`
+//      (decisions.ts), `retention` (retention.ts), `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts), `dump`
 //      (dump.ts)
 // err  StoreError with a hint; its message never contains the password or a token
 // cost see each method; no lookup waits for the store
@@ -35,6 +35,7 @@ import { StoreError } from "./error.ts";
 import { type HistoryReading, type Remembered, readHistory } from "./history.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
+import { Retention } from "./retention.ts";
 import { RulesetStore } from "./rulesets.ts";
 import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
 import type { UnreadableRow } from "./unreadable.ts";
@@ -98,6 +99,7 @@ export class Store implements KeySource {
   readonly overrides: OverrideStore;
   readonly rulesets: RulesetStore;
   readonly decisions: DecisionStore;
+  readonly retention: Retention;
   readonly webhooks: WebhookStore;
   readonly deliveries: DeliveryStore;
   readonly adminToken: AdminTokenStore;
@@ -105,26 +107,34 @@ export class Store implements KeySource {
   /** The tables that backups read and restores write. */
   readonly dump: DumpTables;
   private readonly database: Database;
+  /** The same database through connections that keys, limits and the operator's changes do not use. */
+  private readonly records: Database;
   readonly tables: Tables;
 
   /** Use {@link openStore}. */
   constructor(address: string, options: StoreOptions) {
     this.database = new Database(address, options.timeoutMs);
-    const { now = Date.now, randomBytes = (n) => crypto.getRandomValues(new Uint8Array(n)) } = options;
+    const { now, randomBytes = (n) => crypto.getRandomValues(new Uint8Array(n)) } = options;
     this.tables = new Tables(this.database, now, randomBytes);
     if (options.onUnreadable !== undefined) this.tables.unreadable.onFound = options.onUnreadable;
+    const { isShared } = this.tables;
+    this.records = isShared ? new Database(address, options.timeoutMs, "records") : this.database;
+    const records = isShared
+      ? new Tables(this.records, now, randomBytes, this.tables.unreadable)
+      : this.tables;
     this.database.onOtherFile = () => {
       this.tables.migrateAgain();
       options.onOtherFile?.();
     };
-    this.overrides = new OverrideStore(this.tables);
+    this.overrides = new OverrideStore(this.tables, records);
     this.rulesets = new RulesetStore(this.tables);
-    this.decisions = new DecisionStore(this.tables);
-    this.webhooks = new WebhookStore(this.tables);
-    this.deliveries = new DeliveryStore(this.tables);
+    this.retention = new Retention(records);
+    this.decisions = new DecisionStore(records, this.retention);
+    this.webhooks = new WebhookStore(records);
+    this.deliveries = new DeliveryStore(records);
     this.adminToken = new AdminTokenStore(this.tables);
-    this.usage = new UsageTables(this.tables);
-    this.dump = new DumpTables(this.tables);
+    this.usage = new UsageTables(records);
+    this.dump = new DumpTables(records);
   }
 
   /** The database's address, without its password. */
@@ -162,7 +172,7 @@ export class Store implements KeySource {
   async readClock(): Promise<number | undefined> {
     if (!this.tables.isShared) return undefined;
     const rows: { now: string }[] = await this.tables.read(
-      (sql) => sql`SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now`,
+      (sql) => sql`SELECT ${this.tables.clock(sql)} AS now`,
     );
     return Number(rows[0]?.now);
   }
@@ -173,7 +183,7 @@ export class Store implements KeySource {
   }
 
   async close(): Promise<void> {
-    await this.database.close();
+    await Promise.all([this.database.close(), this.records.close()]);
   }
 
   /**

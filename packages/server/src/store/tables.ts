@@ -7,18 +7,31 @@ import { migrate } from "./migrations.ts";
 import { NOTICES, type Noticed } from "./notices.ts";
 import { UnreadableRows } from "./unreadable.ts";
 
+/** Attempts to empty the write-ahead log, and milliseconds between two of them. */
+const LOG_ATTEMPTS = 20;
+const LOG_WAIT_MS = 100;
+
 /** The tables of one database, with a clock and a source of random bytes for their rows. */
 export class Tables {
   readonly now: () => EpochMs;
   readonly randomBytes: (n: number) => Uint8Array;
-  readonly unreadable = new UnreadableRows();
+  readonly unreadable: UnreadableRows;
   private readonly database: Database;
+  private readonly clockOf: "database" | "host";
   private migrated: Promise<void> | undefined;
 
-  constructor(database: Database, now: () => EpochMs, randomBytes: (n: number) => Uint8Array) {
+  /** @param now this host's clock; by default, the clock that several hosts share is the database server's */
+  constructor(
+    database: Database,
+    now: (() => EpochMs) | undefined,
+    randomBytes: (n: number) => Uint8Array,
+    unreadable = new UnreadableRows(),
+  ) {
     this.database = database;
-    this.now = now;
+    this.now = now ?? Date.now;
+    this.clockOf = now === undefined && database.dialect === "postgres" ? "database" : "host";
     this.randomBytes = randomBytes;
+    this.unreadable = unreadable;
   }
 
   async read<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
@@ -47,6 +60,41 @@ export class Tables {
   async write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T> {
     await this.ready();
     return this.database.transaction(work, durable);
+  }
+
+  /** Empties the write-ahead log of SQLite, which otherwise contains deleted rows until it is overwritten. */
+  async emptyLog(): Promise<void> {
+    if (this.isShared) return;
+    for (let attempt = 0; attempt < LOG_ATTEMPTS; attempt++) {
+      const rows: { busy: number }[] = await this.writeOnce((sql) => sql`PRAGMA wal_checkpoint(TRUNCATE)`);
+      if (rows[0]?.busy !== 1) return;
+      await Bun.sleep(LOG_WAIT_MS);
+    }
+    // Another process reads the database, such as a backup. The next checkpoint overwrites the log.
+  }
+
+  /** Returns the expression for the current time in epoch ms: the database server's, or this host's with SQLite. */
+  clock(sql: SQL) {
+    return this.clockOf === "database"
+      ? sql`CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)`
+      : sql`${this.now()}`;
+  }
+
+  /**
+   * Deletes rows in small steps, between which requests are answered.
+   * @param key the columns that identify a row, separated by commas
+   * @returns the number of deleted rows
+   */
+  async deleteInSteps(table: string, key: string, where: (sql: SQL) => SQL.Query<unknown>): Promise<number> {
+    for (let deleted = 0; ; await Bun.sleep(0)) {
+      const rows: unknown[] = await this.writeOnce(
+        (sql) => sql`DELETE FROM ${sql.unsafe(table)} WHERE (${sql.unsafe(key)}) IN
+          (SELECT ${sql.unsafe(key)} FROM ${sql.unsafe(table)} WHERE ${where(sql)} LIMIT ${ROWS_AT_ONCE})
+          RETURNING 1 AS one`,
+      );
+      deleted += rows.length;
+      if (rows.length < ROWS_AT_ONCE) return deleted;
+    }
   }
 
   /**
@@ -117,8 +165,7 @@ export class NewestFirst {
   after(sql: SQL, cursor: string | undefined) {
     const parts = cursor === undefined ? null : this.pattern.exec(cursor);
     if (parts === null) return sql`1 = 1`;
-    const at = Number(parts[1]);
-    return sql`(created_at < ${at} OR (created_at = ${at} AND id < ${parts[2]}))`;
+    return sql`(created_at, id) < (${Number(parts[1])}, ${parts[2]})`;
   }
 
   /**

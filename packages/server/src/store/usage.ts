@@ -3,25 +3,10 @@
 // err  StoreError
 
 import type { TransactionSQL } from "bun";
-import { DAY_MS, hourOf } from "../keys/day.ts";
+import { hourOf } from "../keys/day.ts";
 import { type Counted, type KeyId, SCOPES } from "../keys/key.ts";
 import { sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
-
-/** A recorder that is silent for this many milliseconds is considered gone. */
-const KEEP_RECORDERS_MS = 30 * DAY_MS;
-/** Milliseconds for which hourly usage and traffic are kept. Daily usage is kept permanently. */
-const KEEP_HOURS_MS = 31 * DAY_MS;
-/**
- * Milliseconds for which a revoked key's leases are kept. A host that has not read the revocation yet may still
- * exchange them. Without the old leases, it would start with new ones.
- */
-const KEEP_LEASES_MS = DAY_MS;
-/**
- * Number of batches between two deletions of old rows, about an hour's worth. The first deletion comes with a
- * recorder's first batch.
- */
-const FORGET_EVERY = 4_000;
 
 /** Prefix for counts of locations in a country. */
 const COUNTRY = "country:";
@@ -104,7 +89,6 @@ export class UsageTables {
         WHERE r.sequence < excluded.sequence
         RETURNING id`;
       if (isNew.length === 0) return false;
-      if (sequence % FORGET_EVERY === 1) await this.forget(tx);
       for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
         if (at > 0) await Bun.sleep(0);
         await tx`INSERT INTO inkling_usage AS u ${tx(rows.slice(at, at + ROWS_AT_ONCE))}
@@ -225,15 +209,6 @@ export class UsageTables {
           OR SUM(CASE WHEN u.lookup = ${refused} THEN u.count ELSE 0 END) > 0`,
     );
     return rows.map((row) => ({ ...row, quota: Number(row.quota) }));
-  }
-
-  private async forget(tx: TransactionSQL): Promise<void> {
-    await tx`DELETE FROM inkling_recorders WHERE flushed_at < ${this.tables.now() - KEEP_RECORDERS_MS}`;
-    const oldest = hourOf(this.tables.now() - KEEP_HOURS_MS);
-    await tx`DELETE FROM inkling_usage_hours WHERE hour < ${oldest}`;
-    await tx`DELETE FROM inkling_traffic_hours WHERE hour < ${oldest}`;
-    await tx`DELETE FROM inkling_leases WHERE key_id IN
-      (SELECT id FROM inkling_keys WHERE revoked_at < ${this.tables.now() - KEEP_LEASES_MS})`;
   }
 }
 

@@ -122,10 +122,11 @@ export class WebhookStore {
   /** Removes a webhook with its secrets and deliveries. @returns the webhook; undefined if no webhook has this id */
   remove(id: string, by: Actor): Promise<Webhook | undefined> {
     return this.tables.write(async (tx) => {
+      // Before the lock, because changes to keys wait for it.
+      await tx`DELETE FROM inkling_deliveries WHERE webhook_id = ${id}`;
       await lockAudit(tx);
       const before = await this.findIn(tx, id);
       if (before === undefined) return undefined;
-      await tx`DELETE FROM inkling_deliveries WHERE webhook_id = ${id}`;
       await tx`DELETE FROM inkling_webhooks WHERE id = ${id}`;
       await this.audit(tx, by, "webhook-removed", before, undefined);
       return before;
@@ -138,12 +139,12 @@ export class WebhookStore {
    */
   disable(id: string): Promise<boolean> {
     return this.tables.write(async (tx) => {
+      await tx`UPDATE inkling_deliveries SET state = 'ended' WHERE webhook_id = ${id} AND state = 'waiting'`;
       await lockAudit(tx);
       const before = await this.findIn(tx, id);
       if (before === undefined || before.disabledAt !== undefined) return false;
       const webhook: Webhook = Object.freeze({ ...before, disabledAt: this.tables.now() });
       await tx`UPDATE inkling_webhooks SET disabled_at = ${webhook.disabledAt} WHERE id = ${id}`;
-      await tx`UPDATE inkling_deliveries SET state = 'ended' WHERE webhook_id = ${id} AND state = 'waiting'`;
       await this.audit(tx, { actor: "inkling", way: undefined }, "webhook-disabled", before, webhook);
       return true;
     }, true);

@@ -21,7 +21,7 @@ import {
 import type { NamedRelease } from "@inkling/release-store";
 import { DAY_MS, dayOf } from "../keys/day.ts";
 import type { EpochMs } from "../keys/key.ts";
-import type { DeliveryStore, QueuedEvent } from "../store/deliveries.ts";
+import type { DeliveryStore, Dropped, QueuedEvent } from "../store/deliveries.ts";
 import type { UsageTables } from "../store/usage.ts";
 
 const CHECK_MS = 5_000;
@@ -71,8 +71,8 @@ interface WebhookEventsOptions {
    * domain.
    */
   readonly lookUp: (domains: readonly string[]) => Promise<readonly (EmailVerdict | undefined)[]>;
-  /** Called when deliveries were dropped because too many are waiting. */
-  readonly onDropped: (event: WebhookEvent, deliveries: number) => void;
+  /** Called when deliveries were dropped because too many wait for their webhooks. */
+  readonly onDropped: (event: WebhookEvent, dropped: readonly Dropped[]) => void;
   readonly now: () => EpochMs;
   /** Milliseconds between two checks. */
   readonly checkMs?: number;
@@ -100,6 +100,8 @@ export class WebhookEvents {
    * Keys of the conditions that have been queued and may still hold, such as stale feeds and today's used-up quotas.
    */
   private told: ReadonlySet<string> = new Set();
+  /** The lasting conditions that a full webhook did not get, by webhook. */
+  private missed: ReadonlySet<string> = new Set();
   private checked: Checked | undefined;
   private failure: unknown;
   private isStopped = false;
@@ -126,8 +128,11 @@ export class WebhookEvents {
       if (subscribed.has("assessment.changed")) this.startVerdicts();
     }
     const fresh = lasting.filter(({ key }) => !this.told.has(key));
-    if (fresh.length > 0) await this.queue(fresh);
-    this.told = new Set(lasting.map(({ key }) => key));
+    const dropped = fresh.length > 0 ? await this.queue(fresh) : [];
+    // What a webhook missed is queued as soon as the webhook has room. The other webhooks get nothing twice.
+    const missed = new Set(dropped.map(({ key }) => key));
+    this.told = new Set(lasting.map(({ key }) => key).filter((key) => !missed.has(key)));
+    this.missed = new Set(dropped.map(placeOf));
     if (failure !== undefined) throw failure;
   }
 
@@ -164,10 +169,13 @@ export class WebhookEvents {
     return events;
   }
 
-  private async queue(...given: Parameters<DeliveryStore["queue"]>): Promise<void> {
+  /** Queues events, and reports deliveries that were dropped, except those that were dropped before. */
+  private async queue(...given: Parameters<DeliveryStore["queue"]>): Promise<readonly Dropped[]> {
     const [events] = given;
     const { dropped } = await this.options.deliveries.queue(...given);
-    if (dropped > 0) this.options.onDropped(events[0]!.message.type, dropped);
+    const news = dropped.filter((one) => !this.missed.has(placeOf(one)));
+    if (news.length > 0) this.options.onDropped(events[0]!.message.type, news);
+    return dropped;
   }
 
   private startVerdicts(): void {
@@ -245,6 +253,8 @@ export class WebhookEvents {
     }
   }
 }
+
+const placeOf = ({ key, webhook }: Dropped) => `${webhook} ${key}`;
 
 /** Creates an event that is the same on each host with the same held release. */
 function heldEvent({ id, at, why }: HeldRelease): QueuedEvent {

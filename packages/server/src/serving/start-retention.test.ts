@@ -1,0 +1,41 @@
+// Tests what the server logs about rows that are deleted by age.
+
+import { expect, test } from "bun:test";
+import { until } from "../../../../test/harness/until.ts";
+import { StoreError } from "../store/error.ts";
+import type { DeletedRows, Retention } from "../store/retention.ts";
+import { Log } from "../telemetry/log.ts";
+import { startRetention } from "./start-retention.ts";
+
+/** Returns the log lines of the first check. */
+async function logged(result: DeletedRows | StoreError, aheadMs = 0): Promise<string> {
+  let checks = 0;
+  let lines = "";
+  const expire = async () => {
+    checks++;
+    if (result instanceof StoreError) throw result;
+    return result;
+  };
+  const retention = { expire, state: { aheadMs } } as unknown as Retention;
+  const log = new Log({ level: "info", write: (line) => (lines += line), now: Date.now });
+  const closers: (() => unknown)[] = [];
+  startRetention({ decisionsDays: 30 }, { retention }, { log, closers: closers as never });
+  await until(() => checks > 0);
+  for (const close of closers) await close();
+  log.flush();
+  return lines;
+}
+
+const failure = (code: "AWAY" | "BROKEN") => new StoreError(code, "database is locked", "try again");
+
+test.each([
+  ["nothing is too old", {}, 0, undefined],
+  ["rows are too old", { decisions: 3, deliveries: 1 }, 0, '"rows-expired","decisions":3,"deliveries":1'],
+  ["the clock is in doubt", {}, 3_456_000_000, '"expiry-held","ahead_seconds":3456000'],
+  ["the database is away", failure("AWAY"), 0, undefined],
+  ["the database refuses", failure("BROKEN"), 0, '"rows-not-expired","reason":"database is locked'],
+] as const)("%s", async (_, result, aheadMs, line) => {
+  const lines = await logged(result, aheadMs);
+  if (line === undefined) expect(lines).toBe("");
+  else expect(lines).toContain(line);
+});

@@ -1,0 +1,44 @@
+// start-retention.ts: regularly deletes stored rows that are too old, in the process that uses the database, and logs what
+// it deletes.
+
+import { messageOf, Poller } from "@inkling/release-store";
+import { StoreError } from "../store/error.ts";
+import type { Store } from "../store/store.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Closers } from "./options.ts";
+
+const EXPIRE_MS = 60_000;
+
+/** What a reload of the settings may change. */
+export interface RetentionSettings {
+  /** Number of days to keep decisions. */
+  decisionsDays: number;
+}
+
+export function startRetention(
+  settings: RetentionSettings,
+  { retention }: Pick<Store, "retention">,
+  { log, closers }: { readonly log: Log; readonly closers: Closers },
+): void {
+  let isHeld = false;
+  let lastFailure: string | undefined;
+  const check = async () => {
+    try {
+      const deleted = await retention.expire(settings.decisionsDays);
+      lastFailure = undefined;
+      if (Object.keys(deleted).length > 0) log.info("rows-expired", deleted);
+      const { aheadMs } = retention.state;
+      if (aheadMs > 0 && !isHeld) log.error("expiry-held", { ahead_seconds: Math.round(aheadMs / 1_000) });
+      if (aheadMs === 0 && isHeld) log.info("expiry-resumed");
+      isHeld = aheadMs > 0;
+    } catch (error) {
+      if (error instanceof StoreError && error.code === "AWAY") return; // `database-away` has already been logged
+      const reason = messageOf(error);
+      if (reason !== lastFailure) log.error("rows-not-expired", { reason });
+      lastFailure = reason;
+    }
+  };
+  const poller = new Poller({ check, waitMs: () => EXPIRE_MS });
+  void poller.now().then(() => poller.schedule()); // not awaited: answers do not depend on it
+  closers.push(() => poller.stop());
+}

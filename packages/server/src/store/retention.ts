@@ -1,0 +1,131 @@
+// retention.ts: deletes stored rows that are too old, in small steps, and decides which clock is right about their age.
+//
+// A clock that is 40 days ahead once deleted every stored decision within 15 s of a start. So the database keeps the time
+// of the last check. If the clock is more than a day ahead of it, the clock may be wrong, or the server was off. Nothing
+// is deleted by age until the clock has kept its time for HOLD_MS, which gives an operator time to correct it.
+
+import type { SQL } from "bun";
+import { DAY_MS, hourOf } from "../keys/day.ts";
+import type { EpochMs } from "../keys/key.ts";
+import type { Tables } from "./tables.ts";
+
+/** Maximum milliseconds between two checks without doubt about the clock. */
+const TOLERANCE_MS = DAY_MS;
+/** Milliseconds of running time after which a clock that was in doubt is accepted. */
+const HOLD_MS = 6 * 3_600_000;
+/** Minimum milliseconds between two writes of the time of the last check. */
+const WRITE_MS = 30_000;
+
+/** The clock's state, for the log. */
+export interface RetentionState {
+  /** How far the clock is ahead of the newest stored time, in milliseconds; 0 without doubt about the clock. */
+  readonly aheadMs: number;
+}
+
+interface AgedRows {
+  readonly table: string;
+  /** The columns that identify a row. */
+  readonly key: string;
+  /** Selects the rows that are too old. */
+  readonly isOld: (sql: SQL, now: EpochMs, decisionsDays: number) => SQL.Query<unknown>;
+}
+
+/** Milliseconds for which hourly usage and traffic are kept. Daily usage is kept permanently. */
+const KEEP_HOURS_MS = 31 * DAY_MS;
+
+/** Every table whose rows are deleted by age. */
+const AGED_ROWS: Readonly<Record<string, AgedRows>> = {
+  decisions: {
+    table: "inkling_decisions",
+    key: "id",
+    isOld: (sql, now, days) => sql`created_at < ${now - days * DAY_MS}`,
+  },
+  deliveries: {
+    table: "inkling_deliveries",
+    key: "webhook_id, id",
+    isOld: (sql, now) => sql`created_at < ${now - 7 * DAY_MS}`,
+  },
+  verdicts: {
+    table: "inkling_domain_verdicts",
+    key: "domain",
+    isOld: (sql, now) => sql`at < ${now - 30 * DAY_MS}`,
+  },
+  usage_hours: {
+    table: "inkling_usage_hours",
+    key: "hour, key_id, lookup",
+    isOld: (sql, now) => sql`hour < ${hourOf(now - KEEP_HOURS_MS)}`,
+  },
+  traffic_hours: {
+    table: "inkling_traffic_hours",
+    key: "hour, host",
+    isOld: (sql, now) => sql`hour < ${hourOf(now - KEEP_HOURS_MS)}`,
+  },
+  // A recorder that is silent for this long has exited.
+  recorders: {
+    table: "inkling_recorders",
+    key: "id",
+    isOld: (sql, now) => sql`flushed_at < ${now - 30 * DAY_MS}`,
+  },
+  // A host that has not read a revocation yet may still exchange the key's leases. Without the old leases, it would start
+  // with new ones.
+  leases: {
+    table: "inkling_leases",
+    key: "key_id",
+    isOld: (sql, now) => sql`key_id IN (SELECT id FROM inkling_keys WHERE revoked_at < ${now - DAY_MS})`,
+  },
+};
+
+/** The number of deleted rows by name, without zeros. */
+export type DeletedRows = Readonly<Record<string, number>>;
+
+export class Retention {
+  private readonly tables: Tables;
+  private readonly elapsed: () => number;
+  /** When doubt about the clock began, in milliseconds of running time. */
+  private heldSince: number | undefined;
+  private aheadMs = 0;
+
+  constructor(tables: Tables, elapsed = () => performance.now()) {
+    this.tables = tables;
+    this.elapsed = elapsed;
+  }
+
+  get state(): RetentionState {
+    return { aheadMs: this.aheadMs };
+  }
+
+  /**
+   * Reads the time that determines the age of rows: the database server's, or this host's with SQLite.
+   * @returns undefined while the clock is in doubt
+   */
+  async now(): Promise<EpochMs | undefined> {
+    const rows: { checked_at: number | string; now: number | string }[] = await this.tables.read(
+      (sql) => sql`SELECT checked_at, ${this.tables.clock(sql)} AS now FROM inkling_retention`,
+    );
+    const [now, checkedAt] = [Number(rows[0]?.now), Number(rows[0]?.checked_at)];
+    const aheadMs = now - checkedAt;
+    if (checkedAt > 0 && aheadMs > TOLERANCE_MS) {
+      this.heldSince ??= this.elapsed();
+      this.aheadMs = aheadMs;
+      if (this.elapsed() - this.heldSince < HOLD_MS) return undefined;
+    }
+    this.heldSince = undefined;
+    this.aheadMs = 0;
+    if (Math.abs(aheadMs) >= WRITE_MS) {
+      await this.tables.writeOnce((sql) => sql`UPDATE inkling_retention SET checked_at = ${now}`);
+    }
+    return now;
+  }
+
+  /** Deletes the rows that are too old. Deletes nothing while the clock is in doubt. */
+  async expire(decisionsDays: number): Promise<DeletedRows> {
+    const now = await this.now();
+    const deleted: Record<string, number> = {};
+    if (now === undefined) return deleted;
+    for (const [name, { table, key, isOld }] of Object.entries(AGED_ROWS)) {
+      const rows = await this.tables.deleteInSteps(table, key, (sql) => isOld(sql, now, decisionsDays));
+      if (rows > 0) deleted[name] = rows;
+    }
+    return deleted;
+  }
+}
