@@ -49,7 +49,7 @@ const OF_LOOKUP: Readonly<
 };
 
 const OPT_INS: Readonly<
-  Record<Exclude<OptIn, "evidence" | "facts">, { readonly name: string; readonly about: string }>
+  Record<Exclude<OptIn, "evidence" | "facts" | "feeds">, { readonly name: string; readonly about: string }>
 > = {
   network: {
     name: "WithNetwork",

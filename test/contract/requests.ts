@@ -200,6 +200,8 @@ function keys(): Request[] {
       get(`${GEO}/223.255.255.1`, { key: "daily" }),
       get(`${GEO}/10.0.0.1`, { key: "daily" }),
       get("/v1/status", { key: "daily" }),
+      get("/v1/status?include=feeds", { key: "daily" }),
+      get("/v1/status?include=feeds,evidence", { key: "daily" }),
       get(`${GEO}/nonsense`, { key: "emailOnly" }),
       get(`${GEO}/nonsense?x`, { key: "expired" }),
       get(`${GEO}/%FF?x`, {}),

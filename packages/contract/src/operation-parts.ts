@@ -112,6 +112,15 @@ export const OF_ASSESSMENTS: readonly ParameterRow[] = [
     description: "`facts` adds the facts that rules read.",
   },
 ];
+/** The parameter of the status. */
+export const OF_STATUS: readonly ParameterRow[] = [
+  {
+    name: "include",
+    value: "feeds",
+    wants: "feeds",
+    description: "`feeds` adds the state of each feed, and the release's segments.",
+  },
+];
 export const MX: ParameterRow = {
   name: "checks",
   value: "mx",

@@ -19,6 +19,7 @@ import {
   NDJSON_TYPE,
   OF_ADDRESSES,
   OF_ASSESSMENTS,
+  OF_STATUS,
   pageAnswers,
   TEXT,
   UNCHANGED_PAGE,
@@ -286,9 +287,10 @@ const ROWS = {
     ...OPEN,
     path: "/v1/status",
     access: "key",
-    summary: "The release in use, feed by feed",
+    summary: "The release in use, and the age of its data",
     description:
-      "Shows when the release was built, which data is missing, and the state of each feed. The request does not count against the quota.",
+      "Shows when the release was built, which data is missing, and how old the data is. With `include=feeds`, also shows the state of each feed. The request does not count against the quota.",
+    parameters: OF_STATUS,
     answers: {
       200: { description: "The current state", headers: KEYED_HEADERS, content: json("Status") },
     },
@@ -304,7 +306,7 @@ const ROWS = {
       "INTERNAL",
       "KEYS_NOT_LOADED",
     ],
-    docs: "current release, [age of the data](#state-of-the-data) behind each answer, and for each feed: age, entries, checksum, licence, last and next check, and whether it failed, is stale, has expired or [waits](feed-updates.md#gates). The [admin API](admin-api.md) has the reasons",
+    docs: "current release, [age of the data](#state-of-the-data) behind each answer, and what is missing. `?include=feeds` adds for each feed: age, entries, checksum, licence, last and next check, and whether it failed, is stale, has expired or [waits](feed-updates.md#gates). The [admin API](admin-api.md) has the reasons",
   },
   healthz: {
     ...OPEN,

@@ -9,7 +9,7 @@ export const SCOPES = [...LOOKUPS, "assess"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** The parts of an answer that a request must ask for. */
-export type OptIn = "evidence" | "network" | "subject" | "mx" | "facts";
+export type OptIn = "evidence" | "network" | "subject" | "mx" | "facts" | "feeds";
 
 interface Described {
   /** The text in the OpenAPI document and the SDKs. */

@@ -2,6 +2,7 @@
 // under /docs. For browsers, "/" redirects to the documentation.
 
 import { problem } from "../http/problems.ts";
+import { WANTS } from "../lookup/pipeline.ts";
 import { publicStatus, readiness, warnings } from "../lookup/status.ts";
 import { type ApiContext, type Handling, type Handlings, pathValue } from "./handler.ts";
 import type { Exchange, OpenDocument, OpenDocuments } from "./request-context.ts";
@@ -17,7 +18,10 @@ const PAGE: Handling = {
 
 export const ABOUT_HANDLINGS = {
   status: {
-    handle: (exchange, api) => api.responses.sendJson(exchange, 200, publicStatus(api, exchange.now)),
+    handle: (exchange, api) => {
+      const withFeeds = (exchange.wants & WANTS.feeds) !== 0;
+      return api.responses.sendJson(exchange, 200, publicStatus(api, exchange.now, withFeeds));
+    },
   },
   healthz: { handle: (exchange, { responses }) => responses.sendJson(exchange, 200, { status: "alive" }) },
   readyz: { handle: sendReadiness },

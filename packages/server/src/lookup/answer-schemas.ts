@@ -168,6 +168,7 @@ export const feedStatus = z
     skipped: skipped.unwrap().nullable(),
   })
   .meta({ id: "FeedStatus" });
+export type FeedStatus = z.infer<typeof feedStatus>;
 
 export const dataAges = z
   .array(z.strictObject({ answer: z.enum(ANSWERS), feed: text, seconds: z.int().nonnegative() }))
@@ -189,7 +190,7 @@ export const status = z
         verified: z.boolean().meta({
           description: "True if the server has read and verified every byte of the release since startup",
         }),
-        segments: release.shape.segments,
+        segments: release.shape.segments.optional(),
       })
       .nullable(),
     refused_release: z.strictObject({ name: z.string(), reason: text, at: time }).nullable(),
@@ -206,7 +207,7 @@ export const status = z
       .meta({ description: "Answers without data, because no loaded feed contributes to them" }),
     partial: release.shape.partial,
     ages: dataAges,
-    feeds: z.array(feedStatus),
+    feeds: z.array(feedStatus).optional(),
     keys: z.strictObject({ loaded: z.boolean(), database: z.enum(["reachable", "away"]) }),
   })
   .meta({ id: "Status" });

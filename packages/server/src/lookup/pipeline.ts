@@ -35,7 +35,7 @@ import { type EmailChecks, mxCheck } from "./mx.ts";
 import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
 
 /** Opt-ins beyond the plain answer, as bits. */
-export const WANTS = { ...INCLUDE, mx: 2, facts: 16 } as const;
+export const WANTS = { ...INCLUDE, mx: 2, facts: 16, feeds: 32 } as const;
 /** No opt-ins. */
 export const PLAIN = 0;
 

@@ -52,7 +52,7 @@ const membersOf = (value: unknown): unknown =>
       : typeof value;
 
 describe("what any key may read", () => {
-  const shown = publicStatus(SOURCE, 0);
+  const shown = publicStatus(SOURCE, 0, true);
 
   test("holds no text of errors, which could quote hosts, paths and content", () => {
     expect(JSON.stringify(statusDocument(SOURCE, 0)).split("intranet")).toHaveLength(5);
@@ -63,6 +63,13 @@ describe("what any key may read", () => {
     expect(membersOf(shown)).toEqual(membersOf(statusDocument(SOURCE, 0)));
   });
 
+  test("has feeds and segments only on request", () => {
+    const short = publicStatus(SOURCE, 0, false);
+    const names = (document: object) => Object.keys(JSON.parse(JSON.stringify(document)));
+    expect(names(shown).filter((name) => !names(short).includes(name))).toEqual(["feeds"]);
+    expect(names(shown.release!)).toEqual([...names(short.release!), "segments"]);
+  });
+
   test("has what an answer was made of, and what is wanting", () => {
     expect(shown).toMatchObject({
       refused_release: { name: "20260602T000000Z-0123456789ac", reason: expect.any(String) },
@@ -70,8 +77,12 @@ describe("what any key may read", () => {
       partial: [{ answer: "is_proxy", why: "without proxies" }],
       keys: { loaded: true, database: "away" },
     });
-    expect(shown.feeds[0]).toMatchObject({ failures: 2, error: expect.any(String), skipped: { entries: 1 } });
-    expect(shown.feeds[1]).toMatchObject({ error: null, pending: null, skipped: null });
+    expect(shown.feeds![0]).toMatchObject({
+      failures: 2,
+      error: expect.any(String),
+      skipped: { entries: 1 },
+    });
+    expect(shown.feeds![1]).toMatchObject({ error: null, pending: null, skipped: null });
   });
 });
 

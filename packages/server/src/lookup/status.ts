@@ -8,6 +8,7 @@ import { dataAges, type FeedReport, feedAgeSeconds, type HeldRelease, type Mode 
 import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { Refusal } from "../releases/next-release.ts";
+import type { FeedStatus, Status } from "./answer-schemas.ts";
 
 export interface StatusSource {
   readonly version: string;
@@ -80,23 +81,29 @@ export function warnings({ releases: { refused, current, channel }, keyring }: S
 /** Replaces texts that may contain host names, paths or a publisher's words, because any key may read /v1/status. */
 const FOR_OPERATORS = "The admin API and the server's log have the reason.";
 
-/** Returns the JSON for /v1/status: the operators' document without free text. */
-export function publicStatus(source: StatusSource, now: number): ReturnType<typeof statusDocument> {
+/**
+ * Returns the JSON for /v1/status: the operators' document without free text.
+ * @param withFeeds whether to add feeds and segments, which make up 98% of the document
+ */
+export function publicStatus(source: StatusSource, now: number, withFeeds: boolean): Status {
   const document = statusDocument(source, now);
-  const { refused_release, held_release, channel, feeds } = document;
+  const { release, refused_release, held_release, channel, feeds } = document;
   return {
     ...document,
+    release: release && { ...release, segments: withFeeds ? release.segments : undefined },
     refused_release: refused_release && { ...refused_release, reason: FOR_OPERATORS },
     held_release: held_release && { ...held_release, why: FOR_OPERATORS },
     channel: channel && { ...channel, fault: channel.fault && { ...channel.fault, reason: FOR_OPERATORS } },
-    feeds: feeds.map((feed) => ({
-      ...feed,
-      error: feed.error === null ? null : FOR_OPERATORS,
-      pending: feed.pending && { ...feed.pending, why: FOR_OPERATORS },
-      skipped: feed.skipped && { ...feed.skipped, first: FOR_OPERATORS },
-    })),
+    feeds: withFeeds ? feeds.map(withoutTexts) : undefined,
   };
 }
+
+const withoutTexts = (feed: FeedStatus): FeedStatus => ({
+  ...feed,
+  error: feed.error === null ? null : FOR_OPERATORS,
+  pending: feed.pending && { ...feed.pending, why: FOR_OPERATORS },
+  skipped: feed.skipped && { ...feed.skipped, first: FOR_OPERATORS },
+});
 
 /** Returns the document for operators. Times are ISO 8601, and ages are whole seconds. */
 export function statusDocument({ version, mode, releases, keyring }: StatusSource, now: number) {
