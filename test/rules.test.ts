@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { FORMATS } from "@inkling/bulk";
 import { FEEDS } from "@inkling/compiler/feeds";
 import { SETTING_NAMES, settingRow, variableName } from "@inkling/contract";
+import type { Command } from "commander";
 import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
 import {
@@ -297,6 +298,23 @@ const program = await makeProgram({
   version: "0.0.0",
   stopper: { signal: new AbortController().signal, onHangUp: () => {}, release: () => {} },
   ending: { exitCode: 0 },
+});
+
+describe("options", () => {
+  const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
+  /** Options whose value is a list, by the name of the value: `<names>`, `<list>`. */
+  const lists = all(program).flatMap(({ options }) =>
+    options.filter(({ flags }) => /<(list|\w+s(\.\.\.)?)>/.test(flags) && !/<(hours|days|address)>/.test(flags)),
+  );
+
+  test("a repeated option that takes a list keeps all its values", () => {
+    const kept = lists.map(({ flags, variadic, parseArg }) => {
+      const first = parseArg?.("a", undefined);
+      return [flags, variadic || [parseArg?.("b", first)].flat().join() === "a,b"];
+    });
+    expect(kept.length).toBeGreaterThan(12);
+    expect(kept.filter(([, isKept]) => !isKept)).toEqual([]);
+  });
 });
 
 describe("docs match the code", () => {

@@ -55,8 +55,8 @@ export function addEnrich(program: Command, context: Context): void {
     )
     .option(
       "--add <members>",
-      `what to add, by name or pattern ('country_*'), or all: ${memberNames()}`,
-      commas,
+      `what to add, by name or pattern ('country_*'), or all; repeatable: ${memberNames()}`,
+      (text: string, before: readonly string[] = []) => [...before, ...commas(text)],
     )
     .option("--network", `also add the owner of each address's network: ${namesOf("network")}`)
     .option("--prefix <text>", "prefix for the names of added columns")

@@ -16,7 +16,7 @@ import {
 import type { Settings } from "@inkling/contract";
 import { type Command, Option } from "commander";
 import { openAnswerData, RELEASE } from "../runtime/answer.ts";
-import { addAction, type Context } from "../runtime/command.ts";
+import { addAction, type Context, joined } from "../runtime/command.ts";
 import { CliError, EXIT, explainTargetError } from "../terminal/errors.ts";
 import { LiveLine, PLAIN_EVERY_MS } from "../terminal/progress.ts";
 import { attributions } from "../terminal/release-tables.ts";
@@ -58,6 +58,7 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
     command.option(
       "--columns <names>",
       "columns to write for a table of networks, by name or pattern ('country_*'); neighbours with the same values become one row (default: all)",
+      joined,
     );
   }
   command.option(...RELEASE);

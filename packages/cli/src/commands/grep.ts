@@ -3,7 +3,7 @@
 
 import { valuesIn } from "@inkling/bulk/values";
 import type { Command } from "commander";
-import { addAction, type Context } from "../runtime/command.ts";
+import { addAction, type Context, joined } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
 import { ATTRIBUTION, answerValues } from "./values.ts";
 
@@ -14,7 +14,7 @@ export function addGrep(program: Command, context: Context): void {
   const command = program
     .command("grep [file]")
     .description("look up the IP addresses and email addresses in a text file or standard input")
-    .option("--field <names>", "print only these members of the answers, or value, separated by tabs")
+    .option("--field <names>", "print only these members of the answers, or value, separated by tabs", joined)
     .option("--json", "print one JSON object per line")
     .option(...ATTRIBUTION)
     .addHelpText(

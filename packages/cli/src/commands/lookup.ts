@@ -6,7 +6,7 @@ import { INCLUDE, LOOKUPS, type Lookup, nearest } from "@inkling/engine";
 import { notAValue } from "@inkling/server/value-texts";
 import type { Command } from "commander";
 import { answer, openAnswerData, RELEASE, Refused } from "../runtime/answer.ts";
-import { addAction, type Context } from "../runtime/command.ts";
+import { addAction, type Context, joined } from "../runtime/command.ts";
 import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
 import { subjectOf } from "../runtime/subjects.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
@@ -56,6 +56,7 @@ export function addLookup(program: Command, context: Context): Command {
     .option(
       "--field <names>",
       "print only these members of the answers, or value, separated by tabs; patterns such as 'network_*' work as well",
+      joined,
     )
     .option(
       "--json",

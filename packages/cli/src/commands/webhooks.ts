@@ -21,7 +21,7 @@ import {
 } from "@inkling/server";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
-import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
+import { addAction, type Context, type Flags, joined, type Result } from "../runtime/command.ts";
 import { overlapOf } from "../runtime/durations.ts";
 import { AUTHOR, authorOf, usage } from "../runtime/put-overrides.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
@@ -48,7 +48,7 @@ function addAdd(webhooks: Command, context: Context): void {
   const command = webhooks
     .command("add <url>")
     .description("add a webhook; standard output has only its secret")
-    .requiredOption("--events <list>", `events to send: ${WEBHOOK_EVENT_NAMES.join(", ")}, or all`)
+    .requiredOption("--events <list>", `events to send: ${WEBHOOK_EVENT_NAMES.join(", ")}, or all`, joined)
     .option("--allow-inner", "accept plain http, and addresses that are not on the public internet")
     .option(...AUTHOR)
     .option("--json", "print JSON")

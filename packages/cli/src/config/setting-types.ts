@@ -164,25 +164,27 @@ interface TypeOf<Value> {
   readonly schema: z.ZodType<Value>;
   /** Shown after the flag in --help. A flag without a placeholder takes no value. */
   readonly placeholder?: string;
+  /** Whether the flag may be repeated. */
+  readonly isList?: true;
 }
 
 const TYPES: { readonly [Name in keyof SettingValues]: TypeOf<SettingValues[Name]> } = {
   "yes or no": { schema: yesOrNo },
   host: { schema: host, placeholder: "address" },
-  "host names": { schema: hostNames, placeholder: "names" },
+  "host names": { schema: hostNames, placeholder: "names", isList: true },
   folder: { schema: path, placeholder: "folder" },
   file: { schema: path, placeholder: "file" },
   mirror: { schema: mirror, placeholder: "folder or URL" },
   channel: { schema: channel, placeholder: "URL" },
-  "channel keys": { schema: channelKeys, placeholder: "keys" },
+  "channel keys": { schema: channelKeys, placeholder: "keys", isList: true },
   "database url": { schema: databaseUrl, placeholder: "URL" },
   "api key": { schema: apiKey, placeholder: "key" },
   "account id": { schema: accountId, placeholder: "number" },
   "publisher key": { schema: publisherKey, placeholder: "key" },
   "webhook secrets": { schema: webhookSecrets, placeholder: "secret" },
-  networks: { schema: networks, placeholder: "networks" },
-  domains: { schema: domains, placeholder: "domains" },
-  "dns servers": { schema: dnsServers, placeholder: "addresses" },
+  networks: { schema: networks, placeholder: "networks", isList: true },
+  domains: { schema: domains, placeholder: "domains", isList: true },
+  "dns servers": { schema: dnsServers, placeholder: "addresses", isList: true },
   "log level": { schema: z.enum(LOG_LEVELS, "must be error, info or access"), placeholder: "level" },
   feeds: { schema: ownFeeds, placeholder: "tables" },
   secrets: { schema: secrets, placeholder: "table" },

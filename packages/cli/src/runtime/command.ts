@@ -43,18 +43,23 @@ function addShortFlags(command: Command): void {
   }
 }
 
+/** Lets an option that takes a list be repeated: `--add a --add b` is `--add a,b`. */
+export const joined = (text: string, before?: string): string =>
+  before === undefined ? text : `${before},${text}`;
+
 /** Adds the flags for a command's settings, --config, and the short forms of all its flags so far. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const { type, help, default: standard = "", unset, secret, fileOnly } = settingRow(name);
     if (secret || fileOnly) continue;
-    const { placeholder } = typeOf(type);
+    const { placeholder, isList } = typeOf(type);
     const value = placeholder === undefined ? "" : ` <${placeholder}>`;
     const option = new Option(`${flagName(name)}${value}`, help);
     // The default is only shown in the help. If commander filled in the default, a missing flag would look like a given
     // one.
     const shown = unset ?? (standard === false ? "" : String(standard));
     if (shown !== "") option.description += ` (default: ${shown})`;
+    if (isList) option.argParser(joined);
     command.addOption(option);
   }
   command.option(
