@@ -304,7 +304,9 @@ describe("options", () => {
   const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
   /** Options whose value is a list, by the name of the value: `<names>`, `<list>`. */
   const lists = all(program).flatMap(({ options }) =>
-    options.filter(({ flags }) => /<(list|\w+s(\.\.\.)?)>/.test(flags) && !/<(hours|days|address)>/.test(flags)),
+    options.filter(
+      ({ flags }) => /<(list|\w+s(\.\.\.)?)>/.test(flags) && !/<(hours|days|address)>/.test(flags),
+    ),
   );
 
   test("a repeated option that takes a list keeps all its values", () => {

@@ -27,7 +27,7 @@ const ROWS: readonly [name: string, cases: number, mostBytes: number, outcomes: 
   ["feeds", 4_000, 400 * MB, ["read", "empty", "refused"]],
   ["http", 1_000, 500 * MB, ["200", "400", "401", "404", "closed"]],
   ["mmdb", 1_500, 400 * MB, ["answered", "metadata", "separator", "search tree", "data section"]],
-  ["rows", 2_000, 400 * MB, ["csv", "tsv", "ndjson", "combined", "w3c", "haproxy", "refused"]],
+  ["rows", 2_000, 400 * MB, ["csv", "tsv", "ndjson", "lines", "refused"]],
   ["rulesets", 3_000, 400 * MB, ["live rules", "no live rule", "refused"]],
   ["segments", 150, 500 * MB, ["refused at open", "found by verify", "sound"]],
   ["visitors", 10_000, 300 * MB, ["visitor", "no JSON", "refused"]],

@@ -1,4 +1,4 @@
-// Tests compressed files and UTF-16 in chunks of any size, damaged files, and a decompression bomb.
+// Tests compressed files in chunks of any size, damaged files, and a decompression bomb.
 
 import { describe, expect, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
@@ -6,10 +6,6 @@ import { decode } from "./decode.ts";
 import { BulkError } from "./errors.ts";
 
 const TEXT = "ip,naïve 😀\n81.2.69.142,1\n";
-const utf16 = (text: string, isBig: boolean) => {
-  const bytes = Buffer.from(`\uFEFF${text}`, "utf16le");
-  return isBig ? bytes.swap16() : bytes;
-};
 const gzip = (bytes: string | Uint8Array) => new Uint8Array(gzipSync(bytes));
 const zstd = (bytes: string | Uint8Array) => new Uint8Array(zstdCompressSync(bytes));
 const joined = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
@@ -45,16 +41,14 @@ describe("recognized by the first bytes", () => {
     ["zstd", zstd(TEXT), TEXT, ["zstd"]],
     ["zstd behind a frame to skip", joined(SKIPPED, zstd(TEXT), SKIPPED), TEXT, ["zstd"]],
     ["zstd frames, one after the other", joined(zstd(TEXT), zstd("more\n")), `${TEXT}more\n`, ["zstd"]],
-    ["UTF-16, little end first", utf16(TEXT, false), `\uFEFF${TEXT}`, ["UTF-16"]],
-    ["UTF-16, big end first", utf16(TEXT, true), `\uFEFF${TEXT}`, ["UTF-16"]],
-    ["UTF-16 in gzip", gzip(utf16(TEXT, false)), `\uFEFF${TEXT}`, ["gzip", "UTF-16"]],
+    ["gzip in zstd", zstd(gzip(TEXT)), TEXT, ["zstd", "gzip"]],
   ])("%s", async (_, bytes, text, encodings) => {
     for (const size of [1, 7, 1 << 20]) expect(await decoded(bytes, size)).toEqual([text, encodings]);
   });
 
-  test("gzip in gzip in gzip in gzip is not unpacked to its end", async () => {
-    const [, encodings] = await decoded(gzip(gzip(gzip(gzip(TEXT)))), 1000);
-    expect(encodings).toEqual(["gzip", "gzip", "gzip"]);
+  test("gzip in gzip in gzip is not unpacked to its end", async () => {
+    const [, encodings] = await decoded(gzip(gzip(gzip(TEXT))), 1000);
+    expect(encodings).toEqual(["gzip", "gzip"]);
   });
 });
 
@@ -78,6 +72,8 @@ test.each<[name: string, magic: string]>([
 test.each<[name: string, magic: string, hint: string]>([
   ["Parquet", "PAR1\x15\x04\x15", "duckdb -c \"COPY (FROM 'IN.parquet') TO 'OUT.csv'\""],
   ["Avro", "Obj\x01\x04", "read_avro('IN.avro')"],
+  ["UTF-16", "\xff\xfei\0p", "iconv -f UTF-16 -t UTF-8 IN.csv > OUT.csv"],
+  ["UTF-16", "\xfe\xff\0i\0", "iconv -f UTF-16 -t UTF-8 IN.csv > OUT.csv"],
   ["the Excel format .xls", "\xd0\xcf\x11\xe0\xa1", "save the file as CSV"],
 ])("%s is not supported: the hint converts it", async (name, magic, hint) => {
   await expect(decoded(new Uint8Array(Buffer.from(magic, "latin1")), 1)).rejects.toThrow(

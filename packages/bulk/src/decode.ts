@@ -1,8 +1,8 @@
-// decode.ts: decodes a file that is compressed or in UTF-16.
+// decode.ts: decompresses a file.
 //
 // in   chunks of bytes, from a file or a pipe
-// out  chunks of UTF-8, and the encodings recognized by the first bytes: gzip, zstd, UTF-16
-// err  BulkError for compressed data that is damaged or ends too early, or for data in another format, such as Parquet.
+// out  chunks of bytes, and the encodings recognized by the first bytes: gzip, zstd
+// err  BulkError for compressed data that is damaged or ends too early, or for data in another format, such as UTF-16 or Parquet.
 //      As in gzip(1), zeros after the end of gzip data are padding
 // cost only the memory that the streams need, regardless of the size of the output. A decompression bomb is just a long
 //      file
@@ -10,7 +10,7 @@
 import { createGunzip, type Gunzip } from "node:zlib";
 import { BulkError } from "./errors.ts";
 
-export type Encoding = "gzip" | "zstd" | "UTF-16";
+export type Encoding = "gzip" | "zstd";
 
 interface Form {
   readonly name: Encoding;
@@ -26,8 +26,6 @@ const FORMS: readonly Form[] = [
   ...[[0x28, 0xb5, 0x2f, 0xfd], ...SKIPPED].map(
     (magic) => ({ name: "zstd", magic, decode: fromZstd }) as const,
   ),
-  { name: "UTF-16", magic: [0xff, 0xfe], decode: (chunks) => fromUtf16(chunks, "utf-16le") },
-  { name: "UTF-16", magic: [0xfe, 0xff], decode: (chunks) => fromUtf16(chunks, "utf-16be") },
 ];
 const DECOMPRESS = "decompress it first, or compress it with gzip or zstd";
 const compressed = (name: string, magic: string, hint = DECOMPRESS) =>
@@ -55,11 +53,14 @@ const UNSUPPORTED: readonly (readonly [magic: string, message: string, hint: str
     "Obj\x01",
     "convert it to CSV first: duckdb -c \"INSTALL avro; LOAD avro; COPY (FROM read_avro('IN.avro')) TO 'OUT.csv'\"",
   ),
+  ...["\xff\xfe", "\xfe\xff"].map((mark) =>
+    otherFormat("UTF-16", mark, "convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8 IN.csv > OUT.csv"),
+  ),
   otherFormat("the Excel format .xls", "\xd0\xcf\x11\xe0", "save the file as CSV"),
 ];
 const MAX_MAGIC = 5;
-/** Maximum number of layers, enough for a UTF-16 file that was compressed twice. */
-const MAX_LAYERS = 3;
+/** Maximum number of layers, enough for a file that was compressed twice. */
+const MAX_LAYERS = 2;
 
 interface Decoded {
   readonly chunks: AsyncGenerator<Uint8Array>;
@@ -201,15 +202,4 @@ async function* fromZstd(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   } catch (error) {
     throw source.explained(error, "zstd");
   }
-}
-
-async function* fromUtf16(
-  chunks: AsyncIterable<Uint8Array>,
-  encoding: "utf-16le" | "utf-16be",
-): AsyncGenerator<Uint8Array> {
-  // The byte-order mark is kept for spreadsheets, as in UTF-8 files.
-  const decoder = new TextDecoder(encoding, { ignoreBOM: true });
-  const encoder = new TextEncoder();
-  for await (const chunk of chunks) yield encoder.encode(decoder.decode(chunk, { stream: true }));
-  yield encoder.encode(decoder.decode());
 }

@@ -1,6 +1,6 @@
 // values.ts: recognizes IP addresses and email addresses, and finds them in any text.
 //
-// cost linear in the text, because the text is split into words before each word is searched
+// cost linear in the text: each word, and each run of hexadecimal digits, dots and colons, is read once
 
 import { MAX_IP_TEXT, parseEmail, parseIp, specialUse } from "@inkling/engine";
 
@@ -27,28 +27,64 @@ export function trimmed(text: string): string {
 }
 
 /** Characters that separate words in a text. They do not occur in addresses or in usual email addresses. */
-const SEPARATORS = /[\s<>()[\]{}"'`,;|=\\]+/;
+const SEPARATORS = /[\s<>()[\]{}"'`,;|=&?\\]+/;
 /** Maximum length of an email address in a text, in characters. */
 const MAX_EMAIL = 320;
 
 /** Returns the public IP addresses and the email addresses in a text, in order, including duplicates. */
 export function valuesIn(text: string): string[] {
   return text.split(SEPARATORS).flatMap((word) => {
-    if (!word.includes("@")) return addressesIn(word);
-    const email = word.replace(/^mailto:/i, "").replace(/[.:!?]{1,3}$/, "");
-    return email.length <= MAX_EMAIL && parseEmail(email).host !== undefined ? [email] : addressesIn(word);
+    const email = word.includes("@") ? emailIn(word) : undefined;
+    return email === undefined ? [...addressesIn(word)] : [email];
   });
 }
 
-function addressesIn(word: string): string[] {
-  const found: string[] = [];
-  for (const { 0: run, index } of word.matchAll(/[0-9a-fA-F.:]{2,}/g)) {
-    // Texts such as Chrome/120.0.0.0 and v1.2.3.4 are versions.
-    const isInWord = /(?:[\w-]|[A-Za-z]\/)$/.test(word.slice(Math.max(0, index - 2), index));
-    if (isInWord || /^[\w-]/.test(word.slice(index + run.length))) continue;
-    const text = run.replace(/^([\d.]+):\d{1,5}$/, "$1").replace(/[.:]$/, "");
-    const address = [run, text].find((one) => one.length <= MAX_IP_TEXT && parseIp(one) !== undefined);
-    if (address !== undefined && specialUse(parseIp(address)!) === undefined) found.push(address);
+/** Finds an email address in a word, without a label before it (`mailto:`) and punctuation after it. */
+function emailIn(word: string): string | undefined {
+  const label = word.lastIndexOf(":", word.lastIndexOf("@"));
+  const email = word.slice(label + 1).replace(/[.:!]{1,3}$/, "");
+  return email.length <= MAX_EMAIL && parseEmail(email).host !== undefined ? email : undefined;
+}
+
+/** Returns the first public IP address in a text. */
+export function firstAddressIn(text: string): string | undefined {
+  for (const address of addressesIn(text)) return address;
+  return undefined;
+}
+
+/** Characters of addresses and ports. */
+const RUN = /[0-9a-fA-F.:]{2,}/g;
+/** Longer runs contain no address, even with a label and a port around it. */
+const MAX_RUN = MAX_IP_TEXT + 20;
+/** Texts such as Chrome/120.0.0.0 and v1.2.3.4 are versions. */
+const IS_VERSION = /[A-Za-z]\/$/;
+
+/** Yields the public IP addresses in a text. */
+export function* addressesIn(text: string): Generator<string> {
+  for (const { 0: run, index } of text.matchAll(RUN)) {
+    const end = index + run.length;
+    if (run.length > MAX_RUN || /[\w@-]/.test(text.charAt(end))) continue;
+    if (IS_VERSION.test(text.slice(Math.max(0, index - 2), index))) continue;
+    const address = addressInRun(run, text.charAt(index - 1));
+    if (address !== undefined) yield address;
   }
-  return found;
+}
+
+/** @param before the character before the run */
+function addressInRun(run: string, before: string): string | undefined {
+  // In `ip:192.0.2.1` and `IPv6:2001:db8::1`, a part of the label may belong to the run.
+  const whole = /[\w-]/.test(before) ? undefined : publicAddress(run);
+  if (whole !== undefined) return whole;
+  const isLabelled = /^[A-Fa-f]*:/.test(run) || (run.includes(":") && /[A-Za-z]/.test(before));
+  return isLabelled ? publicAddress(run.slice(run.indexOf(":") + 1)) : undefined;
+}
+
+/** Returns the public address in a text that may end with a port, or with a dot or colon. */
+function publicAddress(text: string): string | undefined {
+  const bare = text.replace(/[.:]$/, "");
+  for (const address of [text, bare, bare.replace(/:\d{1,5}$/, "")]) {
+    const parsed = address.length <= MAX_IP_TEXT ? parseIp(address) : undefined;
+    if (parsed !== undefined) return specialUse(parsed) === undefined ? address : undefined;
+  }
+  return undefined;
 }

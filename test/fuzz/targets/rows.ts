@@ -1,4 +1,4 @@
-// Fuzzes CSV, NDJSON and logs that `inkling enrich` reads. Either no byte is lost, or a BulkError is thrown.
+// Fuzzes CSV, NDJSON and lines that `inkling enrich` reads. Either no byte is lost, or a BulkError is thrown.
 
 import { Overrides } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
@@ -16,7 +16,7 @@ const GOOD = [
   '{"ip":"81.2.69.142","n":1}\n{"ip":"8.8.8.8"}\n',
   LOG.repeat(3),
   "#Fields: date c-ip x\n2026-11-22\t81.2.69.142\t-\n",
-  '10.0.0.1:5 [22/Nov/2026:10:00:00.1] web app/1 0/0/1/2/3 200 5 - - ---- 1/1/1/1/0 0/0 "GET /"\n'.repeat(3),
+  "sep=;\nip;n\n81.2.69.142;1\n",
 ];
 const NAMES = ["x.csv", "x.tsv", "x.ndjson", "x.log", "-"];
 

@@ -17,22 +17,14 @@ function writerOf({ format, delimiter = ",", prefix }: Plan): Write {
     case "ndjson":
       return (name, value) =>
         value === undefined ? "" : `,${JSON.stringify(prefix + name)}:${JSON.stringify(value)}`;
-    case "w3c":
-      return (_, value) => delimiter + w3cValue(value, delimiter);
     case "tsv":
       return (_, value) =>
         delimiter + (value === undefined ? "" : String(value).replaceAll(/[\t\r\n]/g, " "));
     case "csv":
       return (_, value) => delimiter + csvField(value, delimiter);
-    default:
+    case "lines":
       return (name, value) => (value === undefined ? "" : ` ${prefix}${name}=${logValue(value)}`);
   }
-}
-
-/** Writes "-" for an unknown value, and "+" for a space in files that separate values by spaces. */
-function w3cValue(value: Value, delimiter: string): string {
-  if (value === undefined || value === "") return "-";
-  return String(value).replaceAll(/\s+/g, delimiter === " " ? "+" : " ");
 }
 
 function logValue(value: Value): string {
@@ -45,10 +37,8 @@ const encoder = new TextEncoder();
 /** Returns the names that are appended to a header. */
 export function appendedHeader(plan: Plan): Uint8Array {
   const names = TABLES.flatMap((table) => plan.added[table]);
-  const { format, delimiter = ",", prefix } = plan;
-  // Spaces separate the names, even if tabs separate the values.
-  const between = format === "w3c" ? " " : delimiter;
-  return encoder.encode(names.map((name) => between + prefix + name).join(""));
+  const { delimiter = ",", prefix } = plan;
+  return encoder.encode(names.map((name) => delimiter + prefix + name).join(""));
 }
 
 /** The bytes of one table's answers, and how often each answer was appended. */

@@ -7,7 +7,8 @@
 
 import { ByteBuffer } from "@inkling/release-store";
 import { BulkError } from "../errors.ts";
-import { BOM, delimiterIn, hasBom, lastRowEnd, textOf } from "./rows.ts";
+import { linesEndWithCr } from "./layout.ts";
+import { BOM, delimiterIn, endsLinesWithCr, hasBom, lastRowEnd, textOf } from "./rows.ts";
 
 export const BLOCK_BYTES = 1 << 20;
 /** Maximum row length in bytes. A longer row stops the command, as docs/enrich.md explains. */
@@ -65,7 +66,9 @@ function tooLong(line: number, delimiter: string | undefined): BulkError {
  */
 export function lastRowEndOfHead(head: Uint8Array): number {
   const from = hasBom(head) ? BOM.length : 0;
-  const delimiter = delimiterIn(textOf(head, from, head.length));
+  const text = textOf(head, from, head.length);
+  if (endsLinesWithCr(text)) throw linesEndWithCr();
+  const delimiter = delimiterIn(text);
   const end = lastRowEnd(head, delimiter, from);
   if (end === 0 && head.length > MAX_ROW_BYTES)
     throw tooLong(1, head.includes(QUOTE) ? delimiter : undefined);

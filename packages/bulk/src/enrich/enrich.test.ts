@@ -168,22 +168,47 @@ describe("formats", () => {
       '{"request":{"client_ip":"81.2.69.142"},"country_iso_code":"GB","is_proxy":true}\n{"request":5}\n',
     ],
     [
-      "an access log: not what a request says",
+      "an access log: the first public address",
       FEW,
-      `81.2.69.142 ${ACCESS}\n8.8.8.8 ${ACCESS}\n\nbroken 81.2.69.142\n`,
-      `81.2.69.142 ${ACCESS} country_iso_code=GB is_proxy=true\n8.8.8.8 ${ACCESS} is_proxy=false\n\nbroken 81.2.69.142\n`,
+      `81.2.69.142 ${ACCESS}\n8.8.8.8 ${ACCESS}\n\nother 81.2.69.142\r\nno address\n`,
+      `81.2.69.142 ${ACCESS} country_iso_code=GB is_proxy=true\n8.8.8.8 ${ACCESS} is_proxy=false\n\nother 81.2.69.142 country_iso_code=GB is_proxy=true\r\nno address\n`,
     ],
     [
-      "CloudFront: columns, and their names",
-      { add: ["city_name", "is_proxy"] },
-      "#Version: 1.0\n#Fields: c-ip sc-bytes\n81.2.69.142\t5\n8.8.8.8\t6\r\n81.2.69.142\n#Fields: c-ip sc-bytes\n",
-      "#Version: 1.0\n#Fields: c-ip sc-bytes city_name is_proxy\n81.2.69.142\t5\tCity 1\ttrue\n8.8.8.8\t6\t-\tfalse\r\n81.2.69.142\n#Fields: c-ip sc-bytes city_name is_proxy\n",
+      "virtual hosts: the client's field is named, and a line without this field remains unchanged",
+      { ...FEW, field: 2 },
+      `8.8.8.8:80 81.2.69.142 ${ACCESS}\n8.8.8.8:80 10.0.0.1 ${ACCESS}\nshort\n`,
+      `8.8.8.8:80 81.2.69.142 ${ACCESS} country_iso_code=GB is_proxy=true\n8.8.8.8:80 10.0.0.1 ${ACCESS}\nshort\n`,
     ],
     [
-      "IIS: as CloudFront, with spaces",
-      { add: ["city_name"] },
-      "#Fields: c-ip sc-bytes\n81.2.69.142 5\n",
-      "#Fields: c-ip sc-bytes city_name\n81.2.69.142 5 City+1\n",
+      "a field that is a list: its first public address",
+      { ...FEW, field: 10 },
+      `10.0.0.1 ${ACCESS} "10.0.0.2, ::ffff:81.2.69.142, 8.8.8.8"\n`,
+      `10.0.0.1 ${ACCESS} "10.0.0.2, ::ffff:81.2.69.142, 8.8.8.8" country_iso_code=GB is_proxy=true\n`,
+    ],
+    [
+      "CloudFront and IIS: comments remain unchanged",
+      FEW,
+      "#Software: x\n#Fields: s-ip c-ip sc-bytes\n10.0.0.1 81.2.69.142 5\n",
+      "#Software: x\n#Fields: s-ip c-ip sc-bytes\n10.0.0.1 81.2.69.142 5 country_iso_code=GB is_proxy=true\n",
+    ],
+    [
+      "a hint for Excel remains the first line",
+      FEW,
+      "\uFEFFsep=;\r\nip;n\r\n81.2.69.142;1\r\n",
+      "\uFEFFsep=;\r\nip;n;country_iso_code;is_proxy\r\n81.2.69.142;1;GB;true\r\n",
+    ],
+    ["such a hint without a header", FEW, "sep=|\n81.2.69.142|1\n", "sep=|\n81.2.69.142|1|GB|true\n"],
+    [
+      "lists: the first public address, also inside IPv6",
+      FEW,
+      'ip\n"::ffff:81.2.69.142, 8.8.8.8"\n"10.0.0.1, ::ffff:81.2.69.142"\n"2002:0a00:0001::1, 81.2.69.142"\n"64:ff9b::5102:458e, 8.8.8.8"\n',
+      'ip,country_iso_code,is_proxy\n"::ffff:81.2.69.142, 8.8.8.8",GB,true\n"10.0.0.1, ::ffff:81.2.69.142",GB,true\n"2002:0a00:0001::1, 81.2.69.142",GB,true\n"64:ff9b::5102:458e, 8.8.8.8",GB,true\n',
+    ],
+    [
+      "the same in NDJSON, by name",
+      { ...FEW, ipColumn: "xff" },
+      '{"xff":"2002:0a00:0001::1, ::ffff:81.2.69.142","ip":"8.8.8.8"}\n',
+      '{"xff":"2002:0a00:0001::1, ::ffff:81.2.69.142","ip":"8.8.8.8","country_iso_code":"GB","is_proxy":true}\n',
     ],
     ["IPv4 inside IPv6", FEW, "::ffff:81.2.69.142\n", "::ffff:81.2.69.142,GB,true\n"],
     ["tabs", FEW, "ip\tn\n81.2.69.142\t1\n", "ip\tn\tcountry_iso_code\tis_proxy\n81.2.69.142\t1\tGB\ttrue\n"],
@@ -315,12 +340,6 @@ describe("networks", () => {
       { add: ["network_organization", "network_services"] },
       `81.2.69.1 ${ACCESS}\n81.2.70.200 ${ACCESS}\n`,
       `81.2.69.1 ${ACCESS} network_organization="Andrews & Arnold, Ltd" network_services=""\n81.2.70.200 ${ACCESS} network_services=relay\n`,
-    ],
-    [
-      "IIS",
-      { add: ["network_organization", "network_services"] },
-      "#Fields: c-ip sc-bytes\n81.2.69.1 5\n",
-      "#Fields: c-ip sc-bytes network_organization network_services\n81.2.69.1 5 Andrews+&+Arnold,+Ltd -\n",
     ],
   ])("%s", (_, options, text, want) => expect(added(text, options)).toBe(want));
 
@@ -459,12 +478,6 @@ describe("what a file is", () => {
       "a,b,b_city_name\n8.8.8.8,1.1.1.1,x\n",
       { ipColumn: ["a", "b"] },
       "already has b_city_name",
-    ],
-    [
-      "several columns of a log",
-      `8.8.8.8 ${ACCESS}\n`,
-      { ipColumn: ["client", "user"] },
-      "combined has one address per row",
     ],
     ["a number that is too large", "81.2.69.142\n", { ipColumn: "2" }, '--ip-column: there is no column "2"'],
     ["a member that is not there", "81.2.69.142\n", { add: ["mood"] }, "--add: there is no member mood"],
@@ -887,58 +900,53 @@ describe("the command", () => {
     expect(out).toMatch(/disposable +1 +33\.3 %/);
   });
 
-  test("a log: the format is named, lines of no such format are counted, with the number of the first", async () => {
+  test("a log: lines without the named field are counted, with the number of the first", async () => {
     const lines = Array.from({ length: 30_000 }, (_, i) => `81.2.${i % 256}.9 ${ACCESS}`);
     lines[20_000] = "x";
     lines[20_002] = "";
-    lines[25_000] = "y 81.2.69.1";
+    lines[25_000] = "81.2.69.1";
     const from = file("access.log", `${lines.join("\n")}\n`);
     const target = join(temp, "access-out.log");
     const { out, err } = await inkling("enrich", from, "--out", target);
-    expect(err).toBe(
-      `read as combined (nginx or Apache, combined), IP addresses in client\nrelease ${release}\n`,
+    expect(err).toContain(
+      "read as lines, the first public address of each line\nmost lines have more than one",
     );
-    expect(out).toContain("29,997 rows");
-    expect(out).toContain("2 unparsable lines (<0.1 %, the first is line 20,001)");
+    expect(out).toBe("29,999 rows, 0 unparsable lines (0.0 %), 1 without a public IP address\n");
     const got = readFileSync(target, "utf8").split("\n");
-    expect([got[20_000], got[20_002], got[25_000]]).toEqual(["x", "", "y 81.2.69.1"]);
+    expect([got[20_000], got[20_002]]).toEqual(["x", ""]);
+    const byField = await inkling("enrich", from, "--field", "2", "--out", target);
+    expect(byField.err).toStartWith("read as lines, the first public address in field 2\n");
+    expect(byField.out).toContain("2 unparsable lines (<0.1 %, the first is line 20,001)");
     const packed = join(temp, "packed.log.zst");
     writeFileSync(packed, zstdCompressSync(readFileSync(from)));
     const summary = await inkling("enrich", packed, "--summary", "--json");
-    expect(summary.err).toStartWith("read as zstd, combined");
-    expect(JSON.parse(summary.out)).toMatchObject({
-      format: "combined",
-      rows: 29_997,
-      broken: { rows: 2 },
-      open_quotes: 0,
-      unparsable_lines: 2,
-      unparsable_first_line: 20_001,
-      ip: { found: 29_997, missing: 0, countries: { GB: 117 }, flags: { is_proxy: 117 } },
-    });
-    const forwarded = file("forwarded.log", `10.0.0.1 ${ACCESS} "8.8.8.8, 81.2.69.142"\n`);
-    const onRequest = await inkling(
-      "enrich",
-      forwarded,
-      "--ip-field",
-      "x_forwarded_for",
-      "--summary",
-      "--json",
-    );
-    expect(JSON.parse(onRequest.out).ip).toMatchObject({ found: 1, countries: {}, country_unknown: 1 });
-    const byDefault = await inkling("enrich", forwarded, "--summary", "--json");
-    expect(JSON.parse(byDefault.out).ip).toMatchObject({ found: 0, missing: 1 });
+    expect(summary.err).toStartWith("read as zstd, lines");
+    expect(JSON.parse(summary.out)).toMatchObject({ format: "lines", rows: 29_999, broken: { rows: 0 } });
   });
 
-  test("a second header that names other columns ends a w3c log", async () => {
-    const from = file("two.log", "#Fields: c-ip x\n81.2.69.142\t1\n#Fields: x c-ip\n1\t81.2.69.142\n");
-    const target = join(temp, "two-out.log");
-    const { err, code } = await inkling("enrich", from, "--out", target);
-    expect(err).toContain("a second #Fields line has different columns than the first");
-    expect(code).toBe(1);
-    expect(existsSync(target)).toBe(false);
+  test("a client with a private address: --field 1 does not look up what the request says", async () => {
+    const log = file("private.log", `10.0.0.1 ${ACCESS}\n`);
+    const found = async (...args: string[]) =>
+      JSON.parse((await inkling("enrich", log, ...args, "--summary", "--json")).out).ip;
+    expect(await found()).toMatchObject({ found: 1 });
+    expect(await found("--field", "1")).toMatchObject({ found: 0, missing: 1 });
+  });
+
+  test("--add may be repeated", async () => {
+    const from = file("repeated.csv", "ip\n81.2.69.142\n");
+    const add = ["--add", "country_iso_code", "--add", "is_proxy,is_abuser", "--add", "city_*"];
+    const target = join(temp, "repeated-out.csv");
+    await inkling("enrich", from, ...add, "--out", target);
+    expect(readFileSync(target, "utf8")).toStartWith("ip,country_iso_code,city_name,is_abuser,is_proxy\n");
   });
 
   test.each<[what: string, args: string[], message: string]>([
+    [
+      "a field that is no number",
+      ["FILE", "--field", "client"],
+      "--field must be a whole number from 1 to 9999",
+    ],
+    ["field 0", ["FILE", "--field", "0"], '--field must be a whole number from 1 to 9999: it is "0"'],
     ["JSON without a summary", ["FILE", "--json"], "--json needs --summary"],
     ["no such file", ["nowhere.csv"], "nowhere.csv does not exist\nhint: check the path"],
     ["a folder", ["."], "is a folder"],

@@ -6,12 +6,11 @@
 // cost constant memory: each thread has at most two blocks in progress, and no more are read until the first of them is
 //      written. If rows are longer than a block, fewer blocks are in progress
 
-import { BulkError, notAllRead, unlessAborted, untilStopped } from "../errors.ts";
+import { notAllRead, unlessAborted, untilStopped } from "../errors.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
 import type { Enriched, Tally } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
 import type { Pool } from "./pool.ts";
-import { W3C_FIELDS } from "./rows.ts";
 
 interface EnrichHooks {
   readonly signal: AbortSignal;
@@ -59,7 +58,6 @@ export async function enrich(
       untilStopped(chunks, hooks.signal),
       quotingDelimiter(plan),
     )) {
-      if (plan.fieldsLine !== undefined) checkFields(block, plan.fieldsLine);
       const size = block.length; // the block is empty once it has been transferred to a thread
       while (underWay.length > 0 && bytesUnderWay + size > AHEAD * pool.size * MAX_USUAL_BLOCK)
         await writeOldest();
@@ -80,23 +78,6 @@ export async function enrich(
 /** Returns the delimiter of files whose quoted fields may contain line ends. */
 const quotingDelimiter = ({ format, delimiter }: Plan) =>
   format === "csv" || format === "tsv" ? delimiter : undefined;
-
-/** Checks #Fields lines, because concatenated log files may change columns in the middle. @throws BulkError */
-function checkFields(block: Uint8Array, wanted: string): void {
-  const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
-  for (let at = bytes.indexOf(W3C_FIELDS); at >= 0; at = bytes.indexOf(W3C_FIELDS, at + 1)) {
-    if (at > 0 && bytes[at - 1] !== LF) continue;
-    const end = bytes.indexOf(LF, at);
-    const line = bytes.toString("utf8", at, end < 0 ? undefined : end).trimEnd();
-    if (line !== wanted)
-      throw new BulkError(
-        "a second #Fields line has different columns than the first",
-        "split the file at that line",
-      );
-  }
-}
-
-const LF = 0x0a;
 
 /** For files smaller than this many bytes, threads cost more time than they save. */
 export const SMALL_BYTES = 4 * BLOCK_BYTES;

@@ -10,10 +10,11 @@ import { appendedHeader } from "./appended-columns.ts";
 import { lineEnds } from "./blocks.ts";
 import { emailIn } from "./cells.ts";
 import type { Plan } from "./plan.ts";
-import { BOM, hasBom, Row, type RowReader, rowReader, textOf, W3C_FIELDS } from "./rows.ts";
+import { BOM, hasBom, Row, type RowReader, rowReader, textOf } from "./rows.ts";
 
 const COMMA = 0x2c;
 const SPACE = 0x20;
+const LF = 0x0a;
 
 export interface Tally {
   /** Number of rows, without the header and blank lines. */
@@ -228,23 +229,22 @@ export class Enricher {
     this.unparsableAt ??= row.start;
   }
 
-  /** Copies the UTF-8 byte-order mark. @returns where the first row begins */
+  /** Copies the UTF-8 byte-order mark, and a line that only names the delimiter. @returns where the first row begins */
   private mark(bytes: Uint8Array): number {
-    if (!hasBom(bytes)) return 0;
-    this.out.append(bytes, 0, BOM.length);
-    return BOM.length;
+    let end = hasBom(bytes) ? BOM.length : 0;
+    if (this.plan.hasHint) end = bytes.indexOf(LF, end) + 1 || bytes.length;
+    this.out.append(bytes, 0, end);
+    return end;
   }
 
-  /** Copies a line that is not a row: blank, broken, or a directive. */
+  /** Copies a line that is not a row: blank or broken. */
   private leave(bytes: Uint8Array, row: Row): void {
     const { out } = this;
-    if (!row.isDirective && !isBlank(bytes, row)) {
+    if (!isBlank(bytes, row)) {
       this.total.broken++;
       this.unparsableAt ??= row.start;
     }
-    out.append(bytes, row.start, row.insert);
-    if (row.isDirective && isFieldsLine(bytes, row.start)) out.append(appendedHeader(this.plan));
-    out.append(bytes, row.insert, row.end);
+    out.append(bytes, row.start, row.end);
   }
 
   /** Copies the header and the blank lines before it. @returns where the next row begins */
@@ -288,10 +288,6 @@ function isBlank(bytes: Uint8Array, { start, end }: Row): boolean {
   let at = start;
   while (at < end && bytes[at]! <= SPACE) at++;
   return at === end;
-}
-
-function isFieldsLine(bytes: Uint8Array, start: number): boolean {
-  return textOf(bytes, start, Math.min(bytes.length, start + W3C_FIELDS.length)) === W3C_FIELDS;
 }
 
 /** Removes one byte: the comma before the members added to an empty object. */

@@ -196,7 +196,7 @@ describe("rows that are too long", () => {
       2,
       "check that the file has one row per line",
     ],
-    ["combined", `81.2.69.1\n\n${long.replaceAll("\n", " ")}`, 3, "check that the file has one row per line"],
+    ["lines", `81.2.69.1\n\n${long.replaceAll("\n", " ")}`, 3, "check that the file has one row per line"],
     ["csv", `${long}",ip\n81.2.69.1\n`, 1, "if a quote in that line is never closed"],
   ])("%s: the error names line and limit, and nothing is written", async (format, text, line, hint) => {
     const forms: [name: string, content: () => string | Uint8Array][] = [
@@ -206,7 +206,7 @@ describe("rows that are too long", () => {
     for (const [name, content] of share(forms, forms.slice(0, line === 4 ? 2 : 1))) {
       const folder = temporaryFolder();
       const target = join(folder, "out");
-      const column = format === "combined" ? [] : ["--ip-column", "ip"];
+      const column = format === "lines" ? [] : ["--ip-column", "ip"];
       const input = file(name, content());
       const { code, err } = await inkling("enrich", input, "--format", format, ...column, "--out", target);
       expect(err).toContain(`line ${line}: the row that starts here is longer than 64 MiB`);
@@ -334,8 +334,7 @@ describe("an empty input has no rows, and is no error", () => {
     ["csv, of which a column is named", "none.csv", "", ["--ip-column", "ip", "--network"], ""],
     ["csv, of which columns are named", "none.csv", "", ["--ip-column", "a", "--ip-column", "b"], ""],
     ["no ending", "none", "", [], ""],
-    ["a log", "none.log", "", ["--format", "combined"], ""],
-    ["w3c", "none.log", "", ["--format", "w3c"], ""],
+    ["a log", "none.log", "", ["--format", "lines"], ""],
     ["ndjson", "none.ndjson", "", ["--ip-field", "ip"], ""],
     ["gzip", "none.csv.gz", gzipSync(""), [], ""],
     ["a mark of UTF-8", "none.csv", "\uFEFF", [], "\uFEFF"],

@@ -6,6 +6,7 @@
 
 import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
+import { addressesIn, firstAddressIn } from "../values.ts";
 import {
   addressIn,
   choose,
@@ -17,30 +18,27 @@ import {
   rowsThatFit,
   shareOf,
 } from "./cells.ts";
-import { CLIENT, fieldNames, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
 import type {
   FormatName,
   JsonLayout,
-  LogLayout,
-  RowFormat,
+  LinesLayout,
   RowLayout,
   TableFormat,
   TableLayout,
-  W3cLayout,
 } from "./row-layout.ts";
-import { delimiterIn, firstRow, splitRow, splitRows, W3C_FIELDS } from "./rows.ts";
+import { delimiterIn, endsLinesWithCr, firstRow, hintIn, splitRow, splitRows } from "./rows.ts";
 
 const EMAIL_NAME = /^(user|customer|contact)?[-_ ]?(e-?mail|e-?mail[-_ ]?addr(ess)?|mail)$/i;
 
 const linesOf = (text: string) => text.split(/\r?\n/).filter((line) => line !== "");
 
-const isTable = (format: RowFormat) => format === "csv" || format === "tsv";
+const isTable = (format: FormatName) => format === "csv" || format === "tsv";
 
 interface Header {
   /** Whether the first row names the columns. */
   readonly hasHeader: boolean;
-  /** The line that names the columns (w3c). */
-  readonly fieldsLine?: string | undefined;
+  /** Whether the first line only names the delimiter, for Excel. */
+  readonly hasHint?: boolean | undefined;
   /**
    * The column of email or IP addresses that was detected but is not used, because the user named only the other
    * column.
@@ -58,9 +56,11 @@ export type FileLayout = RowLayout & Header;
 /** What the user states about a file. */
 export interface LayoutOptions {
   readonly format?: FormatName | undefined;
-  /** The name of a column, member or field, or a column number counted from 1. */
+  /** The name of a column or member, or a column number counted from 1. */
   readonly ipColumn?: string | undefined;
   readonly emailColumn?: string | undefined;
+  /** Number of a field of each line, from 1. */
+  readonly field?: number | undefined;
 }
 
 /** A layout, and the first rows that it was detected in. */
@@ -68,10 +68,15 @@ export type Layout = FileLayout & { readonly lines: readonly string[] };
 
 /** @throws BulkError */
 export function layoutOf(head: string, name: string, options: LayoutOptions): Layout {
+  if (endsLinesWithCr(head)) throw linesEndWithCr();
   const layout = fileLayout(head, linesOf(head), name, options);
-  const { format, delimiter = "," } = layout;
-  return { ...layout, lines: isTable(format) ? splitRows(head, delimiter, HEAD_ROWS) : linesOf(head) };
+  const { format, delimiter = ",", hasHint } = layout;
+  const table = hasHint ? head.slice(hintIn(head).length) : head;
+  return { ...layout, lines: isTable(format) ? splitRows(table, delimiter, HEAD_ROWS) : linesOf(head) };
 }
+
+export const linesEndWithCr = (): BulkError =>
+  usage("lines end with CR, as in files of Excel for Mac", "convert them: tr '\\r' '\\n' < IN.csv > OUT.csv");
 
 function fileLayout(
   head: string,
@@ -79,70 +84,89 @@ function fileLayout(
   name: string,
   options: LayoutOptions,
 ): FileLayout {
-  const { format } = options;
-  const [first = ""] = lines;
-  const named = format ?? endingOf(name);
+  const { format, field, ipColumn, emailColumn } = options;
+  const named = format ?? endingOf(name) ?? (field === undefined ? undefined : "lines");
+  if (named !== undefined && named !== "lines" && field !== undefined)
+    throw usage("--field is only for lines", `name a column or member of ${named} with --ip-column`);
   switch (named) {
     case "csv":
-      return columnsOf("csv", head, options);
     case "tsv":
-      return columnsOf("tsv", head, options);
+      return columnsOf(named, head, options);
     case "ndjson":
       return membersOf(lines, options);
-    case "w3c":
-      return w3cLayout(lines, options);
-    case "log":
+    case "lines":
+      return linesLayout(options);
     case undefined:
       break;
-    default:
-      return lineLayout(named, options);
   }
-  if (/^#(Version|Fields):/.test(first)) return w3cLayout(lines, options);
-  if (/^\s*\{/.test(first)) return membersOf(lines, options);
-  const log = recognize(lines);
-  if (log !== undefined) return lineLayout(log, options);
-  const row = firstRow(head);
-  const isNoTable = !/[,;\t]/.test(row) && row.includes(" ");
-  if (format === "log" || /\.log$/i.test(bareName(name)) || (isNoTable && !isColumn(lines)))
-    throw usage(
-      `${name === "-" ? "standard input" : name} has an unknown format`,
-      "name the format with --format, or put the addresses into a CSV column first",
-    );
-  const table = row.includes("\t") ? "tsv" : "csv";
-  return columnsOf(table, head, options);
+  if (/^\s*\{/.test(lines[0] ?? "")) return membersOf(lines, options);
+  const table = firstRow(head).includes("\t") ? "tsv" : "csv";
+  const { names, ...found } = tableIn(table, head, options);
+  const isNamed = ipColumn !== undefined || emailColumn !== undefined;
+  const isTable = found.ip !== undefined || found.email !== undefined;
+  if (isTable || isNamed || isJsonArray(head) || !areLines(lines)) return requireColumns(found, names, head);
+  return linesLayout(options);
 }
 
-/** Returns whether the lines consist of a single column whose name contains a space. */
-const isColumn = (lines: readonly string[]) =>
-  shareOf(lines.slice(1), (text) => isIp(text) || isEmail(text)) > 0.5;
+const isJsonArray = (head: string) => /^\s*\[\s*(?:[{"]|$)/.test(head);
+
+/** @throws BulkError if no column holds addresses */
+function requireColumns<Found extends RowLayout & Header>(
+  found: Found,
+  names: readonly string[],
+  head: string,
+): Found {
+  if (found.ip !== undefined || found.email !== undefined) return found;
+  if (isJsonArray(head))
+    throw usage(
+      "a JSON array is not supported",
+      "write each of its values on a line of its own: jq -c '.[]' rows.json | inkling enrich - --format ndjson",
+    );
+  const seen = names.length === 0 ? "no row has a member" : `columns: ${namesText(names)}`;
+  throw usage(
+    `no column with IP addresses or email addresses was found (${seen})`,
+    "name the column: --ip-column NAME or --email-column NAME; column numbers start at 1",
+  );
+}
+
+/** Returns whether most lines contain an address. Many logs begin with comments. */
+const areLines = (lines: readonly string[]) =>
+  shareOf(
+    lines.filter((line) => !line.startsWith("#")).slice(0, HEAD_ROWS),
+    (line) => firstAddressIn(line) !== undefined,
+  ) > 0.5;
 
 /** Returns the file name without the extension of a compressed file. */
 const bareName = (name: string) => name.replace(/\.(gz|zst)$/i, "");
 
-export function endingOf(name: string): "csv" | "tsv" | "ndjson" | undefined {
-  const ending = /\.(csv|tsv|ndjson|jsonl)$/i.exec(bareName(name))?.[1]?.toLowerCase();
-  return ending === "jsonl" ? "ndjson" : (ending as "csv" | "tsv" | "ndjson" | undefined);
-}
+/** The format for each ending of a file name. `access.log.1` is a log that was rotated. */
+const ENDINGS: readonly (readonly [ending: RegExp, format: FormatName])[] = [
+  [/\.csv$/i, "csv"],
+  [/\.tsv$/i, "tsv"],
+  [/\.(ndjson|jsonl)$/i, "ndjson"],
+  [/\.log(\.\d+)?$/i, "lines"],
+];
 
-export function columnTitle(
-  { format, hasHeader, delimiter, lines }: Layout,
-  key: number | string | undefined,
-): string {
+export const endingOf = (name: string): FormatName | undefined =>
+  ENDINGS.find(([ending]) => ending.test(bareName(name)))?.[1];
+
+export function columnTitle(layout: Layout, key: number | string | undefined): string {
   if (key === undefined) return "";
   if (typeof key === "string") return key;
-  const named =
-    format === "w3c"
-      ? fieldsOf(lines)
-      : hasHeader
-        ? splitRow(lines[0] ?? "", delimiter ?? ",").map((cell) => cell.trim())
-        : [];
-  return named[key] ?? `column ${key + 1}`;
+  if (layout.format === "lines") return key === 0 ? "each line" : `field ${key}`;
+  return headerOf(layout)[key] || `column ${key + 1}`;
 }
+
+/** Returns the names of a table's columns; none if it has no header. */
+const headerOf = ({ hasHeader, delimiter, lines }: Layout): string[] =>
+  hasHeader ? splitRow(lines[0] ?? "", delimiter ?? ",").map((cell) => cell.trim()) : [];
 
 /** Describes the format and its columns for people. */
 export function titleOf(layout: Layout): string {
   const { format, ip, email } = layout;
-  const parts = [format in LOG_FORMATS ? `${format} (${LOG_FORMATS[format as LogName].title})` : format];
+  if (format === "lines")
+    return `lines, the first public address ${ip === 0 ? "of each line" : `in field ${ip}`}`;
+  const parts: string[] = [format];
   if (ip !== undefined) parts.push(`IP addresses in ${columnTitle(layout, ip)}`);
   if (email !== undefined) parts.push(`email addresses in ${columnTitle(layout, email)}`);
   return parts.join(", ");
@@ -167,70 +191,35 @@ function isAtMostEnds(name: string, lines: readonly string[]): boolean {
 /**
  * Returns a test for names that the rows already contain, because few programs can read two values with the same name.
  */
-export function namesThere({ format, lines, hasHeader, delimiter }: Layout): (name: string) => boolean {
+export function namesThere(layout: Layout): (name: string) => boolean {
+  const { format, lines } = layout;
   const head = lines.slice(0, HEAD_ROWS);
-  const hasColumns = isTable(format) || format === "w3c";
-  if (!hasColumns && format !== "ndjson") return (name) => isAtMostEnds(name, head);
-  const names =
-    format === "ndjson"
-      ? head.flatMap((line) => Object.keys(objectOf(line)))
-      : format === "w3c"
-        ? fieldsOf(lines)
-        : hasHeader
-          ? splitRow(lines[0] ?? "", delimiter ?? ",").map((cell) => cell.trim())
-          : [];
+  if (format === "lines") return (name) => isAtMostEnds(name, head);
+  const names = format === "ndjson" ? head.flatMap((line) => Object.keys(objectOf(line))) : headerOf(layout);
   const known = new Set(names);
   return (name) => known.has(name);
 }
 
-function lineLayout(format: LogName, { ipColumn, emailColumn }: LayoutOptions): LogLayout & Header {
-  refuseEmail(emailColumn);
-  const names = fieldNames(format);
-  const column = ipColumn === undefined ? undefined : columnNamed(ipColumn, "--ip-column", names, true);
-  const ip = (column === undefined ? undefined : names[column]) ?? CLIENT;
-  return { format, ip, email: undefined, hasHeader: false, delimiter: undefined, width: undefined };
+/** Whether most lines have more than one public address. Then the first one may be the server's. */
+export function hasSeveralAddresses({ format, ip, lines }: Layout): boolean {
+  if (format !== "lines" || ip !== 0) return false;
+  return shareOf(lines.slice(0, HEAD_ROWS), (line) => new Set(addressesIn(line)).size > 1) > 0.5;
 }
 
-function refuseEmail(emailColumn: string | undefined): void {
-  if (emailColumn !== undefined)
-    throw usage("--email-column: a log has no column with email addresses", "leave out --email-column");
-}
-
-/** Returns the column names of a w3c log. */
-const fieldsOf = (lines: readonly string[]) =>
-  lines
-    .find((line) => line.startsWith(W3C_FIELDS))
-    ?.slice(W3C_FIELDS.length)
-    .trim()
-    .split(/\s+/) ?? [];
-
-/** CloudFront separates values by tabs, and IIS by spaces. Both separate the names by spaces. */
-function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: LayoutOptions): W3cLayout & Header {
-  refuseEmail(emailColumn);
-  const fieldsLine = lines.find((line) => line.startsWith(W3C_FIELDS))?.trimEnd();
-  if (fieldsLine === undefined)
-    throw usage(
-      `there is no line that starts with ${W3C_FIELDS}`,
-      "this line names the columns: keep it in the file",
-    );
-  const names = fieldsOf(lines);
-  const ip =
-    ipColumn === undefined ? names.indexOf("c-ip") : columnNamed(ipColumn, "--ip-column", names, true);
-  if (ip === -1)
-    throw usage(
-      "there is no column c-ip, which has the client's address",
-      `name the column: --ip-column NAME; the columns are ${namesText(names)}`,
-    );
-  const row = lines.find((line) => !line.startsWith("#")) ?? "\t";
-  const delimiter = row.includes("\t") ? "\t" : " ";
+function linesLayout({ ipColumn, emailColumn, field = 0 }: LayoutOptions): LinesLayout & Header {
+  for (const [flag, column] of [
+    ["--ip-column", ipColumn],
+    ["--email-column", emailColumn],
+  ] as const)
+    if (column !== undefined)
+      throw usage(`${flag}: lines have no columns`, "name a field by its number: --field 1");
   return {
-    format: "w3c",
-    ip,
+    format: "lines",
+    ip: field,
     email: undefined,
     hasHeader: false,
-    delimiter,
-    width: names.length,
-    fieldsLine,
+    delimiter: undefined,
+    width: undefined,
   };
 }
 
@@ -241,19 +230,39 @@ function membersOf(lines: readonly string[], options: LayoutOptions): JsonLayout
   const columns = addressColumns(
     options,
     paths,
-    paths,
     (path) => path,
     values,
     rows.length,
     (name) => name,
   );
-  return { format: "ndjson", ...columns, hasHeader: false, delimiter: undefined, width: undefined };
+  const layout = {
+    format: "ndjson",
+    ...columns,
+    hasHeader: false,
+    delimiter: undefined,
+    width: undefined,
+  } as const;
+  return requireColumns(layout, paths, lines[0] ?? "");
 }
 
 function columnsOf(format: TableFormat, head: string, options: LayoutOptions): TableLayout & Header {
-  const delimiter = format === "tsv" ? "\t" : delimiterIn(head);
-  const rows = splitRows(head, delimiter, HEAD_ROWS).map((row) => splitRow(row, delimiter));
-  const first = rows[0]!;
+  const { names, ...found } = tableIn(format, head, options);
+  return requireColumns(found, names, head);
+}
+
+interface FoundTable extends TableLayout, Header {
+  /** The cells of the first row. */
+  readonly names: readonly string[];
+}
+
+/** Returns the layout of a table. It may have no column with addresses. */
+function tableIn(format: TableFormat, head: string, options: LayoutOptions): FoundTable {
+  const hint = hintIn(head);
+  const delimiter = format === "tsv" && hint === "" ? "\t" : delimiterIn(head);
+  const rows = splitRows(head.slice(hint.length), delimiter, HEAD_ROWS).map((row) =>
+    splitRow(row, delimiter),
+  );
+  const first = rows[0] ?? [];
   if (first.length > MAX_COLUMNS)
     throw usage(
       `the first row has ${first.length} columns; the maximum is ${MAX_COLUMNS}`,
@@ -264,25 +273,30 @@ function columnsOf(format: TableFormat, head: string, options: LayoutOptions): T
   const columns = addressColumns(
     options,
     first.map((_, i) => i),
-    first,
     (i) => (hasHeader ? first[i]!.trim() : ""),
     (i) => data.map((row) => row[i]),
     data.length,
     (name, flag) => columnNamed(name, flag, first, hasHeader),
   );
-  return { format, ...columns, hasHeader, delimiter, width: hasHeader ? first.length : undefined };
+  return {
+    format,
+    ...columns,
+    hasHeader,
+    ...(hint !== "" && { hasHint: true }),
+    delimiter,
+    width: hasHeader ? first.length : undefined,
+    names: first,
+  };
 }
 
 /**
  * Returns the named columns, or otherwise the detected columns. If the user names only one kind, a detected column of
  * the other kind is left out.
  * @param rows number of rows in which columns are detected
- * @throws BulkError if there are no columns
  */
 function addressColumns<Key extends number | string>(
   { ipColumn, emailColumn }: LayoutOptions,
   keys: readonly Key[],
-  names: readonly string[],
   nameOf: (key: Key) => string,
   values: (key: Key) => readonly unknown[],
   rows: number,
@@ -301,19 +315,6 @@ function addressColumns<Key extends number | string>(
       : isNamed(emailColumn, "--email-column");
   if (ipColumn !== undefined && emailColumn === undefined) return { ip, email: undefined, leftOut: email };
   if (emailColumn !== undefined && ipColumn === undefined) return { ip: undefined, email, leftOut: ip };
-  if (ip === undefined && email === undefined) {
-    if (/^\s*\[\s*(?:[{"]|$)/.test(names[0] ?? "")) {
-      throw usage(
-        "a JSON array is not supported",
-        "write each of its values on a line of its own: jq -c '.[]' rows.json | inkling enrich - --format ndjson",
-      );
-    }
-    const seen = names.length === 0 ? "no row has a member" : `columns: ${namesText(names)}`;
-    throw usage(
-      `no column with IP addresses or email addresses was found (${seen})`,
-      "name the column: --ip-column NAME or --email-column NAME; column numbers start at 1",
-    );
-  }
   return { ip, email, others: { ip: otherIps, email: otherEmails } };
 }
 

@@ -10,6 +10,7 @@ import {
   columnTitle,
   endingOf,
   type FileLayout,
+  hasSeveralAddresses,
   type Layout,
   type LayoutOptions,
   layoutOf,
@@ -41,9 +42,11 @@ interface Additions {
 
 export interface EnrichOptions {
   readonly format?: FormatName | undefined;
-  /** The name of a column, member or field, or a column number counted from 1. */
+  /** The name of a column or member, or a column number counted from 1. */
   readonly ipColumn?: string | readonly string[] | undefined;
   readonly emailColumn?: string | undefined;
+  /** Number of a field of each line, from 1. */
+  readonly field?: number | undefined;
   readonly add?: readonly string[] | undefined;
   /** Also add facts about each address's network. */
   readonly network?: boolean | undefined;
@@ -102,11 +105,6 @@ function planOfSeveral(
   const first = planOfColumn(firstColumn);
   const rest = others.map(planOfColumn);
   const { format } = first;
-  if (format !== "csv" && format !== "tsv" && format !== "ndjson")
-    throw usage(
-      `--ip-column is given more than once, but ${format} has one address per row`,
-      "only csv, tsv and ndjson can have several address columns",
-    );
   const titles = [first, ...rest].map(({ ipTitle }) => ipTitle);
   if (new Set([first, ...rest].map(({ prefix }) => prefix)).size < titles.length)
     throw usage(`--ip-column names one column twice: ${titles.join(", ")}`, "name each column once");
@@ -166,6 +164,10 @@ function othersOf(layout: Layout): string[] {
     ["IP", "--ip-column", layout.others?.ip ?? []],
     ["email", "--email-column", layout.others?.email ?? []],
   ] as const;
+  if (hasSeveralAddresses(layout))
+    return [
+      "most lines have more than one public address: the first one is looked up, unless you name a field with --field",
+    ];
   return kinds.flatMap(([what, flag, keys]) => {
     if (keys.length === 0) return [];
     const names = namesText(keys.map((key) => columnTitle(layout, key)));

@@ -1,12 +1,8 @@
 // row-layout.ts: defines the formats of files with rows, and where each format stores its values.
 
-import { LOG_NAMES, type LogName } from "./logs.ts";
-
 /** Formats whose values are columns. */
 export type TableFormat = "csv" | "tsv";
-export type RowFormat = TableFormat | "ndjson" | "w3c" | LogName;
-/** `log` stands for any of the log formats; the first lines show which. */
-export const FORMAT_NAMES = ["csv", "tsv", "ndjson", "log", ...LOG_NAMES, "w3c"] as const;
+export const FORMAT_NAMES = ["csv", "tsv", "ndjson", "lines"] as const;
 export type FormatName = (typeof FORMAT_NAMES)[number];
 
 export interface TableLayout {
@@ -29,23 +25,14 @@ export interface JsonLayout {
   readonly width: undefined;
 }
 
-export interface W3cLayout {
-  readonly format: "w3c";
-  /** Column index from 0. */
+export interface LinesLayout {
+  readonly format: "lines";
+  /** Number of the field with the address, from 1; 0 for the first public address of the line. */
   readonly ip: number;
-  readonly email: undefined;
-  readonly delimiter: string;
-  readonly width: number;
-}
-
-export interface LogLayout {
-  readonly format: LogName;
-  /** Name of a field. */
-  readonly ip: string;
   readonly email: undefined;
   readonly delimiter: undefined;
   readonly width: undefined;
 }
 
 /** The format of a file, and where its rows contain their values. */
-export type RowLayout = TableLayout | JsonLayout | W3cLayout | LogLayout;
+export type RowLayout = TableLayout | JsonLayout | LinesLayout;

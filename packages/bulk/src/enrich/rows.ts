@@ -3,22 +3,18 @@
 // in   a block of whole rows
 // out  one Row after the other, in the same object
 // err  none: a row that cannot be read has neither address nor email address, and remains unchanged
-// src  RFC 4180 (quoted fields, even over several lines), ndjson, W3C Extended Log File Format; other logs: logs.ts
-// cost csv, tsv and w3c: at most two passes over the bytes of a row; only a quoted value is allocated
+// src  RFC 4180 (quoted fields, even over several lines), ndjson; fields of lines: lines.ts
+// cost csv and tsv: at most two passes over the bytes of a row; only a quoted value is allocated
 
-import { trimmed } from "../values.ts";
+import { firstAddressIn, trimmed } from "../values.ts";
 import { memberAt } from "./cells.ts";
-import { lineReader, MAX_LINE_BYTES, type ReadLine } from "./logs.ts";
+import { fieldOf } from "./lines.ts";
 import type { RowLayout } from "./row-layout.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 const QUOTE = 0x22;
-const HASH = 0x23;
-
-/** Start of the line that names the columns of a w3c log. */
-export const W3C_FIELDS = "#Fields:";
 
 /** Positions in the block. A start of -1 means that the row has no such value. */
 export class Row {
@@ -31,19 +27,17 @@ export class Row {
   ipEnd = -1;
   emailStart = -1;
   emailEnd = -1;
-  /** The value as text, if it is quoted (csv, tsv), and always in ndjson and logs. It then has no position. */
+  /** The value as text, if it is quoted (csv, tsv), and always in ndjson and lines. It then has no position. */
   ipText: string | undefined = undefined;
   emailText: string | undefined = undefined;
   /** Whether the added members come first, which is only the case in an empty JSON object. */
   isFirst = false;
-  /** Number of fields in the row (csv, tsv, w3c). */
+  /** Number of fields in the row (csv, tsv). */
   columns = 0;
   /** Whether a quote opens a field and never closes, or text follows it. Then the quote is an ordinary character. */
   isOpenQuoted = false;
-  /** Whether the row can be read. Blank lines, broken rows and directives remain unchanged. */
+  /** Whether the row can be read. Blank lines and broken rows remain unchanged. */
   isReadable = true;
-  /** Whether the row is a directive about the file (w3c). */
-  isDirective = false;
 }
 
 export interface RowReader {
@@ -63,7 +57,6 @@ function clear(row: Row, from: number): void {
   row.columns = 0;
   row.isOpenQuoted = false;
   row.isReadable = true;
-  row.isDirective = false;
 }
 
 /** Decodes bytes as text. */
@@ -85,13 +78,11 @@ export function rowReader(layout: RowLayout): RowReader {
   switch (layout.format) {
     case "ndjson":
       return new JsonRows(layout.ip, layout.email);
-    case "w3c":
-      return new W3cRows(layout.delimiter.charCodeAt(0), layout.width, layout.ip);
     case "csv":
     case "tsv":
       return new DelimitedRows(layout.delimiter.charCodeAt(0), layout.ip ?? -1, layout.email ?? -1);
-    default:
-      return new LineRows(lineReader(layout.format, layout.ip));
+    case "lines":
+      return new LineRows(layout.ip);
   }
 }
 
@@ -202,8 +193,16 @@ export function splitRows(text: string, delimiter: string, limit: number): strin
 /** The delimiters that .csv files may have. Many spreadsheets write semicolons. */
 const DELIMITERS = [",", ";", "\t"] as const;
 
-/** Returns the delimiter that occurs most often in the first row, ignoring quoted text. */
+/** Matches a first line that only names the delimiter, for Excel. */
+const HINT = /^\uFEFF?sep=([^\r\n])\r?(?:\n|$)/i;
+
+/** Returns the first line, with its end, if it only names the delimiter for Excel (`sep=;`). */
+export const hintIn = (text: string): string => HINT.exec(text)?.[0] ?? "";
+
+/** Returns the delimiter that the first line names, or else the one that occurs most often in it, ignoring quoted text. */
 export function delimiterIn(text: string): string {
+  const named = HINT.exec(text)?.[1];
+  if (named !== undefined) return named;
   const bare = firstRow(text).replaceAll(/"[^"]*"/g, "");
   const times = (delimiter: string) => bare.split(delimiter).length - 1;
   return DELIMITERS.reduce((best, next) => (times(next) > times(best) ? next : best));
@@ -298,61 +297,31 @@ function textAt(members: Record<string, unknown>, path: string | undefined): str
   return typeof value === "string" ? trimmed(value) : undefined;
 }
 
-/** Reads one field in the lines of a log. */
+/** Finds the first public address of a line, or of one of its fields. */
 class LineRows implements RowReader {
-  private readonly read: ReadLine;
+  /** Number of the field, from 1; 0 for the whole line. */
+  private readonly field: number;
 
-  constructor(read: ReadLine) {
-    this.read = read;
+  constructor(field: number) {
+    this.field = field;
   }
 
   next(bytes: Uint8Array, from: number, row: Row): number {
     takeLine(bytes, from, row);
     if (!row.isReadable) return row.end;
-    const isLong = row.insert - from > MAX_LINE_BYTES;
-    row.ipText = isLong ? undefined : this.read(textOf(bytes, from, row.insert));
-    row.isReadable = row.ipText !== undefined;
+    const line = textOf(bytes, from, row.insert);
+    const text = this.field === 0 ? line : fieldOf(line, this.field);
+    row.isReadable = text !== undefined;
+    row.ipText = firstAddressIn(text ?? "") ?? "";
     return row.end;
   }
 }
 
-/** Reads the columns that a `#Fields:` line names. @src W3C Extended Log File Format */
-class W3cRows implements RowReader {
-  private readonly delimiter: number;
-  private readonly width: number;
-  private readonly ip: number;
-
-  constructor(delimiter: number, width: number, ip: number) {
-    this.delimiter = delimiter;
-    this.width = width;
-    this.ip = ip;
-  }
-
-  next(bytes: Uint8Array, from: number, row: Row): number {
-    takeLine(bytes, from, row);
-    if (!row.isReadable) return row.end;
-    row.isDirective = bytes[from] === HASH;
-    row.isReadable = !row.isDirective && this.findColumn(bytes, from, row);
-    return row.end;
-  }
-
-  /** @returns whether the line has as many columns as the `#Fields:` line names */
-  private findColumn(bytes: Uint8Array, from: number, row: Row): boolean {
-    let start = from;
-    let columns = 0;
-    for (let at = from; at <= row.insert; at++) {
-      if (at < row.insert && bytes[at] !== this.delimiter) continue;
-      if (columns === this.ip) {
-        row.ipStart = start;
-        row.ipEnd = at;
-      }
-      columns++;
-      start = at + 1;
-    }
-    row.columns = columns;
-    return columns === this.width;
-  }
-}
+/**
+ * Returns whether lines end with CR alone, as in files of Excel for Mac. Such a file would be a single line.
+ * @param text the beginning of a file
+ */
+export const endsLinesWithCr = (text: string): boolean => /\r[^\n]/.test(text) && !text.includes("\n");
 
 /** The UTF-8 byte-order mark, which may precede the first row. */
 export const BOM = [0xef, 0xbb, 0xbf] as const;

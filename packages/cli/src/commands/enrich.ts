@@ -41,13 +41,18 @@ export function addEnrich(program: Command, context: Context): void {
     .command("enrich <file>")
     .description("add lookups of each row's IP address and email address to a file; - reads standard input")
     .addOption(
-      new Option("--format <format>", "default: detected; log: any log format").choices([...FORMAT_NAMES]),
+      new Option("--format <format>", "default: detected; lines: any text").choices([...FORMAT_NAMES]),
     )
     .option("--out <file>", "file to write; - is standard output (default: -)")
     .option(
       "--ip-field, --ip-column <name>",
-      "column, member or field with IP addresses, by name or number from 1 (default: detected); repeat the option for more columns",
+      "column or member with IP addresses, by name or number from 1 (default: detected); repeat the option for more columns",
       (name: string, before: readonly string[] = []) => [...before, name],
+    )
+    .option(
+      "--field <number>",
+      "lines: look only at this field of each line, from 1 (default: the whole line)",
+      fieldNumber,
     )
     .option(
       "--email-column <name>",
@@ -72,13 +77,14 @@ export function addEnrich(program: Command, context: Context): void {
       `
 Rows keep their order and text; the command adds values at the end of each row. A row without an address gets empty
 values. An unreadable row is copied unchanged and counted. If a cell has a list of addresses, the command looks up the
-first public address. gzip, zstd and UTF-16 are recognized; --out is compressed if its name ends in .gz or .zst. A row may
-be up to 64 MiB long. Your overrides apply. The command uses all cores and constant memory. If you name several columns
-with IP addresses (csv, tsv, ndjson), the names of added columns start with the column's name: src_ip_country_iso_code.
+first public address. gzip and zstd are recognized; --out is compressed if its name ends in .gz or .zst. A row may be up
+to 64 MiB long. Your overrides apply. The command uses all cores and constant memory. If you name several columns with IP
+addresses (csv, tsv, ndjson), the names of added columns start with the column's name: src_ip_country_iso_code.
 
-Formats: csv, tsv, ndjson (Caddy and other JSON logs), common, combined (nginx, Apache), alb (AWS Application Load
-Balancer), haproxy, w3c (CloudFront, IIS). Fields that a request can set, such as X-Forwarded-For, are only read if you
-name them. For any other text, use \`inkling grep\`.
+Formats: csv, tsv, ndjson (Caddy and other JSON logs), and lines: logs and any other text. In lines, the command looks up
+the first public address. This may be the server's own address if lines begin with it (8.8.8.8:80 203.0.113.9 - - …), or
+an address that a client put into its request if the client's own address is private. To be sure, name the field with
+--field. Spaces and tabs separate fields. "Text in quotes" and [text in brackets] are one field each.
 
 Examples:
   inkling enrich visits.csv --out visits-with-places.csv
@@ -88,7 +94,7 @@ Examples:
   inkling enrich visits.csv --add 'country_*,network_asn' --out visits-with-countries.csv
   inkling enrich flows.csv --ip-column src_ip --ip-column dst_ip --network --out flows-with-networks.csv
   inkling enrich visits.csv --release 0123456789ab --out visits-as-before.csv
-  inkling enrich access.log --format combined --ip-field x_forwarded_for
+  inkling enrich access.log --field 1 --out access-enriched.log
   inkling enrich caddy.json --format ndjson --ip-field request.client_ip
   inkling enrich - --format csv --summary --json < visits.csv`,
     );
@@ -142,7 +148,8 @@ async function enrichFile(
 }
 
 const NOTHING_FOUND = "no row has an address that can be looked up";
-const COLUMN_HINT = "check the column, or name another one with --ip-column or --email-column";
+const COLUMN_HINT =
+  "check the column, or name another one with --ip-column, --email-column or (lines) --field";
 
 /** Returns whether the file has rows, but no row has an address in any of the columns that were looked up. */
 function isEmptyHanded({ rows, withoutIp, withoutEmail, next }: Tally, plan: Plan): boolean {
@@ -215,6 +222,19 @@ function usedTables(plan: Plan, withSummary: boolean): Table[] {
 
 const networkWarning = ({ added }: Plan, isKnown: boolean) =>
   added.network.length > 0 && !isKnown ? [missingText("network")] : [];
+
+const MAX_FIELD = 9_999;
+
+function fieldNumber(text: string): number {
+  const number = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : 0;
+  if (number === 0)
+    throw new CliError(
+      `--field must be a whole number from 1 to ${MAX_FIELD}: it is ${JSON.stringify(text.slice(0, 40))}`,
+      "for example --field 1, the first field of each line",
+      EXIT.usage,
+    );
+  return number;
+}
 
 const commas = (text: string) => text.split(",").map((name) => name.trim());
 const namesOf = (table: Table) => MEMBERS[table].map(({ name }) => name).join(", ");

@@ -126,7 +126,7 @@ interface ListedValue {
 
 /** A comment starts at the beginning of a line or after a space, because an email address may contain #. */
 function valuesOf(text: string): ListedValue[] {
-  return text.split("\n").flatMap((line, index) => {
+  return text.split(/\r\n?|\n/).flatMap((line, index) => {
     const value = line
       .replace(/^\ufeff/, "")
       .replace(/(?:^|\s)[#;].*/, "")

@@ -21,7 +21,7 @@ export interface Input {
   /** Bytes read so far. */
   bytesRead(): number;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** The encodings from which the input was decoded: gzip, zstd, UTF-16. */
+  /** The encodings from which the input was decoded: gzip, zstd. */
   readonly encodings: readonly Encoding[];
   /** Is this input the file that has this name or descriptor? */
   isSameAs(other: string | number): boolean;

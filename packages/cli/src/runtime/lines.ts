@@ -3,7 +3,7 @@
 /**
  * @param longest length from which an incomplete line is yielded as a part of a line; a complete line is yielded whole,
  *   however long it is
- * @returns lines without their line feeds; the last line does not need a line feed
+ * @returns lines without their ends (LF, CRLF or CR); the last line does not need an end
  */
 export async function* linesIn(
   chunks: AsyncIterable<Uint8Array>,
@@ -11,8 +11,13 @@ export async function* linesIn(
 ): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   let held = "";
+  let endsInCr = false; // the LF of a CRLF may be in the next chunk
   for await (const chunk of chunks) {
-    const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
+    let text = decoder.decode(chunk, { stream: true });
+    if (text === "") continue;
+    if (endsInCr && text.startsWith("\n")) text = text.slice(1);
+    endsInCr = text.endsWith("\r");
+    const [first = "", ...others] = text.split(/\r\n?|\n/);
     const lines = [held + first, ...others]; // the text that was held back is not searched again
     held = lines.pop() ?? "";
     if (held.length > longest) {
