@@ -10,6 +10,8 @@ _NAMED = {
     "loopback": ("127.0.0.0/8", "::1/128"),
     "private": ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
 }
+_MAPPED = IPv6Network("::ffff:0:0/96")
+_PREFIX = re.compile(r"/(?:0|[1-9][0-9]{0,2})\Z")
 _Address = Union[IPv4Address, IPv6Address]
 # Addresses with a port, as some proxies write them: "203.0.113.9:1234" and "[2001:db8::1]:1234".
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5}")
@@ -43,7 +45,17 @@ def visitor_address(
 def _networks(trusted: Sequence[str]) -> List[Union[IPv4Network, IPv6Network]]:
     if isinstance(trusted, str):
         raise ValueError('inkling: trust_proxy must be a list, such as ["loopback", "10.0.0.0/8"]')
-    return [ip_network(text) for name in trusted for text in _NAMED.get(name, (name,))]
+    return [_network(text) for name in trusted for text in _NAMED.get(name, (name,))]
+
+
+def _network(text: str) -> Union[IPv4Network, IPv6Network]:
+    """Reads a network. Like addresses, IPv4 inside IPv6 (::ffff:10.0.0.0/104) becomes the IPv4 network."""
+    if "/" in text and not _PREFIX.search(text):
+        raise ValueError("inkling: trust_proxy contains %r, which is not a network" % text)
+    network = ip_network(text)
+    if isinstance(network, IPv4Network) or not network.subnet_of(_MAPPED):
+        return network
+    return ip_network((int(network.network_address) & 0xFFFFFFFF, network.prefixlen - 96))
 
 
 def _parse(text: Optional[str]) -> Optional[_Address]:

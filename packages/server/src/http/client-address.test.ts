@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { formatIp, parsePrefix } from "@inkling/engine";
+import { formatIp, parsePeerPrefix, parsePrefix } from "@inkling/engine";
+import rows from "../../../client/test/caller-addresses.json" with { type: "json" };
 import { callerAddress, proxyAddress, visitorAddress } from "./client-address.ts";
 
 const TRUSTED = ["10.0.0.0/8", "2001:db8:1::/48"].map((text) => parsePrefix(text)!);
@@ -39,6 +40,14 @@ describe("callerAddress", () => {
   ])("%s", (_, peer, forwardedFor, expected) => {
     expect(caller(peer, forwardedFor)).toBe(expected);
   });
+
+  // The clients for TypeScript and Python run the same table. The server trusts only networks.
+  const shared = rows.filter(({ trust }) => Array.isArray(trust) && trust.every((it) => it.includes("/")));
+  test.each(shared)("as in the clients: $name", ({ trust, peer, header, address }) => {
+    const trusted = (trust as string[]).map((text) => parsePeerPrefix(text)!);
+    expect(caller(peer ?? undefined, header, trusted) ?? null).toBe(address);
+  });
+  test("the table has cases for the server", () => expect(shared.length).toBeGreaterThan(15));
 
   test("without trusted proxies the header is nothing", () => {
     expect(caller("10.0.0.1", "8.8.8.8", [])).toBe("10.0.0.1");
