@@ -20,8 +20,10 @@ export type KeyName = keyof typeof KEYS;
 
 export class AttackedServer extends ServerProgram {
   readonly keys: Readonly<Record<KeyName, string>>;
+  /** The root token of the admin API. */
+  readonly adminToken: string;
 
-  constructor(dataDir: string, workers: number, keys: Readonly<Record<KeyName, string>>) {
+  constructor(dataDir: string, workers: number, keys: Readonly<Record<KeyName, string>>, adminToken: string) {
     const env = {
       INKLING_WORKERS: String(workers),
       INKLING_LOG_LEVEL: "access",
@@ -29,6 +31,7 @@ export class AttackedServer extends ServerProgram {
     };
     super({ dataDir, env });
     this.keys = keys;
+    this.adminToken = adminToken;
   }
 
   /** Returns totals over all of the server's processes: memory that no file backs, and open descriptors. */
@@ -57,8 +60,9 @@ export async function startAttackedServer(workers: number): Promise<AttackedServ
   const keys: Partial<Record<KeyName, string>> = {};
   for (const [name, more] of Object.entries(KEYS))
     keys[name as KeyName] = (await store.createKey(parseNewKey({ name, ...more }, Date.now()))).token;
+  const adminToken = await store.adminToken.rotate({ actor: "test", way: undefined });
   await store.close();
-  return new AttackedServer(dataDir, workers, keys as Record<KeyName, string>).ready();
+  return new AttackedServer(dataDir, workers, keys as Record<KeyName, string>, adminToken).ready();
 }
 
 const anonymousBytes = (pid: number) =>

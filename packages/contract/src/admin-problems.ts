@@ -3,7 +3,7 @@
 // The server's problem documents (RFC 9457), the console's texts and the table of docs/admin-errors.md derive from
 // these rows. A code never changes its meaning or its status, but later versions may add codes.
 
-import { PROBLEMS, type ProblemRow } from "./problems.ts";
+import { PROBLEMS, type ProblemRow, UNCLEAR_PATH } from "./problems.ts";
 import { keysOf } from "./tables.ts";
 
 const ADMIN_CHALLENGE = 'Bearer realm="inkling admin"';
@@ -16,6 +16,11 @@ export const ADMIN_PROBLEMS = {
     status: 400,
     title: "Invalid request body",
     detail: "The body is not JSON in UTF-8.",
+  },
+  PATH_INVALID: {
+    status: 400,
+    title: "Invalid path",
+    detail: UNCLEAR_PATH,
   },
   QUERY_INVALID: {
     status: 400,

@@ -30,6 +30,10 @@ const CHALLENGE = 'Bearer realm="inkling"';
 const INVALID_TOKEN = { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` };
 export const INSUFFICIENT_SCOPE = `${CHALLENGE}, error="insufficient_scope"`;
 
+/** The detail about a path that a proxy in front may have read as another path. */
+export const UNCLEAR_PATH =
+  "The path contains an empty segment (`//`), `.` or `..`, a backslash, an encoded slash or backslash outside a value, or more than 12 segments. Send the path as the documentation spells it.";
+
 /** The problems of the public API. */
 export const PROBLEMS = {
   PATH_INVALID: {

@@ -17,7 +17,7 @@ import { Admission } from "./admission.ts";
 import type { ApiContext, Route } from "./handler.ts";
 import { type AppOptions, Exchange, type Peers } from "./request-context.ts";
 import { Responses } from "./responses.ts";
-import { findRoute } from "./routes.ts";
+import { findRoute, UNCLEAR } from "./routes.ts";
 import { KeyTrace } from "./trace.ts";
 
 export type { AppOptions } from "./request-context.ts";
@@ -69,12 +69,13 @@ export class App {
   /**
    * Answers a request. Returns a promise only for batches, assessments, outcomes, hooks, documents, and lookups with
    * `?checks=mx` that query DNS.
+   * @param isUnclear whether a proxy in front may have read another path. Such a request is refused.
    */
-  handle(request: Request, peers: Peers): Response | Promise<Response> {
+  handle(request: Request, peers: Peers, isUnclear = false): Response | Promise<Response> {
     const started = this.api.elapsed();
     const target = targetOf(request.url);
     const end = pathEnd(target);
-    const route = findRoute(end === target.length ? target : target.slice(0, end));
+    const route = isUnclear ? UNCLEAR : findRoute(end === target.length ? target : target.slice(0, end));
     const exchange = new Exchange(request, peers, target, end, this.api);
     let response: Response | Promise<Response>;
     try {

@@ -4,7 +4,7 @@
 // out  the route for this path
 // cost finding a lookup's route takes at most three comparisons, because the lookups come first
 
-import { OPERATION_IDS, OPERATIONS, type OperationId, PROBLEMS } from "@inkling/contract";
+import { OPERATION_IDS, OPERATIONS, type OperationId, PROBLEMS, UNCLEAR_PATH } from "@inkling/contract";
 import { nearest } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
 import { PathTemplate, Router } from "../http/router.ts";
@@ -92,9 +92,18 @@ const NO_ROUTE: Route = {
   handle: (exchange, { responses }) => responses.sendProblem(exchange, pathNotFound(exchange)),
   sendProblem: undefined,
 };
+const PATH_UNCLEAR = problem("PATH_INVALID", UNCLEAR_PATH);
+/** The route for paths that a proxy in front may have read as another path. */
+export const UNCLEAR: Route = {
+  ...NO_ROUTE,
+  handle: (exchange, { responses }) => responses.sendProblem(exchange, PATH_UNCLEAR),
+};
 const NO_SERVICE: Route = { ...NO_ROUTE, ...NO_SERVICE_HANDLING };
 
 /** Finds the route for a path. @param path the path without its query */
 export function findRoute(path: string): Route {
   return ROUTER.find(path) ?? (path.startsWith(MAXMIND_ROOT) ? NO_SERVICE : NO_ROUTE);
 }
+
+/** Returns whether a path has a value, which may contain an encoded "/". */
+export const hasValue = (path: string): boolean => ROUTER.find(path)?.path.suffix !== undefined;

@@ -79,7 +79,7 @@ export class AdminListener {
       what: "admin port",
       hostname: options.adminHost,
       port: options.adminPort,
-      fetch: (request) => this.answer(request),
+      fetch: (request, _, isUnclear) => this.answer(request, isUnclear),
       mostBody: MAX_IMPORT_BYTES + SLACK_BYTES,
     });
     this.limit = this.limitConnections();
@@ -120,9 +120,9 @@ export class AdminListener {
     return { most: MAX_CONNECTIONS, mostBeside, trustedProxies: networksOf(trustedProxies) };
   }
 
-  private async answer(request: Request): Promise<Response> {
+  private async answer(request: Request, isUnclear: boolean): Promise<Response> {
     try {
-      return await this.route(request);
+      return await this.route(request, isUnclear);
     } catch (error) {
       const id = this.newRequestId();
       this.parts.log.crash("admin-request-failed", error, [], { request_id: id });
@@ -130,11 +130,12 @@ export class AdminListener {
     }
   }
 
-  private async route(request: Request): Promise<Response> {
+  private async route(request: Request, isUnclear: boolean): Promise<Response> {
     const { method, headers, url } = request;
-    if (!this.hostNames.isOwnHost(headers.get("host"))) {
+    const isOwnHost = this.hostNames.isOwnHost(headers.get("host"));
+    if (!isOwnHost || isUnclear) {
       const id = this.newRequestId();
-      const response = this.refuse("HOST_REFUSED", id);
+      const response = this.refuse(isOwnHost ? "PATH_INVALID" : "HOST_REFUSED", id);
       const { status } = response;
       this.parts.log.info("admin-request", { method, route: "none", status, request_id: id });
       return response;

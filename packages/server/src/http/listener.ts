@@ -1,11 +1,15 @@
 // listener.ts: listens on a port, and lets requests in progress finish.
 //
+// note Bun normalises paths: it resolves "..", and turns "\" into "/". A proxy in front compares paths as sent, so a rule
+//      of the proxy could be passed by another spelling. The listener marks every request whose path it cannot
+//      read as sent, and the handler refuses it before routing.
 // err  StartError with a one-line hint, for example if the port is in use, or if the address is not on this machine
 
 import http from "node:http";
 import { within } from "@inkling/release-store";
 import { collecting, type Handler } from "./gc-policy.ts";
 import { type Listener, listenError } from "./listen-error.ts";
+import { hasEncodedSeparator, isAsSent, pathEnd, pathPatterns, targetOf } from "./request-target.ts";
 
 const MAX_HEADER_BYTES = 8 * 1024;
 const SEND_SECONDS = 10;
@@ -15,7 +19,14 @@ interface ListenOptions {
   readonly what: Listener;
   readonly hostname: string;
   readonly port: number;
-  readonly fetch: Handler;
+  /** @param isUnclear whether a proxy in front may have read another path (http/request-target.ts) */
+  readonly fetch: (
+    request: Request,
+    server: Bun.Server<undefined>,
+    isUnclear: boolean,
+  ) => ReturnType<Handler>;
+  /** Returns whether the path may contain an encoded "/" or "\". By default, no path may. */
+  readonly mayEncodeSeparators?: (path: string) => boolean;
   /** Maximum size of a body in bytes; no limit by default. */
   readonly mostBody?: number;
   /** True if other workers listen on the same port. */
@@ -24,14 +35,31 @@ interface ListenOptions {
 
 /** @throws StartError */
 export function listen(options: ListenOptions): Bun.Server<undefined> {
-  const { what, hostname, port, fetch, mostBody = Number.MAX_SAFE_INTEGER, isShared = false } = options;
+  const {
+    what,
+    hostname,
+    port,
+    fetch,
+    mayEncodeSeparators = () => false,
+    mostBody = Number.MAX_SAFE_INTEGER,
+    isShared = false,
+  } = options;
   // Bun's parser reads this once per listener. Its types declare it as read-only.
   (http as { maxHeaderSize: number }).maxHeaderSize = MAX_HEADER_BYTES;
+  const isClear = (segments: Readonly<Record<string, string>>, url: string) => {
+    const target = targetOf(url);
+    const path = target.slice(0, pathEnd(target));
+    return isAsSent(segments, path) && (!hasEncodedSeparator(path) || mayEncodeSeparators(path));
+  };
+  const handle = collecting((request, server) =>
+    fetch(request, server, !isClear((request as Bun.BunRequest).params, request.url)),
+  );
   try {
     return Bun.serve({
       hostname,
       port,
-      fetch: collecting(fetch),
+      routes: Object.fromEntries(pathPatterns.map((pattern) => [pattern, handle])),
+      fetch: collecting((request, server) => fetch(request, server, true)), // an empty segment, or too many
       development: false,
       reusePort: isShared, // with `development: false`, Bun's default would share the port with any program
       idleTimeout: SEND_SECONDS,

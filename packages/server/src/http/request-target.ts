@@ -5,7 +5,8 @@
 // err  none: an unreadable segment becomes undefined
 // src  RFC 3986 2.1 and 3.3; `new URL` is not used, because it throws for the second form
 // note In the first form, the runtime has already resolved "." and "..", turned "\" into "/" and percent-encoded
-//      non-ASCII characters. The second form is as sent.
+//      non-ASCII characters. The second form is as sent. The runtime's own router reads the path as sent, so
+//      `pathPatterns` and `isAsSent` find the requests for which the two differ.
 
 /** The path starts after "http://" and at least one character. */
 const AFTER_SCHEME = 8;
@@ -22,6 +23,40 @@ export function pathEnd(target: string): number {
   const question = target.indexOf("?");
   return question < 0 ? target.length : question;
 }
+
+/** Maximum number of segments in a path. No path of the server has more than 6. */
+const MAX_SEGMENTS = 12;
+
+/** Patterns of the runtime's router for all paths without empty segments, apart from an empty last one. */
+export const pathPatterns: readonly string[] = [
+  "/",
+  ...Array.from({ length: MAX_SEGMENTS }, (_, last) =>
+    Array.from({ length: last + 1 }, (_, at) => `/:s${at}`).join(""),
+  ).flatMap((pattern) => [pattern, `${pattern}/`]),
+];
+
+const BACKSLASH = /\\/g;
+const ENCODED_BACKSLASH = /%5c/gi;
+const ENCODED_SEPARATOR = /%(2f|5c)/i;
+
+/**
+ * Returns whether a proxy that compares paths as sent reads the same path as this server.
+ * @param segments the segments as the runtime's router found them in the path as sent, decoded
+ * @param path the path as the runtime normalised it
+ */
+export function isAsSent(segments: Readonly<Record<string, string>>, path: string): boolean {
+  let backslashes = 0;
+  for (const name in segments) {
+    const segment = segments[name]!; // the name comes from the same object
+    if (segment === "." || segment === "..") return false;
+    if (segment.includes("\\")) backslashes += segment.match(BACKSLASH)!.length;
+  }
+  return backslashes === 0 || backslashes === path.match(ENCODED_BACKSLASH)?.length;
+}
+
+/** Returns whether a path contains an encoded "/" or "\". */
+export const hasEncodedSeparator = (path: string): boolean =>
+  path.includes("%") && ENCODED_SEPARATOR.test(path);
 
 const NOT_PLAIN = /[^\x21-\x24\x26-\x7e]|#/; // "%", and all characters that must not occur in a URI
 const NOT_URI = /[^\x21-\x7e]|#/;

@@ -5,6 +5,7 @@ import type { SettingsOf } from "@inkling/contract";
 import type { Overrides, Prefix } from "@inkling/engine";
 import { App } from "../api/app.ts";
 import type { AppOptions } from "../api/request-context.ts";
+import { hasValue } from "../api/routes.ts";
 import { BatchMemory } from "../batch/memory.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
@@ -140,8 +141,9 @@ export class RequestServer {
       what: "port",
       hostname: host,
       port,
-      fetch: (request, server) => {
-        const response = this.app.handle(request, server);
+      mayEncodeSeparators: hasValue,
+      fetch: (request, server, isUnclear) => {
+        const response = this.app.handle(request, server, isUnclear);
         return this.endsConnections ? endConnection(response) : response;
       },
       isShared: worker !== undefined,
