@@ -8,11 +8,6 @@ import { posix } from "node:path";
 import { made, type ProjectFile, projectFiles, projectPaths } from "./harness/project-files.ts";
 
 const MAX_README_WORDS = 700;
-/**
- * Maximum words in a page of docs/, without the parts that a script writes. The aim is about 1,200; split a
- * longer page in two.
- */
-const MAX_PAGE_WORDS = 1300;
 /** The README shows a server's first answer at or above this line. */
 const MAX_FIRST_RESULT_LINE = 20;
 /** Each page of docs/ begins an example at or above this line. */
@@ -111,17 +106,8 @@ const badRows = (all: readonly ProjectFile[]) =>
       .map((row) => `${path}: ${row.slice(0, 80)}`),
   );
 
-/** Sections that `npm run generate` or a measurement writes. */
-const WRITTEN = /^<!-- (?:generated|measured): [\s\S]*?^<!-- end.*-->$/gm;
-
 /** Counts words. Bars of tables and fences of code do not count. */
 const countWords = (text: string) => text.replace(/^ *```.*$/gm, "").match(/\S*\w\S*/g)?.length ?? 0;
-
-const longPages = (all: readonly ProjectFile[]) =>
-  all.filter(isPage).flatMap(({ path, text }) => {
-    const words = countWords(text.replace(WRITTEN, ""));
-    return words > MAX_PAGE_WORDS ? [`${path}: ${words} words`] : [];
-  });
 
 /** Checks that a page opens with a title, a sentence and an example. */
 const badOpenings = (all: readonly ProjectFile[]) =>
@@ -297,17 +283,6 @@ describe("length", () => {
 });
 
 describe("pages of docs/", () => {
-  test("have at most 1,300 words by hand", () => {
-    expect(longPages(files)).toEqual([]);
-    const words = "word ".repeat(MAX_PAGE_WORDS);
-    const table = `<!-- generated: a -->\n${words}\n<!-- end -->\n`;
-    expect(longPages([made("docs/a.md", words), made("docs/b.md", `${table}b ${words}`)])).toEqual([
-      `docs/b.md: ${MAX_PAGE_WORDS + 1} words`,
-    ]);
-    expect(
-      longPages([made("docs/a.md", `<!-- measured: x -->\n${words}a b\n<!-- end of it -->\n${words}`)]),
-    ).toEqual([]);
-  });
   test("open with a title, a sentence and an example", () => expect(badOpenings(files)).toEqual([]));
   test.each([
     ["no example", "# A\n\nA sentence.\n"],

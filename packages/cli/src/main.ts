@@ -1,7 +1,7 @@
 // main.ts: the entry point of the `inkling` command, on Bun. It runs one command line, from its arguments to the
 // exit code. bin/inkling starts it.
 
-import { writeSync } from "node:fs";
+import { fstatSync, writeSync } from "node:fs";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
 import packageJson from "../package.json" with { type: "json" };
 import { processEnvironment, surroundings } from "./config/environment.ts";
@@ -18,6 +18,15 @@ exitOnFault((error) => writeSync(process.stderr.fd, describeError(error, termina
 // The call is not awaited, because until a module is fully loaded, Bun prints uncaught errors and continues.
 void main();
 
+function hasInput(): boolean {
+  try {
+    const input = fstatSync(0);
+    return input.isFIFO() || input.isFile() || input.isSocket();
+  } catch {
+    return false; // standard input is closed
+  }
+}
+
 async function main(): Promise<void> {
   const exitCode = await run(Bun.argv.slice(2), {
     terminal,
@@ -25,6 +34,7 @@ async function main(): Promise<void> {
     cwd: process.cwd(),
     version: packageJson.version,
     stopper,
+    hasInput: hasInput(),
     ending: { exitCode: EXIT.ok },
   });
   stopper.release();

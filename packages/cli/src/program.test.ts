@@ -100,7 +100,11 @@ describe("help", () => {
   test.each(COMMANDS.map((path) => [path] as const))("%p --help", async (path) => {
     const { out, err, code } = await inkling([...path, "--help"]);
     expect([err, code]).toEqual(["", 0]);
-    expect(out).toStartWith(`Usage: inkling${path.map((word) => ` ${word}`).join("")} `);
+    expect(out).toStartWith(
+      path.length === 0
+        ? "Usage: inkling VALUE...\n       inkling [options] [command]\n"
+        : `Usage: inkling ${path.join(" ")} `,
+    );
     const isGroup = ["data", "feeds", "keys", "lookup", "override", "admin", "admin token"].includes(
       path.join(" "),
     );
@@ -123,6 +127,25 @@ describe("errors: one line, a hint, the exit code", () => {
       /^inkling: missing required argument 'email'\nhint: `inkling lookup email --help` .*\n$/,
     ],
     ["lookup email a b", 2, /^inkling: too many arguments.*\nhint: .*\n$/],
+    [
+      "geo 8.8.8.8",
+      2,
+      /^inkling: unknown command 'geo'\nhint: did you mean `inkling lookup geolocate 8.8.8.8`\? .*\n$/,
+    ],
+    [
+      "geolocate",
+      2,
+      /^inkling: unknown command 'geolocate'\nhint: did you mean `inkling lookup geolocate VALUE`\? .*\n$/,
+    ],
+    ["ip", 2, /^inkling: unknown command 'ip'\nhint: did you mean `inkling VALUE`\? .*\n$/],
+    ["foo a@b.com", 2, /^inkling: unknown command 'foo'\nhint: did you mean `inkling a@b.com`\? .*\n$/],
+    ["foo", 2, /^inkling: unknown command 'foo'\nhint: `inkling --help` .*\n$/],
+    ["keys crate", 2, /^inkling: unknown command 'crate'\nhint: did you mean create\? .*\n$/],
+    [
+      "8.8.8.8 --field proxy",
+      2,
+      /^inkling: --field: there is no "proxy"\nhint: did you mean is_proxy\? .*\n$/,
+    ],
     ["lokup", 2, /^inkling: unknown command 'lokup'\nhint: did you mean lookup\? .*\n$/],
     ["8.8.8.8.8", 1, /^inkling: "8.8.8.8.8" cannot be looked up: .* four numbers\nhint: .*--help.*\n$/],
     ["8.8.8.8/33", 1, /^inkling: "8.8.8.8\/33" cannot be looked up: .* \/32\nhint: .*--help.*\n$/],

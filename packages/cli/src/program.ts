@@ -1,5 +1,7 @@
 // program.ts: defines the command tree, and the exit code for each way a command can end.
 
+import { LOOKUPS } from "@inkling/contract";
+import { nearest } from "@inkling/engine";
 import { FORM } from "@inkling/release-store/program";
 import { Command, CommanderError } from "commander";
 import type { Context } from "./runtime/command.ts";
@@ -11,9 +13,10 @@ const IN_A_CLONE =
 
 const HELP_AFTER = `
 Examples:
-  inkling up                                      build data, create keys and serve
   inkling 185.220.101.1 someone@mailinator.com    lookups, no server needed
   inkling 185.220.101.0/24                        also looks up networks, AS60729 and mailinator.com
+  cut -f 3 visits.tsv | inkling                   looks up a value per line
+  inkling up                                      build data, create keys and serve
   inkling keys create --name checkout
   inkling doctor                                  check this installation and show fixes
 
@@ -65,6 +68,7 @@ const LISTS_ALL = "completion";
 /** Adds all commands, or only the command that the command line names. */
 export async function makeProgram(context: Context, [name = ""]: readonly string[] = []): Promise<Command> {
   const program = new Command("inkling")
+    .usage("VALUE...\n       inkling [options] [command]")
     .description("Self-hosted IP geolocation, IP reputation and disposable-email detection API.")
     .version(context.version, VERSION.join(", "), "print the version")
     .helpOption("-h, --help", "print help")
@@ -73,7 +77,7 @@ export async function makeProgram(context: Context, [name = ""]: readonly string
   if (VERSION.includes(name)) return program;
   const one = Object.hasOwn(COMMANDS, name) && name !== LISTS_ALL ? COMMANDS[name] : undefined;
   for (const load of one ? [one] : Object.values(COMMANDS)) (await load())(program, context);
-  return program;
+  return program.showSuggestionAfterError(false); // of commands only: meantBy suggests lookups as well
 }
 
 /** Commander's output, kept until it is clear whether that is help or an error message. */
@@ -85,12 +89,16 @@ interface Written {
 /** Matches values that a user may have meant to look up. No command looks like such a value. */
 const isValue = (word: string) => /[.:/@]|^as\d+$/i.test(word) && !word.startsWith("-");
 
-/** Treats `inkling 8.8.8.8` as `inkling lookup 8.8.8.8`. */
+/** Treats `inkling 8.8.8.8` as `inkling lookup 8.8.8.8`, and `… | inkling` as `… | inkling lookup -`. */
 async function withCommand(line: readonly string[], context: Context): Promise<readonly string[]> {
   const [first = ""] = line;
-  const word = isOption(first) ? await wordAfterOptions(line, context) : first;
+  const word = line.length === 0 || isOption(first) ? await wordAfterOptions(line, context) : first;
+  if (word === NO_WORD) return context.hasInput ? ["lookup", ...line, "-"] : line;
   return word === "-" || isValue(word) ? ["lookup", ...line] : line;
 }
+
+/** All words of a line are options of `lookup`, or their values. */
+const NO_WORD = Symbol("no word");
 
 const isOption = (word: string) => word.length > 1 && word.startsWith("-");
 
@@ -98,11 +106,12 @@ const isOption = (word: string) => word.length > 1 && word.startsWith("-");
  * Returns the first word that is neither an option of `lookup` nor an option's value. Empty if an unknown option comes
  * first.
  */
-async function wordAfterOptions(line: readonly string[], context: Context): Promise<string> {
+async function wordAfterOptions(line: readonly string[], context: Context): Promise<string | typeof NO_WORD> {
+  if (line.length === 0) return NO_WORD;
   if (VERSION.includes(line[0]!)) return "";
   const { addLookup } = await import("./commands/lookup.ts");
   const { operands, unknown } = addLookup(new Command(), context).parseOptions([...line]);
-  return unknown.length === 0 ? (operands[0] ?? "") : "";
+  return unknown.length === 0 ? (operands[0] ?? NO_WORD) : "";
 }
 
 /**
@@ -154,8 +163,25 @@ function helpFor(program: Command, args: readonly string[], code: string): strin
     path.push(arg);
   }
   const help = `\`${path.join(" ")} --help\` shows`;
-  if (code !== "commander.unknownCommand" || command === program) return `${help} the usage`;
+  if (code === "commander.unknownCommand" && command === program) return `${meantBy(args)}${help} the usage`;
+  if (code !== "commander.unknownCommand") return `${help} the usage`;
   return `available: ${command.commands.map((inner) => inner.name()).join(", ")}; ${help} more`;
+}
+
+/** Words for a lookup that no lookup's name begins with. */
+const ANY_LOOKUP = ["ip", "ips", "address", "domain", "check", "whois", "asn"];
+
+/** Suggests the command, or the lookup of a value, that was meant by a line whose first word is no command. */
+function meantBy([word = "", ...rest]: readonly string[]): string {
+  const value = rest.find(isValue);
+  const lookup =
+    LOOKUPS.find((name) => name.slice(0, 3) === word.slice(0, 3) && word.length >= 3) ??
+    nearest(word, LOOKUPS);
+  const isAny = ANY_LOOKUP.includes(word);
+  const command = lookup === undefined && !isAny ? nearest(word, Object.keys(COMMANDS)) : undefined;
+  if (command !== undefined) return `did you mean ${command}? `;
+  if (lookup !== undefined) return `did you mean \`inkling lookup ${lookup} ${value ?? "VALUE"}\`? `;
+  return value !== undefined || isAny ? `did you mean \`inkling ${value ?? "VALUE"}\`? ` : "";
 }
 
 /** Requested help goes to standard output. Other help and errors go to standard error. */

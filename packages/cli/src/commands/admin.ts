@@ -15,8 +15,10 @@ export function addAdmin(program: Command, context: Context): void {
       "after",
       `
 \`inkling up\` creates and shows the first admin token; before \`inkling serve\`, create it with this command. Inkling keeps
-only its hash. Named tokens remain valid until \`inkling admin-tokens revoke\` revokes them. To
-try the admin API, create a named token instead: \`inkling admin-tokens create trial --scope read\`.`,
+only its hash. Named tokens remain valid until \`inkling admin-tokens revoke\` revokes them.
+
+Examples:
+  inkling admin-tokens create trial --scope read    to try the admin API: a named token, which replaces no other`,
     );
   addAction(command, context, ["dataDir"], async ({ settings }) => {
     warnOfNewDatabase(settings, context.terminal);

@@ -58,10 +58,7 @@ export function addLookup(program: Command, context: Context): Command {
       "print only these members of the answers, or value, separated by tabs; patterns such as 'network_*' work as well",
       joined,
     )
-    .option(
-      "--json",
-      "print one JSON object per line: the value and the API's answer for each lookup; for one value, with evidence",
-    )
+    .option("--json", "print one JSON object per line: the value and the API's answer for each lookup")
     .option("--evidence", "also print the evidence: feed, claim, network or domain, and time")
     .option(...RELEASE)
     .option(...ATTRIBUTION)

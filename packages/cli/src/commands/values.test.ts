@@ -127,10 +127,10 @@ describe("values", () => {
     expect([err, code]).toEqual(["", 1]);
   });
 
-  test("as JSON: whatever the text shows: networks, the evidence of one value, of several with --evidence", async () => {
+  test("as JSON: networks, and evidence with --evidence, of one value as of several", async () => {
     const from = ["--data-dir", withNetworks];
     expect((await inkling(ON_NETWORK, ...from)).out).toContain("AS20712 Andrews & Arnold, Ltd");
-    const one = JSON.parse((await inkling(ON_NETWORK, "--json", ...from)).out);
+    const one = JSON.parse((await inkling(ON_NETWORK, "--json", "--evidence", ...from)).out);
     for (const { network, evidence } of [one.geolocate, one.reputation]) {
       expect(network).toMatchObject({ asn: 20712, organization: "Andrews & Arnold, Ltd" });
       expect(evidence).not.toBeEmpty();
@@ -143,7 +143,9 @@ describe("values", () => {
     const [address, email] = await lines("--evidence");
     expect(address).toEqual(one);
     expect(email.email.evidence).toBeArray();
+    const plain = JSON.parse((await inkling(ON_NETWORK, "--json", ...from)).out);
     const [{ geolocate, reputation }, other] = await lines();
+    expect(plain).toMatchObject({ geolocate, reputation });
     expect([geolocate.network, reputation.network]).toEqual([one.geolocate.network, one.reputation.network]);
     for (const answer of [geolocate, reputation, other.email]) expect(answer.evidence).toBeUndefined();
   });
@@ -237,6 +239,25 @@ test("standard input, among other values", async () => {
     '"lokup" is not an IP address, network, AS number, domain or email address\n',
     1,
   ]);
+});
+
+test("standard input, where no value is given", async () => {
+  const bin = join(import.meta.dir, "../../bin/inkling.mjs");
+  const piped = async (stdin: Buffer | "ignore", ...flags: string[]) => {
+    const env = { ...process.env, INKLING_DATA_DIR: dataDir };
+    const child = Bun.spawn(["node", bin, ...flags], {
+      cwd: temp,
+      env,
+      stdin,
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    return [await child.stdout.text(), await child.exited];
+  };
+  const field = ["--field", "value,is_proxy"];
+  expect(await piped(Buffer.from(`${IP}\n`), ...field)).toEqual([`${IP}\ttrue\n`, 0]);
+  expect(await piped(Buffer.from(`${IP}\n`))).toEqual([expect.stringContaining(`${IP}: `), 0]);
+  expect(await piped("ignore")).toEqual(["", 2]); // the help, as with a terminal
 });
 
 test.each(["export csv --lookup reputation --out -", "enrich - --ip-column 1", "grep"])(

@@ -138,12 +138,9 @@ function answersTo(...question: Parameters<typeof outcomesOf>): [lookup: Lookup,
   return answers;
 }
 
-/**
- * As in a batch, a lookup may have a problem document instead of an answer. The JSON contains everything that the text
- * shows.
- */
+/** As in a batch, a lookup may have a problem document instead of an answer. One value and several look the same. */
 function jsonOf(isOne: boolean, flags: Flags, data: AnswerData, { ending }: Context): Write {
-  const include = INCLUDE.network | (isOne || flags.evidence === true ? INCLUDE.evidence : 0);
+  const include = INCLUDE.network | (flags.evidence === true ? INCLUDE.evidence : 0);
   const missing = data.missing.length === 0 ? "" : `,"missing":${JSON.stringify(data.missing)}`;
   const answersOf = (value: string): readonly (readonly [name: string, document: string | Refused])[] => {
     const subject = readSubject(value);

@@ -15,6 +15,8 @@ export interface Context {
   readonly cwd: string;
   readonly version: string;
   readonly stopper: Stopper;
+  /** Is standard input a pipe or a file? `inkling` without a value then reads values from it. */
+  readonly hasInput?: boolean;
   /** The exit code to use, unless an error has its own. */
   readonly ending: { exitCode: ExitCode };
 }
