@@ -88,7 +88,8 @@ export function assessRequest(input: AssessmentInput, options: AssessOptions): A
 
 /** @throws TypeError */
 export function outcomeRequest(id: string, outcome: AssessmentOutcome): ApiRequest {
-  if (typeof id !== "string" || id === "") throw wrong("the id", "must be the `id` of an assessment");
+  if (typeof id !== "string" || /^\.{0,2}$/.test(id))
+    throw wrong("the id", "must be the `id` of an assessment");
   if (!OUTCOMES.includes(outcome)) throw wrong("the outcome", `must be one of ${OUTCOMES.join(", ")}`);
   return {
     path: `${PATH}/${encodeURIComponent(id)}/outcome`,

@@ -770,6 +770,21 @@ describe("options", () => {
     assert.equal(server.requests.length, 0);
   });
 
+  test("an address that would ask for another path is invalid, and is not sent", async () => {
+    const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
+    for (const value of ["", ".", ".."]) {
+      await assert.rejects(client.reputation(value), { code: "IP_ADDRESS_INVALID" });
+      await assert.rejects(client.geolocate(value), { code: "IP_ADDRESS_INVALID" });
+      await assert.rejects(client.outcome(value, "abuse"), TypeError);
+    }
+    assert.equal(server.requests.length, 0);
+  });
+
+  test("an option's type takes a variable of the environment", () => {
+    const key: string | undefined = KEY;
+    assert.equal(new Inkling({ url: good.url, key }).isSandbox, false);
+  });
+
   test("what is no option of a lookup is a TypeError: JavaScript would get answers without it", async () => {
     const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
     const refused: [options: object, pattern: RegExp][] = [

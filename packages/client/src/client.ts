@@ -176,6 +176,9 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
 
   async #address(lookup: Lookup, ip: string, options: LookupOptions | undefined): Promise<unknown> {
     requireText(ip);
+    // As the last part of a URL, these would ask for another path.
+    if (/^\.{0,2}$/.test(ip))
+      throw new InklingError("IP_ADDRESS_INVALID", `Not an IP address: the value is "${ip}"`);
     const required = this.#required(lookup, options);
     const limits = this.#limits(options);
     const path = `${PATHS[lookup]}/${encodeURIComponent(ip)}${queryOf(options)}`;

@@ -10,8 +10,11 @@ import { ON_UNAVAILABLE, type OnUnavailable, type Verdict } from "./unavailable.
 export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
   /** The server's URL: "http://127.0.0.1:8080". A path in it is kept. */
   readonly url: string | URL;
-  /** `ink_live_…`, or `ink_test_…` for the sandbox; null if a proxy at `url` adds the key. */
-  readonly key: string | null;
+  /**
+   * `ink_live_…`, or `ink_test_…` for the sandbox; null if a proxy at `url` adds the key. The type allows undefined, so
+   * that `process.env.KEY` compiles. If the variable is not set, the client throws.
+   */
+  readonly key: string | null | undefined;
   /**
    * What a lookup does when the service is unavailable. With "throw", the default, it throws. With "allow"
    * and "deny", it returns an `Unavailable`, for which `denies()` is false or true.

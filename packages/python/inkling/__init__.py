@@ -4,7 +4,7 @@ It offers IP geolocation, IP reputation, disposable-email detection, and decisio
 """
 
 from ._address import visitor_address
-from ._batch import BatchResult
+from ._batch import BatchAnswer, BatchError, BatchResult
 from ._client import Inkling
 from ._data import DataState
 from ._errors import InklingError, Unavailable, denies
@@ -25,6 +25,8 @@ __all__ = [
     "CLIENT_CODES",
     "SERVER_CODES",
     "Assessment",
+    "BatchAnswer",
+    "BatchError",
     "BatchResult",
     "DataState",
     "EmailVerdict",

@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from http.client import HTTPResponse
 from itertools import islice
-from typing import Any, Deque, Generic, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Deque, Generic, Iterable, Iterator, List, Literal, Optional, Sequence, Tuple, TypeVar, Union
 
 from ._data import DataState
 from ._errors import InklingError, is_problem, problem_error
@@ -27,19 +27,31 @@ _NDJSON = "application/x-ndjson"
 
 
 @dataclass(frozen=True)
-class BatchResult(Generic[_A]):
-    """The answer to one value, or its error."""
+class BatchAnswer(Generic[_A]):
+    """The answer to one value."""
 
     value: str
     # How complete the data behind the answer is.
     data: DataState
-    # None if the address has no known location, or if there is an error.
-    answer: Optional[_A] = None
-    error: Optional[InklingError] = None
+    # None if the address has no known location.
+    answer: _A
+    error: None = None
+    ok: Literal[True] = True
 
-    @property
-    def ok(self) -> bool:
-        return self.error is None
+
+@dataclass(frozen=True)
+class BatchError:
+    """The error of one value."""
+
+    value: str
+    data: DataState
+    error: InklingError
+    answer: None = None
+    ok: Literal[False] = False
+
+
+# Type checkers know from `ok` which of the two a result is.
+BatchResult = Union[BatchAnswer[_A], BatchError]
 
 
 @dataclass(frozen=True)
@@ -147,12 +159,12 @@ class Batch:
         parsed = parse_json(line)
         if is_problem(parsed):
             if parsed["code"] == "IP_ADDRESS_NOT_FOUND":
-                return BatchResult(value, data)
-            return BatchResult(value, data, error=problem_error(parsed, request_id))
+                return BatchAnswer(value, data, None)
+            return BatchError(value, data, problem_error(parsed, request_id))
         answer = read_answer(self.lookup, parsed, data)
         if answer is None:
             raise _unreadable("A line of the answer is neither an answer nor a problem")
-        return BatchResult(value, data, answer)
+        return BatchAnswer(value, data, answer)
 
 
 def _unreadable(message: str) -> InklingError:

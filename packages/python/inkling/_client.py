@@ -249,6 +249,8 @@ class Inkling(Generic[_U]):
         """
         if outcome not in OUTCOMES:
             raise _wrong("outcome", "must be one of %s" % ", ".join(OUTCOMES))
+        if id in ("", ".", ".."):
+            raise _wrong("id", "must be the id of an assessment")
         path = "%s/%s/outcome" % (_ASSESS, quote(_text("id", id), safe="", errors="replace"))
         request = Request(path, json.dumps({"outcome": outcome}).encode())
         self._transport.send(request, self._limit(timeout), self._retries, lambda response: response.read())
@@ -256,7 +258,7 @@ class Inkling(Generic[_U]):
     @overload
     def batch(
         self, lookup: Literal["geolocate"], values: Iterable[str], **options: Any
-    ) -> Iterator[BatchResult[Geolocation]]: ...
+    ) -> Iterator[BatchResult[Optional[Geolocation]]]: ...
 
     @overload
     def batch(
@@ -308,6 +310,9 @@ class Inkling(Generic[_U]):
     ) -> Any:
         required = self._required(lookup, require)
         limit = self._limit(timeout)
+        # As the last part of a URL, these would ask for another path.
+        if ip in ("", ".", ".."):
+            raise InklingError("IP_ADDRESS_INVALID", 'Not an IP address: the value is "%s"' % ip)
         path = "%s/%s%s" % (_PATHS[lookup], quote(_text("ip", ip), safe="", errors="replace"), query)
         stored = self._cache.find(path)
         if stored and time.monotonic() < stored.fresh_until and not stored.data.lacks(required):

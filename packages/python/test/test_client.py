@@ -369,6 +369,15 @@ class WithoutAnAnswer(Case):
             _, client = self.serve(refused, retries=0)
             self.fails(code, client.reputation, "81.2.69.1")
 
+    def test_an_address_that_would_ask_for_another_path(self):
+        server, client = self.serve(answer(200, "{}"))
+        for value in ("", ".", ".."):
+            self.fails("IP_ADDRESS_INVALID", client.reputation, value)
+            self.fails("IP_ADDRESS_INVALID", client.geolocate, value)
+            with self.assertRaises(ValueError):
+                client.outcome(value, "abuse")
+        self.assertEqual(server.seen, [])
+
     def test_what_always_raises(self):
         for code, status in (("KEY_INVALID", 401), ("SCOPE_REQUIRED", 403), ("SANDBOX_VALUE_REQUIRED", 422)):
             _, client = self.serve(answer(status, problem(code, status)), on_unavailable="allow")
