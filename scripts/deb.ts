@@ -86,8 +86,10 @@ function stageProgram(files: PackageFiles, packaging: Packaging): void {
   files.copy(join(FIXED, "inkling"), "usr/bin/inkling", 0o755);
   for (const unit of UNITS) files.copy(join(ROOT, "deploy/systemd", unit), `usr/lib/systemd/system/${unit}`);
   files.copy(join(FIXED, "sysusers.conf"), "usr/lib/sysusers.d/inkling.conf");
-  files.copy(join(ROOT, "deploy/systemd/inkling.toml"), "etc/inkling/inkling.toml");
-  files.put("DEBIAN/conffiles", "/etc/inkling/inkling.toml\n");
+  // No conffile: otherwise, an upgrade that changes a comment would ask every operator who has edited the file.
+  files.copy(join(ROOT, "deploy/systemd/inkling.toml"), "usr/share/inkling/inkling.toml");
+  files.copy(join(ROOT, "deploy/prometheus/inkling.rules.yml"), "usr/share/inkling/inkling.rules.yml");
+  files.copy(join(ROOT, "deploy/grafana/inkling.json"), "usr/share/inkling/grafana-dashboard.json");
   for (const script of ["postinst", "prerm", "postrm"])
     files.copy(join(FIXED, script), `DEBIAN/${script}`, 0o755);
   files.copy(join(program, "LICENSES.txt"), "usr/share/doc/inkling/LICENSES.txt");
@@ -98,7 +100,7 @@ function stageProgram(files: PackageFiles, packaging: Packaging): void {
     files.zip(page, `usr/share/man/man1/${name}.1.gz`);
   files.put("usr/share/bash-completion/completions/inkling", printed("completion", "bash"));
   files.put("usr/share/fish/vendor_completions.d/inkling.fish", printed("completion", "fish"));
-  mkdirSync(join(files.root, "etc/inkling/credentials"));
+  mkdirSync(join(files.root, "etc/inkling/credentials"), { recursive: true });
   putControl(files, packaging, {
     Architecture: architecture,
     "Pre-Depends": "init-system-helpers (>= 1.54~)",

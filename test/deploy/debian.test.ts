@@ -85,7 +85,14 @@ describe("the packages", () => {
     const executable = /^exec (\S+) /m.exec(text(script))?.[1] ?? "";
     expect([mode(executable), text(executable)]).toEqual(["755", expect.stringContaining("ELF")]);
     const [variable, settings = ""] = value("Environment").split("=");
-    expect([variable, text("DEBIAN/conffiles")]).toEqual(["INKLING_CONFIG", `${settings}\n`]);
+    expect(variable).toBe("INKLING_CONFIG");
+    // An upgrade neither asks about the settings nor replaces them.
+    expect([existsSync(join(main, "DEBIAN/conffiles")), existsSync(join(main, settings))]).toEqual([
+      false,
+      false,
+    ]);
+    const template = "/usr/share/inkling/inkling.toml";
+    expect(text("DEBIAN/postinst")).toContain(`install -m 0644 ${template} ${settings}\n`);
     expect(text(script)).toContain(`\nexport INKLING_CONFIG="\${INKLING_CONFIG:-${settings}}"\n`);
     const [, credentials = ""] = value("LoadCredential").split(":");
     expect([credentials, mode(credentials)]).toEqual([join(dirname(settings), "credentials"), "750"]);
@@ -95,7 +102,7 @@ describe("the packages", () => {
       user,
     ]);
     const data = `/var/lib/${value("StateDirectory")}`;
-    expect(text(settings)).toContain(`\ndata_dir = "${data}"\n`);
+    expect(text(template)).toContain(`\ndata_dir = "${data}"\n`);
     const install = `install -d -o ${user} -g ${user} -m ${value("StateDirectoryMode")} ${data}\n`;
     expect(text("DEBIAN/postinst")).toContain(install);
     expect(text("DEBIAN/postrm")).toContain(`rm -rf ${data} ${dirname(settings)}\n`);
@@ -105,8 +112,16 @@ describe("the packages", () => {
     expect(existsSync(join(seeds, target, "a-feed/data.csv"))).toBe(true);
   });
 
+  test("the alert rules and the dashboard are in the package", () => {
+    const folder = "usr/share/inkling";
+    expect(text(`${folder}/inkling.rules.yml`)).toContain("alert: InklingDown");
+    expect(JSON.parse(text(`${folder}/grafana-dashboard.json`)).panels.length).toBeGreaterThan(10);
+    for (const page of ["usr/share/doc/inkling/docs/monitoring.md"])
+      expect(text(page)).toContain(`/${folder}/grafana-dashboard.json`);
+  });
+
   test("the settings exist, and the hint names a section of a page that is there", () => {
-    const all = text("etc/inkling/inkling.toml").replace(/^# (\w+ = )/gm, "$1");
+    const all = text("usr/share/inkling/inkling.toml").replace(/^# (\w+ = )/gm, "$1");
     const names = Object.keys(Bun.TOML.parse(all));
     expect(names.length).toBeGreaterThan(4);
     for (const name of names) expect(SETTING_NAMES.map(tomlKey)).toContain(name);
@@ -435,7 +450,7 @@ describe.if(FULL)("on Debian", () => {
         await debian.run("cat /etc/inkling/inkling.toml; dpkg --verify inkling inkling-seeds || true"),
       ).toMatch(
         // nothing else differs from the default
-        /^data_dir = "\/var\/lib\/inkling"\nport = 8080\n\S+ c \/etc\/inkling\/inkling.toml\n$/,
+        /^data_dir = "\/var\/lib\/inkling"\nport = 8080\n$/,
       );
       await debian.run(SERVE);
 

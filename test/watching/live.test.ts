@@ -40,9 +40,18 @@ import { Prometheus } from "./prometheus.ts";
 import { ALERTS, QUERIES, RULES_TEXT } from "./watched.ts";
 
 /**
- * Alerts that depend on the machine. Only promtool tests them, with made-up series (inkling.rules.test.yml).
+ * Alerts that depend on the machine, or on an absent or overloaded program. Only promtool tests them, with made-up series
+ * (inkling.rules.test.yml).
  */
-const OF_MACHINE = ["InklingSlow", "InklingClockWrong"];
+const OF_MACHINE = [
+  "InklingAbsent",
+  "InklingSlow",
+  "InklingClockWrong",
+  "InklingWebhooksDropped",
+  "InklingDecisionsWait",
+  "InklingDecisionsDropped",
+  "InklingNoticesLost",
+];
 /**
  * Seconds instead of minutes. A scrape that comes late on a busy machine must not look like a server that is
  * down.
@@ -55,7 +64,10 @@ const shortened = RULES_TEXT.replaceAll(/for: \w+/g, "for: 3s")
  * The queries of the rules without their thresholds, so that a healthy server also returns series for them.
  */
 const RULE_QUERIES = ALERTS.flatMap(({ expr }) => expr.split(" or ")).map((expr) =>
-  expr.replace(/ (>|==) [\d.]+$/, "").replaceAll(/\[\d+m\]/g, WINDOW),
+  expr
+    .replace(/^absent\((.*)\)$/, "$1")
+    .replace(/ (>|==) [\d.]+$/, "")
+    .replaceAll(/\[\d+m\]/g, WINDOW),
 );
 const ALL_QUERIES = [
   ...QUERIES.map((query) => query.replaceAll("$instance", ".*").replaceAll("[$__rate_interval]", WINDOW)),

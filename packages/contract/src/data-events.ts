@@ -86,7 +86,7 @@ export const DATA_EVENTS = {
   "channel-warning": {
     about: "updates",
     levels: ["error"],
-    help: "`inkling build --publish` continues, but `reason` needs attention.",
+    help: "`inkling build --publish`, or a server that follows the channel, continues, but `reason` needs attention.",
   },
   "release-refused": {
     about: "releases",

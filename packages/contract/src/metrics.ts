@@ -68,7 +68,7 @@ export const METRICS = {
   inkling_build_failed: {
     type: "gauge",
     labels: [],
-    help: "1 if the latest build failed. `inkling doctor` shows why.",
+    help: "1 if the latest build failed. On a server that follows a channel: if the builder's latest build failed, or two builds are overdue. `inkling doctor` shows why.",
   },
   inkling_channel_version: {
     type: "gauge",

@@ -29,9 +29,14 @@ export function readFeedsReport(dataDir: string): FeedsReport | undefined {
   }
 }
 
-/** Records a failed build next to the report of the previous build, until a build succeeds. */
-export function recordFailedBuild(dataDir: string, failed: FailedBuild): void {
-  const before = readFeedsReport(dataDir) ?? { format: 1 as const, at: failed.at, feeds: [] };
+/**
+ * Records a failed build next to the report of the previous build, until a build succeeds.
+ * @param failed undefined removes a failure of the channel's builder, whose reports this host does not have
+ */
+export function recordFailedBuild(dataDir: string, failed: FailedBuild | undefined): void {
+  const report = readFeedsReport(dataDir);
+  if (report?.failed?.at === failed?.at && report?.failed?.why === failed?.why) return;
+  const before = report ?? { format: 1 as const, at: failed?.at, feeds: [] };
   const path = join(dataDir, DATA_FOLDER.feedsReport);
   makeFolder(dirname(path));
   replaceJson(path, { ...before, failed });

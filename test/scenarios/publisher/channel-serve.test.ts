@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFil
 import { join, resolve } from "node:path";
 import { releaseName } from "@inkling/engine";
 import { currentName, DATA_FOLDER, sha256Hex, writeChannelReport } from "@inkling/release-store";
-import { readPrivateKey } from "@inkling/release-store/channel";
+import { openStore, readPrivateKey, writeBuildResult } from "@inkling/release-store/channel";
 import { writeFeedChoice } from "../../../packages/compiler/src/catalog/feed-choice.ts";
 import { seal } from "../../../packages/release-store/src/channel/envelope.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
@@ -195,6 +195,30 @@ test.each([
   await until(async () => !(await metrics(servers[1]!)).includes("inkling_channel_refused{"));
 });
 
+test("a server reports that the builder's latest build failed", async () => {
+  const privateKey = readPrivateKey(readFileSync(settings.INKLING_CHANNEL_SIGNING_KEY!, "utf8"));
+  const write = async (failed: string | undefined) => {
+    const at = new Date().toISOString();
+    const next_at = new Date(Date.now() + 60_000).toISOString();
+    const result = { at, next_at, failed: failed === undefined ? null : { at, why: failed } };
+    await writeBuildResult(openStore(store, {})!, "stable", privateKey, result, new AbortController().signal);
+  };
+  const failed = async (server: Server) => {
+    await until(async () => (await metrics(server)).includes("inkling_channel_version"));
+    return /^inkling_build_failed (\d)$/m.exec(await metrics(server))?.[1];
+  };
+  await write("the disk is full");
+  const server = await startServer("three");
+  await until(async () => (await failed(server)) === "1");
+  const { out } = await run("doctor", "--data-dir", server.dataDir);
+  expect(out).toContain("on the builder: the disk is full");
+  server.child.kill("SIGTERM");
+  await server.child.exited;
+  await write(undefined);
+  const again = await startServer("three");
+  await until(async () => (await failed(again)) === "0");
+});
+
 test("a server that follows no channel any more reports none", async () => {
   const [{ child, dataDir }] = servers as [Server];
   child.kill("SIGTERM");
@@ -324,6 +348,8 @@ describe("the command line", () => {
       );
       renameSync(`${key}.away`, key);
       await until(() => readFileSync(log, "utf8").includes(currentName(builder)!));
+      // The mirror is empty, so the builder's own build may fail. Either way, it publishes the result.
+      await until(() => existsSync(join(temp, "other/builds/stable.json")));
     } finally {
       child.kill();
     }

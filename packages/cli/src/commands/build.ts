@@ -2,8 +2,14 @@
 // channel, but serves no requests.
 
 import { settingsReadBy } from "@inkling/contract";
-import { currentName, messageOf, Poller, ReleaseError } from "@inkling/release-store";
-import { ChannelError, PublishStopped } from "@inkling/release-store/channel";
+import { currentName, messageOf, Poller, ReleaseError, readFeedsReport } from "@inkling/release-store";
+import {
+  type BuildResult,
+  ChannelError,
+  openStore,
+  PublishStopped,
+  writeBuildResult,
+} from "@inkling/release-store/channel";
 import type { HostEntry } from "@inkling/server";
 import { type Command, Option } from "commander";
 import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
@@ -100,10 +106,32 @@ async function keepBuilding(
       if (!stopper.signal.aborted) log.error("channel-not-published", describeFault(error));
     }
   };
+  let unsent: BuildResult | undefined;
+  const onScheduled = (nextAt: number) => {
+    const failed = readFeedsReport(dataDir)?.failed ?? null;
+    unsent = { at: new Date().toISOString(), next_at: new Date(nextAt).toISOString(), failed };
+  };
+  const sendResult = async () => {
+    const result = unsent;
+    if (percent === undefined || result === undefined) return;
+    const { base, channel } = channelOf(settings);
+    const store = openStore(base, context.env);
+    try {
+      if (store !== undefined)
+        await writeBuildResult(store, channel, signingKey(settings), result, stopper.signal);
+      if (unsent === result) unsent = undefined; // otherwise, the next check retries
+    } catch (error) {
+      if (!stopper.signal.aborted) onUnread(`the build's result was not published: ${messageOf(error)}`);
+    }
+  };
   // Publishing has its own checks, because the channel must not expire even if builds fail for days.
-  const publishing = new Poller({ check: publish, waitMs: () => PUBLISH_MS });
+  const check = async () => {
+    await publish();
+    await sendResult();
+  };
+  const publishing = new Poller({ check, waitMs: () => PUBLISH_MS });
   await Promise.all([
-    keepFresh(live, log, stopper.signal, { firstMs: 0 }),
+    keepFresh(live, log, stopper.signal, { firstMs: 0, onScheduled }),
     publishing.runUntil(stopper.signal),
   ]);
 }

@@ -372,9 +372,12 @@ async function noRelease(settings: Settings): Promise<Finding> {
 }
 
 function latestBuild({ settings, now }: Checkup): Finding {
-  if (followsChannel(settings)) return ok("not on this host: releases come from the channel");
   const { failed, held } = readFeedsReport(settings.dataDir) ?? {};
   const ago = (at: string) => formatAgo(Math.max(0, now.getTime() - Date.parse(at)));
+  if (followsChannel(settings)) {
+    if (failed === undefined) return ok("not on this host: releases come from the channel");
+    return problem(`${ago(failed.at)}: ${failed.why}`, "run `inkling doctor` on the builder");
+  }
   const running = findRunning(settings, now);
   const beside = running === undefined ? "" : `; ${running}`;
   if (failed !== undefined) {

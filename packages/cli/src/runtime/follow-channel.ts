@@ -12,21 +12,26 @@ import {
   messageOf,
   Poller,
   readChannelReport,
+  recordFailedBuild,
   removeReport,
   writeChannelReport,
   writeReport,
 } from "@inkling/release-store";
 import {
+  type BuildResult,
   CHANNEL_POLL_MS,
   ChannelError,
   type ChannelFollower,
   type Followed,
+  failureOf,
   type ObjectStore,
+  openReader,
   openStore,
+  readBuildResult,
 } from "@inkling/release-store/channel";
 import type { RunningServer } from "@inkling/server";
 import { isSharedDatabase } from "@inkling/server/store";
-import { channelOf } from "./channel.ts";
+import { channelOf, trustedKeys } from "./channel.ts";
 import type { Context } from "./command.ts";
 
 const LONGEST_POLL_MS = 60_000;
@@ -40,6 +45,8 @@ const SEND_MS = 60_000;
 /** Milliseconds to wait after a report was denied. Read-only credentials are common. */
 const DENIED_MS = 600_000;
 const TIMEOUT_MS = 5_000;
+/** Milliseconds between two checks of the builder's last result. */
+const BUILDER_MS = 60_000;
 
 /** Follows the channel until `signal` is aborted, and publishes this server's state next to the channel. */
 export async function keepFollowing(
@@ -76,7 +83,9 @@ export async function keepFollowing(
   const sent = store && new SentReports(store, channel, log);
   const reporting =
     sent && new Poller({ check: () => sent.send(report(), signal), waitMs: () => CHANNEL_POLL_MS });
-  await Promise.all([followed.runUntil(signal), reporting?.runUntil(signal)]);
+  const builder = new BuilderWatch(settings, env, log);
+  const watching = new Poller({ check: () => builder.check(signal), waitMs: () => BUILDER_MS });
+  await Promise.all([followed.runUntil(signal), reporting?.runUntil(signal), watching.runUntil(signal)]);
   await sent?.remove();
 }
 
@@ -127,6 +136,42 @@ class Reports {
 }
 
 const now = () => new Date().toISOString();
+
+/** Records in this data folder whether the channel's builder fails, where a host that builds records its own failure. */
+class BuilderWatch {
+  private readonly settings: Settings;
+  private readonly env: Context["env"];
+  private readonly log: RunningServer["log"];
+  /** Kept while the store is unreachable, so that a builder which stopped is noticed anyway. */
+  private last: BuildResult | undefined;
+  private warned: string | undefined;
+
+  constructor(settings: Settings, env: Context["env"], log: RunningServer["log"]) {
+    this.settings = settings;
+    this.env = env;
+    this.log = log;
+  }
+
+  async check(signal: AbortSignal): Promise<void> {
+    const { dataDir } = this.settings;
+    const { base, channel } = channelOf(this.settings);
+    try {
+      const store = openReader(base, this.env);
+      this.last = (await readBuildResult(store, channel, trustedKeys(this.settings), signal)) ?? this.last;
+      this.warned = undefined;
+    } catch (error) {
+      const reason = `the builder's last result: ${messageOf(error)}`;
+      if (!signal.aborted && reason !== this.warned) this.log.error("channel-warning", { reason });
+      this.warned = reason;
+    }
+    if (this.last === undefined) return;
+    try {
+      recordFailedBuild(dataDir, failureOf(this.last, Date.now()));
+    } catch {
+      // On a full disk, the server still follows the channel, and the log shows what happens.
+    }
+  }
+}
 
 class SentReports {
   private readonly store: ObjectStore;

@@ -163,6 +163,8 @@ interface FreshEffects {
   /** A random number from 0 to 1. */
   readonly chance: () => number;
   readonly log: Pick<RunningServer["log"], "info" | "error">;
+  /** Called after each build, successful or not, with the time of the next one in epoch ms. */
+  readonly onScheduled?: ((nextAt: number) => void) | undefined;
 }
 
 /**
@@ -211,6 +213,7 @@ export class FreshData {
     const nextDue = await this.build();
     this.pauseMs = pauseMs(now(), nextDue, this.failures, chance());
     this.endsAt = now() + this.pauseMs;
+    this.effects.onScheduled?.(this.endsAt);
     // A build may succeed and still repair nothing, so repairs back off like failed builds.
     this.repairs = isRepair ? this.repairs + 1 : 0;
     if (isRepair) this.repairAt = now() + pauseMs(now(), undefined, this.repairs, chance());
@@ -289,7 +292,7 @@ class Troubles {
   }
 }
 
-interface RoundOptions extends Pick<FreshEffects, "isLost"> {
+interface RoundOptions extends Pick<FreshEffects, "isLost" | "onScheduled"> {
   /** Milliseconds to wait before the first build. */
   readonly firstMs: number;
   /** Builds on request. */
@@ -303,7 +306,7 @@ export function keepFresh(
   live: Pick<LiveSettings, "current">,
   log: FreshEffects["log"],
   signal: AbortSignal,
-  { firstMs, updates = new Updates(), isLost, onBuilt }: RoundOptions,
+  { firstMs, updates = new Updates(), isLost, onBuilt, onScheduled }: RoundOptions,
 ): Promise<void> {
   const { dataDir } = live.current;
   const choice = join(dataDir, DATA_FOLDER.feedChoice);
@@ -330,6 +333,7 @@ export function keepFresh(
       now: Date.now,
       chance: Math.random,
       log,
+      onScheduled,
     },
     firstMs,
   );

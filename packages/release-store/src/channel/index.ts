@@ -1,6 +1,7 @@
 // @inkling/release-store/channel: distributes releases to many servers, with a signed pointer in a folder, behind a URL
 // or in a bucket.
 
+export { type BuildResult, failureOf, readBuildResult, writeBuildResult } from "./build-result.ts";
 export {
   CHANNEL_FAULT_KINDS,
   CHANNEL_FAULTS,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ANSWERS, type FeedReport, type LoadedRelease } from "@inkling/engine";
+import { ANSWERS, type Answer, type FeedReport, type LoadedRelease } from "@inkling/engine";
 import type { ChannelReport } from "@inkling/release-store";
 import { publicStatus, readiness, type StatusSource, statusDocument, warnings } from "./status.ts";
 
@@ -114,6 +114,18 @@ describe("why a release does not answer", () => {
     ]);
     const repaired = { ...SOURCE.releases, refused: { ...refused!, name: current!.name } };
     expect(warnings({ ...SOURCE, releases: repaired })).toEqual([]);
+  });
+
+  test("a release without any data for reputation is a warning; without one flag it is not", () => {
+    const missing = (answers: readonly Answer[]) => {
+      const current = { ...SOURCE.releases.current!, manifest: { ...SOURCE.releases.current!.manifest } };
+      current.manifest.missing = [...answers];
+      return warnings({ ...SOURCE, releases: { ...SOURCE.releases, refused: undefined, current } });
+    };
+    expect(missing(ANSWERS.filter((answer) => answer !== "is_tor_exit"))).toEqual([]);
+    expect(missing(["is_abuser", "is_proxy", "is_tor_exit"])).toEqual([
+      expect.stringContaining("reputation"),
+    ]);
   });
 
   test("a server that does not follow its channel explains the fault, without the text of the error", () => {

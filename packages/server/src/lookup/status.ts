@@ -4,6 +4,7 @@
 // out  the reasons for /readyz; the JSON for /v1/status and the admin API
 // note This file is not in telemetry, because it needs releases and keys, and both the API and the admin API need it.
 
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import { dataAges, type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
 import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "../keys/keyring.ts";
@@ -69,6 +70,11 @@ export function warnings({ releases: { refused, current, channel }, keyring }: S
   if (refused !== undefined && current !== undefined && current.name !== refused.name) {
     found.push(`release ${refused.name} is refused, and ${current.name} is used instead`);
   }
+  const missing = current?.manifest.missing ?? [];
+  if (REPUTATION_FLAGS.every((flag) => missing.includes(flag)))
+    found.push(
+      "the release has no data for any flag of reputation; `inkling data status` shows the failed feeds",
+    );
   if (channel?.fault) {
     // Anyone may read this text, so it has the kind's description. The fault's own reason may name hosts and paths.
     const { kind } = channel.fault;
