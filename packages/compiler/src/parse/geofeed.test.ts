@@ -95,7 +95,7 @@ describe("places of a geofeed", () => {
   test.each([
     ["a second header", `${GOOD}\nprefix,country,region,city,postal`, /^has a country that is not/],
     ["a word for a network", "anywhere,US,,Dayton,", /^is not an address or a network$/],
-    ["host bits", "192.0.2.1/24,US,,Dayton,", /^has host bits set: the network is 192\.0\.2\.0\/24$/],
+    ["host bits", "192.0.2.1/24,US,,Dayton,", /^has host bits set: use 192\.0\.2\.0\/24$/],
     ["a range that goes down", "192.0.2.9-192.0.2.1,US,,Dayton,", /^is not an address range/],
     ["all of 6to4", "2002::/16,US,,Dayton,", /^2002::\/16 contains IPv4 addresses in IPv6/],
     ["a country by name", "192.0.2.0/24,United States,,Dayton,", /^has a country that is not/],

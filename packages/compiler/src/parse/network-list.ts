@@ -42,7 +42,7 @@ export class NetworkList {
     const prefix = parsePrefix(text);
     if (prefix !== undefined) return this.addNetwork(line, prefix);
     const meant = withoutHostBits(text);
-    this.tally.fail(line, meant === undefined ? NO_NETWORK : `has host bits set: the network is ${meant}`);
+    this.tally.fail(line, meant === undefined ? NO_NETWORK : `has host bits set: use ${meant}`);
     return undefined;
   }
 

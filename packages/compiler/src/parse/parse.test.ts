@@ -420,7 +420,7 @@ describe("forms that lists come in", () => {
   });
   test("host bits: the reason has the network", () => {
     const { skipped } = parseNetworks("ip-lines", bytes(`198.51.100.1/24\n${addresses}`));
-    expect(skipped).toEqual([{ line: 1, reason: "has host bits set: the network is 198.51.100.0/24" }]);
+    expect(skipped).toEqual([{ line: 1, reason: "has host bits set: use 198.51.100.0/24" }]);
   });
   test.each(["45.67.12.0/24,seen 2026-11-20", "network,seen", "network;seen"])("CSV: %s", (row) => {
     expect(() => parseNetworks("network-lines", bytes(`${row}\n${row}\n`))).toThrow(
@@ -699,7 +699,7 @@ describe("files that are refused", () => {
       "host bits in our own list",
       "exit-networks",
       "network,operator,source\n192.0.2.1/24,A,https://a.example\n",
-      /^line 2: has host bits set: the network is 192\.0\.2\.0\/24$/,
+      /^line 2: has host bits set: use 192\.0\.2\.0\/24$/,
     ],
     [
       "an open quote",
