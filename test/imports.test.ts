@@ -57,7 +57,6 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["store"],
     ["limits", "releases"],
     ["mx", "webhooks"],
-    ["leases"],
     ["lookup"],
     ["batch"],
     ["assess"],

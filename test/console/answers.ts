@@ -149,7 +149,6 @@ const host = (name: string, over: object = {}) => ({
   },
   channel: { name: "stable", version: 1_767_225_603, release: null, fault: null },
   requests_per_second: 1_234.5,
-  leases: 4_321,
   clock_offset_seconds: 0.1,
   last_contact: new Date().toISOString(),
   silent_seconds: 0,
@@ -168,7 +167,7 @@ export const HOSTS = {
       release: null,
     }),
     host("web-4", { state: "silent", last_contact: new Date(Date.now() - 300_000).toISOString() }),
-    host("web-5", { state: "unknown", version: null, requests_per_second: null, leases: null }),
+    host("web-5", { state: "unknown", version: null, requests_per_second: null }),
   ],
 };
 

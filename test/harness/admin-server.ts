@@ -26,7 +26,6 @@ const HOST_REPORT: HostReport = {
   refused: null,
   channel: null,
   requests_per_second: 0,
-  leases: null,
   clock_offset_seconds: null,
 };
 

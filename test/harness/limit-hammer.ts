@@ -35,7 +35,7 @@ if (import.meta.main) {
     for (let i = 0; i < 20; i++) {
       taken.tries++;
       if (i % 4 === 0) taken.tokens += cells.takeUpTo(0, last, each, 3, whole);
-      else if (cells.take(0, last, each, whole)) taken.tokens++;
+      else if (cells.take(0, last, each, 1, whole)) taken.tokens++;
       const got = cells.takeQuota(0, last, quota, 2);
       if (got === 2 && i % 2 === 0) cells.giveQuotaBack(0, cells.chargedDay, 1);
       taken.quota += got === 2 && i % 2 === 0 ? 1 : got;

@@ -349,7 +349,7 @@ function suite(program: string): void {
     for (const file of segmentFiles(dataDir, requireCurrent(dataDir).name)) rmSync(file, { force: true });
     expected.push(
       ...on(single.adminPort, "InklingDatabaseAway", "InklingReleaseRefused"),
-      ...on(group.adminPort, "InklingDatabaseAway", "InklingUsageNotStored", "InklingLeaseShortage"),
+      ...on(group.adminPort, "InklingDatabaseAway", "InklingUsageNotStored", "InklingGroupAway"),
       ...on(group.adminPort, "InklingKeysRefused", "InklingNotReady"),
     );
     await expectAll();

@@ -368,7 +368,7 @@ const ROWS = {
     path: `${ADMIN_PATH}hosts`,
     tag: "Watch",
     summary: "The group's hosts, by name; omits a host after 10 minutes without contact",
-    docs: "[hosts of the group](cluster.md#hosts): state, version, release, channel, load, leases, clock, last contact",
+    docs: "[hosts of the group](cluster.md#hosts): state, version, release, channel, load, clock, last contact",
   },
   openapi: {
     method: "GET",

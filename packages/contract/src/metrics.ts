@@ -183,22 +183,17 @@ export const METRICS = {
   inkling_group_hosts: {
     type: "gauge",
     labels: [],
-    help: "Hosts that share rates and quotas, including this one; absent with SQLite.",
+    help: "Hosts of the group, including this one; absent with SQLite.",
   },
   inkling_group_away: {
     type: "gauge",
     labels: [],
-    help: "1 while this host is cut off from the group. It may then use 1/hosts of each rate and its shares of the quotas, or nothing if the database never answered. Absent with SQLite.",
+    help: "1 while this host is cut off from the group, and uses only its own count for each key's rate; absent with SQLite.",
   },
   inkling_group_silent_seconds: {
     type: "gauge",
     labels: [],
     help: "Seconds since the group last answered this host; absent with SQLite.",
-  },
-  inkling_group_leases: {
-    type: "gauge",
-    labels: [],
-    help: "Keys for which this host holds a share of the rate or quota; absent with SQLite.",
   },
   inkling_group_exchange_failures: {
     type: "gauge",

@@ -378,24 +378,14 @@ export const SERVER_EVENTS = {
     levels: ["error"],
     help: "The server checks for changed keys and overrides once a second, because of `reason`.",
   },
-  "group-hosts": {
-    about: "server",
-    levels: ["info"],
-    help: "`hosts` servers share rates and quotas.",
-  },
   "group-away": {
     about: "server",
     levels: ["error"],
-    help: "This host is cut off from the group. It may use 1/`hosts` of each key's rate, and its shares of the quotas. `group-back` reports the recovery.",
+    help: "This host is cut off from the group because of `reason`. It uses only its own count for each key's rate. `group-back` reports the recovery.",
   },
   "group-back": {
     about: "server",
     levels: ["info"],
     help: "The group responds again.",
-  },
-  "group-hosts-not-kept": {
-    about: "server",
-    levels: ["error"],
-    help: "The number of hosts in the data folder cannot be read or written, because of `reason`.",
   },
 } as const satisfies Readonly<Record<string, LogEventRow>>;

@@ -46,7 +46,6 @@ export const DATA_FOLDER = {
   channelReport: "channel-report.json",
   /** This server's id, for roll-outs. */
   serverId: "server-id",
-  hosts: "hosts",
   /** Entries of the audit trail that could not be stored in the database yet. */
   waitingEntries: "audit-waiting",
   /** The settings that the server on this port, or the builder, last used. */

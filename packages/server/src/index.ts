@@ -19,7 +19,7 @@ export * from "./keys/keyring.ts";
 export * from "./keys/revocation-file.ts";
 export { holdsMadeKeys, readKeySnapshot } from "./keys/snapshot.ts";
 export * from "./keys/token.ts";
-export { HOST_SILENT_MS, hostJson, type ListedHost, listHosts } from "./leases/hosts.ts";
+export { HOST_SILENT_MS, hostJson, type ListedHost, listHosts } from "./limits/hosts.ts";
 export { problemOf } from "./lookup/failures.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";

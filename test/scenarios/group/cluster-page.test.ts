@@ -14,7 +14,8 @@ import { until } from "../../harness/until.ts";
 const ROOT = resolve(import.meta.dir, "../../..");
 const PAGE = readFileSync(join(ROOT, "docs/cluster.md"), "utf8");
 const SECTION = PAGE.split("\n## ").find((section) => section.startsWith("Try it on one machine"))!;
-const BLOCKS = Array.from(SECTION.matchAll(/^```bash\n([\s\S]*?)^```$/gm), ([, code]) => code!);
+/** The first block installs PostgreSQL, which the test has. */
+const BLOCKS = Array.from(SECTION.matchAll(/^```sh\n([\s\S]*?)^```$/gm), ([, code]) => code!).slice(1);
 const HOSTS = [1, 2, 3];
 const BUILD = /^inkling data update .*\n/m;
 

@@ -7,11 +7,10 @@ import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
 import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
-import { LeaseClient } from "../../../packages/server/src/leases/lease-client.ts";
-import { LeaseState } from "../../../packages/server/src/leases/lease-state.ts";
-import { LeaseTables } from "../../../packages/server/src/leases/tables.ts";
 import { HeapCells } from "../../../packages/server/src/limits/cell-memory.ts";
-import type { LeasedCells } from "../../../packages/server/src/limits/leased-cells.ts";
+import { GroupCounts } from "../../../packages/server/src/limits/group-counts.ts";
+import { GroupExchange } from "../../../packages/server/src/limits/group-exchange.ts";
+import { GroupTables } from "../../../packages/server/src/limits/group-tables.ts";
 import { type ServerOptions, startServer } from "../../../packages/server/src/server.ts";
 import { openStore } from "../../../packages/server/src/store/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
@@ -57,7 +56,7 @@ function doctor(url: string) {
   return check({ settings, now: new Date(), version: "0" });
 }
 
-test("each host reports version, release, load, leases, readiness; a stopped one leaves, a lost one is silent, then gone", async () => {
+test("each host reports version, release, load, readiness; a stopped one leaves, a lost one is silent, then gone", async () => {
   const url = await postgres.freshDatabase();
   const store = await openStore(url);
   cleanUps.push(() => store.close());
@@ -80,7 +79,7 @@ test("each host reports version, release, load, leases, readiness; a stopped one
     all = await hosts(url);
     const found = all.find(({ name }) => name === busy.name);
     const areNamed = all.map(({ name }) => name).join() === names.join();
-    return areNamed && found?.requests_per_second > 0 && found.leases > 0;
+    return areNamed && found?.requests_per_second > 0;
   });
   const of = (name: string) => all.find((each) => each.name === name);
   expect(of(busy.name)).toMatchObject({
@@ -117,10 +116,12 @@ test("each host reports version, release, load, leases, readiness; a stopped one
   // A killed host leaves its row unchanged.
   const sql = new SQL(url, { max: 1 });
   cleanUps.push(() => sql.close());
-  const leave = (seconds: number) => sql`INSERT INTO inkling_hosts (id, confirmed_at, hosts, alone_ms, report)
-    SELECT 'lost', CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ${seconds * 1_000}, 1, 0,
+  const leave = (
+    seconds: number,
+  ) => sql`INSERT INTO inkling_hosts (id, run, sequence, contact_at, late_at, late_since, report)
+    SELECT 'lost', run, 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ${seconds * 1_000}, 0, 0,
     REPLACE(report, ${idle.name}, 'lost:1') FROM inkling_hosts WHERE id LIKE ${`%:0`} LIMIT 1
-    ON CONFLICT (id) DO UPDATE SET confirmed_at = excluded.confirmed_at`;
+    ON CONFLICT (id) DO UPDATE SET contact_at = excluded.contact_at`;
   await leave(300);
   expect((await hosts(url)).find(({ id }) => id === "lost")).toMatchObject({ state: "silent" });
   expect(await doctor(url)).toMatchObject({
@@ -131,7 +132,7 @@ test("each host reports version, release, load, leases, readiness; a stopped one
     ...busy.server.report(),
     name: "lost:1",
     warnings: ["the server does not follow the channel stable: expired"],
-  })}, confirmed_at = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) WHERE id = 'lost'`;
+  })}, contact_at = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) WHERE id = 'lost'`;
   expect(await doctor(url)).toMatchObject({
     state: "note",
     found: expect.stringContaining("; lost:1: the server does not follow the channel stable: expired"),
@@ -144,23 +145,30 @@ test("a host whose clock is one hour off is named by doctor on any host, and by 
   const url = await postgres.freshDatabase();
   const store = await openStore(url);
   cleanUps.push(() => store.close());
-  const memory = new HeapCells(Date.now(), "leased");
-  const wrong = new LeaseClient({
-    source: new LeaseTables(store.tables, "wrong"),
-    held: new LeaseState(() => memory.cells as LeasedCells, { rate: 0, burst: 1 }, 1, performance.now()),
+  const memory = new HeapCells(Date.now());
+  const wrong = new GroupExchange({
+    counts: new GroupCounts(
+      () => memory.cells,
+      () => undefined,
+    ),
+    source: new GroupTables(store.tables, "wrong"),
+    takeUsed: () => [],
+    onAnswer: () => {},
+    onAway: () => {},
     now: () => Date.now() - HOUR_MS,
   });
   const { server, name } = await start(url);
   const report = server.report();
   wrong.reportHost = () => {
     const { clockOffsetMs } = wrong.state;
-    return JSON.stringify({
+    const text = JSON.stringify({
       ...report,
       name: "wrong:80",
       clock_offset_seconds: (clockOffsetMs ?? 0) / 1_000,
     });
+    return { text, urgent: text };
   };
-  wrong.start();
+  await wrong.start();
   cleanUps.push(() => wrong.stop());
   await until(async () => (await doctor(url)).state === "problem");
   const { found } = await doctor(url);
@@ -190,7 +198,7 @@ test("a report that is none, or hostile, neither ends the list nor reaches the t
     ["d", null],
   ] as const;
   for (const [id, report] of rows) {
-    await sql`INSERT INTO inkling_hosts SELECT ${id}, confirmed_at, 1, 0, ${report} FROM inkling_hosts LIMIT 1`;
+    await sql`INSERT INTO inkling_hosts SELECT ${id}, run, 1, contact_at, 0, 0, ${report} FROM inkling_hosts LIMIT 1`;
   }
   const { out, code } = await inkling(url, "hosts");
   expect(code).toBe(0);
@@ -218,5 +226,5 @@ test("with SQLite, and with a database that no host uses, the reason is given", 
   });
   expect(await hosts(url)).toEqual([]);
   const { server, name } = await start(`sqlite://${temporaryFolder()}/inkling.db`);
-  expect(server.report()).toMatchObject({ name, ready: true, leases: null, clock_offset_seconds: null });
+  expect(server.report()).toMatchObject({ name, ready: true, clock_offset_seconds: null });
 });

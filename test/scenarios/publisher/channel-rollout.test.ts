@@ -82,7 +82,7 @@ class Group {
       ...{ server_id, name: server_id.slice(0, 8), version: "0.1.0", at, ready: true, reasons: [] },
       ...{ warnings: [], release: { name: release, created_at: at }, pinned: false, refused: null },
       channel: { name: "stable", version: 1, release, fault: null },
-      ...{ requests_per_second: 0, leases: null, clock_offset_seconds: null },
+      ...{ requests_per_second: 0, clock_offset_seconds: null },
     };
     await writeReport(openStore(this.store, {})!, "stable", report, new AbortController().signal);
   }
@@ -278,8 +278,8 @@ test.concurrent("reports in PostgreSQL: the same, and none in the folder", async
   expect(existsSync(join(group.store, "reports"))).toBe(false);
   // A killed server leaves its row, and counts as silent after a few seconds.
   await using sql = new SQL(url, { max: 1 });
-  await sql`INSERT INTO inkling_hosts (id, confirmed_at, hosts, alone_ms, report)
-    SELECT 'killed', confirmed_at - 12000, 1, 0, REPLACE(report, ${one.id}, ${crypto.randomUUID()}) FROM inkling_hosts`;
+  await sql`INSERT INTO inkling_hosts (id, run, sequence, contact_at, late_at, late_since, report)
+    SELECT 'killed', run, 1, contact_at - 32000, 0, 0, REPLACE(report, ${one.id}, ${crypto.randomUUID()}) FROM inkling_hosts`;
   expect(counts(await group.status())).toEqual({ ready: 1, failed: 1, waiting: 0 });
   await postgres.stop();
   const lost = await group.channel("promote", "--percent", "100");

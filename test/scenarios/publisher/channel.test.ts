@@ -80,7 +80,6 @@ const REPORT: Omit<HostReport, "server_id" | "at"> = {
   refused: null,
   channel: null,
   requests_per_second: 0,
-  leases: null,
   clock_offset_seconds: null,
 };
 const keys = makeKeyPair();

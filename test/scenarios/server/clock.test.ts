@@ -79,8 +79,10 @@ function server(clock: { now: number }, day = { at: (now: number) => now }) {
     },
     now: () => clock.now,
     collect: (sink) => collector.collect(memory.cells, sink, clock.now),
-    onToday: (now, stored) => collector.correctDays(memory.cells, now, stored),
-    onStored: (keyId, usage) => collector.takeForeign(keyId, usage, memory.cells),
+    onStored: (keyId, usage) => {
+      collector.correctDay(keyId, usage.stored, memory.cells, clock.now);
+      collector.takeForeign(keyId, usage, memory.cells);
+    },
   });
   const workers = [0, 1].map(() => {
     const cells = new KeyCells(memory.cells, day);

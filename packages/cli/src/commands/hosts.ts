@@ -18,7 +18,7 @@ export function addHosts(program: Command, context: Context): void {
       "after",
       `
 A host that stops cleanly leaves the list immediately. A host that disappears leaves it after ten minutes.
-LEASES counts the keys for which a host holds a share. CLOCK is the host's clock minus the database's.
+CLOCK is the host's clock minus the database's.
 
 Examples:
   INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling hosts
@@ -43,8 +43,8 @@ Examples:
   });
 }
 
-const HEAD = ["HOST", "STATE", "VERSION", "RELEASE", "AGE", "REQUESTS/S", "LEASES", "CLOCK", "LAST CONTACT"];
-const NUMBERS = ["REQUESTS/S", "LEASES", "CLOCK"].map((name) => HEAD.indexOf(name));
+const HEAD = ["HOST", "STATE", "VERSION", "RELEASE", "AGE", "REQUESTS/S", "CLOCK", "LAST CONTACT"];
+const NUMBERS = ["REQUESTS/S", "CLOCK"].map((name) => HEAD.indexOf(name));
 
 function hostsText(hosts: readonly ListedHost[]): string {
   const notes = hosts.map(hostJson).flatMap(({ name, reasons, warnings }) => {
@@ -56,7 +56,7 @@ function hostsText(hosts: readonly ListedHost[]): string {
 
 function rowOf(host: ListedHost): string[] {
   const { name, state, version, release, ...rest } = hostJson(host);
-  const { requests_per_second: load, leases, clock_offset_seconds: clock } = rest;
+  const { requests_per_second: load, clock_offset_seconds: clock } = rest;
   return [
     name,
     state.replace("-", " "),
@@ -64,7 +64,6 @@ function rowOf(host: ListedHost): string[] {
     release === null ? "-" : `${release.name}${release.pinned ? " (pinned)" : ""}`,
     release === null ? "-" : formatAge(release.age_seconds * 1_000),
     load === null ? "-" : formatCount(load),
-    leases === null ? "-" : formatCount(leases),
     clock === null ? "-" : `${clock > 0 ? "+" : ""}${formatCount(clock)} s`,
     host.ageMs < 2_000 ? "now" : `${formatAge(host.ageMs)} ago`,
   ];

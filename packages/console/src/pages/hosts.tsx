@@ -55,7 +55,6 @@ const COLUMNS = [
     ({ requests_per_second: load }: Host) => (load === null ? "–" : formatCount(load)),
     "number",
   ],
-  ["Leases", ({ leases }: Host) => (leases === null ? "–" : formatCount(leases)), "number"],
   ["Last contact", contactOf],
 ] as const;
 

@@ -50,8 +50,6 @@ const hostReport = z.object({
     .object({ name: text, version: z.int().nullable(), release: text.nullable(), fault: text.nullable() })
     .nullable(),
   requests_per_second: z.number().nonnegative().nullable(),
-  /** Number of keys for which the server holds a share of a rate or quota; null without a group. */
-  leases: z.int().nonnegative().nullable(),
   /** The server's clock minus the database's clock, in seconds. */
   clock_offset_seconds: z.number().nullable(),
 });

@@ -47,7 +47,6 @@ function report(server_id: string, over: Partial<HostReport> = {}): HostReport {
     refused: null,
     channel: { name: "stable", version: 2, release: NEW, fault: null },
     requests_per_second: 0,
-    leases: null,
     clock_offset_seconds: null,
     ...over,
   };

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { WAYS } from "../keys/actor.ts";
 import { HOUR_MS } from "../keys/day.ts";
-import { HOST_STATES, hostJson, listed, listHosts } from "../leases/hosts.ts";
+import { HOST_STATES, hostJson, listed, listHosts } from "../limits/hosts.ts";
 import { auditJson, isAuditCursor } from "../store/audit.ts";
 import { storeWaiting } from "../store/waiting-entries.ts";
 import { MINUTE_MS, percentile, sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
@@ -91,7 +91,6 @@ const host = z.strictObject({
     .nullable()
     .meta({ description: "The channel version that the host applied last; null if it builds releases" }),
   requests_per_second: z.number().nullable().meta({ description: "Mean of the last 5 seconds" }),
-  leases: count.nullable().meta({ description: "Keys for which the host holds a share; null with SQLite" }),
   clock_offset_seconds: z
     .number()
     .nullable()

@@ -9,7 +9,6 @@ import type { Override } from "@inkling/engine";
 import type { FromCollector, ToCollector } from "../decisions/collector.ts";
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
-import type { CellKind } from "../limits/cell-memory.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { CountryCounts } from "../limits/key-countries.ts";
 import type { MxReport } from "../mx/counts.ts";
@@ -32,7 +31,6 @@ export interface WorkerStart extends Pick<ServerOptions, "mode" | "version"> {
   readonly base: EpochMs;
   /** Milliseconds by which the primary considers the machine's clock to be ahead (limits/steady-clock.ts). */
   readonly clockAheadMs: number;
-  readonly cells: CellKind;
   /** The key of the HMACs in the visitor counts. */
   readonly visitorKey: Uint8Array;
 }
@@ -59,6 +57,8 @@ export type ToWorker =
   | { readonly type: "overrides"; readonly overrides: readonly Override[] }
   | { readonly type: "rulesets"; readonly ruleset: PublishedRuleset }
   | KeysMessage
+  /** How far the clock is ahead of the database's, see {@link SteadyClock.offsetMs}. */
+  | { readonly type: "clock"; readonly offsetMs: number }
   /** Sent after the first message of each kind above. */
   | { readonly type: "listen" }
   | ToCollector
@@ -91,7 +91,7 @@ export type FromWorker =
 /** Returns the message that applies a change in a worker. */
 export function messageOf(
   change: Change,
-  { releases, overrides, rulesets, keys, keyring }: Services,
+  { releases, overrides, rulesets, keys, keyring, clock }: Services,
 ): ToWorker {
   switch (change) {
     case "release":
@@ -100,6 +100,8 @@ export function messageOf(
       return { type: "overrides", overrides: overrides.current.all };
     case "rulesets":
       return { type: "rulesets", ruleset: rulesets.current };
+    case "clock":
+      return { type: "clock", offsetMs: clock.offsetMs };
     case "keys": {
       const { change, snapshot, cells } = keys.current;
       const plain = snapshot && plainKeys(snapshot);

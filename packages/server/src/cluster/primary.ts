@@ -11,10 +11,9 @@ import { makeFolder, messageOf } from "@inkling/release-store";
 import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import { Bodies } from "../limits/bodies.ts";
-import { type CellKind, type CellMemory, HeapCells } from "../limits/cell-memory.ts";
+import { type CellMemory, HeapCells } from "../limits/cell-memory.ts";
 import { type Closers, closeAll, type RunningServer, type ServerOptions } from "../serving/options.ts";
 import { metricsSource, type Serving } from "../serving/serving.ts";
-import { isSharedDatabase } from "../store/database.ts";
 import { withEntry } from "../store/waiting-entries.ts";
 import { Log } from "../telemetry/log.ts";
 import { lineWriter } from "../telemetry/standard-error.ts";
@@ -56,7 +55,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   const refresh = () => serving.refresh();
   const reporter = new HostReporter(source, options, refresh);
   closers.push(() => reporter.stop());
-  if (services.leases) services.leases.reportHost = () => JSON.stringify(reporter.current);
+  if (services.group) services.group.reportHost = () => reporter.forGroup;
   const report = () => reporter.current;
   const admin = new AdminListener(options, { services, bodies, source, onProblem, refresh, report, log });
   closers.push(() => admin.stop());
@@ -103,7 +102,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       ),
     reload: async (settings) => {
       log.level = settings.logLevel;
-      await changeDefaults(services, settings);
+      changeDefaults(services, settings);
       serving.reload(settings);
       admin.reload(settings);
       logFewer(settings);
@@ -121,7 +120,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
 }
 
 async function serveHere(options: ServerOptions, log: Log, bodies: Bodies): Promise<[CellMemory, Serving]> {
-  const memory = new HeapCells(Date.now(), cellKind(options));
+  const memory = new HeapCells(Date.now());
   const { LocalServing } = await import("../serving/local-serving.ts");
   return [memory, new LocalServing(options, { memory, log, bodies })];
 }
@@ -129,17 +128,12 @@ async function serveHere(options: ServerOptions, log: Log, bodies: Bodies): Prom
 function serveByWorkers(options: ServerOptions, log: Log): [CellMemory, Serving] {
   const port = claimPort(options.host, options.port);
   try {
-    const memory = new SharedMemory(options.workers, options.dataDir, Date.now(), cellKind(options));
+    const memory = new SharedMemory(options.workers, options.dataDir, Date.now());
     return [memory, new WorkerPool(options, { memory, port, log })];
   } catch (error) {
     port.release();
     throw error;
   }
-}
-
-/** Returns "leased" for a shared database, because hosts that share a database also share their limits. */
-function cellKind({ databaseUrl }: ServerSettings): CellKind {
-  return isSharedDatabase(databaseUrl) ? "leased" : "own";
 }
 
 function makeDataFolder(dataDir: string): void {

@@ -11,7 +11,7 @@
 // page that has no space behind it kills the process.
 //
 // Layout: for each worker its counts (Counts) and one cache line with its open connections and the primary's beats;
-// then the visitor counts; then one cell per key.
+// then the visitor counts; then the marks of the cells in use; then one cell per key.
 
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,8 +20,8 @@ import { messageOf } from "@inkling/release-store";
 import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../assess/visitor-counts.ts";
 import { StartError } from "../http/start-error.ts";
 import type { EpochMs } from "../keys/key.ts";
-import { type CellKind, type CellMemory, cellsIn } from "../limits/cell-memory.ts";
-import { CELL_BYTES, type LimitCells } from "../limits/cells.ts";
+import type { CellMemory } from "../limits/cell-memory.ts";
+import { CELL_BYTES, LimitCells, MARKS_BYTES } from "../limits/cells.ts";
 import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
 import type { WorkerSlot } from "./messages.ts";
 
@@ -42,9 +42,10 @@ const CHUNK_BYTES = 1 << 20;
  * Identifies the memory layout, which may differ in other versions of the code. Primary and workers must use the same
  * layout.
  */
-export const LAYOUT = `6 ${WORKER_BYTES} ${VISITOR_COUNTS_BYTES} ${CELL_BYTES}`;
+export const LAYOUT = `7 ${WORKER_BYTES} ${VISITOR_COUNTS_BYTES} ${CELL_BYTES}`;
 
-const cellsAt = (workers: number) => workers * WORKER_BYTES + VISITOR_COUNTS_BYTES;
+const marksAt = (workers: number) => workers * WORKER_BYTES + VISITOR_COUNTS_BYTES;
+const cellsAt = (workers: number) => marksAt(workers) + MARKS_BYTES;
 const bytesFor = (workers: number, cells: number) => cellsAt(workers) + cells * CELL_BYTES;
 
 /** The view that one process has of the shared memory. */
@@ -54,16 +55,17 @@ export class SharedView {
   private readonly workers: number;
 
   /** @param base the base time, the same in every process */
-  constructor(descriptor: number, workers: number, base: EpochMs, kind: CellKind = "own") {
+  constructor(descriptor: number, workers: number, base: EpochMs) {
     const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
     this.memory = Bun.mmap(`${folder}/${descriptor}`, { shared: true }) as Uint8Array<ArrayBuffer>;
     this.workers = workers;
-    this.cells = cellsIn(this.memory.subarray(cellsAt(workers)), base, kind);
+    const marks = this.memory.subarray(marksAt(workers), cellsAt(workers));
+    this.cells = new LimitCells(this.memory.subarray(cellsAt(workers)), base, marks);
   }
 
   /** Returns the visitor counts, which all workers share. @param key the same in every process */
   visitorCounts(key: Uint8Array): VisitorCounts {
-    return new VisitorCounts(this.memory.subarray(this.workers * WORKER_BYTES, cellsAt(this.workers)), key);
+    return new VisitorCounts(this.memory.subarray(this.workers * WORKER_BYTES, marksAt(this.workers)), key);
   }
 
   /** Returns the counts of a worker's slot, including those of earlier workers in the same slot. */
@@ -107,7 +109,6 @@ export class SharedView {
 export class SharedMemory implements CellMemory {
   readonly descriptor: number;
   readonly base: EpochMs;
-  readonly kind: CellKind;
   private readonly workers: number;
   private size: number;
   private current: SharedView;
@@ -116,13 +117,12 @@ export class SharedMemory implements CellMemory {
    * @param folder a fallback if the system's folders have no room for the file
    * @throws StartError if no folder has room
    */
-  constructor(workers: number, folder: string, base: EpochMs, kind: CellKind = "own") {
+  constructor(workers: number, folder: string, base: EpochMs) {
     this.workers = workers;
     this.base = base;
-    this.kind = kind;
     this.size = bytesFor(workers, 0);
     this.descriptor = openFilled([...FOLDERS, folder], this.size);
-    this.current = new SharedView(this.descriptor, workers, base, kind);
+    this.current = new SharedView(this.descriptor, workers, base);
   }
 
   get view(): SharedView {
@@ -138,7 +138,7 @@ export class SharedMemory implements CellMemory {
     const wanted = bytesFor(this.workers, count);
     if (wanted <= this.size) return;
     fill(this.descriptor, this.size, wanted);
-    this.current = new SharedView(this.descriptor, this.workers, this.base, this.kind);
+    this.current = new SharedView(this.descriptor, this.workers, this.base);
     this.size = wanted; // set last, so that a failed mapping is retried
   }
 

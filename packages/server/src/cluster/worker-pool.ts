@@ -242,7 +242,6 @@ export class WorkerPool implements Serving {
       visitorKey: this.visitorKey,
       base: memory.base,
       clockAheadMs: this.services?.clock.aheadMs ?? 0,
-      cells: memory.kind,
     };
   }
 

@@ -62,7 +62,7 @@ export class Worker {
 
   /** @throws StartError */
   constructor(start: WorkerStart, host: WorkerHost) {
-    const { settings, slot, base, cells, layout, mode, version } = start;
+    const { settings, slot, base, layout, mode, version } = start;
     const { workers } = settings;
     if (layout !== LAYOUT) {
       const hint = "the program's files were replaced while it was running: restart it";
@@ -71,7 +71,7 @@ export class Worker {
     this.start = start;
     this.host = host;
     this.log = new Log({ level: settings.logLevel, write: host.writeLog, now: Date.now });
-    this.view = new SharedView(WORKER_DESCRIPTOR, workers, base, cells);
+    this.view = new SharedView(WORKER_DESCRIPTOR, workers, base);
     this.releases = new ReleaseFollower(
       settings.dataDir,
       (name, reason, isFirst) => {
@@ -118,6 +118,9 @@ export class Worker {
         return;
       case "keys":
         return this.takeKeys(message);
+      case "clock":
+        this.requestServer.clock.offsetMs = message.offsetMs;
+        return;
       case "listen":
         this.mayListen = true;
         return this.listen();
@@ -172,8 +175,8 @@ export class Worker {
 
   private mapCells(count: number): void {
     if (count <= this.view.cells.size) return;
-    const { settings, slot, base, cells } = this.start;
-    this.view = new SharedView(WORKER_DESCRIPTOR, settings.workers, base, cells);
+    const { settings, slot, base } = this.start;
+    this.view = new SharedView(WORKER_DESCRIPTOR, settings.workers, base);
     if (count > this.view.cells.size) throw new Error(`worker ${slot}: the shared memory is too small`);
   }
 

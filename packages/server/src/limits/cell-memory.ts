@@ -2,8 +2,7 @@
 // different kind of memory (cluster/shared-memory.ts).
 
 import type { EpochMs } from "../keys/key.ts";
-import { CELL_BYTES, LimitCells } from "./cells.ts";
-import { LeasedCells } from "./leased-cells.ts";
+import { CELL_BYTES, LimitCells, MARKS_BYTES } from "./cells.ts";
 
 export interface CellMemory {
   /** The current cells. They are replaced when the memory grows. */
@@ -16,24 +15,16 @@ export interface CellMemory {
   close(): void;
 }
 
-/** Whether cells hold this host's own limits, or leases of the group's limits. */
-export type CellKind = "own" | "leased";
-
-export function cellsIn(memory: Uint8Array<ArrayBuffer>, base: EpochMs, kind: CellKind): LimitCells {
-  return kind === "own" ? new LimitCells(memory, base) : new LeasedCells(memory, base);
-}
-
 /** Cells for a single process. */
 export class HeapCells implements CellMemory {
   cells: LimitCells;
   private readonly base: EpochMs;
-  private readonly kind: CellKind;
   private memory = new Uint8Array(0);
+  private readonly marks = new Uint8Array(MARKS_BYTES);
 
-  constructor(base: EpochMs, kind: CellKind = "own") {
+  constructor(base: EpochMs) {
     this.base = base;
-    this.kind = kind;
-    this.cells = cellsIn(this.memory, base, kind);
+    this.cells = new LimitCells(this.memory, base, this.marks);
   }
 
   reserve(count: number): void {
@@ -41,7 +32,7 @@ export class HeapCells implements CellMemory {
     const larger = new Uint8Array(count * CELL_BYTES);
     larger.set(this.memory);
     this.memory = larger;
-    this.cells = cellsIn(larger, this.base, this.kind);
+    this.cells = new LimitCells(larger, this.base, this.marks);
   }
 
   close(): void {}

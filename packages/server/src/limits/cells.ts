@@ -3,7 +3,7 @@
 // in   a key's cell; the current time; the requested amount
 // out  whether that much was available. Checking and taking are one step, so no two processes get the same token.
 // err  none; setting the clock back grants nothing, and blocks no key for more than 5 s longer than an empty bucket
-//      would (quotas: `correctDay`)
+//      would, unless the key owes what other hosts took (quotas: `correctDay`)
 // cost taking tokens takes 43 ns (one 64-bit compare-exchange); counting a lookup takes 5 ns
 //
 // A bucket is a single number: the time at which it will be full again (the theoretical arrival time of the generic
@@ -11,9 +11,16 @@
 // Within t seconds, all processes together get at most burst + rate * t tokens. Times are nanoseconds since `base`,
 // which a double represents exactly for the first 104 days.
 //
+// `charge` moves a bucket beyond empty: what other hosts took is a debt, which may exceed the burst. It is stored, so that
+// it is not mistaken for a clock that was set back.
+//
 //   bytes of a cell  0 full at (int64, 0 = never used)   8 the quota's day and count (int64)
-//                    16 for each of COUNTED, lookups first: on even days, on odd days (uint32 each)
-//                    after the counts a word for leased-cells.ts (int64)
+//                    16 the time up to which the bucket may lawfully be ahead because of a debt (int64)
+//                    24 tokens taken so far (uint32)   28 unused
+//                    32 for each of COUNTED, lookups first: on even days, on odd days (uint32 each)
+//
+// Whoever uses a cell also sets its mark, one of a fixed number of bits. The primary reads and clears the marks, and
+// then looks only at cells in use, however many keys there are.
 
 import { DAY_MS } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs } from "../keys/key.ts";
@@ -23,16 +30,16 @@ export type CellIndex = number & { readonly of?: "cell" };
 
 const FULL_AT = 0;
 const QUOTA = 1;
-const FIRST_COUNT = 4;
+const DEBT_UNTIL = 2;
+const TAKEN = 6;
+const FIRST_COUNT = 8;
 export const CELL_COUNTS = 2 * COUNTED.length;
-/** Index of the 64-bit word after the counts, within a cell. */
-export const AFTER_COUNTS = Math.ceil((FIRST_COUNT + CELL_COUNTS) / 2);
 const CACHE_LINE = 64;
-/**
- * Bytes of a cell: whole cache lines, three with today's counts. A single lookup touches the first line, and a second
- * line only if its answer sets a flag.
- */
-export const CELL_BYTES = Math.ceil((8 * (AFTER_COUNTS + 1)) / CACHE_LINE) * CACHE_LINE;
+/** Bytes of a cell: whole cache lines, three with today's counts. */
+export const CELL_BYTES = Math.ceil((4 * (FIRST_COUNT + CELL_COUNTS)) / CACHE_LINE) * CACHE_LINE;
+/** Number of marks. Cells beyond this number share the marks of earlier cells. */
+const MARKS = 2 ** 19;
+export const MARKS_BYTES = MARKS / 8;
 
 const WORDS = CELL_BYTES / 8;
 const SLOTS = CELL_BYTES / 4;
@@ -62,17 +69,24 @@ export class LimitCells {
   missing = 0;
   /** The day from whose quota the last `takeQuota` took. It can differ from the day of the given time, see `today`. */
   chargedDay = 0;
-  protected readonly words: BigInt64Array;
-  protected readonly slots: Int32Array;
+  private readonly words: BigInt64Array;
+  private readonly slots: Int32Array;
+  private readonly marks: Int32Array;
   private readonly base: EpochMs;
 
   /**
    * @param memory room for the cells, initially zero
    * @param base the base time, the same in all processes that share the memory
+   * @param marks MARKS_BYTES, initially zero
    */
-  constructor(memory: Uint8Array<ArrayBuffer>, base: EpochMs) {
+  constructor(
+    memory: Uint8Array<ArrayBuffer>,
+    base: EpochMs,
+    marks: Uint8Array<ArrayBuffer> = new Uint8Array(MARKS_BYTES),
+  ) {
     this.words = new BigInt64Array(memory.buffer, memory.byteOffset, memory.byteLength >> 3);
     this.slots = new Int32Array(memory.buffer, memory.byteOffset, memory.byteLength >> 2);
+    this.marks = new Int32Array(marks.buffer, marks.byteOffset, MARKS_BYTES >> 2);
     this.base = base;
   }
 
@@ -82,25 +96,27 @@ export class LimitCells {
   }
 
   /**
-   * Takes the whole requested amount from a bucket, or nothing.
-   * @param wanted the requested amount, in nanoseconds of rate
+   * Takes all requested tokens from a bucket, or none.
+   * @param each nanoseconds that it takes to gain one token at this rate
    * @param whole nanoseconds that an empty bucket takes to fill
    */
-  take(cell: CellIndex, now: EpochMs, wanted: number, whole: number): boolean {
+  take(cell: CellIndex, now: EpochMs, each: number, tokens: number, whole: number): boolean {
     const at = cell * WORDS + FULL_AT;
-    const time = Math.floor((now - this.base) * NS);
+    const time = this.timeOf(now);
+    const wanted = tokens * each;
     for (;;) {
       const seen = Atomics.load(this.words, at);
       const ahead = seen === 0n ? 0 : Math.max(0, Number(seen) - time);
-      const isOdd = ahead > whole + SLACK_NS;
+      const isOdd = ahead > whole + SLACK_NS && !this.isOwed(cell, seen);
       const missing = isOdd ? whole : ahead;
       const isGiven = missing + wanted <= whole;
       const next = isGiven ? missing + wanted : missing;
-      const fullAt = time + next === 0 ? 1 : time + next; // 0 means never used
-      if (next === ahead || this.replace(at, seen, fullAt)) {
-        this.missing = next;
-        return isGiven;
-      }
+      if (next !== ahead && !this.replace(at, seen, usedTime(time + next))) continue;
+      this.missing = next;
+      if (tokens === 0) return isGiven;
+      if (isGiven) Atomics.add(this.slots, cell * SLOTS + TAKEN, tokens);
+      this.mark(cell);
+      return isGiven;
     }
   }
 
@@ -111,10 +127,74 @@ export class LimitCells {
    */
   takeUpTo(cell: CellIndex, now: EpochMs, each: number, most: number, whole: number): number {
     for (;;) {
-      this.take(cell, now, 0, whole);
+      this.take(cell, now, each, 0, whole);
       const there = Math.min(most, Math.max(0, Math.floor((whole - this.missing) / each)));
+      if (there === 0) {
+        if (most > 0) this.mark(cell); // the refused key is in use
+        return 0;
+      }
       // If another process was faster, fewer tokens are left, and the loop repeats.
-      if (there === 0 || this.take(cell, now, there * each, whole)) return there;
+      if (this.take(cell, now, each, there, whole)) return there;
+    }
+  }
+
+  /** Tokens that were taken from the bucket so far, modulo 2^32. */
+  takenFrom(cell: CellIndex): number {
+    return Atomics.load(this.slots, cell * SLOTS + TAKEN) >>> 0;
+  }
+
+  /** The time at which the bucket is full, in nanoseconds since the base; at least `now`. */
+  fullAt(cell: CellIndex, now: EpochMs): number {
+    return Math.max(this.timeOf(now), Number(Atomics.load(this.words, cell * WORDS + FULL_AT)));
+  }
+
+  /** What the bucket lacks, in nanoseconds of rate. */
+  lackOf(cell: CellIndex, now: EpochMs): number {
+    return this.fullAt(cell, now) - this.timeOf(now);
+  }
+
+  /** Charges a bucket with what other hosts took, even beyond empty. @param owed in nanoseconds of rate */
+  charge(cell: CellIndex, now: EpochMs, owed: number): void {
+    const at = cell * WORDS + FULL_AT;
+    for (;;) {
+      const seen = Atomics.load(this.words, at);
+      const fullAt = usedTime(Math.max(this.timeOf(now), Number(seen)) + Math.ceil(owed));
+      // stored first, so that no other process mistakes the debt for a clock that was set back
+      Atomics.store(this.words, cell * WORDS + DEBT_UNTIL, BigInt(fullAt));
+      if (this.replace(at, seen, fullAt)) return;
+    }
+  }
+
+  /** From now on, the bucket lacks at most its size. Call it if the clock was set back, or the key's limits changed. */
+  forgiveDebt(cell: CellIndex): void {
+    Atomics.store(this.words, cell * WORDS + DEBT_UNTIL, 0n);
+  }
+
+  private isOwed(cell: CellIndex, fullAt: bigint): boolean {
+    return fullAt <= Atomics.load(this.words, cell * WORDS + DEBT_UNTIL);
+  }
+
+  private timeOf(now: EpochMs): number {
+    return Math.floor((now - this.base) * NS);
+  }
+
+  /** Marks the cell as used. Call it after the use, so that whoever clears the mark sees the use. */
+  private mark(cell: CellIndex): void {
+    const at = (cell & (MARKS - 1)) >> 5;
+    const bit = 1 << (cell & 31);
+    if ((Atomics.load(this.marks, at) & bit) === 0) Atomics.or(this.marks, at, bit);
+  }
+
+  /** Clears all marks. @param use called for each cell below `size` that was marked */
+  clearMarks(size: number, use: (cell: CellIndex) => void): void {
+    const words = Math.min(this.marks.length, (size + 31) >> 5);
+    for (let at = 0; at < words; at++) {
+      if (Atomics.load(this.marks, at) === 0) continue;
+      const bits = Atomics.exchange(this.marks, at, 0);
+      for (let bit = 0; bit < 32; bit++) {
+        if ((bits & (1 << bit)) === 0) continue;
+        for (let cell = 32 * at + bit; cell < size; cell += MARKS) use(cell);
+      }
     }
   }
 
@@ -177,7 +257,7 @@ export class LimitCells {
   }
 
   /** Returns the lookups that were taken from this day's quota. */
-  usedOfQuota(cell: CellIndex, now: EpochMs, _quota?: number): number {
+  usedOfQuota(cell: CellIndex, now: EpochMs): number {
     return countOf(this.today(Number(Atomics.load(this.words, cell * WORDS + QUOTA)), now));
   }
 
@@ -185,6 +265,7 @@ export class LimitCells {
   count(cell: CellIndex, counted: Counted, now: EpochMs, count: number): void {
     const isOdd = Math.floor(now / DAY_MS) & 1;
     Atomics.add(this.slots, slotOf(cell) + 2 * COUNTED.indexOf(counted) + isOdd, count);
+    this.mark(cell);
   }
 
   /** Reads all counts of a cell. {@link countedAt} explains their meaning. */
@@ -207,10 +288,13 @@ export class LimitCells {
     return dayOf(stored) === day || isLater(stored, now) ? stored : quotaWord(day, 0);
   }
 
-  protected replace(at: number, seen: bigint, next: number): boolean {
+  private replace(at: number, seen: bigint, next: number): boolean {
     return Atomics.compareExchange(this.words, at, seen, BigInt(next)) === seen;
   }
 }
+
+/** 0 means never used. */
+const usedTime = (time: number) => (time === 0 ? 1 : time);
 
 /** Combines a quota's day and count into one number. */
 const quotaWord = (day: number, count: number) => day * DAY_UNIT + count;

@@ -51,9 +51,9 @@ export class KeyCells {
   }
 
   /** Returns the lookups that all processes have taken from the key's quota so far on this UTC day. */
-  countToday({ id, quota }: Pick<Key, "id" | "quota">, now: EpochMs): number {
+  countToday({ id }: Pick<Key, "id" | "quota">, now: EpochMs): number {
     const cell = this.cellOf(id);
-    return cell === undefined ? 0 : this.shared.usedOfQuota(cell, this.clock.at(now), quota);
+    return cell === undefined ? 0 : this.shared.usedOfQuota(cell, this.clock.at(now));
   }
 
   /**

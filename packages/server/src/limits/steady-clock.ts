@@ -8,7 +8,7 @@
 //
 // Otherwise, a clock that is a month ahead for a few minutes would start a day with new quotas, and usage would count
 // towards that day. The time for which a machine was suspended looks like a jump, so the day on that machine may start
-// up to an hour late. The leases of a group follow the database's clock (leases/).
+// up to an hour late. A group of hosts follows the database's clock, see `offsetMs`.
 
 import type { EpochMs } from "../keys/key.ts";
 
@@ -35,6 +35,8 @@ interface SteadyClockOptions {
 export class SteadyClock {
   /** Milliseconds to subtract from the machine's clock. */
   aheadMs: number;
+  /** Milliseconds by which this steady time is ahead of the database's clock, which a group of hosts shares. */
+  offsetMs = 0;
   private readonly now: () => EpochMs;
   private readonly elapsed: () => number;
   private readonly onJump: (aheadMs: number) => void;
@@ -55,7 +57,7 @@ export class SteadyClock {
   /** @param time a time of the machine's clock, read just now or when the request started */
   at(time: EpochMs): EpochMs {
     if (time !== this.lastNow) this.look(); // requests in the same millisecond share one comparison
-    return time - this.aheadMs;
+    return time - this.aheadMs - this.offsetMs;
   }
 
   /** Compares both clocks. */

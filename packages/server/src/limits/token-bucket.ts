@@ -53,6 +53,9 @@ const NS_PER_SECOND = 1e9;
  */
 const MAX_NS = 2 ** 60;
 
+/** Nanoseconds per token, rounded up. The effective rate may therefore be slightly lower. 0 means no limit. */
+export const eachOf = (rate: number) => (rate > 0 ? Math.min(MAX_NS, Math.ceil(NS_PER_SECOND / rate)) : 0);
+
 /** One key's bucket. It is its own Decision, so that taking creates no object. */
 class Bucket implements Decision {
   allowed = true;
@@ -64,7 +67,6 @@ class Bucket implements Decision {
 
   private readonly key: Key;
   private readonly cell: CellIndex;
-  /** Nanoseconds per token, rounded up. The effective rate may therefore be slightly lower. */
   private readonly each: number;
   private readonly whole: number;
 
@@ -73,7 +75,7 @@ class Bucket implements Decision {
     this.key = key;
     this.cell = cell ?? 0; // not used without a cell, because the limit is then 0
     this.allowed = cell !== undefined;
-    this.each = rate > 0 ? Math.min(MAX_NS, Math.ceil(NS_PER_SECOND / rate)) : 0;
+    this.each = eachOf(rate);
     this.whole = Math.min(MAX_NS, burst * this.each);
     this.limit = rate > 0 && cell !== undefined ? burst : 0;
     if (cell === undefined) this.retryAfterSeconds = 1;
@@ -87,7 +89,7 @@ class Bucket implements Decision {
   take(cells: LimitCells, now: EpochMs, cost: number): void {
     if (this.limit === 0) return;
     const wanted = cost * this.each;
-    this.allowed = cells.take(this.cell, now, wanted, this.whole);
+    this.allowed = cells.take(this.cell, now, this.each, cost, this.whole);
     const { missing } = cells;
     this.remaining = Math.max(0, Math.floor((this.whole - missing) / this.each));
     this.resetSeconds = Math.ceil(missing / NS_PER_SECOND);

@@ -1,4 +1,4 @@
-// usage-collector.ts: records counts from the cells, and deducts what other hosts have used from the quotas in the
+// usage-collector.ts: records counts from the cells in use, and deducts what other hosts have used from the quotas in the
 // cells.
 
 import { DAY_MS } from "../keys/day.ts";
@@ -19,62 +19,84 @@ export interface StoredUsage {
 
 /** What has been collected from one cell so far. */
 class Collected {
+  readonly keyId: KeyId;
   readonly cell: CellIndex;
   readonly counts = new Uint32Array(CELL_COUNTS);
   /** Lookups of other hosts on `day` that are already counted in the cell's quota. */
   foreign = 0;
   day = Number.NaN;
 
-  constructor(cell: CellIndex) {
+  constructor(keyId: KeyId, cell: CellIndex) {
+    this.keyId = keyId;
     this.cell = cell;
   }
 }
 
 export class UsageCollector {
   private readonly collected = new Map<KeyId, Collected>();
+  private readonly byCell: (Collected | undefined)[] = [];
+  /** What was used since the last `collect`, and since the last `takeUsed`. */
+  private used = new Set<Collected>();
+  private usedKeys = new Set<KeyId>();
   private readonly fresh = new Uint32Array(CELL_COUNTS);
 
   /** Called when a key gets a cell. */
   add(keyId: KeyId, cell: CellIndex): void {
-    this.collected.set(keyId, new Collected(cell));
+    const state = new Collected(keyId, cell);
+    this.collected.set(keyId, state);
+    this.byCell[cell] = state;
+  }
+
+  /** Returns the keys that were used since the last call. */
+  takeUsed(cells: LimitCells): ReadonlySet<KeyId> {
+    this.clearMarks(cells);
+    const { usedKeys } = this;
+    this.usedKeys = new Set();
+    return usedKeys;
+  }
+
+  private clearMarks(cells: LimitCells): void {
+    cells.clearMarks(this.byCell.length, (cell) => {
+      const state = this.byCell[cell];
+      if (state === undefined) return;
+      this.used.add(state);
+      this.usedKeys.add(state.keyId);
+    });
   }
 
   /** Records a key's last counts, before another key gets its cell. */
   remove(keyId: KeyId, cells: LimitCells, sink: UsageSink, now: EpochMs): void {
     const state = this.collected.get(keyId);
     if (state === undefined) return;
-    this.collectOne(keyId, state, cells, sink, now);
+    this.collectOne(state, cells, sink, now);
     this.collected.delete(keyId);
+    this.byCell[state.cell] = undefined;
+    this.used.delete(state);
+    this.usedKeys.delete(keyId);
   }
 
-  /** Records what was counted since the last call. */
+  /** Records what was counted since the last call in the cells that were used. */
   collect(cells: LimitCells, sink: UsageSink, now: EpochMs): void {
-    for (const [keyId, state] of this.collected) this.collectOne(keyId, state, cells, sink, now);
+    this.clearMarks(cells);
+    for (const state of this.used) this.collectOne(state, cells, sink, now);
+    this.used.clear();
   }
 
   /**
-   * Corrects the quotas if the clock was ahead and is set back. Today's quotas then continue from today's stored usage.
-   * They never restart at zero, so this correction waits until the store has been read.
+   * Corrects a key's quota if the clock was ahead and is set back. Today's quota then continues from today's stored
+   * usage. It never restarts at zero, so this correction waits until the store has been read.
    */
-  correctDays(cells: LimitCells, now: EpochMs, stored: ReadonlyMap<KeyId, number>): void {
-    for (const [keyId, state] of this.collected) {
-      const used = stored.get(keyId) ?? 0;
-      if (!cells.correctDay(state.cell, now, used)) continue;
-      state.day = Math.floor(now / DAY_MS);
-      state.foreign = used;
-    }
+  correctDay(keyId: KeyId, stored: number, cells: LimitCells, now: EpochMs): void {
+    const state = this.collected.get(keyId);
+    if (state === undefined || !cells.correctDay(state.cell, now, stored)) return;
+    state.day = Math.floor(now / DAY_MS);
+    state.foreign = stored;
   }
 
   /** Deducts from a key's quota what other hosts have used. */
   takeForeign(keyId: KeyId, { now, stored, foreign }: StoredUsage, cells: LimitCells): void {
-    const state = this.collected.get(keyId);
-    // midnight passed while the store was read
-    if (state === undefined || cells.isDayAfter(state.cell, now)) return;
-    const day = Math.floor(now / DAY_MS);
-    if (day !== state.day) {
-      state.day = day;
-      state.foreign = 0;
-    }
+    const state = this.stateOn(keyId, now, cells);
+    if (state === undefined) return;
     // A key that gets its quota during the day has already used more than its cell holds.
     const missing = stored - cells.usedOfQuota(state.cell, now);
     const more = Math.max(foreign - state.foreign, missing);
@@ -82,9 +104,29 @@ export class UsageCollector {
     if (more > 0) cells.chargeQuota(state.cell, now, more);
   }
 
+  /** Deducts from a key's quota what the store has beyond the cell's count, which only other hosts can have used. */
+  takeStored(keyId: KeyId, stored: number, cells: LimitCells, now: EpochMs): void {
+    const state = this.stateOn(keyId, now, cells);
+    const missing = state === undefined ? 0 : stored - cells.usedOfQuota(state.cell, now);
+    if (state === undefined || missing <= 0) return;
+    state.foreign += missing;
+    cells.chargeQuota(state.cell, now, missing);
+  }
+
+  /** Returns a key's state on the day of `now`; undefined if midnight passed while the store was read. */
+  private stateOn(keyId: KeyId, now: EpochMs, cells: LimitCells): Collected | undefined {
+    const state = this.collected.get(keyId);
+    if (state === undefined || cells.isDayAfter(state.cell, now)) return undefined;
+    const day = Math.floor(now / DAY_MS);
+    if (day !== state.day) {
+      state.day = day;
+      state.foreign = 0;
+    }
+    return state;
+  }
+
   private collectOne(
-    keyId: KeyId,
-    { cell, counts }: Collected,
+    { keyId, cell, counts }: Collected,
     cells: LimitCells,
     sink: UsageSink,
     now: EpochMs,

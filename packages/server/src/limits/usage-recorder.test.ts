@@ -342,6 +342,7 @@ describe("usage recorder", () => {
         lookUp("a", "email");
         return totals;
       };
+      lookUp("a", "email");
       await recorder.flush();
       expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(1);
     });
@@ -374,6 +375,13 @@ describe("usage recorder", () => {
             } else lookUp(one.keyId, one.lookup);
           }
           store.mode = "up";
+          await recorder.flush();
+          for (const keyId of ["a", "b"]) {
+            // a host reads the usage of keys that it uses
+            const name = `${new Date(clock.now).toISOString().slice(0, 10)} ${keyId} email`;
+            want.set(name, (want.get(name) ?? 0) + 1);
+            lookUp(keyId, "email");
+          }
           expect(await recorder.stop()).toEqual({ lost: 0 });
           expect(store.counts).toEqual(want);
           const totals = await store.readQuotas(new Date(clock.now).toISOString().slice(0, 10));

@@ -34,7 +34,7 @@ const MAX_BACKOFF_MS = 5_000;
 
 export interface UsageStore {
   add(batch: UsageBatch): Promise<boolean>;
-  readQuotas(day: string): Promise<Map<KeyId, number>>;
+  readQuotas(day: string, keyIds?: readonly KeyId[]): Promise<Map<KeyId, number>>;
 }
 
 interface UsageRecorderOptions {
@@ -51,11 +51,9 @@ interface UsageRecorderOptions {
    */
   readonly collect?: (sink: UsageSink) => void;
   /**
-   * Called in each successful flush, before `onStored`, with today's lookups in the store for each key with a quota.
-   * Not called without `onStored`.
+   * Called in a successful flush for each key that was used since the last one, with its lookups of today if it has a
+   * quota; at the first flush, for all keys with a quota and lookups today.
    */
-  readonly onToday?: (now: EpochMs, stored: ReadonlyMap<KeyId, number>) => void;
-  /** Called in each successful flush, for each key with a quota and lookups today. */
   readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
   /** Called after each flush, successful or not. */
   readonly onFlush?: (state: UsageState) => void;
@@ -115,6 +113,11 @@ export class UsageRecorder implements CountrySink {
   private day = Number.NaN;
   private today: Tallies = new Map();
 
+  /** Keys that were used since the day's lookups were last read, and all keys that were used since the day began. */
+  private used = new Set<KeyId>();
+  private seen = new Set<KeyId>();
+  private readDay: number | undefined;
+
   /** Traffic by hour, not yet sent. */
   private readonly traffic = new Map<string, TrafficCounts>();
 
@@ -162,7 +165,13 @@ export class UsageRecorder implements CountrySink {
   /** Counts lookups or refusals. */
   record(keyId: KeyId, counted: Counted, now: EpochMs, count = 1): void {
     this.waitingSince ??= this.elapsed();
+    this.used.add(keyId);
     this.tally(keyId, now).counts[counted] += count;
+  }
+
+  /** Reads a key's lookups at the next flush, because its quota has changed. */
+  readAgain(keyId: KeyId): void {
+    this.used.add(keyId);
   }
 
   /** Counts locations in a country. They do not affect `oldestMs`, because nobody needs these counts at once. */
@@ -295,19 +304,34 @@ export class UsageRecorder implements CountrySink {
   }
 
   /**
-   * Reads what all processes have counted. No batch is in flight at this time, so all counts that this recorder has not
-   * confirmed are from other recorders.
+   * Reads what all processes have counted for the keys in use. No batch is in flight at this time, so all counts that
+   * this recorder has not confirmed are from other recorders. If the day has changed, it may have been set back, so the
+   * keys that were used on the other day are read as well.
    */
   private async readToday(): Promise<void> {
-    const { onStored, onToday } = this.options;
+    const { onStored } = this.options;
     if (onStored === undefined) return;
     const day = Math.floor(this.now() / DAY_MS);
-    const totals = await this.store.readQuotas(dayOf(day * DAY_MS));
+    const isFirst = this.readDay === undefined;
+    const keyIds = this.readDay === day ? this.used : new Set([...this.seen, ...this.used]);
+    if (keyIds.size === 0 && !isFirst) return;
+    this.used = new Set();
+    let totals: ReadonlyMap<KeyId, number>;
+    try {
+      totals = await this.store.readQuotas(dayOf(day * DAY_MS), isFirst ? undefined : [...keyIds]);
+    } catch (error) {
+      for (const keyId of this.used) keyIds.add(keyId);
+      this.used = keyIds;
+      throw error;
+    }
+    if (day !== this.readDay) this.seen = new Set();
+    this.readDay = day;
     if (day !== this.day) this.turnTo(day);
-    onToday?.(this.now(), totals);
-    for (const [keyId, stored] of totals) {
+    for (const keyId of isFirst ? new Set([...totals.keys(), ...keyIds]) : keyIds) {
+      this.seen.add(keyId);
+      const stored = totals.get(keyId) ?? 0;
       const confirmed = this.today.get(keyId)?.confirmed ?? 0;
-      onStored(keyId, { now: day * DAY_MS, stored, foreign: stored - confirmed });
+      onStored(keyId, { now: day * DAY_MS, stored, foreign: Math.max(0, stored - confirmed) });
     }
   }
 }

@@ -43,7 +43,7 @@ export class HostReporter {
   get current(): HostReport {
     const { source, serverId, port, load } = this;
     const { current, channel, refused } = source.releases;
-    const { leases, clockOffsetMs } = source.leases?.state ?? {};
+    const { clockOffsetMs } = source.group?.state ?? {};
     const reasons = serverReadiness(source);
     return {
       server_id: serverId,
@@ -65,9 +65,15 @@ export class HostReporter {
           }
         : null,
       requests_per_second: load,
-      leases: leases ?? null,
       clock_offset_seconds: clockOffsetMs === undefined ? null : Math.round(clockOffsetMs / 100) / 10,
     };
+  }
+
+  /** The report as text, and the part that other hosts wait for, such as readiness and release. */
+  get forGroup() {
+    const { current } = this;
+    const { at, requests_per_second, clock_offset_seconds, ...urgent } = current;
+    return { text: JSON.stringify(current), urgent: JSON.stringify(urgent) };
   }
 
   private measure(): void {

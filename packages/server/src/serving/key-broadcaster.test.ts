@@ -1,7 +1,4 @@
 import { expect, test } from "bun:test";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/release-store";
 import { temporaryFolder } from "../../../../test/harness/release.ts";
 import { testServerOptions } from "../../../../test/harness/server-options.ts";
 import type { Key } from "../keys/key.ts";
@@ -97,15 +94,5 @@ test("without memory for new keys a revoked one ends all the same, and the datab
   await store.createKey(parseNewKey({ name: "second" }, 0));
   await keyLoader.refresh();
   expect(keys.current.cells.size).toBe(1);
-  await close();
-});
-
-test("a number of hosts that cannot be read is as one that was lost", async () => {
-  const dataDir = temporaryFolder();
-  mkdirSync(join(dataDir, DATA_FOLDER.hosts));
-  const over = { dataDir, databaseUrl: "postgres://u@127.0.0.1:1/nowhere" };
-  const { services, events, close } = await open(over, new HeapCells(0, "leased"));
-  expect(services.leases?.state.hosts).toBe(1);
-  expect(events("group-hosts-not-kept")).toHaveLength(1);
   await close();
 });

@@ -29,6 +29,8 @@ export class KeyBroadcaster {
   private readonly collector = new UsageCollector();
   private snapshot: KeySnapshot | undefined;
   private change = 0;
+  /** Called before a removed key's cell is reused. */
+  onFree: ((keyId: KeyId) => void) | undefined;
 
   constructor(memory: CellMemory) {
     this.memory = memory;
@@ -63,6 +65,7 @@ export class KeyBroadcaster {
     const { cells } = this.memory;
     this.allocator.settle(change, (keyId, cell) => {
       this.collector.remove(keyId, cells, sink, now);
+      this.onFree?.(keyId);
       cells.clear(cell);
     });
   }
@@ -72,16 +75,22 @@ export class KeyBroadcaster {
     this.collector.collect(this.memory.cells, sink, now);
   }
 
-  /**
-   * Ends a day that began too early because the clock was ahead. Today's quotas continue with today's counts from the
-   * store.
-   */
-  correctDays(now: EpochMs, stored: ReadonlyMap<KeyId, number>): void {
-    this.collector.correctDays(this.memory.cells, now, stored);
+  /** Returns the keys that were used since the last call. */
+  takeUsed(): ReadonlySet<KeyId> {
+    return this.collector.takeUsed(this.memory.cells);
   }
 
-  /** Subtracts what other hosts used from a key's quota. */
-  takeForeign(keyId: KeyId, usage: StoredUsage): void {
+  /**
+   * Subtracts what other hosts used from a key's quota. If the clock was ahead, today's quota continues with today's
+   * counts from the store.
+   */
+  takeForeign(keyId: KeyId, usage: StoredUsage, now: EpochMs): void {
+    this.collector.correctDay(keyId, usage.stored, this.memory.cells, now);
     this.collector.takeForeign(keyId, usage, this.memory.cells);
+  }
+
+  /** Subtracts from a key's quota at least what the store has. */
+  takeStored(keyId: KeyId, stored: number, now: EpochMs): void {
+    this.collector.takeStored(keyId, stored, this.memory.cells, now);
   }
 }

@@ -7,7 +7,7 @@ import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Change, ServerOptions } from "./options.ts";
+import { CHANGES, type Change, type ServerOptions } from "./options.ts";
 import { ReleaseFollower, releaseMessage } from "./release-follower.ts";
 import { RequestServer } from "./request-server.ts";
 import type { Services } from "./services.ts";
@@ -60,8 +60,7 @@ export class LocalServing implements Serving {
     };
     this.services = services;
     this.requestServer = new RequestServer(options, parts);
-    this.publish("keys");
-    this.publish("release");
+    for (const change of CHANGES) this.publish(change);
     return this.requestServer.listen();
   }
 
@@ -70,6 +69,7 @@ export class LocalServing implements Serving {
     const { services, requestServer } = this;
     if (services === undefined || requestServer === undefined) return;
     if (change === "release") void this.releases.follow(releaseMessage(services.releases));
+    if (change === "clock") requestServer.clock.offsetMs = services.clock.offsetMs;
     if (change !== "keys") return;
     const { keys, usage } = services;
     requestServer.replaceCells(this.memory.cells, keys.current.cells);

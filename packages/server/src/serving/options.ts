@@ -77,7 +77,7 @@ export interface RunningServer {
 }
 
 /** The kinds of changes that must reach the processes that answer requests. */
-export const CHANGES = ["release", "overrides", "rulesets", "keys"] as const;
+export const CHANGES = ["release", "overrides", "rulesets", "clock", "keys"] as const;
 export type Change = (typeof CHANGES)[number];
 
 /**

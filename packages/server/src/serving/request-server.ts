@@ -63,6 +63,8 @@ export class RequestServer {
   private settings: WorkerSettings;
   private readonly parts: AnsweringParts;
   private trustedProxies: readonly Prefix[];
+  /** Decides the day of quotas and usage. */
+  readonly clock: SteadyClock;
   private readonly keyCells: KeyCells;
   private readonly buckets: Buckets;
   private readonly memory: BatchMemory;
@@ -83,7 +85,8 @@ export class RequestServer {
     this.settings = settings;
     this.parts = parts;
     this.trustedProxies = networksOf(settings.trustedProxies);
-    this.keyCells = new KeyCells(parts.cells, new SteadyClock({ aheadMs: parts.clockAheadMs ?? 0 }));
+    this.clock = new SteadyClock({ aheadMs: parts.clockAheadMs ?? 0 });
+    this.keyCells = new KeyCells(parts.cells, this.clock);
     this.buckets = new Buckets(settings, this.keyCells);
     this.memory = new BatchMemory(parts.worker?.workers, parts.bodies);
     this.mx = this.makeMx();

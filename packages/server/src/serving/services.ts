@@ -3,7 +3,6 @@
 //
 // err  StartError with a hint; StoreError
 
-import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { ServerSettings } from "@inkling/contract";
@@ -13,21 +12,20 @@ import {
   messageOf,
   type NamedRelease,
   Poller,
-  replaceFile,
   serverId,
 } from "@inkling/release-store";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import { StartError } from "../http/start-error.ts";
-import { KeyInputError } from "../keys/key.ts";
+import { type KeyId, KeyInputError } from "../keys/key.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { type LiveKeys, liveKeys } from "../keys/live-keys.ts";
 import { keyCopy } from "../keys/snapshot.ts";
-import { LeaseClient } from "../leases/lease-client.ts";
-import { LeaseState } from "../leases/lease-state.ts";
-import { LeaseTables } from "../leases/tables.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
-import type { LeasedCells } from "../limits/leased-cells.ts";
+import { GroupCounts } from "../limits/group-counts.ts";
+import { GroupExchange } from "../limits/group-exchange.ts";
+import { type GroupAnswer, GroupTables } from "../limits/group-tables.ts";
 import { SteadyClock } from "../limits/steady-clock.ts";
+import { eachOf, limitsOf, type RateDefaults } from "../limits/token-bucket.ts";
 import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { type LiveOverrides, liveOverrides, type OverrideEvent } from "../overrides/live-overrides.ts";
 import type { ReleaseEvent } from "../releases/events.ts";
@@ -65,7 +63,9 @@ export interface Services {
   readonly guard: DatabaseGuard;
   readonly notices: NoticeListener;
   /** Undefined if the database cannot be shared by several hosts. */
-  readonly leases: LeaseClient | undefined;
+  readonly group: GroupExchange | undefined;
+  /** The limits of keys that set none. */
+  readonly defaults: { current: RateDefaults };
 }
 
 /** What services need from the program that starts them. */
@@ -89,7 +89,6 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   closers.push(() => store.close());
   const keys = new KeyBroadcaster(parts.memory);
   const keyring = new Keyring();
-  const leases = store.tables.isShared ? startLeases(options, store, parts) : undefined;
   const guard = new DatabaseGuard(options, {
     store,
     keyring,
@@ -97,18 +96,18 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     onChange: () => parts.onChange("keys"),
   });
   closers.push(() => guard.revocations.stop());
-  const keyLoader = await startKeyLoader(options, { store, keyring, keys, leases, guard }, parts);
   const clock = new SteadyClock({ onJump: (aheadMs) => logClock(parts.log, aheadMs) });
   const usage = new UsageRecorder({
     store: store.usage,
     host: hostId(options),
     now: () => clock.at(Date.now()),
     collect: (sink) => keys.collect(sink, clock.at(Date.now())),
-    ...(leases === undefined && { onToday: (now, stored) => keys.correctDays(now, stored) }),
-    // A group uses leases for its quotas instead.
-    ...(leases === undefined && { onStored: (keyId, stored) => keys.takeForeign(keyId, stored) }),
+    onStored: (keyId, stored) => keys.takeForeign(keyId, stored, clock.at(Date.now())),
     onFlush: watchUsage(options, { keyring, guard }, parts),
   });
+  const keyLoader = await startKeyLoader(options, { store, keyring, keys, guard }, parts, (keyId) =>
+    usage.readAgain(keyId),
+  );
   closers.push(async () => {
     const { lost } = await usage.stop();
     if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
@@ -116,6 +115,10 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   const decisions = startDecisions(options, store, parts);
   const retention = { decisionsDays: options.decisionsDays };
   startRetention(retention, store, parts);
+  const defaults = { current: { rate: options.rate, burst: options.burst } };
+  const group = store.tables.isShared
+    ? startGroup(options, { store, keyring, keys, clock, defaults }, parts)
+    : undefined;
   const overrides = liveOverrides({
     store: store.overrides,
     dataDir: options.dataDir,
@@ -144,7 +147,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     },
   });
   closers.push(() => rulesets.stop());
-  await Promise.all([usage.start(), overrides.start(), rulesets.start()]);
+  await Promise.all([usage.start(), overrides.start(), rulesets.start(), group?.start()]);
   await guard.follow({ keyLoader, overrides, rulesets });
   const noticed = { keys: keyLoader, overrides, rulesets };
   const notices = store.listen({
@@ -173,7 +176,8 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     rulesets,
     guard,
     notices,
-    leases,
+    group,
+    defaults,
   };
 }
 
@@ -233,8 +237,9 @@ async function openReleases(
 
 async function startKeyLoader(
   { apiKey: chosen, dataDir, maxStale, checkMs }: ServerOptions,
-  { store, keyring, keys, leases, guard }: Pick<Services, "store" | "keyring" | "keys" | "leases" | "guard">,
+  { store, keyring, keys, guard }: Pick<Services, "store" | "keyring" | "keys" | "guard">,
   { log, closers, onChange }: ServiceParts,
+  onQuota: (keyId: KeyId) => void,
 ): Promise<LiveKeys> {
   let refused: KeyInputError | undefined;
   const adopt = async (token: string) => {
@@ -258,7 +263,9 @@ async function startKeyLoader(
         const fields = { reason: messageOf(error), effect: "newer keys are refused" };
         log.error("keys-without-memory", fields);
       }
-      await replaceLeases({ leases, keys });
+      for (const { key } of snapshot.tokens) {
+        if (key.quota !== undefined && key.quota !== keyring.find(key.id)?.quota) onQuota(key.id);
+      }
       onChange("keys");
     },
     copy: keyCopy({
@@ -304,54 +311,62 @@ async function startKeyLoader(
   return loader;
 }
 
-/** Updates the leases to match the keys that are active now. */
-async function replaceLeases({ leases, keys }: Pick<Services, "leases" | "keys">): Promise<void> {
-  const { snapshot, cells } = keys.current;
-  const byId = new Map(snapshot?.tokens.map(({ key }) => [key.id, key]));
-  await leases?.replaceKeys(byId.values(), cells);
-}
-
-/** Changes how long decisions are kept and, with leases, the default limits for keys that set none. */
-export async function changeDefaults(
-  services: Pick<Services, "leases" | "keys" | "retention">,
+/** Changes the default limits for keys that set none, and how long decisions are kept. */
+export function changeDefaults(
+  services: Pick<Services, "defaults" | "retention">,
   { rate, burst, decisionsDays }: Pick<ServerSettings, "rate" | "burst" | "decisionsDays">,
-): Promise<void> {
+): void {
+  services.defaults.current = { rate, burst };
   services.retention.decisionsDays = decisionsDays;
-  if (services.leases === undefined) return;
-  services.leases.defaults = { rate, burst };
-  await replaceLeases(services);
 }
 
-/** Starts using this host's share of the limits that all hosts on the same database have in common. */
-function startLeases(
+/** A smaller difference between this host's clock and the database's does not matter for the day of a quota. */
+const CLOCK_SLACK_MS = 1_000;
+
+/** Connects the limits of this host with those of the other hosts on the same database. */
+function startGroup(
   options: ServerOptions,
-  store: Store,
-  { log, memory, closers }: ServiceParts,
-): LeaseClient {
-  const { dataDir, rate, burst } = options;
-  const hostsFile = join(dataDir, DATA_FOLDER.hosts);
-  const cells = () => memory.cells as LeasedCells; // the primary created LeasedCells for this database
-  const held = new LeaseState(cells, { rate, burst }, readHosts(hostsFile, log), performance.now());
-  const leases = new LeaseClient({
-    source: new LeaseTables(store.tables, hostId(options)),
-    held,
-    onAlone: (reason) => {
-      if (reason === undefined) log.info("group-back");
-      else {
-        const effect = held.isMember
-          ? "this host may use 1/hosts of each rate, and its shares of the quotas"
-          : "this host has no share of any key's limits yet";
-        log.error("group-away", { reason, hosts: held.hosts, effect });
-      }
+  {
+    store,
+    keyring,
+    keys,
+    clock,
+    defaults,
+  }: Pick<Services, "store" | "keyring" | "keys" | "clock" | "defaults">,
+  { log, memory, closers, onChange }: ServiceParts,
+): GroupExchange {
+  const counts = new GroupCounts(
+    () => memory.cells,
+    (keyId) => {
+      const [key, cell] = [keyring.find(keyId), keys.current.cells.get(keyId)];
+      if (key === undefined || cell === undefined) return undefined;
+      const { rate, burst } = limitsOf(key, defaults.current);
+      const each = eachOf(rate);
+      return each === 0 ? undefined : { cell, each, whole: burst * each };
     },
-    onHosts: (hosts) => {
-      log.info("group-hosts", { hosts });
-      writeHosts(hostsFile, hosts, log);
+  );
+  keys.onFree = (keyId) => counts.drop(keyId);
+  const onAnswer = ({ now, lowQuotas }: GroupAnswer) => {
+    const offsetMs = clock.at(Date.now()) + clock.offsetMs - now;
+    if (Math.abs(offsetMs - clock.offsetMs) > CLOCK_SLACK_MS) {
+      clock.offsetMs = offsetMs;
+      onChange("clock");
+    }
+    for (const [keyId, used] of lowQuotas) keys.takeStored(keyId, used, now);
+  };
+  const group = new GroupExchange({
+    counts,
+    source: new GroupTables(store.tables, hostId(options)),
+    takeUsed: () => keys.takeUsed(),
+    onAnswer,
+    onAway: (reason) => {
+      if (reason === undefined) log.info("group-back");
+      else
+        log.error("group-away", { reason, effect: "this host uses only its own count for each key's rate" });
     },
   });
-  leases.start();
-  closers.push(() => leases.stop());
-  return leases;
+  closers.push(() => group.stop());
+  return group;
 }
 
 /** Returns an id that survives restarts and differs between servers that share a data folder. */
@@ -360,28 +375,6 @@ function hostId({ dataDir, port }: Pick<ServerSettings, "dataDir" | "port">): st
     return `${serverId(dataDir)}@${hostname()}:${port}`;
   } catch {
     return crypto.randomUUID(); // the folder is not writable
-  }
-}
-
-/**
- * Reads the last known number of hosts. It keeps a host that starts without the database from using more than its
- * share.
- */
-function readHosts(path: string, log: Log): number | undefined {
-  try {
-    const hosts = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
-    return Number.isSafeInteger(hosts) && hosts > 0 ? hosts : undefined;
-  } catch (error) {
-    log.error("group-hosts-not-kept", { reason: messageOf(error) });
-    return undefined;
-  }
-}
-
-function writeHosts(path: string, hosts: number, log: Log): void {
-  try {
-    replaceFile(path, [`${hosts}\n`]);
-  } catch (error) {
-    log.error("group-hosts-not-kept", { reason: messageOf(error) });
   }
 }
 

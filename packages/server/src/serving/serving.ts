@@ -45,7 +45,7 @@ export function serverReadiness(source: StatusSource & Pick<MetricsSource, "work
 /** Creates the source of metrics and status. */
 export function metricsSource(
   { version, mode }: ServerOptions,
-  { store, releases, keyring, overrides, guard, usage, decisions, notices, leases }: Services,
+  { store, releases, keyring, overrides, guard, usage, decisions, notices, group }: Services,
   { serving, adminProblems, webhooks }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
@@ -60,7 +60,7 @@ export function metricsSource(
     usage,
     decisions,
     notices,
-    leases,
+    group,
     adminProblems,
     webhooks,
     startedAt,

@@ -6,7 +6,7 @@
 // err  StoreError, or an error from the source of the rows. In both cases, nothing changes
 // cost pages of ROWS_AT_ONCE rows; writers wait for a restore, but not for a backup
 //
-// A backup leaves out what belongs to running servers: stamps, recorders, hosts, leases, traffic counts, webhook
+// A backup leaves out what belongs to running servers: stamps, recorders, hosts and their counts, traffic counts, webhook
 // deliveries and the verdicts that they reported. It also leaves out migrations, which each database has, and
 // decisions, which are large and expire. Deleted decisions must not survive in a backup.
 

@@ -123,14 +123,14 @@ export const MIGRATIONS: readonly Migration[] = [
     name: "limits of a group of hosts",
     statements: [
       // `confirmed_at` is a time by the database's clock. `hosts` is the number by which this host divides each rate
-      // while it is cut off (leases/group.ts).
+      // while it is cut off. Step 16 replaces both tables.
       `CREATE TABLE inkling_hosts (
         id TEXT PRIMARY KEY,
         confirmed_at BIGINT NOT NULL,
         hosts INTEGER NOT NULL,
         alone_ms DOUBLE PRECISION NOT NULL
       )`,
-      // A key's state (leases/group.ts) as JSON, because it is always read and written as a whole.
+      // A key's state as JSON, because it is always read and written as a whole.
       `CREATE TABLE inkling_leases (
         key_id TEXT PRIMARY KEY,
         state TEXT NOT NULL,
@@ -332,6 +332,37 @@ export const MIGRATIONS: readonly Migration[] = [
         SELECT MAX(created_at) AS at FROM inkling_decisions UNION ALL
         SELECT MAX(flushed_at) FROM inkling_recorders UNION ALL
         SELECT MAX(at) FROM inkling_audit) newest`,
+    ],
+  },
+  {
+    id: 16,
+    name: "counts of a group of hosts",
+    // Replaces leases, which held nothing that outlives the hosts that use them: usage is in its own tables.
+    statements: [
+      "DROP TABLE inkling_leases",
+      "DROP TABLE inkling_hosts",
+      // A host's last exchange. A process that starts has another `run`, and its `sequence` begins again. `late_at` and
+      // `late_since`: when counts arrived late, and the age of the oldest (limits/group-counts.ts). Times are those of the
+      // database's clock. `report` is JSON (release-store's host-report.ts).
+      `CREATE TABLE inkling_hosts (
+        id TEXT PRIMARY KEY,
+        run TEXT NOT NULL,
+        sequence BIGINT NOT NULL,
+        contact_at BIGINT NOT NULL,
+        late_at BIGINT NOT NULL,
+        late_since BIGINT NOT NULL,
+        report TEXT
+      )`,
+      // The tokens that all hosts have taken from a key's rate. Only differences matter.
+      "CREATE TABLE inkling_group_counts (key_id TEXT PRIMARY KEY, total BIGINT NOT NULL)",
+      // The keys that have used most of a day's quota, so that a host that starts does not have to read all usage.
+      `CREATE TABLE inkling_low_quotas (
+        day TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        used BIGINT NOT NULL,
+        changed_at BIGINT NOT NULL,
+        PRIMARY KEY (day, key_id)
+      )`,
     ],
   },
 ];

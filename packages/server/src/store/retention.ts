@@ -5,7 +5,7 @@
 // is deleted by age until the clock has kept its time for HOLD_MS, which gives an operator time to correct it.
 
 import type { SQL } from "bun";
-import { DAY_MS, hourOf } from "../keys/day.ts";
+import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
 import type { EpochMs } from "../keys/key.ts";
 import type { Tables } from "./tables.ts";
 
@@ -66,10 +66,19 @@ const AGED_ROWS: Readonly<Record<string, AgedRows>> = {
     key: "id",
     isOld: (sql, now) => sql`flushed_at < ${now - 30 * DAY_MS}`,
   },
-  // A host that has not read a revocation yet may still exchange the key's leases. Without the old leases, it would start
-  // with new ones.
-  leases: {
-    table: "inkling_leases",
+  hosts: {
+    table: "inkling_hosts",
+    key: "id",
+    isOld: (sql, now) => sql`contact_at < ${now - DAY_MS}`,
+  },
+  low_quotas: {
+    table: "inkling_low_quotas",
+    key: "day, key_id",
+    isOld: (sql, now) => sql`day < ${dayOf(now - DAY_MS)}`,
+  },
+  // A host that has not read a revocation yet may still count the key.
+  group_counts: {
+    table: "inkling_group_counts",
     key: "key_id",
     isOld: (sql, now) => sql`key_id IN (SELECT id FROM inkling_keys WHERE revoked_at < ${now - DAY_MS})`,
   },

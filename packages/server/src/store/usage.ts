@@ -8,6 +8,9 @@ import { type Counted, type KeyId, SCOPES } from "../keys/key.ts";
 import { sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
+/** The part of a quota from which on every host of a group follows a key's usage, even if it has not seen the key. */
+const LOW_QUOTA = 0.8;
+
 /** Prefix for counts of locations in a country. */
 const COUNTRY = "country:";
 
@@ -100,6 +103,7 @@ export class UsageTables {
         if (hours.length === 0) continue;
         await tx`INSERT INTO inkling_usage_hours AS u ${tx(hours)}
           ON CONFLICT (hour, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
+        if (this.tables.isShared) await noteLowQuotas(tx, rows.slice(at, at + ROWS_AT_ONCE));
       }
       for (const entry of traffic) await addTraffic(tx, entry);
       return true;
@@ -186,19 +190,27 @@ export class UsageTables {
     return rows.map(({ day, lookup, count }) => ({ keyId, day, lookup, count: Number(count) }));
   }
 
-  /** Counts the lookups by all processes on one UTC day, for each key that has a quota and was used that day. */
-  async readQuotas(day: string): Promise<Map<KeyId, number>> {
-    const rows: { key_id: string; total: number | string }[] = await this.tables.read(
-      (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
-        FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
-        WHERE u.day = ${day} AND u.lookup IN ${sql([...SCOPES])} AND k.quota IS NOT NULL GROUP BY u.key_id`,
-    );
-    return new Map(rows.map((row) => [row.key_id, Number(row.total)]));
+  /**
+   * Counts the lookups by all processes on one UTC day, for each key that has a quota and was used that day.
+   * @param keyIds limits the result to these keys
+   */
+  async readQuotas(day: string, keyIds?: readonly KeyId[]): Promise<Map<KeyId, number>> {
+    const found = new Map<KeyId, number>();
+    for (let at = 0; at < (keyIds?.length ?? 1); at += ROWS_AT_ONCE) {
+      const some = keyIds?.slice(at, at + ROWS_AT_ONCE);
+      const rows: { key_id: string; total: number | string }[] = await this.tables.read(
+        (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
+          FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
+          WHERE u.day = ${day} AND u.lookup IN ${sql([...SCOPES])} AND k.quota IS NOT NULL
+            AND ${some === undefined ? sql`1 = 1` : sql`u.key_id IN ${sql(some)}`} GROUP BY u.key_id`,
+      );
+      for (const { key_id, total } of rows) found.set(key_id, Number(total));
+    }
+    return found;
   }
 
   /**
-   * Finds the keys that have used up their quota for a UTC day, or had requests refused because of it. Hosts of a group
-   * may leave a little of the quota unused.
+   * Finds the keys that have used up their quota for a UTC day, or had requests refused because of it.
    */
   async readExhausted(day: string): Promise<{ id: KeyId; name: string; quota: number }[]> {
     const refused: Counted = "quota_exceeded";
@@ -218,6 +230,22 @@ function trafficFromRow({ hour, host, counts }: TrafficRow): StoredTraffic {
   const read: TrafficCounts = JSON.parse(counts);
   sumTraffic([read]); // throws if the counts have another form
   return { host, at: Date.parse(`${hour}:00:00Z`), counts: read };
+}
+
+/** Notes which of these keys have used most of their quota, for the other hosts (limits/group-tables.ts). */
+async function noteLowQuotas(
+  tx: TransactionSQL,
+  rows: readonly { readonly day: string; readonly key_id: KeyId }[],
+): Promise<void> {
+  const keyIds = [...new Set(rows.map(({ key_id }) => key_id))];
+  const days = [...new Set(rows.map((row) => row.day))];
+  await tx`INSERT INTO inkling_low_quotas AS low (day, key_id, used, changed_at)
+    SELECT u.day, u.key_id, SUM(u.count), CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)
+    FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
+    WHERE u.day IN ${tx(days)} AND u.key_id IN ${tx(keyIds)} AND u.lookup IN ${tx([...SCOPES])}
+    GROUP BY u.day, u.key_id, k.quota HAVING SUM(u.count) >= ${LOW_QUOTA} * k.quota ORDER BY u.day, u.key_id
+    ON CONFLICT (day, key_id) DO UPDATE SET used = excluded.used, changed_at = excluded.changed_at
+    WHERE low.used <> excluded.used`;
 }
 
 interface TrafficRow {

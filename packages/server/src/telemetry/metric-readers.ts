@@ -38,15 +38,13 @@ export interface MetricsSource {
   /** Whether notices report changes by other hosts. "off" is for SQLite. */
   readonly notices: { readonly state: "off" | "polling" | "listening" };
   /** The group of hosts on one PostgreSQL database; undefined with SQLite. */
-  readonly leases?:
+  readonly group?:
     | {
         readonly state: {
           readonly hosts: number;
-          readonly isAlone: boolean;
+          readonly isAway: boolean;
           readonly silentSeconds: number;
           readonly failures: number;
-          /** The number of keys for which this host holds a share. */
-          readonly leases: number;
           /** This host's clock minus the database's, in milliseconds; undefined before the first reply. */
           readonly clockOffsetMs: number | undefined;
         };
@@ -181,12 +179,11 @@ export const READERS: Readers = {
   inkling_notices_listening: ({ notices }) =>
     notices.state === "off" ? undefined : flag(notices.state === "listening"),
   inkling_keys_stale: ({ keyring }) => flag(keyring.state.stale),
-  inkling_group_hosts: ({ leases }) => leases?.state.hosts,
-  inkling_group_away: ({ leases }) => (leases === undefined ? undefined : flag(leases.state.isAlone)),
-  inkling_group_silent_seconds: ({ leases }) => leases?.state.silentSeconds,
-  inkling_group_leases: ({ leases }) => leases?.state.leases,
-  inkling_group_exchange_failures: ({ leases }) => leases?.state.failures,
-  inkling_database_clock_offset_seconds: ({ leases }) => seconds(leases?.state.clockOffsetMs),
+  inkling_group_hosts: ({ group }) => group?.state.hosts,
+  inkling_group_away: ({ group }) => (group === undefined ? undefined : flag(group.state.isAway)),
+  inkling_group_silent_seconds: ({ group }) => group?.state.silentSeconds,
+  inkling_group_exchange_failures: ({ group }) => group?.state.failures,
+  inkling_database_clock_offset_seconds: ({ group }) => seconds(group?.state.clockOffsetMs),
   inkling_usage_pending: ({ usage }) => usage.state.pending,
   inkling_usage_oldest_seconds: ({ usage }) => usage.state.oldestMs / 1000,
   inkling_usage_flush_failures_total: ({ usage }) => usage.state.failures,

@@ -48,8 +48,8 @@ function source(
     counts,
     mx,
     notices: { state: "listening" },
-    leases: {
-      state: { hosts: 3, isAlone: false, silentSeconds: 0.2, failures: 0, leases: 2, clockOffsetMs: 40 },
+    group: {
+      state: { hosts: 3, isAway: false, silentSeconds: 0.2, failures: 0, clockOffsetMs: 40 },
     },
     usage: {
       state: { pending: 4, oldestMs: 1_500, failures: 2 },

@@ -6,11 +6,10 @@
 
 import { GONE_MS, type HostReport, readHostReport } from "@inkling/release-store";
 import type { Tables } from "../store/tables.ts";
-import type { HostId } from "./group.ts";
-import { CLOCK } from "./tables.ts";
+import { CLOCK, type HostId } from "./group-tables.ts";
 
-/** Milliseconds without contact after which a host counts as silent. Hosts write about once a second. */
-export const HOST_SILENT_MS = 10_000;
+/** Milliseconds without contact after which a host counts as silent. A host without traffic writes every 10 s. */
+export const HOST_SILENT_MS = 30_000;
 
 /** "unknown" means that the host runs an earlier version, which does not report its readiness. */
 export const HOST_STATES = ["ready", "not-ready", "silent", "unknown"] as const;
@@ -28,12 +27,12 @@ export interface ListedHost {
 /** Lists the hosts of the group, sorted by name. */
 export async function listHosts(tables: Tables): Promise<ListedHost[]> {
   if (!tables.isShared) return [];
-  const rows: { id: string; confirmed_at: string; report: string | null; now: string }[] = await tables.read(
-    (sql) => sql`SELECT id, confirmed_at, report, ${sql.unsafe(CLOCK)} AS now FROM inkling_hosts`,
+  const rows: { id: string; contact_at: string; report: string | null; now: string }[] = await tables.read(
+    (sql) => sql`SELECT id, contact_at, report, ${sql.unsafe(CLOCK)} AS now FROM inkling_hosts`,
   );
   return rows
-    .map(({ id, confirmed_at, report, now }) =>
-      listed(id, Number(confirmed_at), Number(now), readHostReport(report)),
+    .map(({ id, contact_at, report, now }) =>
+      listed(id, Number(contact_at), Number(now), readHostReport(report)),
     )
     .filter(({ ageMs }) => ageMs <= GONE_MS)
     .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
@@ -69,7 +68,6 @@ export function hostJson({ id, state, contactAt, ageMs, report }: ListedHost) {
       : null,
     channel: report?.channel ?? null,
     requests_per_second: report?.requests_per_second ?? null,
-    leases: report?.leases ?? null,
     clock_offset_seconds: report?.clock_offset_seconds ?? null,
     last_contact: new Date(contactAt).toISOString(),
     silent_seconds: Math.round(ageMs / 1_000),

@@ -1,0 +1,148 @@
+// group-exchange.ts: exchanges this host's counts with its group while keys are in use, and shows the group every 10 s
+// that this host is running.
+//
+// err  none: without the database, each host uses only its own count; `state` and onAway report it
+
+import { backoffMs, messageOf } from "@inkling/release-store";
+import type { EpochMs, KeyId } from "../keys/key.ts";
+import { EXCHANGE_MS, type GroupCounts, type GroupRequest } from "./group-counts.ts";
+import type { GroupAnswer } from "./group-tables.ts";
+
+/** Milliseconds between two checks for keys in use. */
+const LOOK_MS = 100;
+/** Milliseconds between two exchanges of a host without traffic. */
+const IDLE_MS = 10_000;
+/** Maximum milliseconds between two attempts while the database is unreachable. */
+const MAX_BACKOFF_MS = 5_000;
+/** Milliseconds without an answer after which a host is reported as cut off. */
+const AWAY_MS = 2_000;
+/** Maximum milliseconds that a start waits for its first exchange. */
+const FIRST_MS = 1_000;
+const NO_ANSWER = `the database has not answered for ${AWAY_MS / 1_000} s`;
+
+interface GroupExchangeOptions {
+  readonly counts: GroupCounts;
+  readonly source: {
+    exchange(request: GroupRequest, report?: string): Promise<GroupAnswer>;
+    leave(request: GroupRequest): Promise<void>;
+  };
+  /** Returns the keys that were used since the last call. */
+  readonly takeUsed: () => Iterable<KeyId>;
+  /** Called with each answer. */
+  readonly onAnswer: (answer: GroupAnswer, clockOffsetMs: number) => void;
+  /** Called when this host loses or regains contact with the group. @param reason undefined once contact is back */
+  readonly onAway: (reason: string | undefined) => void;
+  /** Milliseconds of a monotonic clock. */
+  readonly elapsed?: () => number;
+  readonly now?: () => EpochMs;
+}
+
+export class GroupExchange {
+  private readonly options: GroupExchangeOptions;
+  private readonly elapsed: () => number;
+  private readonly now: () => EpochMs;
+  private timer: ReturnType<typeof setInterval> | undefined;
+  private running: Promise<void> | undefined;
+  private lookedAt: number;
+  private nextAt = 0;
+  private isUrgent = false;
+  private answeredAt: number;
+  private failures = 0;
+  private reason: string | undefined;
+  private isAway = false;
+  private hosts = 1;
+  private clockOffsetMs: number | undefined;
+  private reported = "";
+  /** The report about this host for other hosts and operators, and the part of it that others wait for. */
+  reportHost: (() => { readonly text: string; readonly urgent: string }) | undefined;
+
+  constructor(options: GroupExchangeOptions) {
+    this.options = options;
+    this.elapsed = options.elapsed ?? (() => performance.now());
+    this.now = options.now ?? Date.now;
+    this.lookedAt = this.elapsed();
+    this.answeredAt = this.lookedAt;
+  }
+
+  /** Resolves after the first exchange, or after a second. */
+  async start(): Promise<void> {
+    this.timer = setInterval(() => void this.look(), LOOK_MS);
+    await Promise.race([this.look(), Bun.sleep(FIRST_MS)]);
+  }
+
+  /** The state of the group, for metrics. */
+  get state() {
+    const { hosts, isAway, failures, clockOffsetMs } = this;
+    const silentSeconds = (this.elapsed() - this.answeredAt) / 1_000;
+    return { hosts, isAway, failures, silentSeconds, clockOffsetMs };
+  }
+
+  /** Sends the last counts, and leaves the group. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.running;
+    const { counts, source } = this.options;
+    this.takeUsed(this.elapsed());
+    // If this fails, the other hosts do not learn of the last half second, and list this host for a while.
+    await source.leave(counts.request(this.now(), this.elapsed())).catch(() => {});
+  }
+
+  /** Starts an exchange if one is due. */
+  look(): Promise<void> {
+    const elapsed = this.elapsed();
+    this.takeUsed(elapsed);
+    if (this.options.counts.waitingMs(elapsed) > AWAY_MS) this.report(this.reason ?? NO_ANSWER);
+    if (this.running !== undefined) return this.running;
+    const report = this.reportHost?.();
+    const isChanged = report !== undefined && report.urgent !== this.reported;
+    const isDue = this.failures === 0 && (this.isUrgent || isChanged || this.isIdleOver(elapsed));
+    if (!isDue && (elapsed < this.nextAt || !this.options.counts.isDue)) return Promise.resolve();
+    this.nextAt = elapsed + EXCHANGE_MS;
+    this.isUrgent = false;
+    this.running = this.exchange(report).finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private isIdleOver(elapsed: number): boolean {
+    return elapsed - this.answeredAt >= IDLE_MS || this.clockOffsetMs === undefined;
+  }
+
+  private takeUsed(elapsed: number): void {
+    const { counts, takeUsed } = this.options;
+    for (const keyId of takeUsed()) if (counts.use(keyId, this.lookedAt)) this.isUrgent = true;
+    this.lookedAt = elapsed;
+  }
+
+  private async exchange(
+    report: { readonly text: string; readonly urgent: string } | undefined,
+  ): Promise<void> {
+    const { counts, source, onAnswer } = this.options;
+    try {
+      const answer = await source.exchange(counts.request(this.now(), this.elapsed()), report?.text);
+      const now = this.now();
+      this.answeredAt = this.elapsed();
+      counts.accept(answer, now, this.answeredAt);
+      this.clockOffsetMs = now - answer.now;
+      this.hosts = answer.hosts;
+      this.reported = report?.urgent ?? "";
+      this.failures = 0;
+      this.reason = undefined;
+      this.report(undefined);
+      onAnswer(answer, this.clockOffsetMs);
+    } catch (error) {
+      this.failures++;
+      this.reason = messageOf(error);
+      this.nextAt = this.elapsed() + backoffMs(EXCHANGE_MS, MAX_BACKOFF_MS, this.failures - 1);
+    }
+  }
+
+  /** @param reason undefined if this host is in contact with the group */
+  private report(reason: string | undefined): void {
+    const isAway = reason !== undefined;
+    if (isAway === this.isAway) return;
+    this.isAway = isAway;
+    this.options.onAway(reason);
+  }
+}
