@@ -6,11 +6,10 @@
 
 import { describe, expect, test } from "bun:test";
 import { valuesIn } from "@inkling/bulk/values";
-import { Answerer, formatIp, formatPrefix } from "@inkling/engine";
+import { Answerer, formatIp, formatPrefix, visitorNetworkOf } from "@inkling/engine";
 import { addressIn } from "../packages/bulk/src/enrich/cells.ts";
 import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import { parseNetworks } from "../packages/compiler/src/parse/index.ts";
-import { decidedNetwork } from "../packages/server/src/decisions/record.ts";
 import { callerAddress } from "../packages/server/src/http/client-address.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { readNetwork } from "../packages/server/src/lookup/network-summary.ts";
@@ -29,8 +28,8 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
   "engine/src/address/special-use.ts": "our own table",
   "engine/src/lookup/answerer.ts": "every lookup: API, batches, decisions, files, applications",
   "engine/src/lookup/failure.ts": "our own table",
+  "engine/src/lookup/opt-ins.ts": "the filter of stored decisions, and networks in rules",
   "engine/src/overrides/model.ts": "stored overrides",
-  "server/src/decisions/record.ts": "the filter of stored decisions",
   "server/src/lookup/network-summary.ts": "networks to summarize",
   "server/src/lookup/value-texts.ts": "whether a text would be an address without its port",
   "server/src/mx/dns-servers.ts": "whether a text is an address",
@@ -154,9 +153,9 @@ describe.each(FORMS)("%s", (form, address, prefix) => {
     expect(formatPrefix(network(prefix))).toBe(NETWORK);
     expect(formatPrefix(network(prefix.replace(/^.*(?=\/)/, address)))).toBe(NETWORK);
   });
-  test("the filter of stored decisions", () => {
-    expect(decidedNetwork(address)).toBe(NETWORK);
-    expect(decidedNetwork(prefix)).toBe(NETWORK);
+  test("the filter of stored decisions, and networks in rules", () => {
+    expect(visitorNetworkOf(address)).toBe(NETWORK);
+    expect(visitorNetworkOf(prefix)).toBe(NETWORK);
   });
   test("peers and trusted networks: only mapped addresses are IPv4", () => {
     const isIpv4 = form === "IPv4" || form === "mapped";

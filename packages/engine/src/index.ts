@@ -18,6 +18,7 @@ export {
   labelEntries,
   networkText,
   visitorNetwork,
+  visitorNetworkOf,
 } from "./lookup/opt-ins.ts";
 export type { Overridden } from "./lookup/overlay.ts";
 export * from "./overrides/compiled.ts";

@@ -4,7 +4,6 @@ export type { Geolocation } from "@inkling/contract";
 export type { DataActions, FeedFacts, UpdateState } from "./admin/handler.ts";
 export {
   type DecisionJson,
-  decidedNetwork,
   decisionJson,
   pastDecision,
   type StoredRow,

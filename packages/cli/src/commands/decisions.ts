@@ -4,11 +4,11 @@
 // The command reads and writes the database directly, so no server needs to run. The admin API does the same over HTTP.
 
 import { ACTIONS, OUTCOMES, REASON_CODES } from "@inkling/contract";
+import { visitorNetworkOf } from "@inkling/engine";
 import {
   type DecisionFilter,
   type DecisionJson,
   type Deletion,
-  decidedNetwork,
   decisionJson,
   MAX_PAGE,
 } from "@inkling/server";
@@ -84,7 +84,7 @@ Examples:
 
 function networkOf({ network }: Flags): string | undefined {
   if (network === undefined) return undefined;
-  const decided = decidedNetwork(network);
+  const decided = visitorNetworkOf(network);
   if (decided !== undefined) return decided;
   throw usage(
     `--network must be an address, or a /24 (IPv4) or /48 (IPv6): it is ${JSON.stringify(String(network).slice(0, 60))}`,

@@ -71,6 +71,13 @@ describe("mistakes in conditions", () => {
     ["not ip.is_proxy", 0, /write `!` instead of `not`/],
     ['event == "not ', 9, /Unterminated string/],
     ['ip.kind == "hostng"', 11, /"ip.kind" is never "hostng": did you mean "hosting"\?/],
+    [
+      'ip.network == "81.2.69.142"',
+      14,
+      /"ip.network" is never "81.2.69.142": did you mean "81.2.69.0\/24"\?/,
+    ],
+    ['ip.network == "2002:5102:458e::/48"', 14, /did you mean "81.2.69.0\/24"\?/],
+    ['ip.network in ["81.2.0.0/16"]', 15, /is never "81.2.0.0\/16": it is a \/24 \(IPv4\) or \/48 \(IPv6\)/],
     ['ip.kind in ["isp", "home"]', 19, /"ip.kind" is never "home": it is one of hosting, isp/],
     ['ip.country in ["DE", "fr"]', 21, /"ip.country" is never "fr": did you mean "FR"\?/],
     ['ip.country == "UK"', 14, /"ip.country" is never "UK": did you mean "GB"\?/],

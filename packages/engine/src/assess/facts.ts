@@ -12,6 +12,7 @@ import {
   type FactType,
 } from "@inkling/contract";
 import { nearest } from "../email/email-labels.ts";
+import { visitorNetworkOf } from "../lookup/opt-ins.ts";
 import { meantCountry } from "../text/countries.ts";
 
 export type FactValue = string | number | boolean | readonly string[];
@@ -98,9 +99,23 @@ export const FIRST_DECLARED: FactIndex = FACT_NAMES.length;
  * means unknown.
  */
 export function whyImpossible({ name, values, isUpperCase }: FactField, text: string): string | undefined {
+  if (text === "") return undefined;
+  if (name === NETWORK) return whyNoNetwork(text);
   const isPossible = values?.has(text) ?? (isUpperCase !== true || text === text.toUpperCase());
-  if (text === "" || isPossible) return undefined;
+  if (isPossible) return undefined;
   return `"${name}" is never ${JSON.stringify(text.slice(0, 40))}: ${hintAt(text, values)}`;
+}
+
+const NETWORK: FactName = "ip.network";
+
+function whyNoNetwork(text: string): string | undefined {
+  const network = visitorNetworkOf(text);
+  if (network === text) return undefined;
+  const hint =
+    network === undefined
+      ? "it is a /24 (IPv4) or /48 (IPv6), without host bits"
+      : `did you mean "${network}"?`;
+  return `"${NETWORK}" is never ${JSON.stringify(text.slice(0, 60))}: ${hint}`;
 }
 
 function hintAt(text: string, values: ReadonlySet<string> | undefined): string {

@@ -7,7 +7,14 @@
 // cost each opt-in copies the answer. Over HTTP, a lookup with evidence takes 1.2 to 1.4 times the CPU time of a plain
 //      lookup (bench/README.md, Evidence)
 
-import { clearHostBits, formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
+import {
+  clearHostBits,
+  formatIp,
+  holdsIpv4,
+  IpAddress,
+  parsePrefix,
+  type UnwrappedAddress,
+} from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
 import { resembledDomain } from "../email/confusable.ts";
 import { isSpecialUseDomain } from "../email/domain.ts";
@@ -164,6 +171,18 @@ export function networkText({ family, words }: IpAddress, bits: number): string 
  */
 export function visitorNetwork(address: UnwrappedAddress): string {
   return networkText(address, address.family === 4 ? 24 : 48);
+}
+
+/**
+ * Returns the network that stands for an address in decisions.
+ * @param text an address; its /24 (IPv4) or /48 (IPv6); or a network inside that /24 or /48
+ * @returns "81.2.69.0/24"; undefined for any other text, such as a wider network
+ */
+export function visitorNetworkOf(text: string): string | undefined {
+  const prefix = parsePrefix(text);
+  if (prefix === undefined || holdsIpv4(prefix)) return undefined;
+  const bits = prefix.address.family === 4 ? 24 : 48;
+  return prefix.bits < bits ? undefined : networkText(prefix.address, bits);
 }
 
 /** @param segment the answer's segment; `prefix` is the largest network around the address with the same answer */

@@ -11,9 +11,10 @@ import {
   REASON_CODES,
   type Outcome as VisitorOutcome,
 } from "@inkling/contract";
+import { visitorNetworkOf } from "@inkling/engine";
 import { Replay } from "@inkling/engine/assess";
 import { z } from "zod";
-import { decidedNetwork, decisionJson, pastDecision } from "../decisions/record.ts";
+import { decisionJson, pastDecision } from "../decisions/record.ts";
 import { AdminProblem } from "../http/problems.ts";
 import { DAY_MS } from "../keys/day.ts";
 import { DECISION_PAGES, type Deletion } from "../store/decisions.ts";
@@ -100,7 +101,7 @@ const filters = {
     .string()
     .optional()
     .transform((value, { issues }) => {
-      const network = value === undefined ? undefined : decidedNetwork(value);
+      const network = value === undefined ? undefined : visitorNetworkOf(value);
       if (value !== undefined && network === undefined)
         issues.push({ code: "custom", input: value, message: NETWORK });
       return network;

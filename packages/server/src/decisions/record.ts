@@ -6,7 +6,6 @@
 //      (docs/stored-decisions.md).
 
 import type { Action, AssessmentAnswer, DegradedData, Outcome } from "@inkling/contract";
-import { holdsIpv4, networkText, parsePrefix } from "@inkling/engine";
 import type { FactValue, PastDecision } from "@inkling/engine/assess";
 import type { EpochMs } from "../keys/key.ts";
 
@@ -95,18 +94,6 @@ export function decisionJson(row: StoredRow): DecisionJson {
     outcome,
     outcome_at: row.outcome_at === null ? null : new Date(Number(row.outcome_at)).toISOString(),
   };
-}
-
-/**
- * Returns the network that stands for an address in stored decisions.
- * @param text an address; its /24 (IPv4) or /48 (IPv6); or a network inside that /24 or /48
- * @returns "81.2.69.0/24"; undefined for any other text, such as a wider network
- */
-export function decidedNetwork(text: string): string | undefined {
-  const prefix = parsePrefix(text);
-  if (prefix === undefined || holdsIpv4(prefix)) return undefined;
-  const bits = prefix.address.family === 4 ? 24 : 48;
-  return prefix.bits < bits ? undefined : networkText(prefix.address, bits);
 }
 
 /** Extracts the members of a decision that a replay reads. */

@@ -38,7 +38,7 @@ export interface DecisionFilter {
   /** "none" selects decisions without a label. */
   readonly outcome?: Outcome | "none" | undefined;
   readonly ref?: string | undefined;
-  /** A result of {@link decidedNetwork}: the visitor's /24 or /48. */
+  /** A result of {@link visitorNetworkOf}: the visitor's /24 or /48. */
   readonly network?: string | undefined;
   /** Domain of the email address. */
   readonly domain?: string | undefined;

@@ -13,6 +13,11 @@ const CASES: readonly [text: string, values: readonly string[]][] = [
     ["jane@mailinator.com", "neill@x.ie", "bob+tag@y.co.uk"],
   ],
   ["from [2001:db8::1]:443 via 1.1.1.1:8080, ::ffff:1.2.3.4", ["2001:db8::1", "1.1.1.1", "::ffff:1.2.3.4"]],
+  [
+    "[IPv6:2a00:1450:4001:80b::200e] ip:8.8.8.8 outside:1.1.1.1/443 tcp:9.9.9.9:443 email:a@mailinator.com x=a@b.com&y",
+    ["2a00:1450:4001:80b::200e", "8.8.8.8", "1.1.1.1", "9.9.9.9", "a@mailinator.com", "a@b.com"],
+  ],
+  ["[client 2a01:e34:ecb3:20c0:e401:cd5:fff8:a845:60040]", ["2a01:e34:ecb3:20c0:e401:cd5:fff8:a845"]],
   ["10.0.0.0/8 2a00::/12 8.8.8.8/99 1::/200", ["10.0.0.0/8", "2a00::/12", "8.8.8.8", "1::"]],
   ["00:11:22:33:44:55 12:00:00 std::string 1.2.3.4.5 x:: e.g. i.e.", []],
   [

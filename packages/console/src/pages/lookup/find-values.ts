@@ -39,8 +39,11 @@ const NO_EMAIL =
 /** Where a value may begin: not inside a word or a version number ("Chrome/120.0.0.0"). */
 const START = "(?<![\\p{L}\\p{N}\\p{M}_.@-])(?<![\\p{L}\\p{N}]\\/(?=\\d+\\.))";
 const END = "(?![\\p{L}\\p{N}_@]|\\.\\d)";
+const START_IPV6 = "(?<![\\p{L}\\p{N}_.:])";
+/** What may precede an IPv6 address: no word, or a label such as "IPv6:". */
+const BEFORE_IPV6 = `(?:${START_IPV6}|(?<=${START_IPV6}\\p{L}[\\p{L}\\p{N}-]{0,20}:))`;
 const VALUES = new RegExp(
-  `(?<![\\p{L}\\p{N}])(?<email>${LOCAL}@${DOMAIN})|(?<![\\p{L}\\p{N}_.:])(?<ipv6>${IPV6})(?![\\p{L}\\p{N}_:])|${START}(?:(?<ipv4>${IPV4})|(?<domain>${DOMAIN})|(?<as>AS\\d{1,10}))${END}|${START}(?<noEmail>${NO_EMAIL})`,
+  `(?<![\\p{L}\\p{N}])(?<email>${LOCAL}@${DOMAIN})|${BEFORE_IPV6}(?<ipv6>${IPV6})(?::\\d{5})?(?![\\p{L}\\p{N}_:])|${START}(?:(?<ipv4>${IPV4})|(?<domain>${DOMAIN})|(?<as>AS\\d{1,10}))${END}|${START}(?<noEmail>${NO_EMAIL})`,
   "giu",
 );
 
