@@ -546,7 +546,11 @@ for (const backend of BACKENDS) {
       test("come back as they were, newest first, whole days and pages apart; a batch may be sent again", async () => {
         const { decisions } = await open();
         const rows = Array.from({ length: 7 }, (_, n) =>
-          decision(n, { created_at: NOW - Math.floor(n / 2) * DAY_MS, ref: `user-${n}` }),
+          decision(n, {
+            created_at: NOW - Math.floor(n / 2) * DAY_MS,
+            ref: `user-${n}`,
+            request_id: `request-${n}`,
+          }),
         );
         await decisions.add(rows.slice(0, 4));
         await decisions.add(rows);
@@ -565,6 +569,8 @@ for (const backend of BACKENDS) {
           degraded: [],
           ruleset: 7,
           data_version: "3c05d22e1399",
+          request_id: "request-0",
+          trace_id: null,
           facts: { event: "sign_up", "ip.is_proxy": true },
           outcome: null,
           outcome_at: null,

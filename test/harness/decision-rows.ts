@@ -22,6 +22,8 @@ export const decisionRow = (n: number, created_at: number, over: Partial<Decisio
   facts: '{"event":"sign_up","ip.is_proxy":true}',
   email_domain: null,
   key_id: null,
+  request_id: null,
+  trace_id: null,
   idempotency: null,
   body_hash: null,
   ...over,

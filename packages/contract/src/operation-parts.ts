@@ -139,7 +139,12 @@ export const DENIED: readonly ParameterRow[] = REPUTATION_FLAGS.map((flag) => {
 const JSON_TYPE = "application/json";
 export const NDJSON_TYPE = "application/x-ndjson";
 /** Headers of every answer. */
-export const COMMON_HEADERS = ["Inkling-Data-Version", "X-Request-Id", "Cache-Control"] as const;
+export const COMMON_HEADERS = [
+  "Inkling-Data-Version",
+  "X-Request-Id",
+  "Cache-Control",
+  "traceparent?",
+] as const;
 /**
  * Headers of every answer to a request with a known key. For a key without limits, the rate-limit headers are omitted.
  */

@@ -19,6 +19,7 @@ import {
   scopeOf,
 } from "@inkling/contract";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
+import { requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { PathTemplate, Router } from "../http/router.ts";
 import { ADMIN_TOKEN_NAME } from "../keys/admin-token.ts";
@@ -84,20 +85,29 @@ export class AdminApp {
 
   async handle(request: Request): Promise<Response> {
     const { log, newRequestId } = this.context;
-    const requestId = newRequestId();
+    const id = requestId(request.headers, newRequestId);
+    const traceparent = traceparentOf(request.headers);
     const target = targetOf(request.url); // compared as sent, without decoding
     const end = pathEnd(target);
     const route = this.router.find(target.slice(0, end));
     const asked: Asked = {};
     const response = await this.answer(request, route, target, end, asked).catch((error: unknown) =>
-      this.refuse(request, error, requestId),
+      this.refuse(request, error, id),
     );
     response.headers.set("Cache-Control", "no-store");
-    response.headers.set("X-Request-Id", requestId);
+    response.headers.set("X-Request-Id", id);
+    if (traceparent !== undefined) response.headers.set("traceparent", traceparent);
     const { method } = request;
     const { status } = response;
     const { actor } = asked;
-    const about = { method, route: route?.path.text ?? "none", status, actor, request_id: requestId };
+    const about = {
+      method,
+      route: route?.path.text ?? "none",
+      status,
+      actor,
+      request_id: id,
+      trace_id: traceIdOf(traceparent),
+    };
     log.info("admin-request", about);
     return response;
   }

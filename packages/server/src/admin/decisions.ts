@@ -51,6 +51,8 @@ export const decisionAnswer = z
     degraded: z.array(z.enum(DEGRADED_DATA)),
     ruleset: count,
     data_version: text.meta({ description: "The data release" }),
+    request_id: text.nullable().meta({ description: "The answer's `X-Request-Id`" }),
+    trace_id: text.nullable().meta({ description: "The trace id of the caller's `traceparent`" }),
     facts,
     outcome: outcome.nullable(),
     outcome_at: time.nullable(),

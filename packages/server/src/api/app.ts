@@ -11,6 +11,7 @@ import { BatchMemory } from "../batch/memory.ts";
 import { isReadableHost } from "../http/host-header.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { type Problem, problem } from "../http/problems.ts";
+import { traceIdOf } from "../http/request-id.ts";
 import { decodeSegment, pathEnd, targetOf } from "../http/request-target.ts";
 import { Pipeline } from "../lookup/pipeline.ts";
 import { Admission } from "./admission.ts";
@@ -156,7 +157,18 @@ export class App {
     counts.recordAnswer(route.slot, status, exchange.audience, ms);
     if (log.hasAccess) {
       const { key, id: requestId, code } = exchange;
-      log.access({ method, route: route.path.text, status, code, ms, keyId: key?.id, requestId, values });
+      const traceId = traceIdOf(exchange.traceparent);
+      log.access({
+        method,
+        route: route.path.text,
+        status,
+        code,
+        ms,
+        keyId: key?.id,
+        requestId,
+        traceId,
+        values,
+      });
     }
     return response;
   }
@@ -164,7 +176,7 @@ export class App {
   private reportCrash(exchange: Exchange, route: Route, error: unknown): Response {
     const { path } = route;
     const value = exchange.target.slice(path.suffix === undefined ? 0 : path.prefix.length);
-    const context = { route: path.text, request_id: exchange.id };
+    const context = { route: path.text, ...exchange.ids };
     this.api.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], context);
     exchange.setKey(undefined); // the error may come from the key's rate or quota, which the response would read again
     return this.refuse(exchange, route, INTERNAL);

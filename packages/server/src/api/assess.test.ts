@@ -395,3 +395,26 @@ test("while too many bodies arrive, a visitor is not assessed", async () => {
     "RATE_LIMITED",
   ]);
 });
+
+test("the caller's request id and trace are in the answer, the access line and the stored decision", async () => {
+  const trace = "0af7651916cd43dd8448eb211c80319c";
+  const traceparent = `00-${trace}-b7ad6b7169203331-01`;
+  const { send, stored, lines, options } = setUp({ stores: true });
+  const sent = { "X-Request-Id": "order-81", traceparent };
+  const response = await send({ event: "login", ip: TOR }, "", "application/json", sent);
+  expect([response.headers.get("x-request-id"), response.headers.get("traceparent")]).toEqual([
+    "order-81",
+    traceparent,
+  ]);
+  options.log.flush();
+  expect(lines.map((line) => JSON.parse(line))).toContainEqual(
+    expect.objectContaining({ level: "access", request_id: "order-81", trace_id: trace }),
+  );
+  expect(stored).toMatchObject([{ request_id: "order-81", trace_id: trace }]);
+  const stream = await send('{"event":"login","ip":"81.2.69.142"}\n', "", "application/x-ndjson", sent);
+  await stream.text();
+  expect(stored[1]).toMatchObject({ request_id: "order-81", trace_id: trace });
+  const own = await send({ event: "login", ip: TOR });
+  expect(own.headers.get("traceparent")).toBeNull();
+  expect(stored[2]).toMatchObject({ request_id: own.headers.get("x-request-id"), trace_id: null });
+});

@@ -66,19 +66,29 @@ export function callOf<S extends Scope>(
   { admission, log }: ApiContext,
   scope: S,
 ): Call & { readonly scope: S } {
-  const { admittedKey: key, id, isSandbox, mode, now, overrides, peers, release, request, wants } = exchange;
+  const { admittedKey: key, isSandbox, mode, now, overrides, peers, release, request, wants } = exchange;
   const caller = exchange.findCaller();
   return {
     request,
     scope,
     key,
     rate: exchange.admittedRate,
-    question: { key, release, overrides, now, mode, isSandbox, wants, findCaller: () => caller },
+    question: {
+      key,
+      release,
+      overrides,
+      now,
+      mode,
+      isSandbox,
+      wants,
+      ids: exchange.ids,
+      findCaller: () => caller,
+    },
     readmit: () => admission.readmit(request, scope, caller),
     setIdleSeconds: (seconds) => peers.timeout?.(request, seconds),
     onCrash: (error, value) => {
       const route = exchange.target.slice(0, exchange.pathEnd);
-      log.crash("request-failed", error, [value], { route, request_id: id });
+      log.crash("request-failed", error, [value], { route, ...exchange.ids });
     },
   };
 }

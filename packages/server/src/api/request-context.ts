@@ -7,6 +7,7 @@ import type { VisitorCounts } from "../assess/visitor-counts.ts";
 import type { BatchMemory } from "../batch/memory.ts";
 import type { Decisions } from "../decisions/decisions.ts";
 import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
+import { type RequestIds, requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import type { Key } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
@@ -85,6 +86,8 @@ export class Exchange implements Question {
   /** Index of the query's "?" in the target; the target's length if there is no query. */
   readonly pathEnd: number;
   readonly id: string;
+  /** As sent, if it is valid. */
+  readonly traceparent: string | undefined;
   readonly now: number;
   readonly release: LoadedRelease | undefined;
   readonly overrides: Overrides;
@@ -107,7 +110,8 @@ export class Exchange implements Question {
     this.peers = peers;
     this.target = target;
     this.pathEnd = pathEnd;
-    this.id = options.newRequestId();
+    this.id = requestId(request.headers, options.newRequestId);
+    this.traceparent = traceparentOf(request.headers);
     this.now = options.now();
     this.release = options.releases.current;
     this.overrides = options.overrides.current;
@@ -131,6 +135,11 @@ export class Exchange implements Question {
 
   get admittedRate(): Decision {
     return admitted(this.rate);
+  }
+
+  /** What identifies the request in the log and in stored decisions. */
+  get ids(): RequestIds {
+    return { request_id: this.id, trace_id: traceIdOf(this.traceparent) ?? null };
   }
 
   findCaller(): IpAddress | undefined {

@@ -15,10 +15,14 @@ test("each answer has its own headers, whatever the one before had", () => {
     ["q=5", "r=4"],
   ];
   for (const [i, [policy, left]] of steps.entries()) {
-    const answer = new Response(null, { headers: headers.fill(`id-${i}`, policy, left) });
+    const traceparent = i % 3 === 1 ? `trace-${i}` : undefined;
+    const answer = new Response(null, {
+      headers: headers.fill({ id: `id-${i}`, traceparent }, policy, left),
+    });
     expect(Object.fromEntries(answer.headers)).toEqual({
       etag: '"a"',
       "x-request-id": `id-${i}`,
+      ...(traceparent !== undefined && { traceparent }),
       ...(policy !== undefined && { "ratelimit-policy": policy, ratelimit: left }),
     });
   }

@@ -31,6 +31,7 @@ export class AnswerHeaders {
   private readonly headers: Headers;
   private policy: string | undefined;
   private left = "";
+  private hasTrace = false;
 
   constructor(fixed: Readonly<Record<string, string>>) {
     this.headers = new Headers(fixed);
@@ -40,9 +41,16 @@ export class AnswerHeaders {
    * @param policy undefined if there is no key, or if the key has no limits
    * @returns the same object on each call: pass it to a Response before the next call
    */
-  fill(requestId: string, policy: string | undefined, left: string): Headers {
+  fill(
+    { id, traceparent }: Pick<Exchange, "id" | "traceparent">,
+    policy: string | undefined,
+    left: string,
+  ): Headers {
     const { headers } = this;
-    headers.set("X-Request-Id", requestId);
+    headers.set("X-Request-Id", id);
+    if (traceparent !== undefined) headers.set("traceparent", traceparent);
+    else if (this.hasTrace) headers.delete("traceparent");
+    this.hasTrace = traceparent !== undefined;
     if (policy !== this.policy) this.changePolicy(policy);
     if (policy !== undefined && left !== this.left) {
       this.left = left;
@@ -134,7 +142,7 @@ export class Responses {
 
   private fill(headers: AnswerHeaders, exchange: Exchange): Headers {
     const policy = this.formatPolicy(exchange);
-    return headers.fill(exchange.id, policy, policy === undefined ? "" : this.formatLeft(exchange));
+    return headers.fill(exchange, policy, policy === undefined ? "" : this.formatLeft(exchange));
   }
 
   /** Returns 304 if the client already has this answer. @param headers the answer's headers, including the ETag */
@@ -155,6 +163,7 @@ export class Responses {
       [DATA_VERSION]: versionOf(exchange),
       "X-Request-Id": exchange.id,
     };
+    if (exchange.traceparent !== undefined) headers.traceparent = exchange.traceparent;
     const policy = this.formatPolicy(exchange);
     if (policy !== undefined) {
       headers["RateLimit-Policy"] = policy;

@@ -129,8 +129,7 @@ export async function decide(
 }
 
 function store({ decisions, storesDecisions }: AssessServer, decided: Decided, question: Question): void {
-  if (storesDecisions && !question.isSandbox)
-    decisions.record(decisionRow(decided, question.now, question.key?.id));
+  if (storesDecisions && !question.isSandbox) decisions.record(decisionRow(decided, question));
 }
 
 /**
@@ -143,7 +142,7 @@ async function answerOnce(
   decided: Decided,
   name: RequestName,
 ): Promise<AssessmentAnswer | Problem> {
-  const row = decisionRow(decided, question.now, question.key?.id, name);
+  const row = decisionRow(decided, question, name);
   const { answer, bodyHash } = await decisions.claim({ ...row, ...name });
   return isSameBody(bodyHash, name.body_hash) ? { ...decided.answer, ...answer } : KEY_OF_OTHER_BODY;
 }

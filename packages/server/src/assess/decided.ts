@@ -10,7 +10,7 @@ import {
   type Ruleset,
 } from "@inkling/engine/assess";
 import type { DecisionRow, RequestName } from "../decisions/record.ts";
-import type { KeyId } from "../keys/key.ts";
+import type { Question } from "../lookup/pipeline.ts";
 
 export interface Decided {
   readonly input: AssessmentInput;
@@ -21,14 +21,11 @@ export interface Decided {
 
 /**
  * Creates the row in which a decision is stored.
- * @param now epoch ms
- * @param key the API key that asked for the decision
  * @param name hashes that identify a request with an `Idempotency-Key`
  */
 export function decisionRow(
   { input, facts, ruleset, answer }: Decided,
-  now: number,
-  key: KeyId | undefined,
+  { now, key, ids }: Pick<Question, "now" | "key" | "ids">,
   name?: RequestName,
 ): DecisionRow {
   const domain = facts[FACT_INDEX["email.domain"]];
@@ -48,7 +45,9 @@ export function decisionRow(
     degraded: JSON.stringify(answer.degraded),
     facts: JSON.stringify(namedFacts(storedFacts(facts, ruleset), ruleset)),
     email_domain: typeof domain === "string" ? domain : null,
-    key_id: key ?? null,
+    key_id: key?.id ?? null,
+    request_id: ids?.request_id ?? null,
+    trace_id: ids?.trace_id ?? null,
     idempotency: name?.idempotency ?? null,
     body_hash: name?.body_hash ?? null,
   };

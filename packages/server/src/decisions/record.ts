@@ -31,6 +31,9 @@ export interface DecisionRow {
   readonly email_domain: string | null;
   /** The API key that asked for the decision; null in decisions of earlier versions. */
   readonly key_id: string | null;
+  /** The answer's `X-Request-Id`, and the id of the caller's trace; null in decisions of earlier versions. */
+  readonly request_id: string | null;
+  readonly trace_id: string | null;
   /** Hash of the API key's id and the `Idempotency-Key`; null without the header. */
   readonly idempotency: string | null;
   /** Hash of the request's body (assess/answer.ts); null without the header. */
@@ -52,6 +55,8 @@ export interface DecisionJson {
   readonly degraded: readonly DegradedData[];
   readonly ruleset: number;
   readonly data_version: string;
+  readonly request_id: string | null;
+  readonly trace_id: string | null;
   readonly facts: Readonly<Record<string, FactValue>>;
   readonly outcome: Outcome | null;
   readonly outcome_at: string | null;
@@ -90,6 +95,8 @@ export function decisionJson(row: StoredRow): DecisionJson {
     degraded: JSON.parse(row.degraded),
     ruleset: row.ruleset,
     data_version,
+    request_id: row.request_id,
+    trace_id: row.trace_id,
     facts: JSON.parse(row.facts),
     outcome,
     outcome_at: row.outcome_at === null ? null : new Date(Number(row.outcome_at)).toISOString(),

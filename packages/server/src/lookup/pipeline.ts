@@ -25,6 +25,7 @@ import {
   unwrapIpv4,
 } from "@inkling/engine";
 import type { Problem } from "../http/problems.ts";
+import type { RequestIds } from "../http/request-id.ts";
 import type { KeyId } from "../keys/key.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
 import type { CountrySink } from "../limits/key-countries.ts";
@@ -51,6 +52,8 @@ export interface Question extends AnswerSource {
   readonly wants: number;
   /** The key whose usage is counted, and whose share of MX checks is used. */
   readonly key?: { readonly id: KeyId } | undefined;
+  /** The ids of the request that asks, for stored decisions. */
+  readonly ids?: RequestIds | undefined;
   /** Finds the address that `me` refers to. */
   findCaller(): IpAddress | undefined;
 }

@@ -20,7 +20,7 @@ import { problemDocument } from "../lookup/answer-schemas.ts";
 import { type Api, type Header, type Operation, type Parameter, writeOpenApi } from "./document.ts";
 
 const JSON_TYPE = "application/json";
-const COMMON = ["X-Request-Id", "Cache-Control"];
+const COMMON = ["X-Request-Id", "Cache-Control", "traceparent?"];
 /** Problems of every operation that needs a token or a session. */
 const UNAUTHORIZED: readonly AdminProblemCode[] = [
   "TOKEN_MISSING",
@@ -167,8 +167,13 @@ const IDEMPOTENCY_KEY: Parameter = {
 
 const HEADERS: Readonly<Record<string, Header>> = {
   "X-Request-Id": {
-    description: "The request's id, also in the log and in problem documents.",
-    schema: { ...string, pattern: "^\\w{1,20}$" },
+    description:
+      "The request's id, also in the log and in problem documents: the caller's `X-Request-Id`, or a new one.",
+    schema: { ...string, pattern: "^[\\w-]{1,64}$" },
+  },
+  traceparent: {
+    description: "The caller's `traceparent`, if it is valid (W3C Trace Context).",
+    schema: { ...string, pattern: "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$" },
   },
   "Cache-Control": { description: "Clients must not cache.", schema: { const: "no-store" } },
   "Set-Cookie": {

@@ -215,8 +215,13 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: text("^asm_[0-9A-Za-z]{16}$"),
   },
   "X-Request-Id": {
-    description: "The request's id, also in the server's log and in problem documents.",
-    schema: text("^\\w{10}$"),
+    description:
+      "The request's id, also in the server's log, in problem documents and in stored decisions: the caller's `X-Request-Id`, or a new one.",
+    schema: text("^[\\w-]{1,64}$"),
+  },
+  traceparent: {
+    description: "The caller's `traceparent`, if it is valid (W3C Trace Context).",
+    schema: text("^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$"),
   },
   "Cache-Control": {
     description: "A client may cache answers about IP addresses for five minutes.",

@@ -315,7 +315,7 @@ function insert(sql: SQL, rows: readonly DecisionRow[]): SQL.Query<{ id: string 
 const hasRule = (name: string) => `%"rule":"${name.replaceAll(/[!%_]/g, "!$&")}"%`;
 
 const COLUMNS =
-  "id, created_at, event, ref, ruleset, data_version, action, review, score, rule, reasons, shadow, degraded, facts, email_domain, key_id, idempotency, body_hash, outcome, outcome_at";
+  "id, created_at, event, ref, ruleset, data_version, action, review, score, rule, reasons, shadow, degraded, facts, email_domain, key_id, request_id, trace_id, idempotency, body_hash, outcome, outcome_at";
 const columns = (sql: SQL) => sql.unsafe(COLUMNS);
 
 /** Checks what a newer version may store otherwise. @throws Error */

@@ -365,6 +365,14 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: 17,
+    name: "requests and traces of decisions",
+    statements: [
+      "ALTER TABLE inkling_decisions ADD COLUMN request_id TEXT",
+      "ALTER TABLE inkling_decisions ADD COLUMN trace_id TEXT",
+    ],
+  },
 ];
 
 /**
@@ -438,6 +446,6 @@ function newer(database: Database, version: number, newest: number): StoreError 
   return new StoreError(
     "NEWER",
     `${database.label}: written by a newer version of Inkling (tables at version ${version}; this version supports up to ${newest})`,
-    "run the newer version, or restore a backup from before the upgrade",
+    'run the newer version, or follow docs/updates.md, "Downgrade": put this database aside, then restore the backup from before the upgrade',
   );
 }

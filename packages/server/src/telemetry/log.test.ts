@@ -43,7 +43,7 @@ describe("log", () => {
 
   test("a refused request has its code, and docs/monitoring.md lists every member of a line", () => {
     const { log, lines } = setUp("access");
-    log.access({ ...ACCESS, status: 401, code: "KEY_INVALID", values: 3 });
+    log.access({ ...ACCESS, status: 401, code: "KEY_INVALID", values: 3, traceId: "t1" });
     log.flush();
     const line: Record<string, unknown> = JSON.parse(lines[0]!);
     expect(line).toMatchObject({ status: 401, code: "KEY_INVALID", values: 3 });

@@ -23,6 +23,7 @@ interface AccessLine {
   readonly ms: number;
   readonly keyId: string | undefined;
   readonly requestId: string;
+  readonly traceId?: string | undefined;
   /** The number of values in a batch. */
   readonly values?: number | undefined;
   /** The code of the problem, if the response is a problem. */
@@ -53,7 +54,7 @@ export class Log {
   access(line: AccessLine): void {
     const time = this.time();
     // Nothing needs escaping, because Inkling created or checked every member. The method is one of a fixed list.
-    this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status}${line.code === undefined ? "" : `,"code":"${line.code}"`},"ms":${millis(line.ms)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`}${line.values === undefined ? "" : `,"values":${line.values}`},"request_id":"${line.requestId}"}\n`;
+    this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status}${line.code === undefined ? "" : `,"code":"${line.code}"`},"ms":${millis(line.ms)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`}${line.values === undefined ? "" : `,"values":${line.values}`},"request_id":"${line.requestId}"${line.traceId === undefined ? "" : `,"trace_id":"${line.traceId}"`}}\n`;
     if (this.pending.length >= FLUSH_CHARACTERS) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
   }
