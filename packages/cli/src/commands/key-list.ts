@@ -1,36 +1,42 @@
 // key-list.ts: implements `inkling keys list`.
 
-import { recordOf } from "@inkling/contract";
+import { recordOf, type Settings } from "@inkling/contract";
 import { formatPrefix } from "@inkling/engine";
 import {
+  type Copies,
   dayOf,
   type Key,
   keyJson,
   keyState,
   onlyInCopies,
+  readCopies,
   SCOPES,
   type Scope,
   type Store,
+  StoreError,
 } from "@inkling/server";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
-import { ONLY_IN_COPIES, withExistingStore } from "../runtime/store.ts";
-import { formatCount, table, warn } from "../terminal/terminal.ts";
+import { lostDatabase, ONLY_IN_COPIES, withExistingStore } from "../runtime/store.ts";
+import { formatCount, type Terminal, table, warn } from "../terminal/terminal.ts";
 
 export function addKeyList(keys: Command, context: Context): void {
   const command = keys
     .command("list")
     .description("list all keys with today's lookups (UTC), without their tokens")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling keys list\n  inkling keys list --json");
+    .addHelpText(
+      "after",
+      `
+While the database is unreachable, the command lists the active keys of this host's copy, without usage.
+
+Examples:
+  inkling keys list
+  inkling keys list --json`,
+    );
   addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
     const now = Date.now();
-    const { copied, all } = await withExistingStore(settings, async (store) => {
-      const { tokens } = await onlyInCopies(store, settings.dataDir);
-      const known = new Map(tokens.map(({ key }) => [key.id, key]));
-      return { copied: known, all: await keysWithUsage(store, [...known.values()], now) };
-    });
-    if (copied.size > 0) warn(context.terminal, ONLY_IN_COPIES);
+    const { copied, all } = await listKeys(settings, now, context.terminal);
     if (all.length === 0 && !flags.json) {
       return context.terminal.err("There are no keys yet; `inkling keys create` creates one.\n");
     }
@@ -39,7 +45,7 @@ export function addKeyList(keys: Command, context: Context): void {
       json: all.map(({ key, today, lastDay }) => ({
         ...keyJson(key, now),
         last_used_at: lastDay ?? null,
-        lookups_today: today,
+        lookups_today: today ?? null,
         origin: copied.has(key.id) ? "copy" : "database",
       })),
       text: table([LIST_HEAD, ...rows], [LIST_HEAD.indexOf("TODAY")]),
@@ -63,7 +69,8 @@ const LIST_HEAD = [
 
 interface KeyUsage {
   readonly key: Key;
-  readonly today: Readonly<Record<Scope, number>>;
+  /** Undefined while the database is unreachable. */
+  readonly today: Readonly<Record<Scope, number>> | undefined;
   /** The UTC day, such as "2026-06-01". */
   readonly lastDay: string | undefined;
 }
@@ -77,9 +84,9 @@ function listRow({ key, today, lastDay }: KeyUsage, now: number): string[] {
     key.scopes.join(","),
     key.networks.map(formatPrefix).join(",") || "any",
     rateOf(key),
-    formatCount(SCOPES.reduce((sum, lookup) => sum + today[lookup], 0)),
+    today === undefined ? "?" : formatCount(SCOPES.reduce((sum, lookup) => sum + today[lookup], 0)),
     key.quota === undefined ? "none" : `${formatCount(key.quota)}/day`,
-    lastDay ?? "never",
+    lastDay ?? (today === undefined ? "?" : "never"),
     key.expiresAt === undefined ? "never" : new Date(key.expiresAt).toISOString(),
   ];
 }
@@ -90,6 +97,38 @@ function rateOf({ rate }: Key): string {
   if (rate === undefined) return "server's";
   return rate === 0 ? "none" : `${formatCount(rate)}/s`;
 }
+
+interface Listed {
+  /** Keys that only the data folder's copy has, by id. */
+  readonly copied: ReadonlyMap<string, Key>;
+  readonly all: readonly KeyUsage[];
+}
+
+/** Lists the keys of the database, or while it is unreachable, those of the data folder's copy. */
+async function listKeys(settings: Settings, now: number, terminal: Terminal): Promise<Listed> {
+  try {
+    return await withExistingStore(settings, async (store) => {
+      const copied = keysById(await onlyInCopies(store, settings.dataDir));
+      if (copied.size > 0) warn(terminal, ONLY_IN_COPIES);
+      return { copied, all: await keysWithUsage(store, [...copied.values()], now) };
+    });
+  } catch (error) {
+    const isUnreachable = error instanceof StoreError && error.code === "AWAY";
+    if (!isUnreachable || lostDatabase(settings) !== undefined) throw error;
+    const copied = keysById(readCopies(settings.dataDir));
+    if (copied.size === 0) throw error;
+    warn(
+      terminal,
+      `${error.message}. These are the active keys that this host last read, without usage\nhint: ${error.hint}`,
+    );
+    return {
+      copied,
+      all: [...copied.values()].map((key) => ({ key, today: undefined, lastDay: undefined })),
+    };
+  }
+}
+
+const keysById = ({ tokens }: Copies) => new Map(tokens.map(({ key }) => [key.id as string, key]));
 
 /** Lists all keys, each with the number of its lookups today (UTC). */
 async function keysWithUsage(store: Store, copied: readonly Key[], now: number): Promise<KeyUsage[]> {
