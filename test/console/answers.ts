@@ -54,7 +54,7 @@ export const LARGE_NUMBERS = {
   series: HOUR.series.slice(0, 31).map((point) => ({
     ...point,
     statuses: { "2xx": 456_000_000 },
-    latency_seconds: { p50: 0.1, p95: 0.5, p99: 0.5 },
+    latency_seconds: { p50: 0.1, p95: 0.5, p99: 5 },
   })),
 };
 export const NO_TRAFFIC = { ...HOUR, series: [] };

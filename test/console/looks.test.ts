@@ -253,6 +253,11 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByRole("link", { name: "Open this key" }).click();
     await page.locator(".chart").waitFor();
     await page.getByText("and 1 more country", { exact: true }).waitFor();
+    const fills = await page.evaluate<string[]>(
+      '[...document.querySelectorAll(".chart > svg rect")].map((one) => getComputedStyle(one).fill)',
+    );
+    expect(new Set(fills).size).toBe(5);
+    expect(fills).not.toContain("rgb(0, 0, 0)"); // the fill of a colour that is not defined
     await look("key");
     await page.unrouteAll();
   });
@@ -265,7 +270,12 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.unrouteAll();
     await answer(page, "traffic**", LARGE_NUMBERS);
     await page.getByLabel("Period").selectOption("1");
-    await page.getByText("500 ms").first().waitFor();
+    await page.getByText("over 5 s").first().waitFor();
+    await page
+      .locator(".chart circle")
+      .getByText(/p99 over 5 s$/)
+      .first()
+      .waitFor({ state: "attached" });
     const labels = page.locator(".chart > svg text");
     expect(await labels.count()).toBeGreaterThan(20);
     expect(await labels.evaluateAll(outsideChart)).toEqual([]);

@@ -15,7 +15,7 @@ const TOP = 8;
 /** A series with one number for each point in time. */
 export interface Series<P, V extends number | null = number> {
   readonly name: string;
-  /** 0 to 3 (blue, orange, green, red). The default depends on the position. */
+  /** 0 to 4 (blue, orange, green, red, purple). The default depends on the position. */
   readonly color?: number;
   readonly of: (point: P) => V;
 }

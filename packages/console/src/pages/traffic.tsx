@@ -95,9 +95,10 @@ const Source = ({ of: { step_minutes, hosts } }: { of: Traffic }) => (
   </span>
 );
 
-/** A percentile beyond the histogram's last bound is null. */
-const latencyOf = (seconds: number | null, lookups: number) =>
-  seconds === null && lookups > 0 ? "over 500 ms" : formatMilliseconds(seconds);
+/** The histogram ends here. */
+const MAX_LATENCY_S = 5;
+const formatLatency = (seconds: number | null) =>
+  seconds !== null && seconds >= MAX_LATENCY_S ? `over ${MAX_LATENCY_S} s` : formatMilliseconds(seconds);
 
 function Charts({ hours, traffic: { series: points, total } }: { hours: Period; traffic: Traffic }) {
   if (points.length === 0) return <Card>No data yet. The first minute since the start has not passed.</Card>;
@@ -107,8 +108,8 @@ function Charts({ hours, traffic: { series: points, total } }: { hours: Period; 
     ["Errors (5xx)", formatCount(total.statuses["5xx"] ?? 0)],
     ["Single lookups", formatCount(countSingle(total))],
     ["Values in batches", formatCount(countBatched(total))],
-    ["Single lookup, median", latencyOf(total.latency_seconds.p50, countSingle(total))],
-    ["Single lookup, 99th percentile", latencyOf(total.latency_seconds.p99, countSingle(total))],
+    ["Single lookup, median", formatLatency(total.latency_seconds.p50)],
+    ["Single lookup, 99th percentile", formatLatency(total.latency_seconds.p99)],
   ];
   return (
     <>
@@ -128,7 +129,7 @@ function Charts({ hours, traffic: { series: points, total } }: { hours: Period; 
           <LineChart
             title="Latency of single lookups"
             series={LATENCIES}
-            formatValue={formatMilliseconds}
+            formatValue={formatLatency}
             {...chart}
           />
         </Card>

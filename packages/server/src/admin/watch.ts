@@ -128,7 +128,7 @@ const moment = {
   flags_raised: counts.meta({ description: "Lookups that returned each flag, including batches" }),
   latency_seconds: latency.meta({
     description:
-      "Latency of single lookups, as the upper bound of the histogram bucket; null without lookups or above 0.5 seconds",
+      "Latency of single lookups, interpolated within the buckets of a histogram; 5 for 5 seconds or more; null without lookups",
   }),
   batch_latency_seconds: latency.meta({ description: "Latency of batches of any size" }),
 };

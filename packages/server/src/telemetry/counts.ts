@@ -19,11 +19,17 @@ import { OVERRIDE_FLAGS, type OverrideFlag } from "@inkling/engine";
 
 /**
  * Upper bounds of the latency histogram, in seconds from parsing the request to creating the response, without the
- * network.
+ * network. Each is at most 1.7 times the one before, so that a percentile between two bounds is off by little.
  */
-export const LATENCY_BOUNDS = [
+export const LATENCY_BOUNDS: readonly number[] = [
+  ...[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1].flatMap((unit) =>
+    [1, 1.5, 2.5, 3.5, 5, 7].map((n) => Number((n * unit).toPrecision(2))),
+  ),
+].filter((bound) => bound >= 5e-6 && bound <= 5);
+/** The bounds that /metrics shows. Each bound is a series for each route. */
+export const METRIC_BOUNDS: readonly number[] = [
   0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5,
-] as const;
+];
 const BUCKETS = LATENCY_BOUNDS.length + 1;
 
 /** The mode of the request's key. */
@@ -264,16 +270,17 @@ export class Counts {
   }
 
   /**
-   * Yields a row for each lookup route, and for each other route with requests: the counts up to each bound, the total
+   * Yields a row for each lookup route, and for each other route with requests: the counts up to each of METRIC_BOUNDS, the total
    * count, and the total seconds.
    */
   *latencyRows(): Generator<{ route: string; upTo: readonly number[]; count: number; seconds: number }> {
     for (const [slot, { route, looksUp }] of ROWS.entries()) {
       let count = 0;
-      const upTo = Array.from(this.latency.subarray(slot * BUCKETS, (slot + 1) * BUCKETS), (n) => {
-        count += n;
-        return count;
-      });
+      const upTo: number[] = [];
+      for (let i = 0; i < BUCKETS; i++) {
+        count += this.latency[slot * BUCKETS + i]!;
+        if (METRIC_BOUNDS.includes(LATENCY_BOUNDS[i]!)) upTo.push(count);
+      }
       if (count > 0 || looksUp !== undefined) yield { route, upTo, count, seconds: this.seconds[slot]! };
     }
   }

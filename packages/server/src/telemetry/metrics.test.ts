@@ -3,7 +3,7 @@ import { METRICS, OPERATIONS } from "@inkling/contract";
 import { dataStates, type LoadedRelease, type Release } from "@inkling/engine";
 import type { StatusSource } from "../lookup/status.ts";
 import { MxCounts } from "../mx/counts.ts";
-import { Counts, LATENCY_BOUNDS, slotOf } from "./counts.ts";
+import { Counts, METRIC_BOUNDS, slotOf } from "./counts.ts";
 import type { MetricsSource } from "./metric-readers.ts";
 import { metricsText } from "./metrics.ts";
 
@@ -204,7 +204,7 @@ describe("metrics", () => {
         .find((line) => line.includes(`le="${le}"`))
         ?.split(" ")
         .at(-1);
-    expect(text.length).toBe(LATENCY_BOUNDS.length + 3);
+    expect(text.length).toBe(METRIC_BOUNDS.length + 3);
     expect([bucket("0.000005"), bucket("0.000025"), bucket("0.005"), bucket("0.5"), bucket("+Inf")]).toEqual([
       "1",
       "3",

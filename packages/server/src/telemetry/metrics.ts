@@ -5,7 +5,7 @@
 // src  https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4
 
 import { METRICS, type MetricRow } from "@inkling/contract";
-import { LATENCY_BOUNDS } from "./counts.ts";
+import { METRIC_BOUNDS } from "./counts.ts";
 import { type MetricReader, type MetricsSource, READERS } from "./metric-readers.ts";
 
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -51,7 +51,7 @@ const numberText = (value: number) =>
 function latencySamples({ counts }: Pick<MetricsSource, "counts">): string[] {
   const name = HISTOGRAM;
   return Array.from(counts.latencyRows()).flatMap(({ route, upTo, count, seconds }) => [
-    ...LATENCY_BOUNDS.map((bound, i) => sample(`${name}_bucket`, { le: String(bound), route }, upTo[i]!)),
+    ...METRIC_BOUNDS.map((bound, i) => sample(`${name}_bucket`, { le: String(bound), route }, upTo[i]!)),
     sample(`${name}_bucket`, { le: "+Inf", route }, count),
     sample(`${name}_sum`, { route }, seconds),
     sample(`${name}_count`, { route }, count),

@@ -8,7 +8,7 @@ import { testServerOptions } from "../../../../test/harness/server-options.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { startServer } from "../server.ts";
 import { openStore } from "../store/store.ts";
-import { type Counted, Counts, LATENCY_BOUNDS, slotOf } from "./counts.ts";
+import { type Counted, Counts, LATENCY_BOUNDS, METRIC_BOUNDS, slotOf } from "./counts.ts";
 import { MINUTE_MS, percentile, sumTraffic, Traffic } from "./traffic.ts";
 
 const NOON = Date.UTC(2026, 5, 1, 12);
@@ -105,8 +105,8 @@ describe("minutes", () => {
     record(1_000, ["readyz", "docs", "none"], 900);
     await traffic.closeMinute();
     const { latency } = traffic.minutes[0]!;
-    expect([0.5, 0.99, 1].map((share) => percentile(latency.single, share))).toEqual([25e-6, 25e-6, 25e-6]);
-    expect([0, 0.5, 1].map((share) => percentile(latency.batch, share))).toEqual([5e-6, 0.1, 0.1]);
+    expect([0, 0.5, 1].map((share) => percentile(latency.single, share))).toEqual([15e-6, 20e-6, 25e-6]);
+    expect([0, 0.5, 1].map((share) => percentile(latency.batch, share))).toEqual([0.07, 0.085, 0.1]);
   });
 
   test("of workers that were replaced never go below zero", async () => {
@@ -122,19 +122,33 @@ describe("minutes", () => {
     expect(traffic.minutes).toMatchObject([{ requests: 0, statuses: {} }]);
   });
 
-  test("percentiles are the bounds of the histogram", () => {
+  test("percentiles are interpolated within a bucket, and end with the last bound", () => {
     const latency = new Array(LATENCY_BOUNDS.length + 1).fill(0);
     expect(percentile(latency, 0.5)).toBeNull();
-    latency[2] = 95;
-    latency[7] = 4;
+    latency[LATENCY_BOUNDS.indexOf(0.0015)] = 50;
+    latency[LATENCY_BOUNDS.indexOf(0.007)] = 49;
     latency[LATENCY_BOUNDS.length] = 1;
-    expect([0.5, 0.95, 0.96, 0.99, 1].map((share) => percentile(latency, share))).toEqual([
-      LATENCY_BOUNDS[2],
-      LATENCY_BOUNDS[2],
-      LATENCY_BOUNDS[7],
-      LATENCY_BOUNDS[7],
-      null,
-    ] as number[]);
+    const found = [0.25, 0.5, 0.99, 0.995, 1].map((share) => percentile(latency, share)!);
+    for (const [i, want] of [0.00125, 0.0015, 0.007, 5, 5].entries()) expect(found[i]).toBeCloseTo(want, 6);
+  });
+
+  test("a percentile is off by less than a third, whatever the latency", () => {
+    for (let seconds = 7e-6; seconds < 5; seconds *= 1.13) {
+      const counts = new Counts();
+      counts.recordAnswer(slotOf("geolocate"), 200, "live", seconds * 1000);
+      const found = percentile(counts.latencyOf("single"), 0.5)!;
+      expect(Math.abs(found - seconds) / seconds).toBeLessThan(0.34);
+    }
+  });
+
+  test("hours that an earlier version stored keep their place among the finer buckets", () => {
+    const stored = METRIC_BOUNDS.map((bound) => (bound === 0.025 ? 10 : 0));
+    const empty = { statuses: {}, lookups: {}, batchLookups: {}, problems: {}, flags: {}, countries: {} };
+    const row = { ...empty, requests: 12, latency: { single: [...stored, 2], batch: [] } };
+    const { latency } = sumTraffic([row, row]);
+    expect(latency.single).toHaveLength(LATENCY_BOUNDS.length + 1);
+    expect(latency.single[LATENCY_BOUNDS.indexOf(0.025)]).toBe(20);
+    expect(latency.single[LATENCY_BOUNDS.indexOf(0.7)]).toBe(4);
   });
 
   test("over the admin API, in steps", async () => {
@@ -159,7 +173,7 @@ describe("minutes", () => {
       ["2026-06-01T11:50:00.000Z", 5],
       ["2026-06-01T11:55:00.000Z", 5],
     ]);
-    expect(document.total).toMatchObject({ requests: 10, latency_seconds: { p50: LATENCY_BOUNDS[2] } });
+    expect(document.total).toMatchObject({ requests: 10, latency_seconds: { p50: 0.00002 } });
     expect(
       document.total.countries.reduce((sum: number, { count }: { count: number }) => sum + count, 0),
     ).toBe(10);

@@ -7,7 +7,7 @@
 // cost nothing per request; 1 ms per minute
 
 import { recordOf } from "@inkling/contract";
-import { type Counts, LATENCY_BOUNDS, REQUEST_KINDS, type RequestKind } from "./counts.ts";
+import { type Counts, LATENCY_BOUNDS, METRIC_BOUNDS, REQUEST_KINDS, type RequestKind } from "./counts.ts";
 
 export const MINUTE_MS = 60_000;
 const MINUTES = 24 * 60;
@@ -59,11 +59,22 @@ function sumTallies(rows: readonly Tally[]): Tally {
   return sums;
 }
 
-/** Adds up the columns of this version. A row stored by another version may have more or fewer. */
-const sumColumns = (rows: readonly (readonly number[])[]): number[] =>
-  Array.from({ length: LATENCY_BOUNDS.length + 1 }, (_, i) =>
-    rows.reduce((sum, row) => sum + (row[i] ?? 0), 0),
+/** Adds up the buckets of several histograms. */
+function sumColumns(rows: readonly (readonly number[])[]): number[] {
+  const fine = rows.map(fineBuckets);
+  return Array.from({ length: LATENCY_BOUNDS.length + 1 }, (_, i) =>
+    fine.reduce((sum, row) => sum + (row[i] ?? 0), 0),
   );
+}
+
+/** Earlier versions stored the buckets of METRIC_BOUNDS. Their counts go into the finer bucket with the same bound. */
+function fineBuckets(row: readonly number[]): readonly number[] {
+  if (row.length !== METRIC_BOUNDS.length + 1) return row;
+  const fine = LATENCY_BOUNDS.map((bound) => row[METRIC_BOUNDS.indexOf(bound)] ?? 0);
+  const beyond = METRIC_BOUNDS.at(-1)!;
+  fine[LATENCY_BOUNDS.findIndex((bound) => bound > beyond)]! += row.at(-1)!;
+  return fine;
+}
 
 export class Traffic {
   private readonly read: () => Promise<Counts> | Counts;
@@ -163,15 +174,21 @@ function add(tally: Record<string, number>, name: string, count: number): void {
 }
 
 /**
- * Returns the lowest histogram bound, in seconds, that covers this share of the requests.
- * @returns null if there are no requests, or if the percentile is beyond the last bound
+ * Returns the latency, in seconds, that this share of the requests does not exceed. It is interpolated within its
+ * bucket. Beyond the last bound, it is the last bound.
+ * @returns null if there are no requests
  */
 export function percentile(latency: readonly number[], share: number): number | null {
   const total = latency.reduce((sum, n) => sum + n, 0);
-  let seen = 0;
+  if (total === 0) return null;
+  const rank = share * total;
+  let below = 0;
+  let from = 0;
   for (const [i, bound] of LATENCY_BOUNDS.entries()) {
-    seen += latency[i]!; // there is one more bucket than there are bounds
-    if (total > 0 && seen >= share * total) return bound;
+    const n = latency[i]!; // there is one more bucket than there are bounds
+    if (n > 0 && below + n >= rank) return from + (bound - from) * ((rank - below) / n);
+    below += n;
+    from = bound;
   }
-  return null;
+  return from;
 }
