@@ -139,9 +139,9 @@ const HOOK = { url: "https://example.com/hook", events: ["data.stale"] } as cons
 const webhookWith = (members: object) => expect.objectContaining({ ...HOOK, ...members });
 const addWebhook = async ({ webhooks }: Store) =>
   (await webhooks.add({ ...HOOK, allowInner: false }, ADA)).webhook.id;
-const bobsToken = expect.objectContaining({ name: "bob", scope: "read", state: "active" });
+const bobsToken = expect.objectContaining({ name: "bob", role: "read", state: "active" });
 const addBobsToken = ({ adminToken }: Store) =>
-  adminToken.add({ name: "bob", scope: "read", expiresAt: undefined }, ADA);
+  adminToken.add({ name: "bob", role: "read", expiresAt: undefined }, ADA);
 const addDisabledWebhook = async (store: Store) => {
   const id = await addWebhook(store);
   await store.webhooks.disable(id);
@@ -207,7 +207,7 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
   ],
   "admin-tokens create": [
     async () => [
-      ["admin-tokens", "create", "bob", "--scope", "read", "--expires", "90d"],
+      ["admin-tokens", "create", "bob", "--role", "read", "--expires", "90d"],
       { action: "admin-token-made", subject: "bob", before: null, after: bobsToken },
     ],
   ],
@@ -832,7 +832,7 @@ describe("the admin API", () => {
     },
     make_admin_token: async () => [
       "admin-tokens",
-      { name: "bob", scope: "read" },
+      { name: "bob", role: "read" },
       { action: "admin-token-made", subject: "bob", before: null, after: bobsToken },
     ],
     revoke_admin_token: async ({ store }) => {

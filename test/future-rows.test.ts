@@ -166,8 +166,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   admin_tokens: [
     {
       fill: async (store) => {
-        const add = (name: string) =>
-          store.adminToken.add({ name, scope: "read", expiresAt: undefined }, ADA);
+        const add = (name: string) => store.adminToken.add({ name, role: "read", expiresAt: undefined }, ADA);
         await add("first");
         await add("second");
         return ["first", "second"];

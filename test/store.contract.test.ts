@@ -1058,7 +1058,7 @@ for (const backend of BACKENDS) {
     });
 
     describe("named admin tokens", () => {
-      const READ = { name: "bob", scope: "read", expiresAt: undefined } as const;
+      const READ = { name: "bob", role: "read", expiresAt: undefined } as const;
 
       test("are found by their hash in every process, until one revokes them", async () => {
         const stores = [await open(), await open()] as const;
@@ -1066,16 +1066,16 @@ for (const backend of BACKENDS) {
         const { adminToken, token } = await stores[0].adminToken.add(READ, ADA);
         expect([isAdminToken(token), adminToken.hint]).toEqual([true, `${token.slice(0, 14)}…`]);
         const found = await stores[1].adminToken.find(hashToken(token));
-        expect(found).toMatchObject({ name: "bob", scope: "read", lastUsedOn: undefined });
+        expect(found).toMatchObject({ name: "bob", role: "read", lastUsedOn: undefined });
         expect(await stores[1].adminToken.find(hashToken(root))).toMatchObject({
           name: undefined,
-          scope: "write",
+          role: "admin",
         });
-        expect(await codeOf(stores[1].adminToken.add({ ...READ, scope: "write" }, ADA))).toBe("CONFLICT");
+        expect(await codeOf(stores[1].adminToken.add({ ...READ, role: "admin" }, ADA))).toBe("CONFLICT");
         await stores[0].adminToken.rotate(ADA); // only the root token; named tokens remain
         expect(await stores[1].adminToken.find(hashToken(root))).toBeUndefined();
         expect(await stores[1].adminToken.find(hashToken(token))).toEqual(found!);
-        expect(await stores[1].adminToken.revoke("bob", ADA)).toEqual(adminToken);
+        expect(await stores[1].adminToken.revoke("bob", ADA)).toEqual({ token: adminToken, created: [] });
         expect(await stores[0].adminToken.find(hashToken(token))).toBeUndefined();
         expect(await stores[0].adminToken.revoke("bob", ADA)).toBeUndefined();
         expect(await stores[0].adminToken.list()).toEqual([]);
@@ -1085,6 +1085,24 @@ for (const backend of BACKENDS) {
           "ada admin-token-made",
         ]);
         expect(JSON.stringify(items)).not.toContain(token.slice(14, 42));
+      });
+
+      test("are revoked with the token that created them, unless they are kept", async () => {
+        const store = await open();
+        const add = (name: string, parent?: string) =>
+          store.adminToken.add({ ...READ, name, role: "admin" }, ADA, parent);
+        for (const [name, parent] of [["a"], ["b", "a"], ["c", "b"], ["d", "c"], ["x"], ["y", "x"]] as const)
+          await add(name, parent);
+        const left = async () =>
+          (await store.adminToken.list()).map(({ name, parent }) => `${name}<${parent}`).sort();
+        expect((await store.adminToken.revoke("b", ADA, true))?.created).toEqual([]);
+        expect(await left()).toEqual(["a<undefined", "c<a", "d<c", "x<undefined", "y<x"]);
+        const names = (await store.adminToken.revoke("a", ADA))!.created.map(({ name }) => name);
+        expect(names.sort()).toEqual(["c", "d"]);
+        expect(await left()).toEqual(["x<undefined", "y<x"]);
+        const { items } = await store.overrides.audit({ limit: 3 }, { action: "admin-token-revoked" });
+        expect(items.map(({ subject }) => subject).sort()).toEqual(["a", "c", "d"]);
+        await expect(add("e", "a")).rejects.toThrow("the admin token a was revoked");
       });
 
       test("two processes create the same name at the same time: one is refused", async () => {
@@ -1157,7 +1175,7 @@ for (const backend of BACKENDS) {
         await database.close();
         const store = await open();
         expect(await store.adminToken.list()).toEqual([]);
-        expect(await store.adminToken.find(root.hash)).toMatchObject({ name: undefined, scope: "write" });
+        expect(await store.adminToken.find(root.hash)).toMatchObject({ name: undefined, role: "admin" });
       });
 
       test("entries of versions that recorded no way are kept, their way unknown", async () => {

@@ -1,6 +1,6 @@
 // operations.ts: generates the tables of requests in docs/api.md and docs/admin-api.md.
 
-import { ADMIN_OPERATIONS, OPERATIONS, type OperationRow, scopeOf } from "@inkling/contract";
+import { ADMIN_OPERATIONS, OPERATIONS, type OperationRow, roleOf } from "@inkling/contract";
 import { type Generated, markdownTable } from "./generated.ts";
 
 export const operations = (): Generated[] => [
@@ -27,8 +27,8 @@ function publicTable(): string {
 function adminTable(): string {
   const rows = Object.values(ADMIN_OPERATIONS).map((row) => [
     `\`${row.method} ${row.path}\``,
-    row.isOpen ? "none" : `\`${scopeOf(row)}\``,
+    row.isOpen ? "none" : `\`${roleOf(row)}\``,
     row.docs,
   ]);
-  return markdownTable(["request", "scope", "answer"], rows);
+  return markdownTable(["request", "role", "answer"], rows);
 }

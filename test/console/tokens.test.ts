@@ -39,8 +39,8 @@ const admin = async (method: string, path: string, body?: object, token = server
   });
   return { status: response.status, document: (await response.json()) as Record<string, unknown> };
 };
-const create = async (name: string, scope: string) =>
-  String((await admin("POST", "admin-tokens", { name, scope })).document.token);
+const create = async (name: string, role: string) =>
+  String((await admin("POST", "admin-tokens", { name, role })).document.token);
 
 async function logInWith(token: string, options = {}): Promise<Page> {
   const page = await tabs.open(options);
@@ -60,14 +60,14 @@ test("create, shown once, sign in with it, revoke: its session ends", async () =
   await button.click();
   await page.getByRole("alert").filter({ hasText: "name: must have 1 to 63 lower-case" }).waitFor();
   await page.getByLabel("Name").fill("bob");
-  await page.getByLabel("Scope").selectOption("read");
+  await page.getByLabel("Role").selectOption("read");
   await page.getByLabel("Expires").selectOption("30");
   await button.click();
   const token = await page.locator("code.token").innerText();
   const row = async () => (await page.getByRole("row").nth(1).innerText()).replace(/\s+/g, " ");
   expect(await row()).toMatch(/^bob ink_admin_\w{4}… read active .*by ada never in /);
   const bob = await logInWith(token);
-  await bob.getByRole("banner").getByText("bob, read only").waitFor();
+  await bob.getByRole("banner").getByText("bob, role read").waitFor();
   await page.reload();
   await page.getByRole("row").nth(1).waitFor();
   expect(await textOf(page)).not.toContain(token);
@@ -80,6 +80,9 @@ test("create, shown once, sign in with it, revoke: its session ends", async () =
   for (const each of [page, bob]) await each.context().close();
 });
 
+const WHY = "This needs the role admin; your admin token has the role read.";
+const WHY_ANALYST = "This needs the role analyst; your admin token has the role read.";
+
 test("a read-only session looks up, and has no button in use that changes anything", async () => {
   const id = String((await admin("POST", "keys", { name: "shop" })).document.id);
   await admin("POST", "webhooks", { url: "https://example.com/hook", events: ["data.stale"] });
@@ -91,7 +94,7 @@ test("a read-only session looks up, and has no button in use that changes anythi
     return page.locator("main button:disabled").allInnerTexts();
   };
   expect(await disabled("tokens")).toEqual(["Revoke", "Create token"]);
-  await page.getByText("Your admin token has the scope read, so it cannot change anything.").waitFor();
+  await page.getByText(WHY).waitFor();
   expect(await disabled("keys")).toEqual(["Create key"]);
   expect(await disabled(`keys/${id}`)).toEqual(["Save", "Rotate", "Revoke this key", "Trace this key"]);
   expect(await disabled("overrides")).toEqual(["Edit", "Remove", "Add", "Import"]);
@@ -104,17 +107,31 @@ test("a read-only session looks up, and has no button in use that changes anythi
   await set.first().waitFor();
   for (const button of await set.all()) {
     expect(await button.isDisabled()).toBe(true);
-    expect(await button.getAttribute("title")).toBe(
-      "Your admin token has the scope read, so it cannot change anything.",
-    );
+    expect(await button.getAttribute("title")).toBe(WHY_ANALYST);
   }
   expect(await disabled("audit")).toEqual([]);
   await page.getByRole("row").nth(1).waitFor();
   await page.context().close();
 });
 
-test("a write token that has a name does all, and the audit page has its name", async () => {
-  const page = await logInWith(await create("carol", "write"));
+test("an analyst changes overrides and labels, and nothing else", async () => {
+  const page = await logInWith(await create("bea", "analyst"));
+  await page.getByRole("banner").getByText("bea, role analyst").waitFor();
+  const disabled = async (hash: string) => {
+    await tabs.go(page, hash);
+    return page.locator("main button:disabled").allInnerTexts();
+  };
+  expect(await disabled("overrides")).toEqual([]);
+  expect(await disabled("rules")).toEqual(["Roll back"]);
+  expect(await disabled("keys")).toEqual(["Create key"]);
+  expect(await disabled("tokens")).toContain("Create token");
+  expect(await disabled("webhooks")).toEqual(["Add webhook"]);
+  await page.getByText("This needs the role admin; your admin token has the role analyst.").waitFor();
+  await page.context().close();
+});
+
+test("an admin token that has a name does all, and the audit page has its name", async () => {
+  const page = await logInWith(await create("carol", "admin"));
   await tabs.go(page, "keys");
   await page.getByLabel("Name").fill("checkout");
   await page.getByRole("button", { name: "Create key" }).click();

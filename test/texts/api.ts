@@ -246,14 +246,14 @@ async function adminRefusals(): Promise<Refusal[]> {
   await ask("no such key", "GET", `keys/key_${"9".repeat(16)}`);
   const { id } = await ask("a key", "POST", "keys", { name: "x" });
   await ask("its end", "DELETE", `keys/${id}`);
-  const { token } = await ask("an admin token", "POST", "admin-tokens", { name: "ada", scope: "read" });
+  const { token } = await ask("an admin token", "POST", "admin-tokens", { name: "ada", role: "read" });
   const ada = { Authorization: `Bearer ${token}` };
   await ask("a change with a read token", "POST", "keys", { name: "x" }, ada);
   await ask("another author with a named token", "GET", "keys", undefined, {
     ...ada,
     "Inkling-Author": "bob",
   });
-  await ask("the same name", "POST", "admin-tokens", { name: "ada", scope: "write" });
+  await ask("the same name", "POST", "admin-tokens", { name: "ada", role: "admin" });
   await ask("a name in upper case", "POST", "admin-tokens", { name: "Ada" });
   await ask("no such admin token", "DELETE", "admin-tokens/eve");
   await ask("a change of a revoked key", "PATCH", `keys/${id}`, { name: "y" });

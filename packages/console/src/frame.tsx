@@ -16,7 +16,7 @@ import { KeysPage } from "./pages/keys/keys.tsx";
 import { LookupPage } from "./pages/lookup/lookup.tsx";
 import { OverridesPage } from "./pages/overrides/overrides.tsx";
 import { TrafficPage } from "./pages/traffic.tsx";
-import { SessionContext, useReadOnly } from "./session.ts";
+import { SessionContext } from "./session.ts";
 
 const AssessPage = lazyPage(async () => (await import("./pages/assess/assess.tsx")).AssessPage);
 const RulesPage = lazyPage(async () => (await import("./pages/rules/rules.tsx")).RulesPage);
@@ -131,11 +131,10 @@ export function Frame({ logOut }: { logOut: () => void }) {
 
 function SignedIn() {
   const session = useContext(SessionContext);
-  const readOnly = useReadOnly();
   return (
-    <span class="faint" title={readOnly}>
+    <span class="faint">
       {session?.author}
-      {readOnly && ", read only"}
+      {session && session.role !== "admin" && `, role ${session.role}`}
     </span>
   );
 }

@@ -1,5 +1,6 @@
 // session.ts: tells who is signed in, and what the session's token may do.
 
+import { type AdminRole, hasRole } from "@inkling/contract";
 import type { AdminSession } from "@inkling/server/admin-answers";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -8,11 +9,11 @@ import { useContext } from "preact/hooks";
 export const SessionContext = createContext<AdminSession | undefined>(undefined);
 
 /**
- * Returns why the session cannot change anything; undefined if it can. Buttons that change something are then disabled,
- * with this text as their title.
+ * Returns why the session may not do what needs a role; undefined if it may. Buttons are then disabled, with this text
+ * as their title.
  */
-export function useReadOnly(): string | undefined {
-  return useContext(SessionContext)?.scope === "read"
-    ? "Your admin token has the scope read, so it cannot change anything."
-    : undefined;
+export function useRefusal(needed: AdminRole): string | undefined {
+  const role = useContext(SessionContext)?.role;
+  if (role === undefined || hasRole(role, needed)) return undefined;
+  return `This needs the role ${needed}; your admin token has the role ${role}.`;
 }

@@ -23,7 +23,7 @@ export const DECISION_OPERATIONS = {
     problems: RULESET_PROBLEMS,
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: ["ruleset-published"],
-    writes: true,
+    role: "analyst",
     docs: 'publishes `{"text":"…","note":"…","current":7}`; `current` is optional: the newest ruleset number that you have read',
   },
   check_ruleset: {
@@ -33,7 +33,7 @@ export const DECISION_OPERATIONS = {
     summary: "Every mistake in a ruleset, or the results of its examples; changes nothing",
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: [],
-    writes: false,
+    role: "read",
     docs: "mistakes in `text`, with line and column, or the results of its examples",
   },
   replay_ruleset: {
@@ -44,7 +44,7 @@ export const DECISION_OPERATIONS = {
     problems: ["RULESET_INVALID"],
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: [],
-    writes: false,
+    role: "read",
     docs: "[replays](stored-decisions.md#replay) the draft in `text` over stored decisions since `since` (default 30 days). The replay stops after the newest 100,000 decisions or after 10 seconds; `stopped` names the limit",
   },
   get_ruleset: {
@@ -67,7 +67,7 @@ export const DECISION_OPERATIONS = {
     headers: ["Location?"],
     problems: ["RULESET_NOT_FOUND", ...RULESET_PROBLEMS],
     audits: ["ruleset-rolled-back"],
-    writes: true,
+    role: "admin",
     docs: "publishes the ruleset's text again, under the next number",
   },
   assess_visitor: {
@@ -79,7 +79,7 @@ export const DECISION_OPERATIONS = {
     problems: ["NO_RELEASE", "RULESET_INVALID"],
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: [],
-    writes: false,
+    role: "read",
     docs: "assesses `visitor` with the newest ruleset, or with the draft in `text`",
   },
   list_decisions: {
@@ -95,7 +95,7 @@ export const DECISION_OPERATIONS = {
     tag: "Decisions",
     summary: "Delete the decisions for a `ref`, or all decisions before a time",
     audits: ["decisions-deleted"],
-    writes: true,
+    role: "admin",
     docs: "deletes the decisions for `ref`, or all decisions `before` a time",
   },
   count_decisions: {
@@ -122,7 +122,7 @@ export const DECISION_OPERATIONS = {
     summary: "Report the outcome of a decision; a new outcome replaces the old one",
     problems: ["DECISION_NOT_FOUND"],
     audits: [],
-    writes: true,
+    role: "analyst",
     docs: 'labels a decision: `{"outcome":"legitimate"}` or `"abuse"`. The audit trail does not record outcomes, because they change no verdict',
   },
   list_webhooks: {
@@ -142,7 +142,7 @@ export const DECISION_OPERATIONS = {
     headers: ["Location"],
     problems: ["WEBHOOK_URL_REFUSED", "WEBHOOKS_FULL", "IDEMPOTENCY_KEY_INVALID"],
     audits: ["webhook-added"],
-    writes: true,
+    role: "admin",
     docs: '201: adds a webhook, `{"url":"https://…","events":["data.stale"]}`, and returns its secret, shown once. Optional `allow_inner`',
   },
   get_webhook: {
@@ -162,7 +162,7 @@ export const DECISION_OPERATIONS = {
     summary: "Remove a webhook and its deliveries",
     problems: ["WEBHOOK_NOT_FOUND"],
     audits: ["webhook-removed"],
-    writes: true,
+    role: "admin",
     docs: "removes a webhook and its deliveries",
   },
   rotate_webhook: {
@@ -174,7 +174,7 @@ export const DECISION_OPERATIONS = {
     isIdempotent: true,
     problems: ["WEBHOOK_NOT_FOUND", "IDEMPOTENCY_KEY_INVALID"],
     audits: ["webhook-rotated"],
-    writes: true,
+    role: "admin",
     docs: "rotates the secret and returns the new one. The old secret also signs for `overlap_seconds` (default 86,400; at most 30 days)",
   },
   enable_webhook: {
@@ -185,7 +185,7 @@ export const DECISION_OPERATIONS = {
     summary: "Enable a webhook that was disabled because its receiver returned 410",
     problems: ["WEBHOOK_NOT_FOUND"],
     audits: ["webhook-enabled"],
-    writes: true,
+    role: "admin",
     docs: "enables a webhook that was disabled because its receiver returned 410. Inkling does not send abandoned deliveries again",
   },
   test_webhook: {
@@ -196,7 +196,7 @@ export const DECISION_OPERATIONS = {
     summary: "Send one webhook.test message now and return the result",
     problems: ["WEBHOOK_NOT_FOUND"],
     audits: [],
-    writes: true,
+    role: "admin",
     docs: "sends one `webhook.test` message and returns the result",
   },
   list_deliveries: {

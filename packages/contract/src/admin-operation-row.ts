@@ -50,9 +50,20 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** The scopes of an admin token. `write` includes `read`. */
-export const ADMIN_SCOPES = ["read", "write"] as const;
-export type AdminScope = (typeof ADMIN_SCOPES)[number];
+/** The roles of an admin token. Each role includes the roles before it. */
+export const ADMIN_ROLES = ["read", "analyst", "admin"] as const;
+export type AdminRole = (typeof ADMIN_ROLES)[number];
+
+/** What each role may do, after the role before it. */
+export const ADMIN_ROLE_TEXTS: Readonly<Record<AdminRole, string>> = {
+  read: "look up and view",
+  analyst: "also label decisions, change overrides, and publish shadow rules",
+  admin: "also change everything else",
+};
+
+/** Returns whether a token with the role `held` may do what needs the role `needed`. */
+export const hasRole = (held: AdminRole, needed: AdminRole): boolean =>
+  ADMIN_ROLES.indexOf(held) >= ADMIN_ROLES.indexOf(needed);
 
 export const ADMIN_TAGS = {
   "Log in": "Log in with a cookie instead of a token, for web pages.",
@@ -92,21 +103,19 @@ interface Row {
   readonly docs: string;
 }
 
-export const scopeOf = ({ writes }: AdminOperationRow): AdminScope => (writes ? "write" : "read");
+/** Returns the role that an operation needs. */
+export const roleOf = ({ role = "read" }: AdminOperationRow): AdminRole => role;
 
 export type AdminOperationRow = Row &
   (
-    | { readonly method: "GET"; readonly writes?: false }
+    | { readonly method: "GET"; readonly role?: "read" }
     | {
         readonly method: "POST" | "PATCH" | "DELETE";
         /**
          * Actions of the audit entries that the operation writes; empty if it changes nothing that the trail records.
          */
         readonly audits: readonly AuditAction[];
-        /**
-         * True if the operation needs a token with the `write` scope, whether or not the audit trail records its
-         * change.
-         */
-        readonly writes: boolean;
+        /** The role that the operation needs. */
+        readonly role: AdminRole;
       }
   );

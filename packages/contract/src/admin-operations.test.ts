@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ADMIN_PATH, scopeOf } from "./admin-operation-row.ts";
+import { ADMIN_PATH, roleOf } from "./admin-operation-row.ts";
 import { ADMIN_OPERATION_IDS, ADMIN_OPERATIONS } from "./admin-operations.ts";
 
 test.each(ADMIN_OPERATION_IDS)(
@@ -11,16 +11,16 @@ test.each(ADMIN_OPERATION_IDS)(
   },
 );
 
-test.each(ADMIN_OPERATION_IDS)("%s needs the scope write if it leaves an audit entry", (id) => {
+test.each(ADMIN_OPERATION_IDS)("%s needs a role above read if it leaves an audit entry", (id) => {
   const row = ADMIN_OPERATIONS[id];
   const isAudited = row.method !== "GET" && row.audits.length > 0;
-  expect(isAudited && scopeOf(row) === "read").toBe(false);
+  expect(isAudited && roleOf(row) === "read").toBe(false);
 });
 
-test("these requests need only the scope read, although their method is not GET", () => {
+test("these requests need only the role read, although their method is not GET", () => {
   const ids = ADMIN_OPERATION_IDS.filter((id) => {
     const row = ADMIN_OPERATIONS[id];
-    return row.method !== "GET" && scopeOf(row) === "read";
+    return row.method !== "GET" && roleOf(row) === "read";
   });
   expect(ids).toEqual([
     "log_in",

@@ -28,7 +28,7 @@ const ROWS = {
     headers: ["Set-Cookie"],
     problems: ["TOKEN_INVALID", "TOKEN_REQUIRED", "CSRF_REJECTED"],
     audits: [],
-    writes: false,
+    role: "read",
     docs: '201: logs in with `{"token":"ink_admin_…","author":"ada"}`, sets a cookie and returns a secret',
   },
   log_out: {
@@ -38,7 +38,7 @@ const ROWS = {
     summary: "Log out",
     headers: ["Set-Cookie"],
     audits: [],
-    writes: false,
+    role: "read",
     docs: "logs out",
   },
   look_up: {
@@ -49,7 +49,7 @@ const ROWS = {
       "Look up addresses, networks, autonomous systems, domains and email addresses with evidence; not counted as usage",
     problems: ["NO_RELEASE"],
     audits: [],
-    writes: false,
+    role: "read",
     docs: 'looks up `{"values":[…]}`, up to 100 addresses, networks, AS numbers, domains and email addresses. Returns the API\'s answers with evidence, for a network or an AS the share of each flag and country, and the overrides that apply. For a single network or AS, the answer also lists feeds and owners. `parts` is the number of network parts to list: 100 by default, at most 10,000',
   },
   look_up_history: {
@@ -59,7 +59,7 @@ const ROWS = {
     summary: "Look up one value in every kept release, without overrides",
     problems: ["NO_RELEASE"],
     audits: [],
-    writes: false,
+    role: "read",
     docs: 'looks up `{"value":"…"}` in every kept release, newest first, without overrides, to show when an answer changed',
   },
   data: {
@@ -83,7 +83,7 @@ const ROWS = {
     summary: "Turn a feed on or off",
     problems: ["ACTION_REFUSED"],
     audits: ["feed-enabled", "feed-disabled"],
-    writes: true,
+    role: "admin",
     docs: 'turns a feed on or off: `{"id":"ipsum-3","on":false}`. A build follows within seconds. If a feed\'s terms need your agreement, only `inkling feeds enable` can turn it on',
   },
   list_releases: {
@@ -118,7 +118,7 @@ const ROWS = {
     status: 202,
     problems: ["ACTION_REFUSED"],
     audits: ["data-update-asked"],
-    writes: true,
+    role: "admin",
     docs: "202: fetches all feeds and builds a release. It starts within two seconds, or after the current build",
   },
   roll_back: {
@@ -128,7 +128,7 @@ const ROWS = {
     summary: "Roll back to the previous or another kept release, and pin it",
     problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE", "RELEASE_NOT_FOUND"],
     audits: ["release-rolled-back"],
-    writes: true,
+    role: "admin",
     docs: 'rolls back to the previous release and pins it: `{"current":"<release in use>"}`. `"to":"<release>"` selects another kept release',
   },
   pin: {
@@ -138,7 +138,7 @@ const ROWS = {
     summary: "Pin the release in use, so that new builds do not replace it",
     problems: ["RELEASE_CONFLICT", "ACTION_REFUSED", "NO_RELEASE"],
     audits: ["release-pinned"],
-    writes: true,
+    role: "admin",
     docs: 'pins the release in use: `{"current":"<release in use>"}`',
   },
   unpin: {
@@ -148,7 +148,7 @@ const ROWS = {
     summary: "Switch to the newest release",
     problems: ["ACTION_REFUSED"],
     audits: ["release-unpinned"],
-    writes: true,
+    role: "admin",
     docs: "switches to the newest release",
   },
   list_keys: {
@@ -168,7 +168,7 @@ const ROWS = {
     headers: ["Location"],
     problems: ["IDEMPOTENCY_KEY_INVALID"],
     audits: ["key-made"],
-    writes: true,
+    role: "admin",
     docs: "201: creates a key and returns its token, shown once. `name`; optional `mode`, `scopes`, `networks`, `rate`, `burst`, `quota`, `expires_at`",
   },
   get_key: {
@@ -188,7 +188,7 @@ const ROWS = {
     summary: "Change a key's name, permissions or limits",
     problems: ["KEY_NOT_FOUND", "KEY_REVOKED"],
     audits: ["key-changed"],
-    writes: true,
+    role: "admin",
     docs: "changes the given members; `mode` cannot change, and `null` unsets a member. Until `traced_until`, at most 7 days from now, the server logs [the networks that use the key](leaked-keys.md#trace-a-key)",
   },
   revoke_key: {
@@ -200,7 +200,7 @@ const ROWS = {
     otherStatus: 202,
     problems: ["KEY_NOT_FOUND"],
     audits: ["key-revoked"],
-    writes: true,
+    role: "admin",
     docs: "revokes a key. If the database cannot be written, the server returns 202 with `stored: false`, [revokes the key on this host and stores the revocation later](leaked-keys.md#revoke-while-the-disk-is-full)",
   },
   rotate_key: {
@@ -212,7 +212,7 @@ const ROWS = {
     isIdempotent: true,
     problems: ["KEY_NOT_FOUND", "KEY_REVOKED", "IDEMPOTENCY_KEY_INVALID"],
     audits: ["key-rotated"],
-    writes: true,
+    role: "admin",
     docs: "rotates the token and returns the new one. The old token remains valid for `overlap_seconds` (default 86,400; at most 30 days)",
   },
   key_usage: {
@@ -241,7 +241,7 @@ const ROWS = {
     headers: ["Location"],
     problems: ["ADMIN_TOKEN_EXISTS", "IDEMPOTENCY_KEY_INVALID"],
     audits: ["admin-token-made"],
-    writes: true,
+    role: "admin",
     docs: '201: creates a token and returns it, shown once: `{"name":"ada","scope":"read"}`. Optional `expires_at`',
   },
   get_admin_token: {
@@ -261,7 +261,7 @@ const ROWS = {
     summary: "Revoke a named admin token and end its sessions",
     problems: ["ADMIN_TOKEN_NOT_FOUND"],
     audits: ["admin-token-revoked"],
-    writes: true,
+    role: "admin",
     docs: "revokes a named token permanently, and ends its sessions",
   },
   list_overrides: {
@@ -281,7 +281,7 @@ const ROWS = {
     headers: ["Location?"],
     problems: CONFLICTS,
     audits: ["override-added", "override-changed"],
-    writes: true,
+    role: "analyst",
     docs: "adds an override",
   },
   export_overrides: {
@@ -300,7 +300,7 @@ const ROWS = {
     problems: CONFLICTS,
     maxBodyBytes: MAX_IMPORT_BYTES,
     audits: ["override-added", "override-changed"],
-    writes: true,
+    role: "analyst",
     docs: "imports overrides from a file: all or none",
   },
   get_override: {
@@ -320,7 +320,7 @@ const ROWS = {
     summary: "Remove an override",
     problems: ["OVERRIDE_NOT_FOUND"],
     audits: ["override-removed"],
-    writes: true,
+    role: "analyst",
     docs: "removes an override",
   },
   ...DECISION_OPERATIONS,
@@ -337,7 +337,7 @@ const ROWS = {
     tag: "Keys",
     summary: "Accept the database as it is, without the lost changes",
     audits: ["database-confirmed"],
-    writes: true,
+    role: "admin",
     docs: "accepts the database as it is",
   },
   adopt_copies: {
@@ -346,7 +346,7 @@ const ROWS = {
     tag: "Keys",
     summary: "Copy keys and overrides that exist only in the data folder's copies into the database",
     audits: ["key-adopted", "override-adopted"],
-    writes: true,
+    role: "admin",
     docs: "copies keys and overrides that exist only in the data folder's copies into the database",
   },
   audit: {

@@ -58,10 +58,10 @@ export const ADMIN_PROBLEMS = {
     detail: "The admin API takes an admin token, `ink_admin_…`, not an API key.",
     headers: INSUFFICIENT_ADMIN_SCOPE,
   },
-  SCOPE_REQUIRED: {
+  ROLE_REQUIRED: {
     status: 403,
     title: "The admin token does not allow this",
-    detail: "This request needs an admin token with the `write` scope. This token has the `read` scope.",
+    detail: "This request needs an admin token with a higher role.",
     headers: INSUFFICIENT_ADMIN_SCOPE,
   },
   CSRF_REJECTED: {

@@ -105,7 +105,7 @@ async function fill(host: Host): Promise<{ plain: string; limited: string; revok
     await store.revokeKey(revoked.key.id);
     await store.rotateKey(limited.key.id, Date.now() + 60_000);
     await store.adminToken.create({ actor: "ada", way: "cli" });
-    const named = { name: "bob", scope: "read", expiresAt: undefined } as const;
+    const named = { name: "bob", role: "read", expiresAt: undefined } as const;
     await store.adminToken.add(named, { actor: "ada", way: "cli" });
     await store.overrides.put([flagged("81.2.69.142"), flagged("2a02:8010::1", "a second\nline")], {
       actor: "ada",

@@ -4,7 +4,7 @@
 // The command writes directly to the database, as `inkling keys` does. Running servers read the database for each admin
 // request.
 
-import { ADMIN_SCOPES } from "@inkling/contract";
+import { ADMIN_ROLE_TEXTS, ADMIN_ROLES } from "@inkling/contract";
 import { type AdminToken, adminTokenJson, parseNewAdminToken } from "@inkling/server";
 import { type Command, Option } from "commander";
 import { cliActor } from "../config/user.ts";
@@ -31,8 +31,8 @@ function addCreate(tokens: Command, context: Context): void {
     .command("create <name>")
     .description("create a named admin token; standard output has only the token")
     .addOption(
-      new Option("--scope <scope>", "read: look up and watch; write: also change")
-        .choices(ADMIN_SCOPES)
+      new Option("--role <role>", ADMIN_ROLES.map((role) => `${role}: ${ADMIN_ROLE_TEXTS[role]}`).join("; "))
+        .choices(ADMIN_ROLES)
         .makeOptionMandatory(),
     )
     .option("--expires <time>", "when it expires: 90d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
@@ -43,12 +43,13 @@ function addCreate(tokens: Command, context: Context): void {
 The audit trail names the token as the author of each change. Give each person and each program a separate token.
 
 Examples:
-  inkling admin-tokens create ada --scope write
-  TOKEN=$(inkling admin-tokens create support --scope read --expires 90d)`,
+  inkling admin-tokens create ada --role admin
+  inkling admin-tokens create bea --role analyst
+  TOKEN=$(inkling admin-tokens create support --role read --expires 90d)`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, name: string) => {
     const now = Date.now();
-    const asked = { name, scope: flags.scope, expires_at: expiryOf(flags.expires, now) };
+    const asked = { name, role: flags.role, expires_at: expiryOf(flags.expires, now) };
     const wanted = checkedInput(
       "Cannot create this admin token:",
       "admin-tokens create",
@@ -60,7 +61,7 @@ Examples:
     const { adminToken, token } = await withStore(settings, (store) =>
       store.adminToken.add(wanted, cliActor()),
     );
-    const remark = `Created the admin token ${name} with the ${wanted.scope} scope. The token is shown only once: Inkling keeps only its hash.`;
+    const remark = `Created the admin token ${name} with the role ${wanted.role}. The token is shown only once: Inkling keeps only its hash.`;
     if (!flags.json) context.terminal.err(`${remark}\n`);
     return { json: { ...adminTokenJson(adminToken, now), token }, text: token };
   });
@@ -87,31 +88,41 @@ function addList(tokens: Command, context: Context): void {
 function listText(all: readonly AdminToken[], now: number): string {
   const rows = all.map((token) => {
     const { state, last_used_at, expires_at } = adminTokenJson(token, now);
-    const { name, scope, hint, author, createdAt } = token;
+    const { name, role, hint, author, createdAt } = token;
     const created = formatAgo(now - createdAt);
-    return [name, scope, state, hint, author, created, last_used_at ?? "never", expires_at ?? "never"];
+    return [name, role, state, hint, author, created, last_used_at ?? "never", expires_at ?? "never"];
   });
-  const head = ["NAME", "SCOPE", "STATE", "TOKEN", "AUTHOR", "CREATED", "LAST USED", "EXPIRES"];
+  const head = ["NAME", "ROLE", "STATE", "TOKEN", "AUTHOR", "CREATED", "LAST USED", "EXPIRES"];
   return printable(table([head, ...rows]));
 }
 
 function addRevoke(tokens: Command, context: Context): void {
   const command = tokens
     .command("revoke <name>")
-    .description("permanently revoke a named admin token on every server, and end its console sessions")
+    .description(
+      "permanently revoke a named admin token and the tokens that it created, and end their console sessions",
+    )
+    .option("--keep-created", "keep the tokens that it created")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling admin-tokens revoke NAME");
-  addAction(command, context, SETTINGS, async ({ settings }, name: string) => {
-    const token = await withExistingStore(settings, (store) => store.adminToken.revoke(name, cliActor()));
-    if (token === undefined) {
+    .addHelpText(
+      "after",
+      "\nExamples:\n  inkling admin-tokens revoke NAME\n  inkling admin-tokens revoke NAME --keep-created",
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, name: string) => {
+    const revoked = await withExistingStore(settings, (store) =>
+      store.adminToken.revoke(name, cliActor(), flags.keepCreated === true),
+    );
+    if (revoked === undefined) {
       throw new CliError(
         `there is no admin token ${JSON.stringify(name.slice(0, 63))}`,
         "`inkling admin-tokens list` lists all names",
       );
     }
+    const created = revoked.created.map((token) => token.name);
+    const also = created.length === 0 ? "" : ` Also revoked what it created: ${created.join(", ")}.`;
     return {
-      json: adminTokenJson(token, Date.now()),
-      text: `Revoked the admin token ${name}, and ended its console sessions.`,
+      json: { ...adminTokenJson(revoked.token, Date.now()), also_revoked: created },
+      text: `Revoked the admin token ${name}, and ended its console sessions.${also}`,
     };
   });
 }

@@ -18,7 +18,7 @@ export function addAdmin(program: Command, context: Context): void {
 only its hash. Named tokens remain valid until \`inkling admin-tokens revoke\` revokes them.
 
 Examples:
-  inkling admin-tokens create trial --scope read    to try the admin API: a named token, which replaces no other`,
+  inkling admin-tokens create trial --role read    to try the admin API: a named token, which replaces no other`,
     );
   addAction(command, context, ["dataDir"], async ({ settings }) => {
     warnOfNewDatabase(settings, context.terminal);

@@ -1,9 +1,10 @@
 // dialog.tsx: shows a modal dialog, and a button that asks for confirmation in a dialog.
 
+import type { AdminRole } from "@inkling/contract";
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../hooks.ts";
-import { useReadOnly } from "../session.ts";
+import { useRefusal } from "../session.ts";
 import { Button, type ButtonProps } from "./basics.tsx";
 
 interface DialogProps {
@@ -37,15 +38,17 @@ interface ConfirmButtonProps extends Omit<ButtonProps, "isBusy" | "onClick" | "r
   readonly isDanger?: boolean;
   /** The dialog changes only this page and nothing on the server, so a read-only session may use it. */
   readonly isLocal?: boolean;
+  /** The role that the action needs. */
+  readonly needs?: AdminRole;
   /** If this function fails, the page shows a message. */
   readonly run: () => Promise<unknown>;
 }
 
 export function ConfirmButton(props: ConfirmButtonProps) {
-  const { question, isDanger, isLocal, run, ...button } = props;
+  const { question, isDanger, isLocal, needs = "admin", run, ...button } = props;
   const [isOpen, setOpen] = useState(false);
   const [start, isBusy] = useAction();
-  const readOnly = useReadOnly();
+  const readOnly = useRefusal(needs);
   const [title, details, action] = question;
   const close = () => setOpen(false);
   const confirm = () => {

@@ -1,5 +1,6 @@
 // form.tsx: defines forms that each send one request to change something, and the fields of these forms.
 
+import type { AdminRole } from "@inkling/contract";
 import {
   type ComponentChildren,
   cloneElement,
@@ -12,7 +13,7 @@ import {
 import { useId, useState } from "preact/hooks";
 import { formatRelative } from "../format.ts";
 import { useAction } from "../hooks.ts";
-import { useReadOnly } from "../session.ts";
+import { useRefusal } from "../session.ts";
 import { Problem } from "./basics.tsx";
 
 /** A field's value without surrounding white space. */
@@ -22,6 +23,8 @@ interface FormProps {
   readonly class?: string;
   /** The button's text. */
   readonly action: string;
+  /** The role that the action needs. */
+  readonly needs?: AdminRole;
   /** If this function throws, the form shows the error above the button, and the fields keep their values. */
   readonly submit: (values: FormData, form: HTMLFormElement) => Promise<unknown>;
   /** Content next to the button. */
@@ -29,10 +32,10 @@ interface FormProps {
   readonly children: ComponentChildren;
 }
 
-export function Form({ class: kind, action, submit, aside, children }: FormProps) {
+export function Form({ class: kind, action, needs = "admin", submit, aside, children }: FormProps) {
   const [problem, setProblem] = useState("");
   const [start, isBusy] = useAction(setProblem);
-  const readOnly = useReadOnly();
+  const readOnly = useRefusal(needs);
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;

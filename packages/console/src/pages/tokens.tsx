@@ -1,6 +1,6 @@
 // tokens.tsx: lists named admin tokens, with a form for a new token and a button that revokes one.
 
-import { ADMIN_SCOPES, type AdminScope } from "@inkling/contract";
+import { ADMIN_ROLE_TEXTS, ADMIN_ROLES } from "@inkling/contract";
 import type { AdminToken, IssuedAdminToken } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
@@ -12,17 +12,13 @@ import { SecretOnce } from "../components/secrets.tsx";
 import { TableCard, TwoLines } from "../components/table.tsx";
 import { notify, useLoad } from "../hooks.ts";
 
-const SCOPE_TEXTS: Readonly<Record<AdminScope, string>> = {
-  read: "read: look up and view everything",
-  write: "write: also change everything",
-};
-const SCOPES = ADMIN_SCOPES.map((scope) => [scope, SCOPE_TEXTS[scope]] as const);
+const ROLES = ADMIN_ROLES.map((role) => [role, `${role}: ${ADMIN_ROLE_TEXTS[role]}`] as const);
 
 export function TokensPage() {
   const tokens = useLoad((signal) => api<{ admin_tokens: AdminToken[] }>("admin-tokens", { signal }), []);
   const [created, setCreated] = useState<IssuedAdminToken>();
   const create = async (values: FormData, form: HTMLFormElement) => {
-    const body = { name: textOf(values, "name"), scope: textOf(values, "scope"), ...expiryOf(values) };
+    const body = { name: textOf(values, "name"), role: textOf(values, "role"), ...expiryOf(values) };
     setCreated(await api("admin-tokens", { method: "POST", body }));
     form.reset();
     tokens.reload();
@@ -52,8 +48,8 @@ export function TokensPage() {
                 maxLength={63}
                 required
               />
-              <Field label="Scope">
-                <Select name="scope" options={SCOPES} />
+              <Field label="Role">
+                <Select name="role" options={ROLES} />
               </Field>
               <ExpiryField />
             </Form>
@@ -67,12 +63,12 @@ export function TokensPage() {
 
 const COLUMNS = [
   ["Name", ({ name, hint }: AdminToken) => <TwoLines below={<code>{hint}</code>}>{name}</TwoLines>],
-  ["Scope", ({ scope }: AdminToken) => scope],
+  ["Role", ({ role }: AdminToken) => role],
   ["State", ({ state }: AdminToken) => <Badge kind={state === "active" ? "good" : "faint"}>{state}</Badge>],
   [
     "Created",
-    ({ author, created_at }: AdminToken) => (
-      <TwoLines below={`by ${author}`}>
+    ({ author, parent, created_at }: AdminToken) => (
+      <TwoLines below={`by ${author}${parent !== null && parent !== author ? `, with ${parent}` : ""}`}>
         <RelativeTime iso={created_at} />
       </TwoLines>
     ),
@@ -88,7 +84,7 @@ function Revoke({ of: { name }, reload }: { of: AdminToken; reload: () => void }
     reload();
   };
   const text =
-    "Programs that use the token get 401 immediately, and its console sessions end. This cannot be undone.";
+    "Programs that use the token or a token that it created get 401 immediately, and its console sessions end. This cannot be undone.";
   const question = [`Revoke ${name}?`, text, "Revoke"] as const;
   return <ConfirmButton text="Revoke" label={`Revoke ${name}`} question={question} isDanger run={run} />;
 }

@@ -11,7 +11,7 @@ import { Loaded } from "../components/loaded.tsx";
 import { EndCard, RotateCard, SecretOnce } from "../components/secrets.tsx";
 import { TableCard, TwoLines } from "../components/table.tsx";
 import { notify, type PageProps, useAction, useLoad } from "../hooks.ts";
-import { useReadOnly } from "../session.ts";
+import { useRefusal } from "../session.ts";
 
 const REFRESH_MS = 5_000;
 
@@ -174,7 +174,7 @@ interface SummaryProps {
 function Summary({ of: webhook, onTested, onEnabled }: SummaryProps) {
   const { id, url, events, author, created_at } = webhook;
   const [run, isRunning] = useAction();
-  const readOnly = useReadOnly();
+  const readOnly = useRefusal("admin");
   const test = async () => {
     const { outcome, reason } = await api<WebhookAttempt>(`webhooks/${id}/test`, { method: "POST" });
     if (outcome === "delivered") notify("The receiver accepted the test message.");

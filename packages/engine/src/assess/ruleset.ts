@@ -207,6 +207,16 @@ const TOO_MANY_EXAMPLES =
   "the examples could take longer than 20 ms with these conditions; use fewer examples, or fewer of `contains`, `size` and `in`";
 
 /**
+ * Returns the parts of a ruleset on which decisions depend: everything except shadow rules, rules that are off, and
+ * examples.
+ * @throws errors of TOML and zod if the text has mistakes
+ */
+export function decidingPart(text: string): unknown {
+  const { rule, example: _, ...others } = FILE.parse(readToml(text));
+  return { ...others, rule: rule.filter(({ mode }) => mode === "live") };
+}
+
+/**
  * @param number the number under which the ruleset was published; 0 if it was not published
  * @throws RulesetError
  */

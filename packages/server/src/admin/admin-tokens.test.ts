@@ -6,8 +6,10 @@ import {
   ADMIN_OPERATION_IDS,
   ADMIN_OPERATIONS,
   ADMIN_PATH,
-  type AdminScope,
-  scopeOf,
+  ADMIN_ROLES,
+  type AdminRole,
+  hasRole,
+  roleOf,
 } from "@inkling/contract";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
 import { StoreError } from "../store/error.ts";
@@ -20,8 +22,8 @@ afterAll(closeAdminServers);
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
 
-async function create(name: string, scope: AdminScope, over: object = {}): Promise<string> {
-  const { status, document } = await it.ask("POST", "admin-tokens", { name, scope, ...over });
+async function create(name: string, role: AdminRole, over: object = {}): Promise<string> {
+  const { status, document } = await it.ask("POST", "admin-tokens", { name, role, ...over });
   expect(status).toBe(201);
   return document.token;
 }
@@ -43,34 +45,35 @@ describe("an operation", () => {
     ruleset: "1",
     "admin token": "nobody",
   };
-  const scopes = new Set<AdminScope>();
+  const roles = new Set<AdminRole>();
 
-  test.each(ADMIN_OPERATION_IDS.filter((id) => !ADMIN_OPERATIONS[id].isOpen))(
-    "%s is refused to a read token if it changes something, before anything else of it is read",
-    async (id) => {
+  const OPERATIONS = ADMIN_OPERATION_IDS.filter((id) => !ADMIN_OPERATIONS[id].isOpen);
+  test.each(OPERATIONS.flatMap((id) => ADMIN_ROLES.map((role) => [id, role] as const)))(
+    "%s with the role %s is refused if the role is too low, before anything else of it is read",
+    async (id, role) => {
       const row = ADMIN_OPERATIONS[id];
-      const token = bearer(await create("bob", "read"));
+      const token = bearer(await create("bob", role));
       const path = row.path.slice(ADMIN_PATH.length).replace("{id}", EXAMPLES[row.names ?? ""] ?? "");
       const response = await it.ask(row.method, `${path}?unknown=1`, undefined, token);
-      const needed = scopeOf(row);
-      scopes.add(needed);
+      const needed = roleOf(row);
+      roles.add(needed);
       expect([response.status, response.code]).toEqual(
-        needed === "write" ? [403, "SCOPE_REQUIRED"] : [400, "QUERY_INVALID"],
+        hasRole(role, needed) ? [400, "QUERY_INVALID"] : [403, "ROLE_REQUIRED"],
       );
     },
   );
 
-  test("of each scope was tried", () => expect([...scopes].sort()).toEqual(["read", "write"]));
+  test("of each role was tried", () => expect([...roles].sort()).toEqual([...ADMIN_ROLES].sort()));
 });
 
-test("a read token looks up and reads; the refusal names the scope that is needed", async () => {
+test("a read token looks up and reads; the refusal names the role that is needed", async () => {
   const token = bearer(await create("bob", "read"));
   expect((await it.ask("GET", "keys", undefined, token)).status).toBe(200);
   expect((await it.ask("HEAD", "keys", undefined, token)).status).toBe(200);
   expect((await it.ask("POST", "rulesets/check", { text: "" }, token)).status).toBe(200);
   const refused = await it.ask("POST", "keys", { name: "shop" }, token);
   expect(refused.document.detail).toBe(
-    "This request needs an admin token with the `write` scope. This token has the `read` scope.",
+    "This request needs an admin token with the role `admin`. This token has the role `read`.",
   );
   expect(refused.headers.get("www-authenticate")).toBe(
     'Bearer realm="inkling admin", error="insufficient_scope"',
@@ -79,17 +82,18 @@ test("a read token looks up and reads; the refusal names the scope that is neede
   expect(JSON.parse(it.lines.at(-1)!)).toMatchObject({ event: "admin-request", status: 403, actor: "bob" });
 });
 
-test("a token is shown once; lists have its name, scope, author, expiry and last use", async () => {
-  const asked = { name: "ada", scope: "write", expires_at: "2026-07-01" };
+test("a token is shown once; lists have its name, role, author, expiry and last use", async () => {
+  const asked = { name: "ada", role: "admin", expires_at: "2026-07-01" };
   const made = await it.ask("POST", "admin-tokens", asked, { "Inkling-Author": "carol" });
   const { token, ...rest } = made.document;
   expect(made.headers.get("location")).toBe("/admin/v1/admin-tokens/ada");
   expect(rest).toEqual({
     name: "ada",
-    scope: "write",
+    role: "admin",
     state: "active",
     hint: `${token.slice(0, 14)}…`,
     author: "carol",
+    parent: null,
     created_at: "2026-06-01T12:00:00.000Z",
     expires_at: "2026-07-01T00:00:00.000Z",
     last_used_at: null,
@@ -103,14 +107,14 @@ test("a token is shown once; lists have its name, scope, author, expiry and last
 });
 
 const BODIES: [string, object, RegExp][] = [
-  ["a name in upper case", { name: "Ada", scope: "read" }, /^name: must have 1 to 63 lower-case/],
-  ["a name with a space", { name: "ada b", scope: "read" }, /^name: must have 1 to 63 lower-case/],
-  ["a long name", { name: "a".repeat(64), scope: "read" }, /^name: must have 1 to 63 lower-case/],
-  ["another scope", { name: "ada", scope: "admin" }, /^scope: must be read or write/],
-  ["no scope", { name: "ada" }, /^`scope` is required/],
+  ["a name in upper case", { name: "Ada", role: "read" }, /^name: must have 1 to 63 lower-case/],
+  ["a name with a space", { name: "ada b", role: "read" }, /^name: must have 1 to 63 lower-case/],
+  ["a long name", { name: "a".repeat(64), role: "read" }, /^name: must have 1 to 63 lower-case/],
+  ["another role", { name: "ada", role: "write" }, /^role: must be read, analyst or admin/],
+  ["no role", { name: "ada" }, /^`role` is required/],
   [
     "an expiry in the past",
-    { name: "ada", scope: "read", expires_at: "2026-05-01" },
+    { name: "ada", role: "read", expires_at: "2026-05-01" },
     /^expires_at: is in the past/,
   ],
 ];
@@ -120,9 +124,79 @@ test.each(BODIES)("%s is refused", async (_, body, problem) => {
   expect(document.problems).toEqual([expect.stringMatching(problem)]);
 });
 
+describe("a token that creates others", () => {
+  test("creates none above itself: only an admin creates any", async () => {
+    for (const role of ADMIN_ROLES) {
+      const token = bearer(await create(`creator-${role}`, role));
+      for (const wanted of ADMIN_ROLES) {
+        const { status } = await it.ask(
+          "POST",
+          "admin-tokens",
+          { name: `by-${role}-${wanted}`, role: wanted },
+          token,
+        );
+        expect([role, wanted, status]).toEqual([role, wanted, role === "admin" ? 201 : 403]);
+      }
+    }
+  });
+
+  test("is not outlived by them", async () => {
+    const token = bearer(await create("ada", "admin", { expires_at: "2026-07-01" }));
+    const ask = (expires_at?: string) =>
+      it.ask("POST", "admin-tokens", { name: "bob", role: "read", expires_at }, token);
+    for (const expiry of [undefined, "2026-07-02"])
+      expect((await ask(expiry)).document.problems).toEqual([
+        "expires_at: must not be later than 2026-07-01T00:00:00.000Z, when the token that creates it expires",
+      ]);
+    expect((await ask("2026-07-01")).document).toMatchObject({ parent: "ada" });
+  });
+
+  test("takes them along when it is revoked, unless told otherwise", async () => {
+    const ada = await create("ada", "admin");
+    const { document: bob } = await it.ask(
+      "POST",
+      "admin-tokens",
+      { name: "bob", role: "admin" },
+      bearer(ada),
+    );
+    const { document: eve } = await it.ask(
+      "POST",
+      "admin-tokens",
+      { name: "eve", role: "read" },
+      bearer(bob.token),
+    );
+    const kept = await it.ask("DELETE", "admin-tokens/ada?keep_created=true");
+    expect(kept.document.also_revoked).toEqual([]);
+    expect(
+      (await it.ask("GET", "admin-tokens/bob", undefined, bearer(bob.token))).document.parent,
+    ).toBeNull();
+    expect((await it.ask("DELETE", "admin-tokens/bob")).document.also_revoked).toEqual(["eve"]);
+    for (const token of [ada, bob.token, eve.token])
+      expect((await it.ask("GET", "keys", undefined, bearer(token))).code).toBe("TOKEN_INVALID");
+  });
+});
+
+test("an analyst publishes shadow rules, but nothing that decides", async () => {
+  const rule = (name: string, mode: string) =>
+    `[[rule]]\nname = "${name}"\nwhen = 'ip.is_tor_exit'\nthen = "deny"\nmode = "${mode}"\n`;
+  const analyst = bearer(await create("bea", "analyst"));
+  const publish = (text: string, headers = {}) => it.ask("POST", "rulesets", { text, note: "n" }, headers);
+  expect((await publish(rule("a", "live"))).status).toBe(201);
+  expect((await publish(rule("a", "live") + rule("b", "shadow"), analyst)).status).toBe(201);
+  expect((await publish(rule("a", "live") + rule("c", "off"), analyst)).status).toBe(201);
+  for (const text of [
+    "",
+    rule("a", "shadow"),
+    rule("a", "live") + rule("b", "live"),
+    `on_missing = "deny"\n${rule("a", "live")}`,
+  ])
+    expect((await publish(text, analyst)).code).toBe("ROLE_REQUIRED");
+  expect((await it.ask("POST", "rulesets/1/restore", { note: "n" }, analyst)).code).toBe("ROLE_REQUIRED");
+});
+
 test("a name that exists is 409; an unknown name 404", async () => {
   await create("bob", "read");
-  expect((await it.ask("POST", "admin-tokens", { name: "bob", scope: "write" })).code).toBe(
+  expect((await it.ask("POST", "admin-tokens", { name: "bob", role: "admin" })).code).toBe(
     "ADMIN_TOKEN_EXISTS",
   );
   for (const method of ["GET", "DELETE"]) {
@@ -134,7 +208,7 @@ describe("the author", () => {
   const actorOf = async () => (await it.ask("GET", "audit?limit=1")).document.entries[0].actor;
 
   test("of a request with a named token is its name, and no other", async () => {
-    const token = bearer(await create("ada", "write"));
+    const token = bearer(await create("ada", "admin"));
     expect((await it.ask("POST", "keys", { name: "a" }, token)).status).toBe(201);
     expect(await actorOf()).toBe("ada");
     const forged = await it.ask("POST", "keys", { name: "b" }, { ...token, "Inkling-Author": "bob" });
@@ -148,9 +222,9 @@ describe("the author", () => {
   });
 
   test("of a session is the name of its token", async () => {
-    const token = await create("ada", "write");
+    const token = await create("ada", "admin");
     const { page, document } = await logIn(token);
-    expect(document).toMatchObject({ author: "ada", scope: "write", token_name: "ada" });
+    expect(document).toMatchObject({ author: "ada", role: "admin", token_name: "ada" });
     expect((await it.ask("POST", "keys", { name: "a" }, page)).status).toBe(201);
     expect((await it.ask("GET", "audit?limit=1&actor=ada&way=console")).document.entries).toHaveLength(1);
     const other = await it.ask("POST", "session", { token, author: "bob" }, { Authorization: "" });
@@ -162,12 +236,12 @@ describe("the author", () => {
 
   test("of the root token is whom the request names", async () => {
     const { page, document } = await logIn(it.token, "dan");
-    expect(document).toMatchObject({ author: "dan", scope: "write", token_name: null });
+    expect(document).toMatchObject({ author: "dan", role: "admin", token_name: null });
     await it.ask("POST", "keys", { name: "a" }, page);
     expect(await actorOf()).toBe("dan");
     expect((await it.ask("GET", "session")).document).toEqual({
       author: "admin API",
-      scope: "write",
+      role: "admin",
       token_name: null,
       expires_at: null,
     });
@@ -176,7 +250,7 @@ describe("the author", () => {
 
 describe("the end", () => {
   test("of a token that is revoked is at once, its sessions included; others remain", async () => {
-    const [ada, bob] = [await create("ada", "write"), await create("bob", "read")];
+    const [ada, bob] = [await create("ada", "admin"), await create("bob", "read")];
     const sessions = { ada: await logIn(ada), bob: await logIn(bob), root: await logIn(it.token, "root") };
     const revoked = await it.ask("DELETE", "admin-tokens/bob", undefined, bearer(ada));
     expect(revoked.document).toMatchObject({ name: "bob" });
@@ -184,7 +258,7 @@ describe("the end", () => {
     expect((await it.ask("GET", "keys", undefined, sessions.bob.page)).code).toBe("SESSION_ENDED");
     expect((await it.ask("GET", "keys", undefined, sessions.ada.page)).status).toBe(200);
     expect((await it.ask("GET", "keys", undefined, sessions.root.page)).status).toBe(200);
-    await create("bob", "write"); // a different token with the same name
+    await create("bob", "admin"); // a different token with the same name
     expect((await it.ask("GET", "keys", undefined, sessions.bob.page)).code).toBe("SESSION_ENDED");
   });
 

@@ -15,8 +15,10 @@ import {
   ADMIN_OPERATION_IDS,
   ADMIN_OPERATIONS,
   type AdminOperationRow,
+  type AdminRole,
+  hasRole,
   MAX_BODY_BYTES,
-  scopeOf,
+  roleOf,
 } from "@inkling/contract";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
@@ -126,7 +128,7 @@ export class AdminApp {
     if (route === undefined) throw new AdminProblem("PATH_NOT_FOUND");
     if (operation === undefined) throw methodProblem(route);
     const { row, handler } = operation;
-    if (token?.scope === "read" && scopeOf(row) === "write") throw new AdminProblem("SCOPE_REQUIRED");
+    if (token !== undefined) requireRole(token.role, roleOf(row));
     const query = readQuery(target.slice(end + 1), handler.query ?? {});
     const actor = readActor(request, token, session);
     if (!row.isOpen) asked.actor = actor;
@@ -173,6 +175,15 @@ export class AdminApp {
 /** Who sent a request. Undefined if the operation needs no token, or if the request was refused before that was known. */
 interface Asked {
   actor?: string | undefined;
+}
+
+/** @throws AdminProblem if the token's role is too low */
+function requireRole(held: AdminRole, needed: AdminRole): void {
+  if (hasRole(held, needed)) return;
+  throw new AdminProblem(
+    "ROLE_REQUIRED",
+    `This request needs an admin token with the role \`${needed}\`. This token has the role \`${held}\`.`,
+  );
 }
 
 const NO_BODY = new Uint8Array();

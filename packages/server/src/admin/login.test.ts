@@ -36,7 +36,7 @@ describe("a session", () => {
     expect(secret).toMatch(/^\w{43}$/);
     expect([response.status, shown]).toEqual([
       201,
-      { author: "ada", scope: "write", token_name: null, expires_at: "2026-06-02T00:00:00.000Z" } as object,
+      { author: "ada", role: "admin", token_name: null, expires_at: "2026-06-02T00:00:00.000Z" } as object,
     ]);
     expect(response.headers.get("set-cookie")).toMatch(
       /^inkling_admin=\w{43}; Path=\/admin\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
@@ -102,7 +102,7 @@ describe("a session", () => {
   test("a request with the token has none", async () => {
     expect((await it.ask("GET", "session")).document).toEqual({
       author: "admin API",
-      scope: "write",
+      role: "admin",
       token_name: null,
       expires_at: null,
     });

@@ -5,7 +5,7 @@
 // err  AdminProblem; StoreError
 // src  docs/admin-api.md
 
-import { ADMIN_SCOPES } from "@inkling/contract";
+import { ADMIN_ROLES } from "@inkling/contract";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { bearerToken } from "../keys/bearer-token.ts";
@@ -30,7 +30,7 @@ const loginBody = z
 export const sessionAnswer = z
   .strictObject({
     author: text,
-    scope: z.enum(ADMIN_SCOPES).meta({ description: "What the request's token may do" }),
+    role: z.enum(ADMIN_ROLES).meta({ description: "What the request's token may do" }),
     token_name: text.nullable().meta({ description: "Null for the root token" }),
     expires_at: time
       .nullable()
@@ -76,9 +76,9 @@ export const SESSION_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-function sessionJson({ scope, name }: ValidAdminToken, author: string, session: Session | undefined) {
+function sessionJson({ role, name }: ValidAdminToken, author: string, session: Session | undefined) {
   const expires_at = session === undefined ? null : isoTime(session.expiresAt);
-  return { author, scope, token_name: name ?? null, expires_at };
+  return { author, role, token_name: name ?? null, expires_at };
 }
 
 /** The token and the session of an authorized request. */

@@ -6,8 +6,8 @@
 // note An operator's assessments are neither stored nor counted, and they appear neither in the log nor in the audit
 //      trail.
 
-import { ACTIONS, ADMIN_PATH, ASSESSMENT, FACT_TYPES } from "@inkling/contract";
-import { parseRuleset, type Ruleset, RulesetError, runExamples } from "@inkling/engine/assess";
+import { ACTIONS, ADMIN_PATH, ASSESSMENT, FACT_TYPES, hasRole } from "@inkling/contract";
+import { decidingPart, parseRuleset, type Ruleset, RulesetError, runExamples } from "@inkling/engine/assess";
 import { processCommand } from "@inkling/release-store/program";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
@@ -98,9 +98,19 @@ export const RULESET_HANDLERS = {
   publish_ruleset: handler({
     body: { schema: z.strictObject({ text: rulesetText, note, current }).meta({ id: "NewRuleset" }) },
     answer: rulesetAnswer,
-    run: async (context, { body, by }) => {
+    run: async (context, { body, by, token }) => {
       await sparingly(() => requireSound(body.text));
-      return publish(context, (store) => store.publish(body, by));
+      if (token !== undefined && hasRole(token.role, "admin"))
+        return publish(context, (store) => store.publish(body, by));
+      const newest = await context.store.rulesets.newest();
+      if (!Bun.deepEquals(decidingPart(newest.text), decidingPart(body.text)))
+        throw new AdminProblem(
+          "ROLE_REQUIRED",
+          "The role `analyst` may change only shadow rules, rules that are off, and examples. This ruleset would decide differently; to publish it, use a token with the role `admin`.",
+        );
+      return publish(context, (store) =>
+        store.publish({ ...body, current: body.current ?? newest.number }, by),
+      );
     },
   }),
   restore_ruleset: handler({

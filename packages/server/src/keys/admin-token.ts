@@ -1,6 +1,6 @@
-// admin-token.ts: defines a named admin token, with its owner, its scope and its JSON form.
+// admin-token.ts: defines a named admin token, with its owner, its role and its JSON form.
 
-import type { AdminScope } from "@inkling/contract";
+import type { AdminRole } from "@inkling/contract";
 import type { EpochMs } from "./key.ts";
 
 /** Pattern of names. Matching names need no quotes in paths and shells, and no two of them differ only in case. */
@@ -10,7 +10,7 @@ export const ADMIN_TOKEN_NAME = "[a-z0-9][a-z0-9._-]{0,62}";
 export interface NewAdminToken {
   /** Unique among the existing tokens. It is the author of all changes that are made with the token. */
   readonly name: string;
-  readonly scope: AdminScope;
+  readonly role: AdminRole;
   readonly expiresAt: EpochMs | undefined;
 }
 
@@ -19,6 +19,8 @@ export interface AdminToken extends NewAdminToken {
   readonly hint: string;
   /** Who created the token. */
   readonly author: string;
+  /** Name of the token with which this one was created; undefined for the root token and the command line. */
+  readonly parent: string | undefined;
   readonly createdAt: EpochMs;
   /** The last UTC day with a request; undefined if there has been no request. */
   readonly lastUsedOn: string | undefined;
@@ -26,14 +28,15 @@ export interface AdminToken extends NewAdminToken {
 
 /** Returns the JSON form of an admin token, which never contains the token itself. */
 export function adminTokenJson(token: AdminToken, now: number) {
-  const { name, scope, hint, author, createdAt, expiresAt, lastUsedOn } = token;
+  const { name, role, hint, author, createdAt, expiresAt, lastUsedOn, parent } = token;
   const isExpired = expiresAt !== undefined && expiresAt <= now;
   return {
     name,
-    scope,
+    role,
     state: isExpired ? ("expired" as const) : ("active" as const),
     hint,
     author,
+    parent: parent ?? null,
     created_at: new Date(createdAt).toISOString(),
     expires_at: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
     last_used_at: lastUsedOn ?? null,

@@ -5,7 +5,7 @@
 // err  KeyInputError with one line per mistake
 // note This module is separate from key.ts, so that workers and the server's startup do not load it.
 
-import { ADMIN_SCOPES } from "@inkling/contract";
+import { ADMIN_ROLES } from "@inkling/contract";
 import { issueLines, type Prefix, parsePeerPrefix, withoutHostBits } from "@inkling/engine";
 import { z } from "zod";
 import { isoTime, oneLine } from "../text/fields.ts";
@@ -111,7 +111,7 @@ export const newAdminTokenBody = z
         new RegExp(`^${ADMIN_TOKEN_NAME}$`),
         "must have 1 to 63 lower-case letters, digits, `.`, `_` or `-`, and begin with a letter or digit",
       ),
-    scope: z.enum(ADMIN_SCOPES, `must be ${ADMIN_SCOPES.join(" or ")}`),
+    role: z.enum(ADMIN_ROLES, `must be ${ADMIN_ROLES.slice(0, -1).join(", ")} or ${ADMIN_ROLES.at(-1)}`),
     expires_at: isoTime.nullish(),
   })
   .meta({ id: "NewAdminToken" });
@@ -122,9 +122,9 @@ export const newAdminTokenBody = z
  * @throws KeyInputError with one line per mistake
  */
 export function parseNewAdminToken(input: unknown, now: number): NewAdminToken {
-  const { name, scope, expires_at } = read(newAdminTokenBody, input, "token");
+  const { name, role, expires_at } = read(newAdminTokenBody, input, "token");
   refusePast(expires_at, now);
-  return { name, scope, expiresAt: expires_at ?? undefined };
+  return { name, role, expiresAt: expires_at ?? undefined };
 }
 
 function refusePast(expiresAt: number | null | undefined, now: number): void {

@@ -10,6 +10,7 @@ import {
   type AdminOperationId,
   type AdminOperationRow,
   type AdminProblemCode,
+  roleOf,
 } from "@inkling/contract";
 import { z } from "zod";
 import { text } from "../admin/handler.ts";
@@ -122,14 +123,12 @@ function describe(id: AdminOperationId): Operation<AdminProblemCode> {
   };
 }
 
-function codesOf(
-  { isOpen, names, writes, problems = [] }: AdminOperationRow,
-  hasBody: boolean,
-): AdminProblemCode[] {
+function codesOf(row: AdminOperationRow, hasBody: boolean): AdminProblemCode[] {
+  const { isOpen, names, problems = [] } = row;
   const possible = new Set([
     ...ALWAYS,
     ...(isOpen === true ? [] : UNAUTHORIZED),
-    ...(writes ? (["SCOPE_REQUIRED"] as const) : []),
+    ...(roleOf(row) === "read" ? [] : (["ROLE_REQUIRED"] as const)),
     ...(names === undefined ? [] : (["PATH_NOT_FOUND"] as const)), // for an id that cannot exist
     ...(hasBody ? (["BODY_INVALID", "BODY_TOO_LARGE", "RATE_LIMITED"] as const) : []),
     ...problems,

@@ -1,5 +1,5 @@
 // admin-token.ts: creates the tokens of the admin API, and stores their hashes. There is a root token, and there are
-// named tokens with a scope.
+// named tokens with a role.
 //
 // in   the store's tables
 // out  tokens (ink_admin_, 32 random characters, _, checksum); each is shown once and stored as SHA-256
@@ -7,11 +7,12 @@
 // note Every request reads its token's row, so a revocation applies at once on every host, including to sessions. The
 // audit trail records the token's name as the author. For the root token, it records the author that the request names.
 
-import { ADMIN_SCOPES, type AdminScope } from "@inkling/contract";
+import { ADMIN_ROLES, type AdminRole } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
 import { type AdminToken, adminTokenJson, type NewAdminToken } from "../keys/admin-token.ts";
 import { dayOf } from "../keys/day.ts";
+import type { EpochMs } from "../keys/key.ts";
 import { hashToken, newToken, tokenFormat, tokenHint } from "../keys/token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
@@ -31,9 +32,25 @@ export interface ValidAdminToken {
   readonly hash: string;
   /** Undefined for the root token. */
   readonly name: string | undefined;
-  readonly scope: AdminScope;
+  readonly role: AdminRole;
+  /** Undefined if it does not expire. */
+  readonly expiresAt: EpochMs | undefined;
   /** The last recorded UTC day of use. Always undefined for the root token. */
   readonly lastUsedOn: string | undefined;
+}
+
+/** The token that creates another one was revoked at the same time. */
+export class CreatorRevokedError extends StoreError {
+  constructor(name: string) {
+    super("CONFLICT", `the admin token ${name} was revoked`, "use a token that is valid");
+    this.name = "CreatorRevokedError";
+  }
+}
+
+/** A token that was revoked, and the tokens that were revoked with it. */
+export interface RevokedAdminToken {
+  readonly token: AdminToken;
+  readonly created: readonly AdminToken[];
 }
 
 /** A named token with its secret text, which is shown only once. */
@@ -59,14 +76,14 @@ export class AdminTokenStore {
     const { tables } = this;
     return tables.read(async (sql) => {
       if ((await readHash(sql)) === hash)
-        return { hash, name: undefined, scope: "write", lastUsedOn: undefined };
+        return { hash, name: undefined, role: "admin", expiresAt: undefined, lastUsedOn: undefined };
       const rows: AdminTokenRow[] =
         await sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens WHERE hash = ${hash}`;
       const [token] = this.readRows(rows);
       if (token === undefined || (token.expiresAt ?? Number.POSITIVE_INFINITY) <= tables.now())
         return undefined;
-      const { name, scope, lastUsedOn } = token;
-      return { hash, name, scope, lastUsedOn };
+      const { name, role, expiresAt, lastUsedOn } = token;
+      return { hash, name, role, expiresAt, lastUsedOn };
     });
   }
 
@@ -92,12 +109,18 @@ export class AdminTokenStore {
     return this.tables.read((sql) => this.findIn(sql, name));
   }
 
-  /** Creates a named token. @throws StoreError CONFLICT if a token, expired or not, already has this name */
-  add(wanted: NewAdminToken, by: Actor): Promise<IssuedAdminToken> {
+  /**
+   * Creates a named token.
+   * @param parent name of the token that creates it; undefined for the root token and the command line
+   * @throws StoreError CONFLICT if a token, expired or not, already has this name
+   * @throws CreatorRevokedError
+   */
+  add(wanted: NewAdminToken, by: Actor, parent?: string): Promise<IssuedAdminToken> {
     const { tables } = this;
     return tables.write(async (tx) => {
       await lockAudit(tx);
-      const { name, scope, expiresAt } = wanted;
+      const { name, role, expiresAt } = wanted;
+      if (parent !== undefined && !(await isTaken(tx, parent))) throw new CreatorRevokedError(parent);
       if (await isTaken(tx, name)) {
         throw new StoreError(
           "CONFLICT",
@@ -112,24 +135,34 @@ export class AdminTokenStore {
         author: by.actor,
         createdAt: tables.now(),
         lastUsedOn: undefined,
+        parent,
       });
       const { hint, author, createdAt } = adminToken;
-      await tx`INSERT INTO inkling_named_admin_tokens (name, hash, scope, hint, author, created_at, expires_at)
-        VALUES (${name}, ${hashToken(token)}, ${scope}, ${hint}, ${author}, ${createdAt}, ${expiresAt ?? null})`;
+      await tx`INSERT INTO inkling_named_admin_tokens (name, hash, scope, hint, author, created_at, expires_at, parent)
+        VALUES (${name}, ${hashToken(token)}, ${role}, ${hint}, ${author}, ${createdAt}, ${expiresAt ?? null},
+          ${parent ?? null})`;
       await this.audit(tx, by, "admin-token-made", undefined, adminToken);
       return { adminToken, token };
     }, true);
   }
 
-  /** Revokes a named token and closes its sessions for good. @returns the token; undefined if no token has this name */
-  revoke(name: string, by: Actor): Promise<AdminToken | undefined> {
+  /**
+   * Revokes a named token and the tokens that it created, directly or through others. Closes their sessions for good.
+   * @param keepCreated keeps those tokens. They then count as created by the token that created this one.
+   * @returns the revoked tokens; undefined if no token has this name
+   */
+  revoke(name: string, by: Actor, keepCreated = false): Promise<RevokedAdminToken | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
       const before = await this.findIn(tx, name);
       if (before === undefined) return undefined;
-      await tx`DELETE FROM inkling_named_admin_tokens WHERE name = ${name}`;
-      await this.audit(tx, by, "admin-token-revoked", before, undefined);
-      return before;
+      const created = keepCreated ? [] : await this.descendants(tx, name);
+      await tx`UPDATE inkling_named_admin_tokens SET parent = ${before.parent ?? null} WHERE parent = ${name}`;
+      for (const token of [before, ...created]) {
+        await tx`DELETE FROM inkling_named_admin_tokens WHERE name = ${token.name}`;
+        await this.audit(tx, by, "admin-token-revoked", token, undefined);
+      }
+      return { token: before, created };
     }, true);
   }
 
@@ -164,6 +197,19 @@ export class AdminTokenStore {
     const rows: AdminTokenRow[] =
       await sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens WHERE name = ${name}`;
     return this.readRows(rows)[0];
+  }
+
+  /** Reads the tokens that a token created, directly or through others. */
+  private async descendants(sql: SQL, name: string): Promise<AdminToken[]> {
+    const rows: AdminTokenRow[] =
+      await sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens ORDER BY created_at, name`;
+    const all = this.readRows(rows);
+    const names = new Set([name]);
+    for (let before = 0; names.size > before; ) {
+      before = names.size;
+      for (const token of all) if (names.has(token.parent ?? "")) names.add(token.name);
+    }
+    return all.filter((token) => token.name !== name && names.has(token.name));
   }
 
   private readRows(rows: readonly AdminTokenRow[]): AdminToken[] {
@@ -211,18 +257,21 @@ interface AdminTokenRow {
   readonly created_at: number | string;
   readonly expires_at: number | string | null;
   readonly last_used_on: string | null;
+  readonly parent: string | null;
 }
 
-const columns = (sql: SQL) => sql.unsafe("name, scope, hint, author, created_at, expires_at, last_used_on");
+const columns = (sql: SQL) =>
+  sql.unsafe("name, scope, hint, author, created_at, expires_at, last_used_on, parent");
 
 function fromRow(row: AdminTokenRow): AdminToken {
   return Object.freeze({
     name: row.name,
-    scope: known(ADMIN_SCOPES, row.scope, "scope"),
+    role: known(ADMIN_ROLES, row.scope, "role"),
     hint: row.hint,
     author: row.author,
     createdAt: Number(row.created_at),
     expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
     lastUsedOn: row.last_used_on ?? undefined,
+    parent: row.parent ?? undefined,
   });
 }

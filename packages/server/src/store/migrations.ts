@@ -373,6 +373,16 @@ export const MIGRATIONS: readonly Migration[] = [
       "ALTER TABLE inkling_decisions ADD COLUMN trace_id TEXT",
     ],
   },
+  {
+    id: 18,
+    name: "roles of admin tokens",
+    statements: [
+      // The column keeps its name. To a server of an older version, any value except `write` allows no changes.
+      "UPDATE inkling_named_admin_tokens SET scope = 'admin' WHERE scope = 'write'",
+      // The token that created this one. NULL for the root token, the command line and earlier tokens.
+      "ALTER TABLE inkling_named_admin_tokens ADD COLUMN parent TEXT",
+    ],
+  },
 ];
 
 /**

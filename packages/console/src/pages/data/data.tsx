@@ -7,7 +7,7 @@ import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded, lazyPage } from "../../components/loaded.tsx";
 import { formatAges, formatExact, formatRelative } from "../../format.ts";
 import { notify, type PageProps, useLoad } from "../../hooks.ts";
-import { useReadOnly } from "../../session.ts";
+import { useRefusal } from "../../session.ts";
 import { chooser } from "./feed-switch.tsx";
 import { FeedsCard, UnusedFeedsCard } from "./feeds.tsx";
 import { ReleasesCard } from "./releases.tsx";
@@ -101,7 +101,7 @@ function ReleaseCard({ overview, before, change, reload }: ReleaseCardProps) {
   const { release, pinned } = overview;
   const ages = formatAges(overview.ages);
   const update = useUpdate(overview.update, reload);
-  const readOnly = useReadOnly();
+  const readOnly = useRefusal("admin");
   const body = { current: release?.name };
   const pin = () => change("POST", "data/pin", body);
   const unpin = () => change("DELETE", "data/pin");

@@ -6,7 +6,7 @@ import { api, findById } from "../../api.ts";
 import { Badge, Card, Definitions, RelativeTime } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { notify, useAction, useLoad } from "../../hooks.ts";
-import { useReadOnly } from "../../session.ts";
+import { useRefusal } from "../../session.ts";
 import { DecisionCard, FactTable, rulesetName } from "../assess/assessment.tsx";
 import { Copies } from "../lookup/evidence.tsx";
 
@@ -60,7 +60,7 @@ export const OUTCOME_TEXTS: Readonly<Record<Outcome, string>> = { legitimate: "L
 
 function OutcomeCard({ of: { id, outcome, outcome_at }, reload }: OutcomeCardProps) {
   const [start, isBusy] = useAction();
-  const readOnly = useReadOnly();
+  const readOnly = useRefusal("analyst");
   const label = (chosen: Outcome) =>
     start(async () => {
       await labelDecision(id, chosen);

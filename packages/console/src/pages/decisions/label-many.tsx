@@ -8,7 +8,7 @@ import { Button, Notice } from "../../components/basics.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { formatCount } from "../../format.ts";
 import { messageOf, useAction } from "../../hooks.ts";
-import { useReadOnly } from "../../session.ts";
+import { useRefusal } from "../../session.ts";
 import { labelDecision, OUTCOME_TEXTS } from "./decision.tsx";
 
 /** Maximum number of concurrent requests. A browser opens at most six connections to a host, and pages need some too. */
@@ -36,7 +36,7 @@ export function LabelMany({ shown, selected, onSelect, onLabelled }: LabelManyPr
   const [result, setResult] = useState<Result>({ text: "", failed: NO_FAILURES });
   const [progress, setProgress] = useState({ done: 0, of: 0 });
   const [start, isBusy] = useAction();
-  const readOnly = useReadOnly();
+  const readOnly = useRefusal("analyst");
   const chosen = shown.filter(({ id }) => selected.has(id));
   const count = formatCount(chosen.length);
   const noun = chosen.length === 1 ? "decision" : "decisions";

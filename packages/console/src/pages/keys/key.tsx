@@ -8,7 +8,7 @@ import { Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { EndCard, RotateCard } from "../../components/secrets.tsx";
 import { notify, useAction, useLoad } from "../../hooks.ts";
-import { useReadOnly } from "../../session.ts";
+import { useRefusal } from "../../session.ts";
 import { KeyForm } from "./key-form.tsx";
 import { KeyUsage } from "./usage.tsx";
 
@@ -95,7 +95,7 @@ const TRACES = [
 function Trace({ of: { id, traced_until }, reload }: { of: Key; reload: () => void }) {
   const [seconds, setSeconds] = useState("86400");
   const [run, isRunning] = useAction();
-  const readOnly = useReadOnly();
+  const readOnly = useRefusal("admin");
   const isTraced = traced_until !== null && Date.parse(traced_until) > Date.now();
   const trace = (until: string | null) =>
     run(async () => {

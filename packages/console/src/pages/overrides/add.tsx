@@ -48,7 +48,7 @@ export function AddCard({ reload }: { reload: () => void }) {
   const value = { name: "value", placeholder: "203.0.113.9, 203.0.113.0/24, example.com", required: true };
   return (
     <Card title="Add an override">
-      <Form action="Add" submit={submit}>
+      <Form needs="analyst" action="Add" submit={submit}>
         <TextField
           label="Address, network, domain or email address"
           note="An email address is stored only as a hash."

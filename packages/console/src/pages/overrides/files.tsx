@@ -38,7 +38,7 @@ export function FilesCard({ reload }: { reload: () => void }) {
       <p>
         <Button text="Export all" isBusy={isBusy} onClick={() => start(exportAll)} />
       </p>
-      <Form action="Import" submit={submit}>
+      <Form needs="analyst" action="Import" submit={submit}>
         <Field label="Import" note="Either the whole file is imported or nothing.">
           <input type="file" name="file" accept="application/json,.json" required />
         </Field>

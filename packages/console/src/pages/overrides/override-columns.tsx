@@ -85,5 +85,5 @@ function RemoveButton({ override, onRemoved }: { override: Override; onRemoved: 
     onRemoved();
   };
   const label = `Remove the override for ${value}`;
-  return <ConfirmButton text="Remove" label={label} question={question} isDanger run={run} />;
+  return <ConfirmButton needs="analyst" text="Remove" label={label} question={question} isDanger run={run} />;
 }

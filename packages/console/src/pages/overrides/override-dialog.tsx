@@ -7,7 +7,7 @@ import { Button } from "../../components/basics.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { ExpiryField, expiryOf, Form, TextField, textOf } from "../../components/form.tsx";
 import { notify } from "../../hooks.ts";
-import { useReadOnly } from "../../session.ts";
+import { useRefusal } from "../../session.ts";
 
 interface OverrideDialogProps {
   readonly text: string;
@@ -27,7 +27,7 @@ interface OverrideDialogProps {
 export function OverrideDialog(props: OverrideDialogProps) {
   const { text, label, title, action, of, submit, onDone, children } = props;
   const [isOpen, setOpen] = useState(false);
-  const readOnly = useReadOnly();
+  const readOnly = useRefusal("analyst");
   const close = () => setOpen(false);
   const send = async (values: FormData) => {
     const message = await submit({ note: textOf(values, "note"), ...expiryOf(values, of?.expires_at) });
@@ -41,7 +41,12 @@ export function OverrideDialog(props: OverrideDialogProps) {
       {isOpen && (
         <Dialog title={title} onClose={close}>
           <p>An override takes precedence over every feed.</p>
-          <Form action={action} submit={send} aside={<Button text="Cancel" onClick={close} />}>
+          <Form
+            needs="analyst"
+            action={action}
+            submit={send}
+            aside={<Button text="Cancel" onClick={close} />}
+          >
             {children}
             <TextField
               label="Reason"

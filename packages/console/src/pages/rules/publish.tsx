@@ -42,7 +42,7 @@ export function Publish({ draft, newest, reload }: PublishProps) {
             </Notice>
           )}
           <Changes label={`Changes since ${name}`} before={unixText(newest?.text ?? "")} after={draft.text} />
-          <Form action="Publish" submit={submit}>
+          <Form needs="analyst" action="Publish" submit={submit}>
             <TextField
               label="Note"
               name="note"
