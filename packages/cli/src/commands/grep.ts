@@ -21,7 +21,7 @@ export function addGrep(program: Command, context: Context): void {
       "after",
       `
 The command prints each value once, at its first occurrence. It looks up only public addresses, and ignores versions such
-as Chrome/120.0.0.0. For logs, use \`inkling enrich\`, which reads the client field.
+as Chrome/120.0.0.0. To add the answers to each line of a log, use \`inkling enrich\`.
 
 Examples:
   inkling grep mail.eml

@@ -45,7 +45,13 @@ const ZERO = 0x30;
  * @returns false if `text` is not exactly one address; the content of `into` is then unspecified
  */
 export function parseIpInto(text: string, into: IpAddress): into is UnwrappedAddress {
-  if (!parseRawIpInto(text, into)) return false;
+  const value = parseIpv4Text(text);
+  if (value >= 0) {
+    into.family = 4;
+    into.words[0] = value;
+    return true;
+  }
+  if (!parseIpv6Text(text, into)) return false;
   unwrapIpv4(into);
   return true;
 }
