@@ -229,7 +229,7 @@ export interface Assessment {
   readonly score: number;
   /** The reasons behind the score. Later versions may add codes. */
   readonly reasons: readonly Reason[];
-  /** The rule that decided; null if the score decided. */
+  /** The rule that decided; null if the score decided. If `degraded` lists data, `on_missing` may have made the action stricter. */
   readonly rule: string | null;
   /** What each shadow rule would have decided. Shadow rules never change the action. */
   readonly shadow: readonly ShadowRule[];

@@ -185,7 +185,12 @@ export const ASSESSMENT = {
       },
       description: "The reasons behind the score. Later versions may add codes",
     },
-    rule: { type: "text", nullable: true, description: "The rule that decided; null if the score decided" },
+    rule: {
+      type: "text",
+      nullable: true,
+      description:
+        "The rule that decided; null if the score decided. If `degraded` lists data, `on_missing` may have made the action stricter",
+    },
     shadow: {
       type: "list",
       of: {

@@ -423,7 +423,7 @@ class Assessment:
     score: float
     # The reasons behind the score. Later versions may add codes
     reasons: Tuple[Reason, ...]
-    # The rule that decided; null if the score decided
+    # The rule that decided; null if the score decided. If `degraded` lists data, `on_missing` may have made the action stricter
     rule: Optional[str]
     # What each shadow rule would have decided. Shadow rules never change the action
     shadow: Tuple[ShadowRule, ...]

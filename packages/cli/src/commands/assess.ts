@@ -194,7 +194,12 @@ export function assessmentText(
   style: Style,
 ): string {
   const { action, score, reasons, rule, shadow, degraded, ruleset, review, did_you_mean } = answer;
-  const by = rule === null ? "the score decided" : `rule ${rule} of ruleset ${ruleset} decided`;
+  const complete = changes.find(({ without }) => "on_missing" in without);
+  const decider = rule === null ? "the score" : `rule ${rule} of ruleset ${ruleset}`;
+  const by =
+    complete === undefined
+      ? `${decider} decided`
+      : `on_missing decided, because data is missing; ${decider} would ${complete.action}`;
   const filled = Math.round(score * BAR_WIDTH);
   const bar = `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)}`;
   const reasonRows = reasons.map(({ code, weight }) => {
@@ -205,13 +210,20 @@ export function assessmentText(
   const lines = [
     `${style.bold(style[COLORS[action]](action))}${review ? ", and a person should review it" : ""}: ${by}`,
     `score ${score.toFixed(2)} ${bar}`,
-    ...(reasonRows.length > 0 ? [table(reasonRows, [1])] : ["  no reason to doubt the visitor"]),
+    ...(reasonRows.length > 0
+      ? [table(reasonRows, [1])]
+      : [
+          degraded.length > 0
+            ? "  no reason to doubt the visitor in the data that is there"
+            : "  no reason to doubt the visitor",
+        ]),
     ...shadow.map(({ rule: name, action: wanted }) => `  rule ${name} in shadow: ${wanted}`),
   ];
   if (did_you_mean !== undefined) lines.push(`  did you mean ${did_you_mean}?`);
   if (degraded.length > 0) {
     lines.push(
       style.yellow(`  no data for ${degraded.join(", ")}: the visitor may look safer than they are`),
+      "  Run `inkling doctor` to see why this data is missing.",
     );
   }
   return printable(lines.join("\n"));

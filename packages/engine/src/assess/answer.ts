@@ -47,20 +47,26 @@ export function namedFacts(
   return named;
 }
 
-/** The score and action that a visitor would get without one of the reasons, or without the rule that decided. */
+/**
+ * The score and action that a visitor would get without one of the reasons, without the rule that decided, or without
+ * `on_missing`.
+ */
 export interface Alternative {
-  readonly without: { readonly reason: ReasonCode } | { readonly rule: string };
+  readonly without:
+    | { readonly reason: ReasonCode }
+    | { readonly rule: string }
+    | { readonly on_missing: Action };
   readonly score: number;
   readonly action: Action;
 }
 
-/** @returns one alternative for each reason, then one for the rule that decided */
+/** @returns one alternative for each reason, then one for the rule that decided, then one for `on_missing` if it decided */
 export function alternatives(
   facts: Facts,
   ruleset: Ruleset,
   degraded: readonly DegradedData[],
 ): readonly Alternative[] {
-  const { reasons, rule } = assess(facts, ruleset, degraded);
+  const { action, reasons, rule } = assess(facts, ruleset, degraded);
   const outcomeOf = (changed: Partial<Ruleset>) => {
     const { score, action } = assess(facts, { ...ruleset, ...changed }, degraded);
     return { score, action };
@@ -69,7 +75,14 @@ export function alternatives(
     without: { reason: code },
     ...outcomeOf({ reasons: ruleset.reasons.filter((reason) => reason.code !== code) }),
   }));
-  if (rule === null) return withoutReason;
-  const withoutRule = outcomeOf({ live: ruleset.live.filter(({ name }) => name !== rule) });
-  return [...withoutReason, { without: { rule }, ...withoutRule }];
+  const complete = assess(facts, ruleset, []); // as if no data were missing
+  return [
+    ...withoutReason,
+    ...(rule === null
+      ? []
+      : [{ without: { rule }, ...outcomeOf({ live: ruleset.live.filter(({ name }) => name !== rule) }) }]),
+    ...(complete.action === action
+      ? []
+      : [{ without: { on_missing: ruleset.onMissing }, score: complete.score, action: complete.action }]),
+  ];
 }

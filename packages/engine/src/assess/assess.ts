@@ -22,7 +22,7 @@ export interface Assessment {
   /** From 0 to 1, rounded to two decimal places. */
   readonly score: number;
   readonly reasons: readonly { readonly code: ReasonCode; readonly weight: number }[];
-  /** Name of the rule that decided; null if the score decided. */
+  /** Name of the rule that decided; null if the score decided. If data is missing, `on_missing` may be stricter than both. */
   readonly rule: string | null;
   /** What the matching shadow rules would have decided, in the order of the file. */
   readonly shadow: readonly { readonly rule: string; readonly action: Action; readonly review?: true }[];

@@ -2,7 +2,6 @@
 // change the action, facts and evidence.
 
 import {
-  ACTIONS,
   type Action,
   FACT_ROWS,
   type FactName,
@@ -97,7 +96,7 @@ export function DecisionCard({ of, ruleset, alternatives = [], thresholds, child
   const withoutRule = alternatives.find(({ without }) => "rule" in without);
   return (
     <Card
-      title={[<ActionBadge key="action" action={action} />, ` ${decidedBy(of, thresholds)} (${ruleset})`]}
+      title={[<ActionBadge key="action" action={action} />, ` ${decidedBy(of, alternatives)} (${ruleset})`]}
     >
       {review && <Notice kind="warn">The rule asks for a manual review of this visitor.</Notice>}
       {degraded.length > 0 && (
@@ -124,23 +123,25 @@ export function DecisionCard({ of, ruleset, alternatives = [], thresholds, child
   );
 }
 
+/** A stored decision has no alternatives, so nobody knows whether `on_missing` made its action stricter. */
 function decidedBy(
-  { action, rule, score }: Pick<Assessment, "action" | "rule" | "score">,
-  from?: Thresholds,
+  { rule, action, degraded }: Pick<Assessment, "rule" | "action" | "degraded">,
+  alternatives: Alternatives,
 ) {
-  if (rule !== null) return `decided by rule ${rule}`;
-  const byScore = from && (score >= from.deny ? "deny" : score >= from.challenge ? "challenge" : "allow");
-  const isStricter = byScore !== undefined && ACTIONS.indexOf(action) > ACTIONS.indexOf(byScore);
-  return isStricter ? "because data is missing" : "decided by the score";
+  const decider = rule === null ? "the score" : `rule ${rule}`;
+  const complete = alternatives.find(({ without }) => "on_missing" in without);
+  if (complete) return `decided by on_missing, because data is missing; ${decider} would ${complete.action}`;
+  const isOpen = alternatives.length === 0 && degraded.length > 0 && action !== "allow";
+  return isOpen ? `decided by ${decider}, or by on_missing` : `decided by ${decider}`;
 }
 
 interface ReasonsProps {
-  readonly of: Pick<Assessment, "action" | "reasons">;
+  readonly of: Pick<Assessment, "action" | "reasons" | "degraded">;
   readonly alternatives: Alternatives;
 }
 
 /** Each reason with its weight and, if known, the action without it. */
-function Reasons({ of: { action, reasons }, alternatives }: ReasonsProps) {
+function Reasons({ of: { action, reasons, degraded }, alternatives }: ReasonsProps) {
   const without = ({ code }: Reason) => {
     const found = alternatives.find((change) => "reason" in change.without && change.without.reason === code);
     if (found === undefined) return null;
@@ -165,7 +166,11 @@ function Reasons({ of: { action, reasons }, alternatives }: ReasonsProps) {
       rows={reasons}
       rowKey={({ code }) => code}
       columns={alternatives.length > 0 ? [...columns, ["Without it", without]] : columns}
-      empty="No reason to doubt this visitor."
+      empty={
+        degraded.length > 0
+          ? "No reason to doubt this visitor in the data that is there."
+          : "No reason to doubt this visitor."
+      }
     />
   );
 }
