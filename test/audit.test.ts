@@ -224,7 +224,7 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
     async (host) => {
       writeFileSync(host.path("rules.toml"), "[weights]\nproxy = 0.5\n");
       return [
-        ["rules", "publish", host.path("rules.toml"), "--note", "strict"],
+        ["rules", "publish", host.path("rules.toml"), "--note", "strict", "--yes"],
         {
           action: "ruleset-published",
           subject: "ruleset 1",
@@ -241,7 +241,10 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
         for (const text of texts) await rulesets.publish({ text, note: "" }, ADA);
       });
       const [before, after] = [2, 3].map((number) => expect.objectContaining({ number }));
-      return [["rules", "rollback"], { action: "ruleset-rolled-back", subject: "ruleset 3", before, after }];
+      return [
+        ["rules", "rollback", "--yes"],
+        { action: "ruleset-rolled-back", subject: "ruleset 3", before, after },
+      ];
     },
   ],
   "decisions delete": [

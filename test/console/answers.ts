@@ -344,15 +344,17 @@ const examples = [1, 2, 3].map((i) => ({
 
 /** A replay with every notice. */
 export const REPLAY = {
+  summary:
+    "Of 100,000 stored decisions since 2026-11-01, this ruleset would deny 1,200 (3 of them labelled legitimate) instead of 0, and challenge 0 instead of 34.",
   decisions: 100_000,
   changed: 1_234,
   from: fetched_at,
   to: fetched_at,
   outcomes: { legitimate: 40, abuse: 12 },
   actions: [
-    { before: "allow", after: "allow", count: 98_766, examples: [] },
-    { before: "allow", after: "deny", count: 1_200, examples },
-    { before: "challenge", after: "allow", count: 34, examples: [] },
+    { before: "allow", after: "allow", count: 98_766, legitimate: 40, examples: [] },
+    { before: "allow", after: "deny", count: 1_200, legitimate: 3, examples },
+    { before: "challenge", after: "allow", count: 34, legitimate: 0, examples: [] },
   ],
   rules: ["no-hosting-sign-ups", "card-from-elsewhere-and-a-data-centre"].map((rule, i) => ({
     rule,

@@ -233,6 +233,11 @@ describe("rules", () => {
     await hasChanged.waitFor({ state: "detached" });
     await page.getByLabel("Note").fill("stricter about proxies");
     await button("Publish").click();
+    const dialog = page.getByRole("dialog", { name: "Publish this ruleset?" });
+    await dialog.getByText(/^Of [\d,]+ stored decisions since .*, this ruleset would /).waitFor();
+    await button("Cancel").click();
+    expect((await rowsOf("History"))[0]).toStartWith("2 active");
+    await confirm(page, "Publish", "Publish the ruleset");
     await waitForMessage(page, "is active. All servers apply it within a second.");
     await page.getByText("There is nothing to publish").waitFor();
     const [first] = await rowsOf("History");
@@ -243,13 +248,13 @@ describe("rules", () => {
     const mine = STARTER_RULESET.replace("deny = 0.85", "deny = 0.9");
     await area().fill(mine);
     await publish('on_missing = "deny"\n');
-    await button("Publish").click();
+    await confirm(page, "Publish", "Publish the ruleset");
     await page.getByRole("alert").filter({ hasText: "Nothing was published" }).waitFor();
     await page.getByText("bob published ruleset 4 after you started this draft.").waitFor();
     expect(await area().inputValue()).toBe(mine);
     const changes = page.getByRole("region", { name: "Changes since ruleset 4" });
     expect(await changes.locator("del").allInnerTexts()).toContain('-on_missing = "deny"\n');
-    await button("Publish").click();
+    await confirm(page, "Publish", "Publish the ruleset");
     await until(async () => (await rowsOf("History"))[0]!.startsWith("5 active"));
     expect(await page.getByText("after you started this draft").count()).toBe(0);
   });

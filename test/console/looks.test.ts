@@ -141,7 +141,12 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     const area = page.getByLabel("Ruleset", { exact: true });
     await page.getByText("2 of 2 examples pass").waitFor();
     await look("rules");
-    if (device === "desk") await click("Publish");
+    if (device === "desk") {
+      await click("Publish");
+      await page.getByRole("dialog").getByText("No decisions are stored").waitFor();
+      await look("rules-publish");
+      await click("Publish the ruleset");
+    }
     await page.getByRole("table", { name: "History" }).waitFor();
     await area.fill((await area.inputValue()).replace('mode = "shadow"', 'mode = "live"'));
     await page.getByText("1 of 2 examples pass").waitFor();

@@ -45,7 +45,7 @@ export const DECISION_OPERATIONS = {
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: [],
     role: "read",
-    docs: "[replays](stored-decisions.md#replay) the draft in `text` over stored decisions since `since` (default 30 days). The replay stops after the newest 100,000 decisions or after 10 seconds; `stopped` names the limit",
+    docs: "[replays](stored-decisions.md#replay) the draft in `text` over stored decisions since `since` (default 30 days). The replay stops after the newest 100,000 decisions or after 10 seconds; `stopped` names the limit. `summary` describes the effect in one sentence",
   },
   get_ruleset: {
     method: "GET",

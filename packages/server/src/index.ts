@@ -8,6 +8,7 @@ export {
   pastDecision,
   type StoredRow,
 } from "./decisions/record.ts";
+export { replayStored } from "./decisions/replay-stored.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export { type Actor, WAYS } from "./keys/actor.ts";
 export { type AdminToken, adminTokenJson } from "./keys/admin-token.ts";

@@ -120,7 +120,7 @@ describe("two servers of a channel", () => {
   test("the newest ruleset of the builder's database goes with the channel", async () => {
     const rules = join(temp, "rules.toml");
     writeFileSync(rules, "[weights]\nproxy = 0.5\n");
-    expect((await run("rules", "publish", rules, "--data-dir", builder)).code).toBe(0);
+    expect((await run("rules", "publish", rules, "--yes", "--data-dir", builder)).code).toBe(0);
     const found = await run("channel", "publish", "--data-dir", builder, "--json");
     const { ruleset } = JSON.parse(found.out) as { ruleset: { number: number; sha256: string } };
     expect(ruleset.number).toBe(1);

@@ -28,6 +28,7 @@ import {
 import { type Command, Option } from "commander";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
 import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
+import { confirm } from "../runtime/confirm.ts";
 import { forgetChannelReport } from "../runtime/data-folder.ts";
 import { nextStep, percentOf, readRollout, requireReady, rolloutText, watched } from "../runtime/rollout.ts";
 import { audited } from "../runtime/store.ts";
@@ -230,14 +231,15 @@ async function agreeToLess(
   { release, percent: before }: Statement,
   percent: number,
   flags: Flags,
-  { terminal }: Context,
+  context: Context,
 ): Promise<void> {
   if (percent >= before || flags.yes === true || flags.force === true) return;
   const question = `${release.name} is at ${before} %: at ${percent} %, some servers return to the previous release`;
-  const again = `\`inkling channel promote --percent ${percent} --yes\` lowers the share`;
-  if (terminal.prompt === undefined) throw new CliError(question, again);
-  const answer = await terminal.prompt(`${question}. Lower the share? [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`the share remains at ${before} %`, again);
+  await confirm(context, `${question}. Lower the share?`, {
+    unasked: question,
+    declined: `the share remains at ${before} %`,
+    hint: `\`inkling channel promote --percent ${percent} --yes\` lowers the share`,
+  });
 }
 
 /**

@@ -150,3 +150,62 @@ test("domains of today, and visitors of a file, are looked up in the release in 
       message,
     );
 });
+
+const EVERYONE = NO_TOR.replace("ip.is_tor_exit", "true");
+
+test("publishing a ruleset shows its effect on stored decisions, and asks", async () => {
+  const path = file("rules.toml", EVERYONE);
+  const first = await inkling("rules", "publish", path);
+  expect(first).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(
+      /needs a confirmation. No decisions are stored, so nobody knows how .*\nhint: `--yes` publishes/,
+    ),
+  });
+  await store([
+    decisionRow(1, NOW - DAY_MS, TOR),
+    decisionRow(2, NOW - DAY_MS, { ...TOR, action: "deny" }),
+    decisionRow(3, NOW - DAY_MS, TOR),
+    decisionRow(4, NOW - 40 * DAY_MS, TOR),
+  ]);
+  await inkling("decisions", "outcome", decisionId(1), "legitimate");
+  const questions: string[] = [];
+  const answering = (answer: string, ...args: string[]) =>
+    runHere(args, {
+      cwd,
+      prompt: async (question) => {
+        questions.push(question);
+        return answer;
+      },
+    });
+  const day = new Date(NOW - DAY_MS).toISOString().slice(0, 10);
+  const effect = `Of 3 stored decisions since ${day}, this ruleset would deny 3 (1 of them labelled legitimate) instead of 1, and challenge 0 instead of 2.`;
+  const declined = await answering("", "rules", "publish", path);
+  expect(declined.err).toBe(
+    `${effect}\ninkling: nothing was published\nhint: \`--yes\` publishes without a question\n`,
+  );
+  expect((await inkling("rules", "list")).err).toMatch(/No ruleset has been published yet/);
+  expect((await answering("y", "rules", "publish", path)).out).toMatch(/^Published ruleset 1: 1 live rule/);
+  expect(questions).toEqual([`Publish ${path}? [y/N] `, `Publish ${path}? [y/N] `]);
+  expect((await answering("n", "rules", "publish", path)).out).toMatch(/already has this text/);
+  expect(questions.length).toBe(2);
+  await inkling("rules", "publish", file("rules.toml", ""), "--yes");
+  const rollback = await inkling("rules", "rollback");
+  expect(rollback.err).toContain(`publishing ruleset 1 needs a confirmation. ${effect}`);
+  expect((await answering("yes", "rules", "rollback")).out).toMatch(/^Published ruleset 3/);
+});
+
+test("a ruleset that was published while the question was open is not overwritten", async () => {
+  const path = file("rules.toml", EVERYONE);
+  await inkling("rules", "publish", path, "--yes");
+  const draft = file("draft.toml", "");
+  const { err } = await runHere(["rules", "publish", draft], {
+    cwd,
+    prompt: async () => {
+      await inkling("rules", "publish", file("other.toml", NO_TOR), "--yes");
+      return "y";
+    },
+  });
+  expect(err).toMatch(/This ruleset would|ruleset 2 was published in the meantime/);
+  expect(JSON.parse((await inkling("rules", "show", "--json")).out).text).toBe(NO_TOR);
+});

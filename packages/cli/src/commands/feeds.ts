@@ -13,6 +13,7 @@ import type { FeedReport } from "@inkling/engine";
 import { feedsOf, openCurrent, readFeedsReport } from "@inkling/release-store";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
+import { confirm } from "../runtime/confirm.ts";
 import { ensureWritable } from "../runtime/data-folder.ts";
 import { allFeeds, choiceOf, credentialsOf, feedOf } from "../runtime/feeds.ts";
 import { audited, warnOfNewDatabase } from "../runtime/store.ts";
@@ -217,13 +218,14 @@ function termsOf({ title, licence, attribution, optIn }: Feed): string[] {
 }
 
 /** @throws CliError if the operator must agree to the terms and has not done so */
-async function agree(feed: Feed, { terminal }: Context, yes: boolean): Promise<void> {
+async function agree(feed: Feed, context: Context, yes: boolean): Promise<void> {
   if (yes || !asksForAgreement(feed)) return;
   const { id } = feed;
-  const again = `\`inkling feeds enable ${id} --yes\` agrees to its terms`;
-  if (terminal.prompt === undefined) throw new CliError(`${id} needs your agreement`, again);
-  const answer = await terminal.prompt("Do you agree to these terms? [y/N] ");
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`${id} remains off`, again);
+  await confirm(context, "Do you agree to these terms?", {
+    unasked: `${id} needs your agreement`,
+    declined: `${id} remains off`,
+    hint: `\`inkling feeds enable ${id} --yes\` agrees to its terms`,
+  });
 }
 
 function addDisable(feeds: Command, context: Context): void {

@@ -41,20 +41,20 @@ describe("a ruleset", () => {
     expect(checked.out).toEndWith(
       "rules.toml: no mistakes; 0 live rules, 4 in shadow; 2 of 2 examples pass.\n",
     );
-    const published = await inkling("rules", "publish", "rules.toml", "--note", "to begin with");
+    const published = await inkling("rules", "publish", "rules.toml", "--yes", "--note", "to begin with");
     expect(published.out).toBe("Published ruleset 1: 0 live rules, 4 in shadow.\n");
-    expect((await inkling("rules", "publish", "rules.toml")).out).toBe(
+    expect((await inkling("rules", "publish", "rules.toml", "--yes")).out).toBe(
       "Ruleset 1 already has this text; nothing changed.\n",
     );
     write(DENY_TOR);
     const diff = (await inkling("rules", "diff", "1", "rules.toml")).out;
     expect(diff).toStartWith("--- ruleset 1\n+++ rules.toml\n");
     expect(diff).toContain("\n+when = 'ip.is_tor_exit'\n");
-    expect((await inkling("rules", "publish", "rules.toml", "--current", "0")).err).toMatch(
+    expect((await inkling("rules", "publish", "rules.toml", "--yes", "--current", "0")).err).toMatch(
       /ruleset 1 was published in the meantime\nhint: .*rules diff/,
     );
-    await inkling("rules", "publish", "rules.toml", "--current", "1", "--author", "ada");
-    expect((await inkling("rules", "rollback", "--note", "too strict")).out).toBe(
+    await inkling("rules", "publish", "rules.toml", "--yes", "--current", "1", "--author", "ada");
+    expect((await inkling("rules", "rollback", "--yes", "--note", "too strict")).out).toBe(
       "Published ruleset 3, with the text of ruleset 1.\n",
     );
     const rows = (await inkling("rules", "list")).out.trim().split("\n");
@@ -88,7 +88,7 @@ describe("a ruleset", () => {
   ];
   test.each(wrong)("with %s is not published", async (_, text, message) => {
     write(text);
-    const { code, err } = await inkling("rules", "publish", "rules.toml");
+    const { code, err } = await inkling("rules", "publish", "rules.toml", "--yes");
     expect([code, err]).toEqual([1, expect.stringMatching(message)]);
     expect((await inkling("rules", "check", "rules.toml")).code).toBe(1);
     expect((await inkling("rules", "list")).err).toMatch(/there is no database yet/);
@@ -96,12 +96,12 @@ describe("a ruleset", () => {
 
   test("that nobody published is not there", async () => {
     write("");
-    await inkling("rules", "publish", "rules.toml");
+    await inkling("rules", "publish", "rules.toml", "--yes");
     expect((await inkling("rules", "show", "9")).err).toMatch(
       /^inkling: there is no ruleset 9\nhint: .*rules list/,
     );
     expect((await inkling("rules", "show", "x")).code).toBe(2);
-    expect((await inkling("rules", "rollback")).err).toMatch(/ruleset 1 is the first ruleset/);
+    expect((await inkling("rules", "rollback", "--yes")).err).toMatch(/ruleset 1 is the first ruleset/);
   });
 });
 
@@ -124,9 +124,34 @@ describe("inkling assess", () => {
     expect(out).toMatch(/disposable +0\.90 .*without it: challenge\n/);
     expect(out).toContain("info@disposable-2.com: valid, disposable");
     write(DENY_TOR);
-    await inkling("rules", "publish", "rules.toml");
+    await inkling("rules", "publish", "rules.toml", "--yes");
     expect((await inkling("assess", "--ip", "81.2.69.142")).out).toStartWith(
       "deny: rule no-tor of ruleset 1 decided\nscore 0.60 ",
+    );
+  });
+
+  test("says when on_missing decided, and what would have been decided with all data", async () => {
+    smallRelease(join(cwd, "data"), 3, ["is_abuser"], [], true);
+    const ip = ["assess", "--ip", "8.8.8.8"] as const;
+    const { out } = await inkling(...ip);
+    expect(out).toStartWith(
+      "challenge: on_missing decided, because data is missing; the score would allow\nscore 0.00 ",
+    );
+    expect(out).toContain(
+      "\n  no reason to doubt the visitor in the data that is there\n  no data for is_abuser: ",
+    );
+    expect(JSON.parse((await inkling(...ip, "--json")).out).alternatives).toEqual([
+      { without: { on_missing: "challenge" }, score: 0, action: "allow" },
+    ]);
+    write('[[rule]]\nname = "all"\nwhen = "ip.country == \'\'"\nthen = "allow"\nmode = "live"\n');
+    expect((await inkling(...ip, "--rules", "rules.toml")).out).toStartWith(
+      "allow: rule all of ruleset 0 decided",
+    );
+    write(
+      '[[rule]]\nname = "abuse"\nwhen = "ip.is_abuser"\nthen = "deny"\nmode = "live"\n[[rule]]\nname = "all"\nwhen = "true"\nthen = "allow"\nmode = "live"\n',
+    );
+    expect((await inkling(...ip, "--rules", "rules.toml")).out).toStartWith(
+      "challenge: on_missing decided, because data is missing; rule all of ruleset 0 would allow\n",
     );
   });
 
@@ -169,7 +194,7 @@ describe("inkling assess", () => {
 
   test("decides by the copy while the database is unreachable", async () => {
     write(DENY_TOR);
-    await inkling("rules", "publish", "rules.toml");
+    await inkling("rules", "publish", "rules.toml", "--yes");
     const ruleset = JSON.parse((await inkling("rules", "show", "--json")).out);
     rmSync(join(cwd, "data/inkling.db"));
     const copy = { number: 1, text: ruleset.text, note: "", author: "ada", createdAt: 1 };

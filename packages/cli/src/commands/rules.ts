@@ -7,17 +7,18 @@
 
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { STARTER_RULESET } from "@inkling/contract";
-import { type ExampleResult, type Ruleset, runExamples } from "@inkling/engine/assess";
-import { MAX_PAGE, type PublishedRuleset, rulesetJson } from "@inkling/server";
+import { type Settings, STARTER_RULESET } from "@inkling/contract";
+import { type ExampleResult, Replay, type Ruleset, runExamples } from "@inkling/engine/assess";
+import { MAX_PAGE, type PublishedRuleset, replayStored, rulesetJson } from "@inkling/server";
 import type { Command } from "commander";
 import { createTwoFilesPatch } from "diff";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { confirm } from "../runtime/confirm.ts";
 import { STDIN_OR_OUT } from "../runtime/input.ts";
 import { AUTHOR, authorOf, usage } from "../runtime/put-overrides.ts";
 import { parsedRuleset, publishedRuleset, rulesetText } from "../runtime/rulesets.ts";
-import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
+import { lacksDatabase, warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
 import { formatAgo, printable, type Style, table } from "../terminal/terminal.ts";
 import { addReplay } from "./replay.ts";
@@ -29,6 +30,8 @@ const NOTE = [
   "--note <text>",
   "what changed and why, for the ruleset history; at most 500 characters",
 ] as const;
+
+const YES = ["--yes", "publish without showing the effect and without a question"] as const;
 
 export function addRules(program: Command, context: Context): void {
   const rules = program
@@ -118,23 +121,32 @@ function addPublish(rules: Command, context: Context): void {
       "publish only if this is still the newest ruleset, so that no other change is lost",
     )
     .option(...AUTHOR)
+    .option(...YES)
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
+The command shows how the ruleset would have decided about the stored decisions of the last 30 days, and asks.
+
 If the ruleset has a mistake, or one of its examples fails, nothing is published.
 
 Examples:
   inkling rules publish rules.toml --note "deny hosting sign-ups"
-  inkling rules publish rules.toml --current 7`,
+  inkling rules publish rules.toml --current 7 --yes`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
     const text = await rulesetText(file);
     const ruleset = parsedRuleset(text, file);
     requireExamples(ruleset, file, context.terminal.style);
+    const given = flags.current === undefined ? undefined : numberOf(flags.current, "--current", true);
+    const note = noteOf(flags);
+    const isNew = lacksDatabase(settings);
+    const newest = isNew ? undefined : await withExistingStore(settings, (store) => store.rulesets.newest());
+    const number = newest?.number ?? 0;
+    if (number === 0 || newest?.text !== text)
+      await confirmEffect(context, settings, isNew, ruleset, flags, file);
     warnOfNewDatabase(settings, context.terminal);
-    const current = flags.current === undefined ? undefined : numberOf(flags.current, "--current", true);
-    const wanted = { text, note: noteOf(flags), current };
+    const wanted = { text, note, current: given ?? (flags.yes === true ? undefined : number) };
     const { before, published } = await withStore(settings, async (store) => ({
       before: await store.rulesets.newest(),
       published: await store.rulesets.publish(wanted, cliActor(authorOf(flags.author))),
@@ -146,6 +158,39 @@ Examples:
           ? `Ruleset ${published.number} already has this text; nothing changed.`
           : `Published ruleset ${published.number}: ${rulesText(countsOf(ruleset))}.`,
     };
+  });
+}
+
+const EFFECT_DAYS = 30;
+
+/**
+ * Shows how a ruleset would have decided about stored decisions, and asks whether to publish it.
+ * @param isNew the database does not exist yet
+ */
+async function confirmEffect(
+  context: Context,
+  settings: Settings,
+  isNew: boolean,
+  ruleset: Ruleset,
+  flags: Flags,
+  what: string,
+): Promise<void> {
+  if (flags.yes === true) return;
+  const since = Date.now() - EFFECT_DAYS * 86_400_000;
+  const replay = new Replay(ruleset);
+  const { summary, stopped } = isNew
+    ? { ...replay.report, stopped: null }
+    : await withExistingStore(settings, (store) =>
+        replayStored(store.decisions, replay, { since, elapsed: () => performance.now() }),
+      );
+  const older =
+    stopped === null ? "" : " Older decisions were left out: `inkling rules replay` reads all of them.";
+  const effect = `${summary}${older}`;
+  if (context.terminal.prompt !== undefined) context.terminal.err(`${effect}\n`);
+  await confirm(context, `Publish ${what}?`, {
+    unasked: `publishing ${what} needs a confirmation. ${effect}`,
+    declined: "nothing was published",
+    hint: "`--yes` publishes without a question",
   });
 }
 
@@ -275,10 +320,11 @@ function addRollback(rules: Command, context: Context): void {
     .description("publish an older ruleset again under the next number (default: the previous ruleset)")
     .option(...NOTE)
     .option(...AUTHOR)
+    .option(...YES)
     .option("--json", "print JSON")
     .addHelpText(
       "after",
-      "\nExamples:\n  inkling rules rollback\n  inkling rules rollback 5 --note 'too strict'",
+      "\nExamples:\n  inkling rules rollback\n  inkling rules rollback 5 --note 'too strict' --yes",
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, number?: string) => {
     const newest = await rulesetOf(settings, undefined);
@@ -292,10 +338,13 @@ function addRollback(rules: Command, context: Context): void {
       settings,
       number === undefined ? newest.number - 1 : numberOf(number, "NUMBER"),
     );
-    parsedRuleset(target.text, `ruleset ${target.number}`); // an earlier version may have published it
+    const name = `ruleset ${target.number}`;
+    const ruleset = parsedRuleset(target.text, name); // an earlier version may have published it
+    const note = noteOf(flags);
+    if (target.text !== newest.text) await confirmEffect(context, settings, false, ruleset, flags, name);
     const wanted = {
       text: target.text,
-      note: noteOf(flags),
+      note,
       current: newest.number,
       restores: target.number,
     };

@@ -104,13 +104,18 @@ export async function withExistingStore<T>(
  * @returns whether the command is about to create it
  */
 export function warnOfNewDatabase(settings: Settings, terminal: ErrorOutput): boolean {
-  const file = databaseFile(settings);
-  if (file === undefined || existsSync(file) || lostDatabase(settings) !== undefined) return false;
+  if (!lacksDatabase(settings)) return false;
   warn(
     terminal,
-    `creating a new database at ${file}; a running server that uses a different database will not see this change`,
+    `creating a new database at ${databaseFile(settings)}; a running server that uses a different database will not see this change`,
   );
   return true;
+}
+
+/** Returns whether there is no database yet, so that a change creates it. */
+export function lacksDatabase(settings: Settings): boolean {
+  const file = databaseFile(settings);
+  return file !== undefined && !existsSync(file) && lostDatabase(settings) === undefined;
 }
 
 async function withOpened<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {

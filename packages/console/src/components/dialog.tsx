@@ -34,7 +34,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 }
 
 interface ConfirmButtonProps extends Omit<ButtonProps, "isBusy" | "onClick" | "refusal"> {
-  readonly question: readonly [title: string, text: string, action: string];
+  readonly question: readonly [title: string, details: ComponentChildren, action: string];
   readonly isDanger?: boolean;
   /** The dialog changes only this page and nothing on the server, so a read-only session may use it. */
   readonly isLocal?: boolean;
@@ -65,7 +65,7 @@ export function ConfirmButton(props: ConfirmButtonProps) {
       />
       {isOpen && (
         <Dialog title={title} onClose={close}>
-          <p>{details}</p>
+          {typeof details === "string" ? <p>{details}</p> : details}
           <p class="actions">
             <Button text="Cancel" onClick={close} />
             <Button text={action} class={isDanger ? "danger" : ""} onClick={confirm} />

@@ -28,7 +28,7 @@ export interface PastDecision {
   readonly at: string;
   readonly ref: string | null;
   readonly action: Action;
-  /** The rule that decided; null if the score decided. */
+  /** The rule that decided; null if no rule matched. */
   readonly rule: string | null;
   readonly degraded: readonly DegradedData[];
   /** The known facts, keyed by name. */
@@ -84,6 +84,8 @@ export interface ReasonReplay extends Quality {
 }
 
 export interface ReplayReport {
+  /** One sentence for whoever publishes the ruleset. */
+  readonly summary: string;
   readonly decisions: number;
   readonly changed: number;
   /** Times of the oldest and the newest decision; null without decisions. */
@@ -95,6 +97,8 @@ export interface ReplayReport {
     readonly before: Action;
     readonly after: Action;
     readonly count: number;
+    /** Number of these decisions that are labelled legitimate. */
+    readonly legitimate: number;
     readonly examples: readonly ReplayExample[];
   }[];
   /** Rules in the order of the ruleset, live rules first. */
@@ -213,7 +217,7 @@ export class Replay {
     const pair = `${before} ${after}`;
     const tally = this.actions.get(pair) ?? new Tally();
     this.actions.set(pair, tally);
-    tally.match(null);
+    tally.match(decision.outcome);
     if (before !== after) {
       this.changed++;
       const example = exampleOf(decision, after, rule);
@@ -247,9 +251,28 @@ export class Replay {
     return facts;
   }
 
+  private summary(): string {
+    const { decisions, changed, from } = this;
+    if (decisions === 0)
+      return "No decisions are stored, so nobody knows how this ruleset would have decided.";
+    const of = `${formatted(decisions)} stored decisions since ${from?.slice(0, 10)}`;
+    if (changed === 0) return `This ruleset would change none of the ${of}.`;
+    const [denied, challenged] = (["deny", "challenge"] as const).map((action) => {
+      const rows = [...this.actions].filter(([pair]) => pair.endsWith(` ${action}`));
+      const count = rows.reduce((sum, [, { matches }]) => sum + matches, 0);
+      const legitimate = rows.reduce((sum, [, { labelled }]) => sum + labelled.legitimate, 0);
+      const past = [...this.actions].filter(([pair]) => pair.startsWith(`${action} `));
+      const before = past.reduce((sum, [, { matches }]) => sum + matches, 0);
+      const label = legitimate === 0 ? "" : ` (${formatted(legitimate)} of them labelled legitimate)`;
+      return `${action} ${formatted(count)}${label} instead of ${formatted(before)}`;
+    });
+    return `Of ${of}, this ruleset would ${denied}, and ${challenged}.`;
+  }
+
   get report(): ReplayReport {
     const { decisions, changed, from, to, outcomes, ruleset, score } = this;
     return {
+      summary: this.summary(),
       decisions,
       changed,
       from,
@@ -259,7 +282,8 @@ export class Replay {
         ACTIONS.flatMap((after) => {
           const tally = this.actions.get(`${before} ${after}`);
           if (tally === undefined) return [];
-          return [{ before, after, count: tally.matches, examples: tally.examples }];
+          const { matches, labelled, examples } = tally;
+          return [{ before, after, count: matches, legitimate: labelled.legitimate, examples }];
         }),
       ),
       rules: [...ruleset.live, ...ruleset.shadow].map((rule) => {
@@ -283,6 +307,8 @@ export class Replay {
     };
   }
 }
+
+const formatted = (count: number) => count.toLocaleString("en");
 
 function exampleOf(decision: PastDecision, after: Action, rule: string | null): ReplayExample {
   const { id, at, ref, action: before, rule: ruleBefore, facts } = decision;

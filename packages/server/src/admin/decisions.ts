@@ -14,20 +14,12 @@ import {
 import { visitorNetworkOf } from "@inkling/engine";
 import { Replay } from "@inkling/engine/assess";
 import { z } from "zod";
-import { decisionJson, pastDecision } from "../decisions/record.ts";
+import { decisionJson } from "../decisions/record.ts";
+import { replayStored } from "../decisions/replay-stored.ts";
 import { AdminProblem } from "../http/problems.ts";
 import { DAY_MS } from "../keys/day.ts";
 import { DECISION_PAGES, type Deletion } from "../store/decisions.ts";
-import {
-  type AdminContext,
-  type AdminHandlers,
-  count,
-  handler,
-  nextCursor,
-  pageQuery,
-  text,
-  time,
-} from "./handler.ts";
+import { type AdminHandlers, count, handler, nextCursor, pageQuery, text, time } from "./handler.ts";
 import { parseDraft, rulesetText } from "./rulesets.ts";
 
 const action = z.enum(ACTIONS);
@@ -46,7 +38,9 @@ export const decisionAnswer = z
     review: z.boolean(),
     score: z.number(),
     reasons: z.array(z.strictObject({ code: text, weight: z.number() })),
-    rule: text.nullable().meta({ description: "The rule that decided; null if the score decided" }),
+    rule: text
+      .nullable()
+      .meta({ description: "The rule that decided; null if the score or `on_missing` decided" }),
     shadow: z.array(z.strictObject({ rule: text, action, review: z.literal(true).optional() })),
     degraded: z.array(z.enum(DEGRADED_DATA)),
     ruleset: count,
@@ -134,12 +128,21 @@ const example = z.strictObject({
 const examples = z.array(example).max(10);
 
 export const replayAnswer = z.strictObject({
+  summary: text.meta({ description: "The effect in one sentence, to show before publishing" }),
   decisions: count,
   changed: count,
   from: time.nullable().meta({ description: "Time of the oldest decision that was replayed" }),
   to: time.nullable().meta({ description: "Time of the newest decision that was replayed" }),
   outcomes: z.strictObject({ legitimate: count, abuse: count }),
-  actions: z.array(z.strictObject({ before: action, after: action, count, examples })),
+  actions: z.array(
+    z.strictObject({
+      before: action,
+      after: action,
+      count,
+      legitimate: count.meta({ description: "Number of these decisions that are labelled legitimate" }),
+      examples,
+    }),
+  ),
   rules: z.array(
     z.strictObject({
       rule: text,
@@ -168,10 +171,6 @@ export const replayAnswer = z.strictObject({
   }),
 });
 
-/** Limits of one replay: number of decisions, and duration in milliseconds. */
-const MAX_REPLAYED = 100_000;
-const MAX_REPLAY_MS = 10_000;
-const REPLAY_PAGE = 250;
 const DEFAULT_DAYS = 30;
 
 export const DECISION_HANDLERS = {
@@ -232,7 +231,12 @@ export const DECISION_HANDLERS = {
       schema: z.strictObject({ text: rulesetText, since: moment.optional() }).meta({ id: "ReplayedRuleset" }),
     },
     answer: replayAnswer,
-    run: async (context, { body }) => ({ document: await replay(context, body.text, body.since) }),
+    run: async (context, { body }) => ({
+      document: await replayStored(context.store.decisions, new Replay(parseDraft(body.text)), {
+        since: body.since ?? context.now() - DEFAULT_DAYS * DAY_MS,
+        elapsed: context.elapsed,
+      }),
+    }),
   }),
 } satisfies AdminHandlers;
 
@@ -247,29 +251,4 @@ function deletionOf(query: {
   const { ref, before } = query;
   if (ref !== undefined && before === undefined) return { ref };
   return ref === undefined && before !== undefined ? { before } : undefined;
-}
-
-/**
- * Replays stored decisions, newest first. It yields after each page, because this process may also answer lookups.
- */
-async function replay(
-  { store, now, elapsed }: AdminContext,
-  draft: string,
-  after = now() - DEFAULT_DAYS * DAY_MS,
-) {
-  const replayed = new Replay(parseDraft(draft));
-  const end = elapsed() + MAX_REPLAY_MS;
-  let stopped: "limit" | "time" | null = null;
-  let cursor: string | undefined;
-  for (let read = 0; ; ) {
-    const page = await store.decisions.list({ limit: REPLAY_PAGE, cursor }, { since: after });
-    for (const row of page.items) replayed.add(pastDecision(row));
-    read += page.items.length;
-    cursor = page.next;
-    if (cursor === undefined) break;
-    stopped = read >= MAX_REPLAYED ? "limit" : elapsed() >= end ? "time" : null;
-    if (stopped !== null) break;
-    await Bun.sleep(0);
-  }
-  return { ...replayed.report, stopped };
 }

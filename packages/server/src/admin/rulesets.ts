@@ -66,12 +66,19 @@ export const visitorAnswer = z.strictObject({
   alternatives: z
     .array(
       z.strictObject({
-        without: z.union([z.strictObject({ reason: text }), z.strictObject({ rule: text })]),
+        without: z.union([
+          z.strictObject({ reason: text }),
+          z.strictObject({ rule: text }),
+          z.strictObject({ on_missing: z.enum(ACTIONS) }),
+        ]),
         score: z.number(),
         action: z.enum(ACTIONS),
       }),
     )
-    .meta({ description: "The decision without each reason, or without the rule that decided" }),
+    .meta({
+      description:
+        "The decision without each reason, without the rule that decided, and without `on_missing` if it decided because data is missing",
+    }),
   thresholds: z
     .strictObject({ challenge: z.number(), deny: z.number() })
     .meta({ description: "The scores at and above which this ruleset challenges and denies" }),

@@ -9,6 +9,7 @@ import { Loaded } from "../../components/loaded.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { notify, useLoad } from "../../hooks.ts";
 import { Changes } from "./changes.tsx";
+import { LoadedEffect } from "./effect.tsx";
 
 interface HistoryProps {
   /** Newest first. */
@@ -92,8 +93,14 @@ function RollBack({ of: { number }, newest, onDone }: RollBackProps) {
     notify(`Ruleset ${published.number} is active, with the text of ruleset ${number}.`);
     onDone();
   };
-  const text = `Its text is published again under a new number. All servers apply it within a second.`;
-  const question = [`Roll back to ruleset ${number}?`, text, "Roll back"] as const;
+  const textOf = async (signal: AbortSignal) => (await api<Ruleset>(`rulesets/${number}`, { signal })).text;
+  const details = (
+    <>
+      <p>Its text is published again under a new number. All servers apply it within a second.</p>
+      <LoadedEffect load={textOf} />
+    </>
+  );
+  const question = [`Roll back to ruleset ${number}?`, details, "Roll back"] as const;
   const label = `Roll back to ruleset ${number}`;
   return <ConfirmButton text="Roll back" label={label} question={question} isDanger run={run} />;
 }

@@ -1,12 +1,14 @@
-// publish.tsx: shows what a draft changes, and publishes it.
+// publish.tsx: shows what a draft changes, and publishes it after showing its effect.
 
 import type { Ruleset } from "@inkling/server/admin-answers";
+import { useState } from "preact/hooks";
 import { ApiError, api, UserError } from "../../api.ts";
 import { Card, Notice } from "../../components/basics.tsx";
 import { Form, TextField, textOf } from "../../components/form.tsx";
 import { notify } from "../../hooks.ts";
 import { Changes } from "./changes.tsx";
 import { type Draft, unixText } from "./draft.ts";
+import { effectOf, PublishDialog, type Question } from "./effect.tsx";
 
 interface PublishProps {
   readonly draft: Draft;
@@ -17,7 +19,12 @@ interface PublishProps {
 
 export function Publish({ draft, newest, reload }: PublishProps) {
   const number = newest?.number ?? 0;
+  const [question, setQuestion] = useState<Question>();
   const submit = async (values: FormData, form: HTMLFormElement) => {
+    const effect = await effectOf(draft.text);
+    const isConfirmed = await new Promise<boolean>((answer) => setQuestion({ effect, answer }));
+    setQuestion(undefined);
+    if (!isConfirmed) return;
     const body = { text: draft.text, note: textOf(values, "note"), current: number };
     const published = await api<Ruleset>("rulesets", { method: "POST", body }).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.code !== "RULESET_CONFLICT") throw error;
@@ -50,6 +57,7 @@ export function Publish({ draft, newest, reload }: PublishProps) {
               note="What changed and why, for the history."
             />
           </Form>
+          {question && <PublishDialog of={question} />}
         </>
       ) : (
         <p class="faint">The draft is identical to {name}. There is nothing to publish.</p>
