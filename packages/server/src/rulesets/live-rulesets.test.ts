@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { liveRulesets, type RulesetEvent, RulesetRefused } from "./live-rulesets.ts";
-import { NO_RULESET, type PublishedRuleset } from "./record.ts";
+import { loadedRuleset, NO_RULESET, type PublishedRuleset } from "./record.ts";
 
 const ruleset = (number: number, text: string): PublishedRuleset => ({
   ...NO_RULESET,
@@ -19,7 +19,7 @@ function setUp(dataDir = temporaryFolder()) {
   const read = <T>(value: T) => (store.isAway ? Promise.reject(new Error("away")) : Promise.resolve(value));
   const live = liveRulesets({
     store: {
-      readStamp: () => read(store.newest.number === 0 ? "new" : String(store.newest.number)),
+      readStamp: () => read(loadedRuleset(store.newest).version),
       newest: () => read(store.newest),
       before: (number) => read(store.older.findLast((one) => one.number < number)),
     },
@@ -44,6 +44,18 @@ test("none, then the first, then the next one; each is reported once", async () 
     { type: "loaded", ruleset: 1, from: "database" },
     { type: "loaded", ruleset: 2, from: "database" },
   ]);
+  await live.stop();
+});
+
+test("another text under the same number, after a failover to an older replica, is loaded and reported", async () => {
+  const { store, events, live } = setUp();
+  store.newest = ruleset(1, "");
+  await live.start();
+  store.newest = ruleset(1, 'on_missing = "deny"');
+  await live.refresh();
+  await live.refresh();
+  expect(live.current.text).toBe('on_missing = "deny"');
+  expect(events.length).toBe(2);
   await live.stop();
 });
 

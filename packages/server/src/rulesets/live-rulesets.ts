@@ -20,7 +20,7 @@ import {
 const REFRESH_MS = 500;
 
 interface RulesetSource {
-  /** Reads the number of the newest ruleset as text, or "new" before the first ruleset. */
+  /** Reads the stamp of the newest ruleset: its number and its text's hash. */
   readStamp(): Promise<string>;
   /** Reads the newest ruleset, or NO_RULESET before the first one. */
   newest(): Promise<PublishedRuleset>;
@@ -80,8 +80,9 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
       snapshot,
     }),
     apply: checkRuleset,
-    onApplied: ({ number }, { before, from, isOtherOrigin }) => {
-      if (number === before.number && !(isOtherOrigin && number > 0)) return;
+    onApplied: ({ number, text }, { before, from, isOtherOrigin }) => {
+      const isSame = number === before.number && text === before.text;
+      if (isSame && !(isOtherOrigin && number > 0)) return;
       onEvent?.({ type: "loaded", ruleset: number, from: from === "source" ? "database" : "data folder" });
     },
     onChecked: (error, before) => {

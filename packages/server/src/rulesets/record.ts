@@ -2,6 +2,7 @@
 //
 // err  readRulesetSnapshot throws if the text is not a copy
 
+import { createHash } from "node:crypto";
 import type { Loaded } from "@inkling/release-store";
 import { z } from "zod";
 import type { EpochMs } from "../keys/key.ts";
@@ -43,10 +44,20 @@ export function rulesetJson({ number, note, author, createdAt, restores }: Publi
 }
 
 /** The stamp of a database in which no ruleset was published. */
-export const NO_RULESET_STAMP = "new";
+const NO_RULESET_STAMP = "new";
+
+/**
+ * Returns the stamp of a ruleset. After a failover to an older replica, the database may publish another text under a
+ * number that servers already know.
+ * @param hash SHA-256 of the text, in hexadecimal
+ */
+export const rulesetStamp = (number: number, hash: string): string =>
+  number === 0 ? NO_RULESET_STAMP : `${number}-${hash}`;
+
+export const textHash = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 export const loadedRuleset = (value: PublishedRuleset): Loaded<PublishedRuleset> => ({
-  version: value.number === 0 ? NO_RULESET_STAMP : String(value.number),
+  version: rulesetStamp(value.number, textHash(value.text)),
   value,
 });
 

@@ -4,7 +4,13 @@
 
 import type { SQL } from "bun";
 import type { Actor } from "../keys/actor.ts";
-import { NO_RULESET, NO_RULESET_STAMP, type PublishedRuleset, rulesetJson } from "../rulesets/record.ts";
+import {
+  NO_RULESET,
+  type PublishedRuleset,
+  rulesetJson,
+  rulesetStamp,
+  textHash,
+} from "../rulesets/record.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
 import type { Page, PageRequest, Tables } from "./tables.ts";
@@ -41,10 +47,17 @@ export class RulesetStore {
     this.tables = tables;
   }
 
-  /** Reads the number of the newest ruleset as text, or "new" before the first ruleset. This reads one row. */
+  /** Reads the stamp of the newest ruleset. This reads one row; PostgreSQL sends the text's hash and not the text. */
   async readStamp(): Promise<string> {
-    const number = await this.tables.read(newestNumber);
-    return number === 0 ? NO_RULESET_STAMP : String(number);
+    const isPostgres = this.tables.isShared;
+    const rows: { number: number | string; text: string }[] = await this.tables.read((sql) =>
+      isPostgres
+        ? sql`SELECT number, encode(sha256(convert_to(text, 'UTF8')), 'hex') AS text FROM inkling_rulesets
+            ORDER BY number DESC LIMIT 1`
+        : sql`SELECT number, text FROM inkling_rulesets ORDER BY number DESC LIMIT 1`,
+    );
+    const [{ number, text } = { number: 0, text: "" }] = rows;
+    return rulesetStamp(Number(number), isPostgres ? text : textHash(text));
   }
 
   /** Reads the newest ruleset, or NO_RULESET before the first one. */
@@ -130,12 +143,6 @@ interface RulesetRow {
 }
 
 const columns = (sql: SQL) => sql.unsafe("number, text, note, author, created_at, restores");
-
-async function newestNumber(sql: SQL): Promise<number> {
-  const rows: { number: number | string | null }[] =
-    await sql`SELECT MAX(number) AS number FROM inkling_rulesets`;
-  return Number(rows[0]?.number ?? 0);
-}
 
 function fromRow({ number, text, note, author, created_at, restores }: RulesetRow): PublishedRuleset {
   return Object.freeze({
