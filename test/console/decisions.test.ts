@@ -149,12 +149,17 @@ describe("assess", () => {
       const response = await route.fetch();
       const { assessment, ...rest } = await response.json();
       const changed = { ...assessment, action: "challenge", degraded: ["is_abuser"] };
-      await route.fulfill({ response, json: { ...rest, assessment: changed } });
+      const alternatives = [{ without: { on_missing: "challenge" }, score: 0, action: "allow" }];
+      await route.fulfill({ response, json: { ...rest, alternatives, assessment: changed } });
     });
     await go("lookup");
     await go("assess");
     await assess({ "IP address": "8.8.8.8" });
-    await page.getByRole("heading", { name: "challenge because data is missing (ruleset 1)" }).waitFor();
+    await page
+      .getByRole("heading", {
+        name: "challenge decided by on_missing, because data is missing; the score would allow (ruleset 1)",
+      })
+      .waitFor();
     await page.getByText("No data for is_abuser: the visitor may be riskier").waitFor();
     await page.unroute("**/admin/v1/assess");
   });
