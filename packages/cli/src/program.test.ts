@@ -185,7 +185,7 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "keys trace key_x --for long",
       2,
-      /\n {2}--for "long": must be a duration such as 90d, or a time such as .*\n/,
+      /\n {2}--for "long": must be a duration such as 90d, a date such as .*\n/,
     ],
     ["keys trace key_x --for 1h --off", 2, /^inkling: --off and --for cannot be combined\nhint: .*\n$/],
     ["keys revoke", 2, /^inkling: missing required argument 'id'\nhint: .*\n$/],
@@ -210,7 +210,7 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "keys create --expires soon",
       2,
-      /\n {2}--expires "soon": must be a duration such as 90d, or a time such as .*\n/,
+      /\n {2}--expires "soon": must be a duration such as 90d, a date such as .*\n/,
     ],
     ["keys rotate key_x --overlap soon", 2, /^inkling: --overlap must be .*"soon"\nhint: for example .*\n$/],
     ["data status", 1, /^inkling: .* does not exist\nhint: check the path .*\n$/],

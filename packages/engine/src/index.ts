@@ -38,3 +38,4 @@ export * from "./segment/segment.ts";
 export * from "./text/countries.ts";
 export * from "./text/issue-lines.ts";
 export * from "./text/json-limits.ts";
+export * from "./text/times.ts";

@@ -2,6 +2,7 @@
 // older name.
 
 import { AUDIT_ACTIONS } from "@inkling/contract";
+import { parseTime } from "@inkling/engine";
 import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/server";
 import { type Command, Option } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
@@ -78,9 +79,9 @@ export function pastTime(text: string | undefined, flag: string, now: number): n
   if (text === undefined) return undefined;
   const duration = parseDuration(text);
   if (duration !== undefined) return now - duration;
-  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(at)) return at;
-  const problem = `${flag} must be a duration such as 7d, a date or a time: it is ${JSON.stringify(text.slice(0, 60))}`;
+  const at = parseTime(text);
+  if (at !== undefined) return at;
+  const problem = `${flag} must be a duration such as 7d, a date or a time (UTC): it is ${JSON.stringify(text.slice(0, 60))}`;
   throw usage(problem, `for example ${flag} 7d, or ${flag} 2027-01-31`);
 }
 

@@ -54,7 +54,13 @@ test("decisions are listed, shown, labelled and deleted", async () => {
   );
   const recent = await inkling("decisions", "list", "--since", "7d", "--json");
   expect(JSON.parse(recent.out).map(({ id }: { id: string }) => id)).toEqual([decisionId(1)]);
-  expect((await inkling("decisions", "list", "--since", "long ago")).code).toBe(2);
+  for (const time of ["long ago", "2026-02-31", "2026-02-31T00:00:00Z", "2026-01-31T25:00:00Z"])
+    expect(await inkling("decisions", "delete", "--before", time)).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(
+        /^inkling: --before must be a duration such as 7d, a date or a time \(UTC\): it is "/,
+      ),
+    });
   expect((await inkling("decisions", "list", "--network", "81.2.69.142")).err).toBe("No decision matches.\n");
   expect((await inkling("decisions", "list", "--network", "81.0.0.0/8")).err).toMatch(
     /^inkling: --network must be an address, or a \/24 .*: it is "81\.0\.0\.0\/8"\nhint: decisions store no wider network/,

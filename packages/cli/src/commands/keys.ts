@@ -106,7 +106,7 @@ export function checkedInput<T>(
     const problems = error.problems.map((problem) => {
       const plain = problem
         .replaceAll("`", "")
-        .replace("must be a time such as", "must be a duration such as 90d, or a time such as");
+        .replace("must be a date such as", "must be a duration such as 90d, a date such as");
       if (argument !== undefined && problem.startsWith(`${argument}:`)) return `  ${plain}`;
       const named = plain.replace(/^expires_at/, "expires").replace(/^traced_until/, "for");
       const given = /[`"]/.test(problem) ? undefined : flags[/^\w+/.exec(named)?.[0] ?? ""];

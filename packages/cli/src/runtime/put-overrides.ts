@@ -84,7 +84,7 @@ const hintFor = ({ code, needsForce }: OverrideInputError) =>
 
 /** Only the command line accepts durations. Files and the API accept only times and dates. */
 const withDuration = (problem: string) =>
-  problem.replace(/^must be a time /, "must be a duration such as 30d, a time ");
+  problem.replace(/^must be a date /, "must be a duration such as 30d, a date ");
 
 /** The members of a file keep their paths, such as "overrides.3.note". */
 const nameOf = (name: string) => (/^[a-z]+$/.test(name) ? `--${name}` : name);

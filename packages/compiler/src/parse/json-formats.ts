@@ -6,6 +6,7 @@
 // note the dates in lists of crawlers and CDNs are ignored, because they state when the list last changed, which may be
 //      years ago
 
+import { parseTime } from "@inkling/engine";
 import { z } from "zod";
 import { FeedError } from "../catalog/feed.ts";
 import { parseJsonPath, selectJson } from "../catalog/json-path.ts";
@@ -63,8 +64,8 @@ const warningList = z.object({
 function readWarningList({ list: entries, version }: z.infer<typeof warningList>, list: EntryList) {
   addEach(list, entries);
   const day = /^(20\d\d)(\d\d)(\d\d)$/.exec(String(version));
-  const date = day && new Date(`${day[1]}-${day[2]}-${day[3]}T00:00:00Z`);
-  return date === null || Number.isNaN(date.getTime()) ? undefined : date;
+  const at = day === null ? undefined : parseTime(`${day[1]}-${day[2]}-${day[3]}`);
+  return at === undefined ? undefined : new Date(at);
 }
 
 /** A MISP warning list of networks. */

@@ -515,6 +515,23 @@ describe("forms that lists come in", () => {
       else process.env.TZ = zone;
     }
   });
+  test.each([
+    "2026-02-31",
+    "2026-02-31T00:00:00Z",
+    "2026-02-30 12:00:00 UTC",
+    "Tue, 31 Feb 2026 08:49:37 GMT",
+    "Sat Feb 31 21:15:07 2026",
+    "31 Apr 2026 10:00:00",
+  ])("a day that does not exist is no date: %s", (text) => {
+    expect(findDate(text)).toBeUndefined();
+  });
+  test.each([
+    ["Tue, 31 Mar 2026 22:49:37 EST", "2026-04-01T03:49:37Z"],
+    ["Tue, 31 Mar 2026 22:49:37 -0500", "2026-04-01T03:49:37Z"],
+    ["Tue, 31 Mar 2026 22:49:37 GMT", "2026-03-31T22:49:37Z"],
+  ])("a day of 31 stays one: %s", (text, expected) => {
+    expect(findDate(text)).toEqual(new Date(expected));
+  });
   test("an Onionoo document of all relays gives its running exits only", () => {
     const relay = (host: number, more: object) => ({ or_addresses: [`192.0.2.${host}:9001`], ...more });
     const relays = [

@@ -5,6 +5,7 @@
 // note errors never quote the text, because anyone can see them, and the text may come from the wrong place
 // err  FeedError if the file is not text: empty, a web page, packed, binary, or in another encoding
 
+import { parseTime } from "@inkling/engine";
 import { FeedError } from "../catalog/feed.ts";
 
 /** Maximum length of a line that is parsed, in characters. The longest line in any default feed has 200. */
@@ -80,11 +81,20 @@ export function findStatedDate(comment: string): Date | undefined {
 /** 9999-12-31T23:59:59Z in seconds since 1970. Later times have a different ISO form, which a release cannot hold. */
 export const LAST_SECOND = 253_402_300_799;
 
+/** Reads an HTTP date and similar formats. `Date.parse` makes the 31st of February the 3rd of March. */
+function parseOther(text: string): number | undefined {
+  const at = Date.parse(ZONE.test(text) ? text.replace(/ ?UTC$/, "Z") : `${text}Z`);
+  const day = Number(/(?:^|[^\d:])0?([12]?\d|3[01])(?![\d:])/.exec(text)?.[1]);
+  const isMoved = day > 28 && IS_UTC.test(text) && new Date(at).getUTCDate() !== day;
+  return isMoved ? undefined : at;
+}
+const IS_UTC = /(?:GMT|UTC|Z|(?<![+-]\d\d:?\d)\d)$/;
+
 /** Matches a time zone such as "GMT", "Z" or "+01:00". */
 const ZONE = /(?:[a-z]|:\d\d(?:\.\d+)? ?[+-]\d\d:?\d\d)$/i;
 
 /** Reads "2026-03-07 21:15:07[ UTC]", ISO 8601 or an HTTP date, from 1970 to 9999. A time without a zone is UTC. */
 export function findDate(text = ""): Date | undefined {
-  const date = new Date(ZONE.test(text) ? text.replace(/ ?UTC$/, "Z") : `${text}Z`);
+  const date = new Date((/^\d{4}-\d/.test(text) ? parseTime(text) : parseOther(text)) ?? Number.NaN);
   return date.getTime() >= 0 && date.getTime() <= LAST_SECOND * 1000 ? date : undefined;
 }

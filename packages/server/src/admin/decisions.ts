@@ -19,6 +19,7 @@ import { replayStored } from "../decisions/replay-stored.ts";
 import { AdminProblem } from "../http/problems.ts";
 import { DAY_MS } from "../keys/day.ts";
 import { DECISION_PAGES, type Deletion } from "../store/decisions.ts";
+import { isoTime } from "../text/fields.ts";
 import { type AdminHandlers, count, handler, nextCursor, pageQuery, text, time } from "./handler.ts";
 import { parseDraft, rulesetText } from "./rulesets.ts";
 
@@ -68,12 +69,8 @@ export const countsAnswer = z.strictObject({
   ),
 });
 
-const TIME = "must be a date such as 2026-06-01, or a time such as 2026-06-01T12:00:00Z";
-const moment = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], TIME)
-  .transform((value) => Date.parse(value));
-const since = moment.optional().meta({ description: "Only decisions since this date (UTC) or time" });
-const until = moment.optional().meta({ description: "Only decisions before this date (UTC) or time" });
+const since = isoTime.optional().meta({ description: "Only decisions since this date (UTC) or time" });
+const until = isoTime.optional().meta({ description: "Only decisions before this date (UTC) or time" });
 const NETWORK = "must be an address, or a /24 (IPv4) or /48 (IPv6): decisions store no wider network";
 const oneOf = (values: readonly string[]) => `must be one of ${values.join(", ")}`;
 const word = (most: number) => z.string().min(1).max(most).optional();
@@ -216,7 +213,7 @@ export const DECISION_HANDLERS = {
   delete_decisions: handler({
     query: {
       ref: word(128).meta({ description: "All decisions with this `ref`" }),
-      before: moment.optional().meta({ description: "All decisions before this date (UTC) or time" }),
+      before: isoTime.optional().meta({ description: "All decisions before this date (UTC) or time" }),
     },
     answer: z.strictObject({ deleted: count }),
     run: async ({ decisions, store }, { query, by }) => {
@@ -228,7 +225,9 @@ export const DECISION_HANDLERS = {
   }),
   replay_ruleset: handler({
     body: {
-      schema: z.strictObject({ text: rulesetText, since: moment.optional() }).meta({ id: "ReplayedRuleset" }),
+      schema: z
+        .strictObject({ text: rulesetText, since: isoTime.optional() })
+        .meta({ id: "ReplayedRuleset" }),
     },
     answer: replayAnswer,
     run: async (context, { body }) => ({

@@ -5,7 +5,7 @@
 // note A token appears only in the response to the request that creates it.
 
 import { ADMIN_PATH, recordOf } from "@inkling/contract";
-import { OVERRIDE_FLAGS } from "@inkling/engine";
+import { OVERRIDE_FLAGS, parseTime } from "@inkling/engine";
 import { within } from "@inkling/release-store";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
@@ -311,7 +311,7 @@ function inColumns(rows: readonly { at: string; lookup: Counted; count: number }
 function requireSpan(by: keyof typeof STEPS, from: string, to: string): void {
   const { textOf, rest, maxMs, must } = STEPS[by];
   const digits = textOf(0).length;
-  const ms = Date.parse(to + rest) - Date.parse(from + rest);
+  const ms = (parseTime(to + rest) ?? Number.NaN) - (parseTime(from + rest) ?? Number.NaN);
   if (from.length === digits && to.length === digits && ms >= 0 && ms <= maxMs) return;
   throw new AdminProblem("QUERY_INVALID", must);
 }

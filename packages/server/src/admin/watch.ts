@@ -11,6 +11,7 @@ import { HOST_STATES, hostJson, listed, listHosts } from "../limits/hosts.ts";
 import { auditJson, isAuditCursor } from "../store/audit.ts";
 import { storeWaiting } from "../store/waiting-entries.ts";
 import { MINUTE_MS, percentile, sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
+import { isoTime } from "../text/fields.ts";
 import {
   type AdminContext,
   type AdminHandlers,
@@ -42,18 +43,13 @@ export const auditAnswer = z.strictObject({
 });
 
 const oneOf = (values: readonly string[]) => `must be one of ${values.join(", ")}`;
-const SINCE = "must be a date such as 2026-06-01, or a time such as 2026-06-01T12:00:00Z";
 
 const filters = {
   action: z.enum(AUDIT_ACTIONS, oneOf(AUDIT_ACTIONS)).optional().meta({ description: "Only this action" }),
   way: z.enum(WAYS, oneOf(WAYS)).optional().meta({ description: "Only changes made through this interface" }),
   actor: z.string().max(200).optional().meta({ description: "Only changes by this actor" }),
   subject: z.string().max(200).optional().meta({ description: "Only changes to this subject" }),
-  since: z
-    .union([z.iso.datetime({ offset: true }), z.iso.date()], SINCE)
-    .transform((text) => Date.parse(text))
-    .optional()
-    .meta({ description: "Only changes since this date (UTC) or time" }),
+  since: isoTime.optional().meta({ description: "Only changes since this date (UTC) or time" }),
 };
 
 export const AUDIT_HANDLERS = {

@@ -78,7 +78,7 @@ describe("a new key", () => {
     ["negative quota", { name: "x", quota: -1 }, "quota"],
     ["expired", { name: "x", expires_at: "2026-05-31" }, "expires_at"],
     ["expiry that is no time", { name: "x", expires_at: "next year" }, "expires_at"],
-    ["expiry without an offset", { name: "x", expires_at: "2027-01-31T12:00:00" }, "expires_at"],
+    ["expiry on a day that does not exist", { name: "x", expires_at: "2027-02-31" }, "expires_at"],
     ["unknown member", { name: "x", scope: "email" }, "unknown member `scope`"],
     ["not an object", "x", "key"],
   ];

@@ -126,7 +126,11 @@ describe("refused, with the reason", () => {
     ["a long note", at("81.2.69.142", { ...OFF, note: "x".repeat(501) }), /note: must have at most 500/],
     ["a note of two lines", at("81.2.69.142", { ...OFF, note: "a\nb" }), /note: must not contain/],
     ["an end in the past", at("81.2.69.142", { ...OFF, expires_at: "2026-06-01T12:00:00Z" }), /in the past/],
-    ["an end that is none", at("81.2.69.142", { ...OFF, expires_at: "soon" }), /expires_at: must be a time/],
+    [
+      "an end that is none",
+      at("81.2.69.142", { ...OFF, expires_at: "soon" }),
+      /expires_at: must be a date such as/,
+    ],
     ["an unknown member", at("81.2.69.142", { ...OFF, vedrict: true }), /vedrict/],
   ];
   test.each(rows)("%s", (_, input, reason) => {

@@ -1,5 +1,6 @@
 // fields.ts: members that several inputs have in common.
 
+import { parseTime } from "@inkling/engine";
 import { z } from "zod";
 import { codeOf, INVISIBLE } from "./visible-text.ts";
 
@@ -18,10 +19,12 @@ export const oneLine = (most: number) =>
       context.addIssue({ code: "custom", message });
     });
 
-/** Converts ISO 8601 to epoch ms. A date without a time means its first moment in UTC. */
-export const isoTime = z
-  .union(
-    [z.iso.datetime({ offset: true }), z.iso.date()],
-    "must be a time such as 2027-01-31T12:00:00Z or a date",
-  )
-  .transform((text) => Date.parse(text));
+const TIME = "must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z";
+
+/** Converts a date or time to epoch ms. */
+export const isoTime = z.string(TIME).transform((text, context): number => {
+  const at = parseTime(text);
+  if (at !== undefined) return at;
+  context.addIssue({ code: "custom", message: TIME });
+  return z.NEVER;
+});
