@@ -22,14 +22,12 @@ import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import manifest from "../packages/cli/package.json" with { type: "json" };
 import { buildBinary } from "./binary.ts";
-import { commandTree, manPages } from "./generators/man-pages.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 const FIXED = join(ROOT, "deploy/debian");
 const COMMAND = [process.execPath, join(ROOT, "packages/cli/src/main.ts")];
 /** Targets of binary.ts, with Debian's names for their architectures. */
 const TARGETS: Readonly<Record<string, string>> = { "linux-x64": "amd64", "linux-arm64": "arm64" };
-const PROGRAM = await commandTree(manifest.version);
 /** The package enables none of these units. */
 const UNITS = [
   "inkling.service",
@@ -79,7 +77,7 @@ export function stage(folder: string, packaging: Packaging): void {
 }
 
 function stageProgram(files: PackageFiles, packaging: Packaging): void {
-  const { program, architecture, time } = packaging;
+  const { program, architecture } = packaging;
   putDocuments(files, packaging);
   // The executable looks for seeds in its own folder, so it is not in /usr/bin.
   files.copy(join(program, "inkling"), "usr/lib/inkling/inkling", 0o755);
@@ -96,8 +94,6 @@ function stageProgram(files: PackageFiles, packaging: Packaging): void {
   files.copy(join(ROOT, "README.md"), "usr/share/doc/inkling/README.md");
   for (const name of readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md")))
     files.copy(join(ROOT, "docs", name), `usr/share/doc/inkling/docs/${name}`);
-  for (const [name, page] of manPages(PROGRAM, manifest.version, time.toISOString().slice(0, 10)))
-    files.zip(page, `usr/share/man/man1/${name}.1.gz`);
   files.put("usr/share/bash-completion/completions/inkling", printed("completion", "bash"));
   files.put("usr/share/fish/vendor_completions.d/inkling.fish", printed("completion", "fish"));
   mkdirSync(join(files.root, "etc/inkling/credentials"), { recursive: true });

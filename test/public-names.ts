@@ -17,7 +17,7 @@ import {
   variableName,
 } from "@inkling/contract";
 import type { Command } from "commander";
-import { commandTree } from "../scripts/generators/man-pages.ts";
+import { commandTree } from "./harness/command-tree.ts";
 import { ROOT } from "./harness/project-files.ts";
 
 export const RECORDED = join(ROOT, "test/public-names.txt");

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { SETTING_NAMES, variableName } from "@inkling/contract";
 import type { Command } from "commander";
 import { runHere } from "../../packages/cli/src/program.testing.ts";
-import { commandTree } from "../../scripts/generators/man-pages.ts";
+import { commandTree } from "../harness/command-tree.ts";
 import { temporaryFolder } from "../harness/temporary-folder.ts";
 
 export interface Mistake {
