@@ -695,6 +695,24 @@ for (const backend of BACKENDS) {
         expect(await restarted.expire(30)).toEqual({});
       });
 
+      test("the oldest are deleted above a size", async () => {
+        const { decisions, retention } = await open();
+        const rows = Array.from({ length: 1_600 }, (_, n) =>
+          decision(n, { created_at: NOW - n * 60_000, facts: `{"facts.x":"${"y".repeat(1_000)}"}` }),
+        );
+        await decisions.add(rows.slice(100));
+        expect(await retention.limitDecisions(10_000_000)).toBe(0);
+        const each = retention.decisions.bytes / 1_500;
+        expect(each).toBeWithin(1_500, 1_700);
+        await decisions.add(rows.slice(0, 100));
+        expect(await retention.limitDecisions(1_300 * each)).toBe(500);
+        expect(retention.decisions.bytes / each).toBeCloseTo(1_100);
+        const [oldest] = (await decisions.list({ limit: 1 }, { until: NOW - 1_098.5 * 60_000 })).items;
+        expect([oldest?.id, await retention.limitDecisions(1_300 * each)]).toEqual([id(1_099), 0]);
+        await decisions.delete({ before: NOW + 1 }, ADA);
+        expect([await retention.limitDecisions(0), retention.decisions.bytes]).toEqual([0, 0]);
+      });
+
       test("are found by a filter without an index, across slices and in pages", async () => {
         const { decisions } = await open();
         const rare = new Set([3, 2_500, 4_100]);

@@ -87,7 +87,7 @@ export const DECISION_OPERATIONS = {
     path: `${ADMIN_PATH}decisions`,
     tag: "Decisions",
     summary: "Stored decisions, newest first",
-    docs: "[stored decisions](stored-decisions.md), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `network`, `domain`, `since`, `until`, `limit`, `cursor`",
+    docs: "[stored decisions](stored-decisions.md), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `network`, `domain`, `since`, `until`, `limit`, `cursor`. After two seconds, a page ends early, even without decisions; `next_cursor` continues the search",
   },
   delete_decisions: {
     method: "DELETE",

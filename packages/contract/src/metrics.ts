@@ -230,6 +230,16 @@ export const METRICS = {
     labels: [],
     help: "Decisions waiting to be stored. Above 50,000 or 64 MiB, the server drops new ones.",
   },
+  inkling_decisions_stored_bytes: {
+    type: "gauge",
+    labels: [],
+    help: "About how much space stored decisions take, measured once a minute.",
+  },
+  inkling_decisions_limit_bytes: {
+    type: "gauge",
+    labels: [],
+    help: "`INKLING_DECISIONS_MAX_MB` in bytes. Above it, the server deletes the oldest decisions.",
+  },
   inkling_webhook_attempts_total: {
     type: "counter",
     labels: ["outcome"],

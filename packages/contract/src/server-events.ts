@@ -223,6 +223,11 @@ export const SERVER_EVENTS = {
     levels: ["info"],
     help: "The server deletes old rows again.",
   },
+  "decisions-over-limit": {
+    about: "server",
+    levels: ["error"],
+    help: "Stored decisions took more than `limit_mb` megabytes, so the server deleted the oldest `deleted` decisions. Raise `INKLING_DECISIONS_MAX_MB`, or keep decisions for fewer days (`INKLING_DECISIONS_DAYS`).",
+  },
   "decisions-lost": {
     about: "server",
     levels: ["error"],

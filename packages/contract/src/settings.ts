@@ -292,6 +292,14 @@ export const SETTINGS = {
     reloadable: true,
     readBy: ["primary"],
   },
+  decisionsMaxMb: {
+    type: { min: 1, max: 10_000_000 },
+    default: 10_000,
+    help: "megabytes of stored decisions above which the oldest are deleted",
+    docs: "Megabytes that stored decisions may take, about 1.4 KB each. Above it, the server deletes the oldest decisions and logs `decisions-over-limit`.",
+    reloadable: true,
+    readBy: ["primary"],
+  },
   drainSeconds: {
     type: { min: 0, max: 3_600 },
     default: 0,

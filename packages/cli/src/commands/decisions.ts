@@ -67,8 +67,16 @@ Examples:
     const { action, event, rule, reason, outcome, ref, domain } = flags;
     const network = networkOf(flags);
     const filter = { action, event, rule, reason, outcome, ref, network, domain, ...timesOf(flags) };
-    const { items } = await withExistingStore(settings, (store) => store.decisions.list({ limit }, filter));
-    const found = items.map(decisionJson);
+    const found = await withExistingStore(settings, async ({ decisions }) => {
+      const items: DecisionJson[] = [];
+      // A search that takes long returns pages with fewer decisions.
+      for (let cursor: string | undefined; ; ) {
+        const page = await decisions.list({ limit: limit - items.length, cursor }, filter);
+        items.push(...page.items.map(decisionJson));
+        cursor = page.next;
+        if (cursor === undefined || items.length === limit) return items;
+      }
+    });
     if (found.length === 0 && !flags.json) {
       const isFiltered = Object.values(filter).some((value) => value !== undefined);
       return context.terminal.err(

@@ -24,6 +24,8 @@ const PLACE = {
 const TOR = "81.2.69.142";
 /** The Authorization header of a key whose quota is used up. */
 const USED_UP = "Bearer used-up";
+/** A second token of the key "good". */
+const ROTATED = "rotated";
 
 function release(missing: readonly "is_abuser"[] = []) {
   const segment = (answer: object) =>
@@ -68,7 +70,9 @@ function setUp({
         authenticate: (header) => ({
           ok: true,
           key:
-            header === "Bearer good" ? KEY : { ...KEY, id: "key_2", ...(header === USED_UP && { quota: 0 }) },
+            header === "Bearer good" || header === `Bearer ${ROTATED}`
+              ? KEY
+              : { ...KEY, id: "key_2", ...(header === USED_UP && { quota: 0 }) },
         }),
       },
       ...(mode === "test" && {
@@ -322,6 +326,31 @@ describe("a server that stores decisions", () => {
     );
     const [type, code] = ["application/x-ndjson", "IDEMPOTENCY_KEY_INVALID"];
     expect(await (await send(VISITOR, "", type, { "Idempotency-Key": "a" })).json()).toMatchObject({ code });
+  });
+
+  test("names a retry with a new token of the same key as before, and stores the key", async () => {
+    const { send, claimed } = setUp({ stores: true });
+    const retry = async (token: string, body: object) => {
+      const headers = { "Idempotency-Key": "a", Authorization: `Bearer ${token}` };
+      return (await send(body, "", "application/json", headers)).json() as Promise<Record<string, unknown>>;
+    };
+    const first = await retry("good", VISITOR);
+    expect((await retry(ROTATED, VISITOR)).id).toBe(first.id!);
+    expect((await retry("good", { ...VISITOR, ref: "x" })).code).toBe("IDEMPOTENCY_KEY_INVALID");
+    expect([...claimed.values()].map(({ key_id }) => key_id)).toEqual([KEY.id]);
+  });
+
+  test("stores the caller's facts up to a size, and Inkling's own always", async () => {
+    const text = `[facts]\n${Array.from({ length: 32 }, (_, n) => `f${n} = "list"`).join("\n")}\n`;
+    const { ask, stored } = setUp({ stores: true, text });
+    const large = Array.from({ length: 7 }, () => "y".repeat(250));
+    const facts = Object.fromEntries(
+      Array.from({ length: 32 }, (_, n) => [`f${n}`, n === 0 ? ["small"] : large]),
+    );
+    await ask({ ...VISITOR, facts });
+    const [row] = stored;
+    expect(row!.facts.length).toBeLessThanOrEqual(8_192);
+    expect(JSON.parse(row!.facts)).toMatchObject({ "facts.f0": ["small"], "ip.is_tor_exit": true });
   });
 
   test("labels a decision, and says what is wrong with an outcome", async () => {

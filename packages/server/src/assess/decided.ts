@@ -12,6 +12,10 @@ import {
 import type { DecisionRow, RequestName } from "../decisions/record.ts";
 import type { Question } from "../lookup/pipeline.ts";
 
+/** Maximum length of a decision's stored facts. Inkling's own facts take about 800 characters. */
+const MAX_FACTS_LENGTH = 8_192;
+const OWN = "facts.";
+
 export interface Decided {
   readonly input: AssessmentInput;
   readonly facts: Facts;
@@ -43,7 +47,7 @@ export function decisionRow(
     reasons: JSON.stringify(answer.reasons),
     shadow: JSON.stringify(answer.shadow),
     degraded: JSON.stringify(answer.degraded),
-    facts: JSON.stringify(namedFacts(storedFacts(facts, ruleset), ruleset)),
+    facts: factsText(namedFacts(storedFacts(facts, ruleset), ruleset)),
     email_domain: typeof domain === "string" ? domain : null,
     key_id: key?.id ?? null,
     request_id: ids?.request_id ?? null,
@@ -59,4 +63,24 @@ function storedFacts(facts: Facts, { live, shadow }: Ruleset): Facts {
   const reads = ({ condition }: Rule) => condition.reads.has(index);
   if (facts[index] === undefined || live.some(reads) || shadow.some(reads)) return facts;
   return facts.with(index, undefined);
+}
+
+/**
+ * Converts facts to JSON of at most {@link MAX_FACTS_LENGTH} characters. It leaves out the caller's own facts that are too
+ * large, longest first, because a body of 64 KiB would be stored for each request.
+ */
+function factsText(facts: Readonly<Record<string, unknown>>): string {
+  const text = JSON.stringify(facts);
+  if (text.length <= MAX_FACTS_LENGTH) return text;
+  const length = ([name, value]: [string, unknown]) => name.length + JSON.stringify(value).length;
+  const own = Object.entries(facts).filter(([name]) => name.startsWith(OWN));
+  own.sort((a, b) => length(b) - length(a));
+  let excess = text.length - MAX_FACTS_LENGTH;
+  const left: Record<string, unknown> = { ...facts };
+  for (const one of own) {
+    if (excess <= 0) break;
+    delete left[one[0]];
+    excess -= length(one);
+  }
+  return JSON.stringify(left);
 }

@@ -42,7 +42,7 @@ import { ADOPT_HINT, DatabaseGuard, RULESET_HINT } from "./database-guard.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
 import { startDecisions } from "./start-decisions.ts";
-import { type RetentionSettings, startRetention } from "./start-retention.ts";
+import { startRetention } from "./start-retention.ts";
 
 /** Milliseconds between two checks for audit entries that wait for the database. */
 const WAITING_ENTRIES_MS = 1_000;
@@ -57,7 +57,8 @@ export interface Services {
   /** Decides the current day for quotas and usage. */
   readonly clock: SteadyClock;
   readonly decisions: DecisionRecorder;
-  readonly retention: RetentionSettings;
+  /** What the server keeps. A reload of the settings may change it. */
+  readonly retention: { decisionsDays: number; decisionsMaxMb: number };
   readonly overrides: LiveOverrides;
   readonly rulesets: LiveRulesets;
   readonly guard: DatabaseGuard;
@@ -113,7 +114,8 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
   });
   const decisions = startDecisions(options, store, parts);
-  const retention = { decisionsDays: options.decisionsDays };
+  const { decisionsDays, decisionsMaxMb } = options;
+  const retention = { decisionsDays, decisionsMaxMb };
   startRetention(retention, store, parts);
   const defaults = { current: { rate: options.rate, burst: options.burst } };
   const group = store.tables.isShared
@@ -314,10 +316,15 @@ async function startKeyLoader(
 /** Changes the default limits for keys that set none, and how long decisions are kept. */
 export function changeDefaults(
   services: Pick<Services, "defaults" | "retention">,
-  { rate, burst, decisionsDays }: Pick<ServerSettings, "rate" | "burst" | "decisionsDays">,
+  {
+    rate,
+    burst,
+    decisionsDays,
+    decisionsMaxMb,
+  }: Pick<ServerSettings, "rate" | "burst" | "decisionsDays" | "decisionsMaxMb">,
 ): void {
   services.defaults.current = { rate, burst };
-  services.retention.decisionsDays = decisionsDays;
+  Object.assign(services.retention, { decisionsDays, decisionsMaxMb });
 }
 
 /** A smaller difference between this host's clock and the database's does not matter for the day of a quota. */

@@ -7,6 +7,7 @@ import { readiness, type StatusSource } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import type { Change, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
+import { BYTES_PER_MB } from "./start-retention.ts";
 
 /** Numbers for metrics, added up over all processes that answer requests. */
 type ServingNumbers = Pick<
@@ -45,7 +46,7 @@ export function serverReadiness(source: StatusSource & Pick<MetricsSource, "work
 /** Creates the source of metrics and status. */
 export function metricsSource(
   { version, mode }: ServerOptions,
-  { store, releases, keyring, overrides, guard, usage, decisions, notices, group }: Services,
+  { store, releases, keyring, overrides, guard, usage, decisions, retention, notices, group }: Services,
   { serving, adminProblems, webhooks }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
@@ -88,6 +89,10 @@ export function metricsSource(
     },
     get lostDecisions() {
       return serving.lostDecisions;
+    },
+    get storage() {
+      const decisionsLimitBytes = retention.decisionsMaxMb * BYTES_PER_MB;
+      return { decisionsBytes: store.retention.decisions.bytes, decisionsLimitBytes };
     },
   };
 }

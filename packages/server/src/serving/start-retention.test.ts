@@ -8,7 +8,7 @@ import { Log } from "../telemetry/log.ts";
 import { startRetention } from "./start-retention.ts";
 
 /** Returns the log lines of the first check. */
-async function logged(result: DeletedRows | StoreError, aheadMs = 0): Promise<string> {
+async function logged(result: DeletedRows | StoreError, aheadMs: number, overLimit = 0): Promise<string> {
   let checks = 0;
   let lines = "";
   const expire = async () => {
@@ -16,10 +16,11 @@ async function logged(result: DeletedRows | StoreError, aheadMs = 0): Promise<st
     if (result instanceof StoreError) throw result;
     return result;
   };
-  const retention = { expire, state: { aheadMs } } as unknown as Retention;
+  const limitDecisions = async (maxBytes: number) => (maxBytes === 7_000_000 ? overLimit : 0);
+  const retention = { expire, limitDecisions, state: { aheadMs } } as unknown as Retention;
   const log = new Log({ level: "info", write: (line) => (lines += line), now: Date.now });
   const closers: (() => unknown)[] = [];
-  startRetention({ decisionsDays: 30 }, { retention }, { log, closers: closers as never });
+  startRetention({ decisionsDays: 30, decisionsMaxMb: 7 }, { retention }, { log, closers: closers as never });
   await until(() => checks > 0);
   for (const close of closers) await close();
   log.flush();
@@ -27,6 +28,10 @@ async function logged(result: DeletedRows | StoreError, aheadMs = 0): Promise<st
 }
 
 const failure = (code: "AWAY" | "BROKEN") => new StoreError(code, "database is locked", "try again");
+
+test("decisions take too much space", async () => {
+  expect(await logged({}, 0, 500)).toContain('"decisions-over-limit","deleted":500,"limit_mb":7');
+});
 
 test.each([
   ["nothing is too old", {}, 0, undefined],

@@ -1,6 +1,7 @@
-// start-retention.ts: regularly deletes stored rows that are too old, in the process that uses the database, and logs what
-// it deletes.
+// start-retention.ts: regularly deletes stored rows that are too old or too many, in the process that uses the database,
+// and logs what it deletes.
 
+import type { ServerSettings } from "@inkling/contract";
 import { messageOf, Poller } from "@inkling/release-store";
 import { StoreError } from "../store/error.ts";
 import type { Store } from "../store/store.ts";
@@ -8,15 +9,12 @@ import type { Log } from "../telemetry/log.ts";
 import type { Closers } from "./options.ts";
 
 const EXPIRE_MS = 60_000;
+export const BYTES_PER_MB = 1_000_000;
 
-/** What a reload of the settings may change. */
-export interface RetentionSettings {
-  /** Number of days to keep decisions. */
-  decisionsDays: number;
-}
+type RetentionLimits = Pick<ServerSettings, "decisionsDays" | "decisionsMaxMb">;
 
 export function startRetention(
-  settings: RetentionSettings,
+  limits: RetentionLimits,
   { retention }: Pick<Store, "retention">,
   { log, closers }: { readonly log: Log; readonly closers: Closers },
 ): void {
@@ -24,9 +22,11 @@ export function startRetention(
   let lastFailure: string | undefined;
   const check = async () => {
     try {
-      const deleted = await retention.expire(settings.decisionsDays);
+      const expired = await retention.expire(limits.decisionsDays);
+      if (Object.keys(expired).length > 0) log.info("rows-expired", expired);
+      const deleted = await retention.limitDecisions(limits.decisionsMaxMb * BYTES_PER_MB);
+      if (deleted > 0) log.error("decisions-over-limit", { deleted, limit_mb: limits.decisionsMaxMb });
       lastFailure = undefined;
-      if (Object.keys(deleted).length > 0) log.info("rows-expired", deleted);
       const { aheadMs } = retention.state;
       if (aheadMs > 0 && !isHeld) log.error("expiry-held", { ahead_seconds: Math.round(aheadMs / 1_000) });
       if (aheadMs === 0 && isHeld) log.info("expiry-resumed");

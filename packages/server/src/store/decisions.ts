@@ -23,7 +23,7 @@ export const IDEMPOTENCY_MS = DAY_MS;
 /** Maximum decisions in one INSERT. SQLite needs 2 to 3 ms to insert this many. */
 const INSERTED_AT_ONCE = 200;
 /** Maximum decisions that one query reads to filter or count them. SQLite needs about 5 ms for this many. */
-const SLICE = 2_000;
+const SLICE = 500;
 /** Maximum milliseconds for one page. A filter without an index may match few of many decisions. */
 const LIST_MS = 2_000;
 
@@ -152,8 +152,10 @@ export class DecisionStore {
     const read = (rows: readonly StoredRow[]) => this.readRows(rows);
     for (let after = cursor; ; await Bun.sleep(0)) {
       const rows: StoredRow[] = await this.tables.read(
-        (sql) => sql`SELECT ${columns(sql)} FROM (${this.slice(sql, COLUMNS, filter, after)}) slice
-          WHERE ${this.matches(sql, filter)} ORDER BY created_at DESC, id DESC LIMIT ${limit + 1 - items.length}`,
+        (sql) => sql`SELECT ${columns(sql)} FROM inkling_decisions WHERE id IN (
+            SELECT id FROM (${this.slice(sql, FILTERED, filter, after)}) slice WHERE ${this.matches(sql, filter)}
+            ORDER BY created_at DESC, id DESC LIMIT ${limit + 1 - items.length}
+          ) ORDER BY created_at DESC, id DESC`,
       );
       items.push(...rows);
       if (items.length > limit) return DECISION_PAGES.page(items, limit, read);
@@ -162,7 +164,7 @@ export class DecisionStore {
     }
   }
 
-  /** Selects the next SLICE decisions after a cursor by the filter's index, or only the last of them. */
+  /** Selects the next SLICE decisions after a cursor by the filter's indexes, or only the last of them. */
   private slice(
     sql: SQL,
     selected: string,
@@ -171,10 +173,21 @@ export class DecisionStore {
     rows: "all" | "last" = "all",
   ) {
     const { since = 0, until = Number.MAX_SAFE_INTEGER } = filter;
+    // SQLite would begin each slice at `until`, and pass over all rows before the cursor.
+    const end = cursor === undefined ? until : Math.min(until, Number(cursor.split("-")[0]) + 1);
+    const names = sql.unsafe(selected);
+    const order = sql`ORDER BY created_at DESC, id DESC`;
+    const [first, second] = this.indexed(sql, filter).map(
+      (condition) => sql`SELECT ${names} FROM inkling_decisions WHERE ${condition}
+        AND created_at >= ${since} AND created_at < ${end} AND ${DECISION_PAGES.after(sql, cursor)}`,
+    );
     const [limit, offset] = rows === "all" ? [SLICE, 0] : [1, SLICE - 1];
-    return sql`SELECT ${sql.unsafe(selected)} FROM inkling_decisions WHERE ${this.indexed(sql, filter)}
-      AND created_at >= ${since} AND created_at < ${until} AND ${DECISION_PAGES.after(sql, cursor)}
-      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`;
+    const found =
+      second === undefined
+        ? first
+        : sql`SELECT * FROM (${first} ${order} LIMIT ${SLICE}) a UNION ALL
+            SELECT * FROM (${second} ${order} LIMIT ${SLICE}) b`;
+    return sql`${found} ${order} LIMIT ${limit} OFFSET ${offset}`;
   }
 
   /** Returns the cursor of the next slice; undefined after the last slice. */
@@ -274,14 +287,17 @@ export class DecisionStore {
     return deleted;
   }
 
-  /** Returns the condition of the most selective index that the filter can use. */
-  private indexed(sql: SQL, { action, event, outcome, ref, network, domain }: DecisionFilter) {
-    if (ref !== undefined) return sql`ref = ${ref}`;
-    if (domain !== undefined) return sql`email_domain = ${domain}`;
-    if (network !== undefined) return sql`${sql.unsafe(this.network)} = ${network}`;
-    if (outcome !== undefined && outcome !== "none") return sql`outcome = ${outcome}`;
-    if (event !== undefined) return sql`event = ${event}`;
-    return action === undefined ? sql`1 = 1` : sql`action = ${action}`;
+  /** Returns the conditions of the most selective index that the filter can use. A rule needs two, which exclude each other. */
+  private indexed(sql: SQL, { action, event, rule, reason, outcome, ref, network, domain }: DecisionFilter) {
+    if (ref !== undefined) return [sql`ref = ${ref}`];
+    if (domain !== undefined) return [sql`email_domain = ${domain}`];
+    if (network !== undefined) return [sql`${sql.unsafe(this.network)} = ${network}`];
+    if (outcome !== undefined && outcome !== "none") return [sql`outcome = ${outcome}`];
+    if (rule !== undefined)
+      return [sql`rule = ${rule}`, sql`shadow <> '[]' AND (rule IS NULL OR rule <> ${rule})`];
+    if (reason !== undefined) return [sql`reasons <> '[]'`];
+    if (event !== undefined) return [sql`event = ${event}`];
+    return [action === undefined ? sql`1 = 1` : sql`action = ${action}`];
   }
 
   private matches(sql: SQL, { action, event, rule, reason, outcome, network, domain }: DecisionFilter) {
@@ -317,6 +333,8 @@ const hasRule = (name: string) => `%"rule":"${name.replaceAll(/[!%_]/g, "!$&")}"
 const COLUMNS =
   "id, created_at, event, ref, ruleset, data_version, action, review, score, rule, reasons, shadow, degraded, facts, email_domain, key_id, request_id, trace_id, idempotency, body_hash, outcome, outcome_at";
 const columns = (sql: SQL) => sql.unsafe(COLUMNS);
+/** The columns that filters read. */
+const FILTERED = "id, created_at, event, action, rule, reasons, shadow, facts, email_domain, outcome";
 
 /** Checks what a newer version may store otherwise. @throws Error */
 function checked(row: StoredRow): StoredRow {

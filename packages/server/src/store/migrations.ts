@@ -321,6 +321,9 @@ export const MIGRATIONS: readonly Migration[] = [
       "CREATE INDEX inkling_decisions_event ON inkling_decisions (event, created_at, id)",
       "CREATE INDEX inkling_decisions_rule ON inkling_decisions (rule, created_at, id) WHERE rule IS NOT NULL",
       "CREATE INDEX inkling_decisions_outcome ON inkling_decisions (outcome, created_at, id) WHERE outcome IS NOT NULL",
+      // A filter by reason or by shadow rule reads only the decisions that have any.
+      "CREATE INDEX inkling_decisions_reasons ON inkling_decisions (created_at, id) WHERE reasons <> '[]'",
+      "CREATE INDEX inkling_decisions_shadow ON inkling_decisions (created_at, id) WHERE shadow <> '[]'",
       {
         sqlite: `CREATE INDEX inkling_decisions_network ON inkling_decisions (${networkFact("sqlite")}, created_at, id)`,
         postgres: `CREATE INDEX inkling_decisions_network ON inkling_decisions ((${networkFact("postgres")}), created_at, id)`,

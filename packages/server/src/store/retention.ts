@@ -7,6 +7,7 @@
 import type { SQL } from "bun";
 import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
 import type { EpochMs } from "../keys/key.ts";
+import { DecisionSize } from "./decision-size.ts";
 import type { Tables } from "./tables.ts";
 
 /** Maximum milliseconds between two checks without doubt about the clock. */
@@ -88,6 +89,8 @@ const AGED_ROWS: Readonly<Record<string, AgedRows>> = {
 export type DeletedRows = Readonly<Record<string, number>>;
 
 export class Retention {
+  /** The space that decisions take. */
+  readonly decisions: DecisionSize;
   private readonly tables: Tables;
   private readonly elapsed: () => number;
   /** When doubt about the clock began, in milliseconds of running time. */
@@ -96,6 +99,7 @@ export class Retention {
 
   constructor(tables: Tables, elapsed = () => performance.now()) {
     this.tables = tables;
+    this.decisions = new DecisionSize(tables);
     this.elapsed = elapsed;
   }
 
@@ -136,5 +140,11 @@ export class Retention {
       if (rows > 0) deleted[name] = rows;
     }
     return deleted;
+  }
+
+  /** Deletes the oldest decisions if all of them take more than `maxBytes`. @returns the number of deleted decisions */
+  async limitDecisions(maxBytes: number): Promise<number> {
+    await this.decisions.measure(this.tables.now());
+    return this.decisions.deleteAbove(maxBytes);
   }
 }

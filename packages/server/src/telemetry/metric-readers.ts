@@ -67,6 +67,8 @@ export interface MetricsSource {
   readonly decisions: {
     readonly state: { readonly waiting: number; readonly stored: number; readonly dropped: number };
   };
+  /** The space that stored decisions take, and the most that they may take. */
+  readonly storage: { readonly decisionsBytes: number; readonly decisionsLimitBytes: number };
   /** Decisions that were lost because workers were killed. */
   readonly lostDecisions: number;
   readonly mx: {
@@ -193,6 +195,8 @@ export const READERS: Readers = {
     [{ outcome: "lost" }, lostDecisions],
   ],
   inkling_decisions_waiting: ({ decisions }) => decisions.state.waiting,
+  inkling_decisions_stored_bytes: ({ storage }) => storage.decisionsBytes,
+  inkling_decisions_limit_bytes: ({ storage }) => storage.decisionsLimitBytes,
   inkling_webhook_attempts_total: ({ webhooks }) =>
     Array.from(webhooks.attempts, ([outcome, count]) => [{ outcome }, count]),
   inkling_webhook_dropped_total: ({ webhooks }) => webhooks.dropped,

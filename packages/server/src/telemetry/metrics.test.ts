@@ -55,6 +55,7 @@ function source(
       state: { pending: 4, oldestMs: 1_500, failures: 2 },
     },
     decisions: { state: { waiting: 3, stored: 70, dropped: 5 } },
+    storage: { decisionsBytes: 2_000, decisionsLimitBytes: 10_000 },
     lostDecisions: 1,
     workers: { states: new Map([["serving", 1]]), restarts: 0 },
     processes: { cpuSeconds: 0, residentBytes: 0 },

@@ -84,9 +84,13 @@ function Decisions({ query, onLabelled }: { query: string; onLabelled: () => voi
     onLabelled();
   };
   const read = async (cursor: string, signal: AbortSignal | null) => {
-    const path = `decisions?limit=50${query && `&${query}`}${cursor && `&cursor=${cursor}`}`;
-    const { decisions, next_cursor } = await api<Page>(path, { signal });
-    return { items: decisions, next: next_cursor };
+    // A search that takes long returns pages without decisions.
+    for (let after = cursor; ; ) {
+      const path = `decisions?limit=50${query && `&${query}`}${after && `&cursor=${after}`}`;
+      const { decisions, next_cursor } = await api<Page>(path, { signal });
+      if (decisions.length > 0 || next_cursor === null) return { items: decisions, next: next_cursor };
+      after = next_cursor;
+    }
   };
   return (
     <Paged read={read}>
