@@ -24,7 +24,6 @@ import { metricsTable } from "./generators/metrics-table.ts";
 import { operations } from "./generators/operations.ts";
 import { problems } from "./generators/problems.ts";
 import { pythonMembers } from "./generators/python-members.ts";
-import { sandboxAnswers } from "./generators/sandbox-answers.ts";
 import { sandboxTables } from "./generators/sandbox-tables.ts";
 import { settingsTable } from "./generators/settings-table.ts";
 import { webhookTables } from "./generators/webhook-tables.ts";
@@ -44,7 +43,6 @@ const GENERATORS: readonly Generator[] = [
   metricsTable,
   problems,
   pythonMembers,
-  sandboxAnswers,
   sandboxTables,
   settingsTable,
   webhookTables,

@@ -22,6 +22,9 @@ function codes(): string {
     Object.entries(rows)
       .map(([code, { hint }]) => `  ${code}: ${JSON.stringify(hint)},`)
       .join("\n");
+  const statuses = Object.entries(PROBLEMS)
+    .map(([code, { status }]) => `  ${code}: ${status},`)
+    .join("\n");
   return `// error-codes.ts: every code of a lookup's error, and what to do about it. Written by \`npm run generate\`; do not edit.
 
 // biome-ignore-all format: one row a line
@@ -29,6 +32,11 @@ function codes(): string {
 /** Of the server (docs/errors.md). */
 export const SERVER_HINTS = {
 ${hints(PROBLEMS)}
+} as const;
+
+/** The status of each code. */
+export const SERVER_STATUSES = {
+${statuses}
 } as const;
 
 /** Failures that only the client can detect. */

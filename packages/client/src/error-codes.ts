@@ -37,6 +37,41 @@ export const SERVER_HINTS = {
   KEYS_NOT_LOADED: "the server has not reached its database since it started: run `inkling doctor` there",
 } as const;
 
+/** The status of each code. */
+export const SERVER_STATUSES = {
+  PATH_INVALID: 400,
+  PARAMETER_INVALID: 400,
+  IP_ADDRESS_INVALID: 400,
+  IP_ADDRESS_RESERVED: 400,
+  HOST_INVALID: 400,
+  BODY_INVALID: 400,
+  IDEMPOTENCY_KEY_INVALID: 400,
+  BATCH_INVALID: 400,
+  VALUE_INVALID: 400,
+  KEY_MISSING: 401,
+  KEY_INVALID: 401,
+  KEY_EXPIRED: 401,
+  SCOPE_REQUIRED: 403,
+  SOURCE_NOT_ALLOWED: 403,
+  CALLER_UNKNOWN: 403,
+  SIGNATURE_INVALID: 401,
+  VISITOR_DENIED: 403,
+  PATH_NOT_FOUND: 404,
+  DECISION_NOT_FOUND: 404,
+  IP_ADDRESS_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONTENT_TOO_LARGE: 413,
+  CONTENT_TYPE_INVALID: 415,
+  SANDBOX_VALUE_REQUIRED: 422,
+  RATE_LIMITED: 429,
+  TOO_MANY_STREAMS: 429,
+  QUOTA_EXCEEDED: 429,
+  INTERNAL: 500,
+  DATA_NOT_LOADED: 503,
+  DECISIONS_UNREACHABLE: 503,
+  KEYS_NOT_LOADED: 503,
+} as const;
+
 /** Failures that only the client can detect. */
 export const CLIENT_HINTS = {
   CONNECTION_FAILED: "check that the server is running and that `url` is its address (in a browser, the page's own origin); `cause` has the runtime's error",

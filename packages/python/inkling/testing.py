@@ -1,20 +1,18 @@
-"""A client without a server, for an application's unit tests. It decides as the sandbox does.
+"""A client without a server, for an application's unit tests. It returns the decisions that a test sets.
 
-`192.0.2.6` is a Tor exit and is challenged, `jane@disposable.example` is denied, and a real value causes an error
-(SANDBOX_VALUE_REQUIRED). The client supports only decisions. Lookups fail with PATH_NOT_FOUND; test them with a sandbox
-key.
+A visitor without a decision causes an error (ANSWER_NOT_SET). The client supports only decisions. Lookups fail with
+PATH_NOT_FOUND; test them with a sandbox key and a server.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from ipaddress import ip_address
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, TypeVar, Union
 
 from ._client import _ASSESS, Inkling
 from ._errors import InklingError
-from ._sandbox import ASSESSED, PROBLEMS, THRESHOLDS, VERSION, WEIGHTS
+from ._generated import ACTIONS, STATUSES
 from ._transport import Request
 
 _T = TypeVar("_T")
@@ -28,10 +26,8 @@ _PLAIN: Dict[str, Any] = {
     "shadow": [],
     "degraded": [],
     "ruleset": 0,
-    "data_version": VERSION,
+    "data_version": "fake",
 }
-# Keeps floating-point errors from putting 1 - (1 - 0.5) below 0.5.
-_SLACK = 1e-9
 
 
 class _Response(NamedTuple):
@@ -43,7 +39,7 @@ class _Response(NamedTuple):
         return self.body
 
 
-class SandboxServer:
+class FakeServer:
     """Stands in for the connection to a server."""
 
     def __init__(self) -> None:
@@ -79,24 +75,18 @@ class SandboxServer:
         pass
 
     def _decide(self, visitor: Mapping[str, Any]) -> Dict[str, Any]:
-        sent = [visitor[name] for name in ("ip", "email") if name in visitor]
+        sent = [visitor[name] for name in ("email", "ip") if name in visitor]
         if not sent:
             raise _error("BODY_INVALID")
-        own = next((self._own[_normal(value)] for value in sent if _normal(value) in self._own), None)
-        if isinstance(own, str):
-            raise _error(own)
-        if own is not None:
-            return own
-        codes: List[str] = []
-        for value in sent:
-            share = ASSESSED.get(_normal(value.rpartition("@")[2]), "SANDBOX_VALUE_REQUIRED")
-            if isinstance(share, str):
-                raise _error(share)
-            codes.extend(share)
-        reasons = [{"code": code, "weight": weight} for code, weight in WEIGHTS.items() if code in codes]
-        score = 1 - math.prod(1 - float(reason["weight"]) for reason in reasons)  # type: ignore[arg-type]
-        action = next((action for action, least in THRESHOLDS if score + _SLACK >= least), "allow")
-        return {**_PLAIN, "action": action, "score": round(score, 2), "reasons": reasons}
+        own = [self._own[_normal(value)] for value in sent if _normal(value) in self._own]
+        for decision in own:
+            if isinstance(decision, str):
+                raise _error(decision)
+        if not own:
+            hint = "set one with server.answer(VALUE, action=…)"
+            raise InklingError("ANSWER_NOT_SET", "The fake has no decision about this visitor", hint=hint)
+        # If both have one, the stricter decision counts.
+        return max((dict(it) for it in own if isinstance(it, dict)), key=lambda it: ACTIONS.index(it["action"]))
 
 
 class FakeInkling(Inkling[Any]):
@@ -104,13 +94,12 @@ class FakeInkling(Inkling[Any]):
 
     def __init__(self, *, on_unavailable: Any = "raise", **options: Any) -> None:
         super().__init__("http://inkling.test", "ink_test_fake_0", on_unavailable=on_unavailable, **options)
-        self.server = SandboxServer()
+        self.server = FakeServer()
         self._transport = self.server  # type: ignore[assignment]
 
 
 def _error(code: str) -> InklingError:
-    status, title, detail = PROBLEMS.get(code, (None, "The fake server is configured to fail", ""))
-    return InklingError(code, "%s: %s" % (title, detail) if detail else title, http_status=status)
+    return InklingError(code, "The test has set this error", http_status=STATUSES.get(code))
 
 
 def _normal(value: str) -> str:

@@ -597,26 +597,25 @@ class Decisions(Case):
         _, client = self.serve(answer(503, problem("KEYS_NOT_LOADED", 503)), retries=0, on_unavailable="allow")
         self.fails("KEYS_NOT_LOADED", client.outcome, "asm_a", "abuse")
 
-    def test_the_fake_decides_as_the_sandbox_does(self):
+    def test_the_fake_decides_as_a_test_says(self):
         fake = FakeInkling()
-        for visitor, action, score in (
-            ({"ip": "192.0.2.1", "email": "jane@example.com"}, "allow", 0),
-            ({"ip": "2001:DB8:0::6"}, "challenge", 0.7),
-            ({"email": "jane@disposable.example"}, "deny", 0.9),
-            ({"ip": "192.0.2.6", "email": "jane@mistyped.example"}, "challenge", 0.79),
-        ):
-            found = fake.assess("sign_up", **visitor)
-            self.assertEqual((found.action, found.score), (action, score))
-        self.fails("SANDBOX_VALUE_REQUIRED", fake.assess, "sign_up", ip="8.8.8.8")
-        self.assertTrue(self.fails("RATE_LIMITED", fake.assess, "sign_up", ip="203.0.113.14").is_throttled)
+        self.assertIn("server.answer", self.fails("ANSWER_NOT_SET", fake.assess, "sign_up", ip="8.8.8.8").hint)
         self.fails("PATH_NOT_FOUND", fake.reputation, "192.0.2.1")
         fake.server.answer("jane@acme.com", action="deny")
-        self.assertEqual(fake.assess("sign_up", email="Jane@Acme.com").action, "deny")
+        fake.server.answer("jane@gmial.com", did_you_mean="jane@gmail.com")
+        fake.server.answer("2001:db8::6", action="challenge")
+        fake.server.answer("192.0.2.1", "RATE_LIMITED")
+        found = fake.assess("sign_up", email="Jane@Acme.com")
+        self.assertEqual((found.action, found.did_you_mean), ("deny", None))
+        self.assertEqual(fake.assess("sign_up", email="jane@gmial.com").did_you_mean, "jane@gmail.com")
+        self.assertEqual(fake.assess("sign_up", ip="2001:DB8:0::6", email="jane@gmial.com").action, "challenge")
+        self.assertTrue(self.fails("RATE_LIMITED", fake.assess, "sign_up", ip="192.0.2.1").is_throttled)
         fake.outcome(found.id, "legitimate")
         self.fails("DECISION_NOT_FOUND", fake.outcome, "asm_1111111111111111", "abuse")
 
     def test_the_fake_fails_on_demand(self):
         fake = FakeInkling(on_unavailable="allow")
+        fake.server.answer("192.0.2.1", action="allow")
         for code, verdict in (("TIMED_OUT", "allow"), ("QUOTA_EXCEEDED", "deny")):
             fake.server.fail(code)
             self.assertEqual(fake.assess("sign_up", ip="192.0.2.1").verdict, verdict)

@@ -9,12 +9,12 @@ import { type BetterAuthOptions, betterAuth } from "better-auth";
 import { getMigrations } from "better-auth/db/migration";
 import { inklingPlugin, type PluginOptions } from "../../../packages/client/src/middleware/better-auth.ts";
 import type { Admitted } from "../../../packages/client/src/middleware/protect.ts";
-import { fakeInkling } from "../../../packages/client/src/testing/index.ts";
+import { fakeVisitors } from "../../../packages/client/test/fake-visitors.ts";
 
 const ORIGIN = "http://example.com";
 
 async function application(
-  client = fakeInkling(),
+  client = fakeVisitors(),
   plugin: Partial<PluginOptions> = {},
   more: Partial<BetterAuthOptions> = {},
 ) {
@@ -79,7 +79,7 @@ describe("a sign-up with better-auth", () => {
   });
 
   test("with a mistyped address creates no user, and says what was meant", async () => {
-    const client = fakeInkling();
+    const client = fakeVisitors();
     client.server.answer("assess", "jane@gmial.com", { did_you_mean: "jane@gmail.com" });
     const { signUp, users } = await application(client);
     const response = await signUp("jane@gmial.com", "192.0.2.1");
@@ -107,7 +107,7 @@ describe("a sign-up with better-auth", () => {
   ] as const)
     test(`during an outage, by onUnavailable: ${onUnavailable}`, async () => {
       const warn = spyOn(console, "warn").mockImplementation(() => {});
-      const client = fakeInkling({ onUnavailable });
+      const client = fakeVisitors({ onUnavailable });
       client.server.fail("TIMED_OUT");
       const { signUp, users, decisions } = await application(client as never);
       assert.equal((await signUp("jane@example.com", "192.0.2.1")).status, status);
@@ -128,4 +128,4 @@ describe("a sign-up with better-auth", () => {
 });
 
 test("without a way to the address the plugin is refused", () =>
-  assert.throws(() => inklingPlugin(fakeInkling(), {} as PluginOptions), /trustProxy/));
+  assert.throws(() => inklingPlugin(fakeVisitors(), {} as PluginOptions), /trustProxy/));

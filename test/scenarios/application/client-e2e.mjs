@@ -7,7 +7,6 @@
 // note client.test.ts copies this file beside an installed package.
 
 import { Inkling, InklingError, Unavailable } from "@inkling/client";
-import { fakeInkling } from "@inkling/client/testing";
 
 const { url, sandbox, live, paced, addresses, emails } = JSON.parse(process.argv[2]);
 const inkling = new Inkling({ url, key: sandbox, retries: 0 });
@@ -83,7 +82,6 @@ process.stdout.write(
     ).map(({ code }) => code ?? "ok"),
     cached: await Promise.all([withLive.geolocate("81.2.69.1"), withLive.geolocate("81.2.69.1")]),
     again: await withLive.geolocate("81.2.69.1"),
-    fakes: await eachSingly(fakeInkling()),
     incomplete,
     reserved: await unavailableBy("allow", "10.0.0.1"),
     wrongKey,

@@ -80,7 +80,7 @@ describe("the package", () => {
       return outputs[0]!.text();
     };
     const [main, testing] = await Promise.all([bundle("index.js"), bundle("testing/index.js")]);
-    expect([main.includes("Exampleton"), testing.includes("Exampleton")]).toEqual([false, true]);
+    expect([main.includes("ANSWER_NOT_SET"), testing.includes("ANSWER_NOT_SET")]).toEqual([false, true]);
   });
 
   test("depends on nothing", () => {
@@ -233,16 +233,6 @@ describe.each(RUNTIMES.filter(([, [program]]) => program !== ""))("on %s", (name
     expect(results.paced).toEqual(new Array(500).fill("ok")));
 
   if (isTypeScript) {
-    test("a fake client has the same answers and errors as the sandbox", () => {
-      const withoutId = (outcome: object) => ({ ...outcome, requestId: undefined });
-      expect(Object.keys(results.fakes)).toEqual([...addresses, ...emails]);
-      for (const ip of addresses)
-        for (const lookup of ["geolocate", "reputation", "evidence"])
-          expect(withoutId(results.fakes[ip][lookup])).toEqual(withoutId(results.singles[ip][lookup]));
-      for (const email of emails)
-        expect(withoutId(results.fakes[email])).toEqual(withoutId(results.singles[email]));
-    });
-
     test("the README's unit test passes", async () => {
       const example = blocks.find((text) => text.includes("@inkling/client/testing"));
       writeFileSync(join(project, "unit.mjs"), example!);

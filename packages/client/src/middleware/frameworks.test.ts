@@ -9,15 +9,15 @@ import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
 import { CLEAN } from "../../test/fake-server.ts";
+import { fakeVisitors } from "../../test/fake-visitors.ts";
 import { InklingError } from "../errors.ts";
-import { fakeInkling } from "../testing/index.ts";
 import { visitor as expressVisitor } from "./express.ts";
 import { visitor as fastifyVisitor } from "./fastify.ts";
 import { visitor as honoVisitor } from "./hono.ts";
 import { visitor as nextVisitor, withVisitor } from "./next.ts";
 
 /** 192.0.2.6 is a Tor exit. The test's own address has no flags. */
-const client = fakeInkling();
+const client = fakeVisitors();
 client.server.answer("reputation", "127.0.0.1", {});
 const TOR = { "X-Forwarded-For": "198.51.100.1, 192.0.2.6" };
 const AS_TOR = { address: "192.0.2.6", is_tor_exit: true };

@@ -8,9 +8,10 @@ import { afterEach, describe, mock, test } from "node:test";
 import express from "express";
 import fastify from "fastify";
 import { type Context, Hono } from "hono";
+import { fakeVisitors } from "../../test/fake-visitors.ts";
 import type { OnUnavailable } from "../index.ts";
 import { Unavailable } from "../index.ts";
-import { type FakeInkling, fakeInkling } from "../testing/index.ts";
+import type { FakeInkling } from "../testing/index.ts";
 import { protect as protectExpress } from "./express.ts";
 import { protect as protectFastify } from "./fastify.ts";
 import { protect as protectHono } from "./hono.ts";
@@ -153,7 +154,7 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
       ];
     for (const [name, body, from, status, decision] of rows)
       test(name, async () => {
-        const send = await start(fakeInkling({ onUnavailable: "allow" }));
+        const send = await start(fakeVisitors({ onUnavailable: "allow" }));
         mock.method(console, "warn", () => {});
         const response = await send(body, from);
         assert.equal(response.status, status);
@@ -163,7 +164,7 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
       });
 
     test("a mistyped address: 422 with what was meant, and a hook can answer or admit", async () => {
-      const client = fakeInkling();
+      const client = fakeVisitors();
       client.server.answer("assess", "jane@gmial.com", { did_you_mean: "jane@gmail.com" });
       client.server.answer("assess", "spam@gmial.com", { did_you_mean: "spam@gmail.com", action: "deny" });
       const send = await start(client);
@@ -209,7 +210,7 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
     });
 
     test("a form, and its handler can read it", async () => {
-      const send = await start(fakeInkling());
+      const send = await start(fakeVisitors());
       const response = await send("email=jane%40example.com&plan=free", "192.0.2.1", FORM);
       assert.deepEqual([response.status, await response.json()], [200, { decision: "allow", email: JANE }]);
       assert.equal((await send("email=jane%40disposable.example", "192.0.2.1", FORM)).status, 403);
@@ -217,7 +218,7 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
     });
 
     test("what the application has to mend is its own error, and no visitor passes", async () => {
-      const client = fakeInkling({ onUnavailable: "allow" });
+      const client = fakeVisitors({ onUnavailable: "allow" });
       client.server.fail("SCOPE_REQUIRED");
       mock.method(console, "error", () => {}); // the frameworks print errors
       const send = await start(client);
@@ -313,7 +314,7 @@ describe("the handler reads the email address that was assessed", () => {
     for (const [name, type, body, admitted] of rows)
       test(`${framework}: ${name}`, async () => {
         const assessed: unknown[] = [];
-        const real = fakeInkling();
+        const real = fakeVisitors();
         const client: Assessor = {
           onUnavailable: "throw",
           assess(input) {
@@ -350,7 +351,7 @@ describe("a guard", () => {
     ];
   for (const [onUnavailable, code, status] of rows)
     test(`${onUnavailable}, ${code}: ${status}`, async () => {
-      const client = fakeInkling({ onUnavailable });
+      const client = fakeVisitors({ onUnavailable });
       client.server.fail(code);
       const told: string[] = [];
       const found = await guarded(client, { onUndecided: ({ error }) => told.push(error.code) })(
@@ -365,7 +366,7 @@ describe("a guard", () => {
     });
 
   test("warns once for each code of an outage, and once of visitors with a private address", async () => {
-    const client = fakeInkling();
+    const client = fakeVisitors();
     const warn = mock.method(console, "warn", () => {});
     const shared = guarded(client);
     const probe = { peer: "10.0.0.1", forwardedFor: undefined };
@@ -390,7 +391,7 @@ describe("a guard", () => {
   });
 
   test("a private address is refused by a client that denies", async () => {
-    const found = await guarded(fakeInkling({ onUnavailable: "deny" }), { onUndecided: () => {} })(
+    const found = await guarded(fakeVisitors({ onUnavailable: "deny" }), { onUndecided: () => {} })(
       { peer: "10.0.0.1", forwardedFor: undefined },
       null,
       { email: JANE },
@@ -405,7 +406,7 @@ describe("a guard", () => {
       onUnavailable: "throw",
       assess: async (input) => {
         inputs.push(input);
-        return fakeInkling().assess({ event: "login", ip: "192.0.2.1" });
+        return fakeVisitors().assess({ event: "login", ip: "192.0.2.1" });
       },
     };
     const ask = guard(
@@ -422,7 +423,7 @@ describe("a guard", () => {
 
   test("refuses options that do not exist", () =>
     assert.throws(
-      () => guarded(fakeInkling(), { emial: "mail" } as object),
+      () => guarded(fakeVisitors(), { emial: "mail" } as object),
       /emial is not an option of protect/,
     ));
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CLEAN } from "../../test/fake-server.ts";
+import { fakeVisitors } from "../../test/fake-visitors.ts";
 import { type WithData, withData } from "../data-state.ts";
 import { denies, InklingError, Unavailable } from "../index.ts";
-import { fakeInkling } from "../testing/index.ts";
 import { type RequestFacts, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
 const COMPLETE = { missing: [], incomplete: [], ageHours: {}, version: "r1" };
@@ -69,7 +69,11 @@ describe("a visitor", () => {
   });
 
   test("has the types of what its options add", async () => {
-    const visitor = make(fakeInkling())(facts("192.0.2.6"));
+    const inkling = fakeVisitors();
+    inkling.server.answer("reputation", "192.0.2.6", {
+      evidence: [{ feed: "tor", label: "tor_exit", effect: "sets" }],
+    });
+    const visitor = make(inkling)(facts("192.0.2.6"));
     const found = await visitor.reputation({ evidence: true });
     if (found instanceof Unavailable) throw found.error;
     const label: "tor_exit" | (string & {}) | undefined = found.evidence[0]?.label;
@@ -108,7 +112,7 @@ describe("a visitor", () => {
     ];
     for (const [name, peer, code] of rows) {
       test(`${onUnavailable}: ${name} is decided by it and no error`, async () => {
-        const visitor = make(fakeInkling({ onUnavailable }), { eager: true })(facts(peer));
+        const visitor = make(fakeVisitors({ onUnavailable }), { eager: true })(facts(peer));
         for (const found of [await visitor.reputation(), await visitor.geolocate()]) {
           assert.ok(found instanceof Unavailable);
           assert.deepEqual([found.verdict, found.error.code], [onUnavailable, code]);

@@ -3,9 +3,9 @@
 import { Inkling } from "../client.ts";
 import type { InklingOptions } from "../options.ts";
 import type { OnUnavailable } from "../unavailable.ts";
-import { SandboxServer } from "./sandbox-server.ts";
+import { FakeServer } from "./fake-server.ts";
 
-export type { OwnAnswer, SandboxServer } from "./sandbox-server.ts";
+export type { FakeServer, OwnAnswer } from "./fake-server.ts";
 
 /** The options that decide how an application sees an answer. */
 export type FakeOptions<P extends OnUnavailable> = Pick<
@@ -16,9 +16,9 @@ export type FakeOptions<P extends OnUnavailable> = Pick<
 /** A real client whose server runs in this process. */
 export class FakeInkling<P extends OnUnavailable = "throw"> extends Inkling<P> {
   /** The fake server: `answer()`, `fail()`, `recover()`, `lack()`. */
-  readonly server: SandboxServer;
+  readonly server: FakeServer;
 
-  constructor(options: FakeOptions<P>, server: SandboxServer = new SandboxServer()) {
+  constructor(options: FakeOptions<P>, server: FakeServer = new FakeServer()) {
     super(
       {
         ...options,
@@ -40,9 +40,8 @@ export class FakeInkling<P extends OnUnavailable = "throw"> extends Inkling<P> {
 }
 
 /**
- * Creates a client that answers as the sandbox does, without a server, network or delay. `192.0.2.6` is a Tor exit,
- * `jane@disposable.example` is disposable, and a real value causes an error (SANDBOX_VALUE_REQUIRED). A test can set
- * its own answers on `server`, and make the server fail.
+ * Creates a client without a server, network or delay. A test sets the answers on `server`, and can make the server
+ * fail. A value without an answer causes an error (ANSWER_NOT_SET). For fixed answers, use a sandbox key and a server.
  */
 export function fakeInkling<P extends OnUnavailable = "throw">(options: FakeOptions<P> = {}): FakeInkling<P> {
   return new FakeInkling(options);

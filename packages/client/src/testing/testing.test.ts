@@ -5,20 +5,39 @@ import { denies, InklingError, Unavailable } from "../index.ts";
 import { fakeInkling } from "./index.ts";
 
 describe("a fake client", () => {
-  test("answers as the sandbox does", async () => {
-    const inkling = fakeInkling();
+  test("has no answers of its own", async () => {
+    const inkling = fakeInkling({ onUnavailable: "allow" });
     assert.equal(inkling.isSandbox, true);
-    assert.equal((await inkling.reputation("192.0.2.6")).is_tor_exit, true);
-    assert.equal((await inkling.email("jane@disposable.example")).disposable, true);
-    assert.equal((await inkling.geolocate("192.0.2.2"))?.country.iso_code, "US");
-    assert.equal(await inkling.geolocate("192.0.2.3"), undefined);
-    await assert.rejects(inkling.reputation("81.2.69.142"), { code: "SANDBOX_VALUE_REQUIRED" });
-    await assert.rejects(inkling.email("jane@gmail.com"), { code: "SANDBOX_VALUE_REQUIRED" });
+    const isClear = (error: unknown) =>
+      error instanceof InklingError && error.code === "ANSWER_NOT_SET" && /server\.answer/.test(error.hint);
+    await assert.rejects(inkling.reputation("192.0.2.6"), isClear);
+    await assert.rejects(inkling.geolocate("192.0.2.6"), isClear);
+    await assert.rejects(inkling.email("jane@disposable.example"), isClear);
+    await assert.rejects(inkling.assess({ event: "login", ip: "192.0.2.6" }), isClear);
+    await assert.rejects(inkling.batch("reputation", ["192.0.2.6"]).next(), isClear);
+    await assert.rejects(inkling.outcome("asm_1", "abuse"), { code: "DECISION_NOT_FOUND" });
+  });
+
+  test("answers what is asked for", async () => {
+    const { server, ...rest } = fakeInkling();
+    assert.deepEqual(rest, {});
+    const inkling = fakeInkling();
+    const network = { prefix: "192.0.2.0/24", kind: "hosting", shared: false, services: [] } as const;
+    inkling.server.answer("reputation", "192.0.2.6", { is_tor_exit: true, network });
+    assert.deepEqual(await inkling.reputation("192.0.2.6"), { ...NO_FLAGS, is_tor_exit: true });
+    assert.deepEqual(
+      await inkling.reputation("192.0.2.6", { network: true, subject: true, evidence: true }),
+      { ...NO_FLAGS, is_tor_exit: true, network, ip: "192.0.2.6", prefix: "192.0.2.6/32", evidence: [] },
+    );
+    inkling.server.answer("reputation", "192.0.2.1", "RATE_LIMITED");
+    const results = await Array.fromAsync(inkling.batch("reputation", ["192.0.2.6", "192.0.2.1"]));
+    assert.deepEqual(
+      results.map((result) => (result.ok ? result.answer.is_tor_exit : result.error.code)),
+      [true, "RATE_LIMITED"],
+    );
   });
 
   test("has answers of a test's own: what matters is given, the rest is an ordinary visitor's", async () => {
-    const { server, ...rest } = fakeInkling();
-    assert.deepEqual(rest, {});
     const inkling = fakeInkling();
     inkling.server.answer("reputation", "81.2.69.142", { is_proxy: true });
     assert.deepEqual(await inkling.reputation("81.2.69.142"), { ...NO_FLAGS, is_proxy: true });
@@ -56,6 +75,7 @@ describe("a fake client", () => {
   for (const code of ["CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_NOT_LOADED"] as const) {
     test(`is unavailable, and available again at once: ${code}`, async () => {
       const inkling = fakeInkling({ onUnavailable: "deny" });
+      inkling.server.answer("reputation", "192.0.2.1", {});
       inkling.server.fail(code);
       for (let i = 0; i < 10; i++) {
         const found = await inkling.reputation("192.0.2.1");
@@ -78,6 +98,9 @@ describe("a fake client", () => {
 
   test("recovers for lookups that an application makes at the same time", async () => {
     const inkling = fakeInkling({ onUnavailable: "deny" });
+    inkling.server.answer("reputation", "192.0.2.1", {});
+    inkling.server.answer("geolocate", "192.0.2.2", {});
+    inkling.server.answer("email", "jane@example.com", {});
     inkling.server.fail();
     for (let i = 0; i < 10; i++) await inkling.reputation("192.0.2.1");
     inkling.server.recover();
@@ -103,12 +126,13 @@ describe("a fake client", () => {
 
   test("has incomplete data, for applications that require it", async () => {
     const inkling = fakeInkling({ require: ["is_proxy"] });
+    inkling.server.answer("reputation", "192.0.2.1", {});
     inkling.server.lack("is_proxy", "disposable");
     const error = await inkling.reputation("192.0.2.1").catch((error) => error);
     assert.ok(error instanceof InklingError);
     assert.equal(error.code, "DATA_INCOMPLETE");
     const { data } = await inkling.reputation("192.0.2.1", { require: [] });
-    assert.deepEqual(data, { missing: ["is_proxy"], incomplete: [], ageHours: {}, version: "sandbox-1" });
+    assert.deepEqual(data, { missing: ["is_proxy"], incomplete: [], ageHours: {}, version: "fake" });
     inkling.server.lack();
     assert.equal((await inkling.reputation("192.0.2.1")).is_proxy, false);
   });
@@ -117,6 +141,9 @@ describe("a fake client", () => {
     const inkling = fakeInkling({ onUnavailable: "allow" });
     inkling.server.answer("assess", "jane@acme.com", { action: "challenge", review: true });
     inkling.server.answer("assess", "81.2.69.142", "RATE_LIMITED");
+    inkling.server.answer("assess", "192.0.2.1", { action: "allow" });
+    const both = await inkling.assess({ event: "sign_up", ip: "192.0.2.1", email: "jane@acme.com" });
+    assert.equal(!(both instanceof Unavailable) && both.action, "challenge"); // the stricter decision
     const visitor = { event: "sign_up", email: "jane@acme.com" };
     const decided = await inkling.assess(visitor);
     assert.ok(!(decided instanceof Unavailable));
