@@ -165,7 +165,7 @@ test("publishing a ruleset shows its effect on stored decisions, and asks", asyn
   expect(first).toMatchObject({
     code: 1,
     err: expect.stringMatching(
-      /needs a confirmation. No decisions are stored, so nobody knows how .*\nhint: `--yes` publishes/,
+      /needs a confirmation. No decisions are stored, so the effect of this ruleset is unknown\.\nhint: `--yes` publishes/,
     ),
   });
   await store([

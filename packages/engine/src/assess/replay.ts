@@ -253,9 +253,8 @@ export class Replay {
 
   private summary(): string {
     const { decisions, changed, from } = this;
-    if (decisions === 0)
-      return "No decisions are stored, so nobody knows how this ruleset would have decided.";
-    const of = `${formatted(decisions)} stored decisions since ${from?.slice(0, 10)}`;
+    if (decisions === 0) return "No decisions are stored, so the effect of this ruleset is unknown.";
+    const of = `${formatted(decisions)} stored ${decisions === 1 ? "decision" : "decisions"} since ${from?.slice(0, 10)}`;
     if (changed === 0) return `This ruleset would change none of the ${of}.`;
     const [denied, challenged] = (["deny", "challenge"] as const).map((action) => {
       const rows = [...this.actions].filter(([pair]) => pair.endsWith(` ${action}`));
