@@ -21,7 +21,7 @@ import { type AuditEntry, auditJson } from "../packages/server/src/store/audit.t
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { type AdminTest, adminServer, closeAdminServers } from "./harness/admin-server.ts";
 import { fetch } from "./harness/checked-fetch.ts";
-import { decisionRow } from "./harness/decision-rows.ts";
+import { decisionId, decisionRow } from "./harness/decision-rows.ts";
 import { makeMirror } from "./harness/made-mirror.ts";
 import { freePort } from "./harness/ports.ts";
 import { smallRelease, temporaryFolder } from "./harness/release.ts";
@@ -37,6 +37,12 @@ const DELETED = {
   subject: "decisions",
   before: null,
   after: { by: "ref", deleted: 1 },
+} as const;
+const LABELLED = {
+  action: "decision-labelled",
+  subject: decisionId(1),
+  before: { outcome: null },
+  after: { outcome: "abuse" },
 } as const;
 const FEED = "disposable-email-domains";
 const FACTS = {
@@ -251,6 +257,12 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
     async (host) => {
       await host.withStore(({ decisions }) => decisions.add([decisionRow(1, NOW, { ref: "user-81" })]));
       return [["decisions", "delete", "--ref", "user-81"], DELETED];
+    },
+  ],
+  "decisions outcome": [
+    async (host) => {
+      await host.withStore(({ decisions }) => decisions.add([decisionRow(1, NOW)]));
+      return [["decisions", "outcome", decisionId(1), "abuse"], LABELLED];
     },
   ],
   "webhooks add": [
@@ -537,7 +549,6 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
 const ELSEWHERE: Readonly<Record<string, string>> = {
   up: "below: the keys of a first start; settings as of serve",
   serve: "test/scenarios/server/reload.test.ts: settings at SIGHUP and at a start",
-  "decisions outcome": "a label: it changes no verdict and no access, so it leaves no entry",
   build: "settings as of serve; what it publishes is no operator's change",
 };
 
@@ -878,6 +889,10 @@ describe("the admin API", () => {
         {},
         { action: "ruleset-rolled-back", subject: "ruleset 3", before, after },
       ];
+    },
+    set_decision_outcome: async ({ store }) => {
+      await store.decisions.add([decisionRow(1, NOW)]);
+      return [`decisions/${decisionId(1)}/outcome`, { outcome: "abuse" }, LABELLED];
     },
     delete_decisions: async ({ store }) => {
       await store.decisions.add([decisionRow(1, NOW, { ref: "user-81" }), decisionRow(2, NOW)]);

@@ -17,12 +17,15 @@ let page: Page;
  */
 let other: Bun.Server<undefined>;
 let taken = "";
+/** Name of the console's cookie. */
+let cookieName = "";
 let planted: readonly string[] = [];
 
 beforeAll(async () => {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   server = await startConsole(dataDir);
+  cookieName = `inkling_admin_${new URL(server.origin).port}`;
   other = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -54,8 +57,8 @@ const KEY = JSON.stringify({ name: "stolen" });
 describe("a program on another port", () => {
   test("that got the cookie can neither read nor make a key", async () => {
     await (await visitOther()).close();
-    expect(taken).toContain("inkling_admin="); // otherwise this test proves nothing
-    const secrets = [undefined, "", "1", "a".repeat(43), taken.split("inkling_admin=")[1]!.slice(0, 43)];
+    expect(taken).toContain(`${cookieName}=`); // otherwise this test proves nothing
+    const secrets = [undefined, "", "1", "a".repeat(43), taken.split(`${cookieName}=`)[1]!.slice(0, 43)];
     for (const secret of secrets) {
       const headers = {
         Cookie: taken,
@@ -87,15 +90,15 @@ describe("a program on another port", () => {
 
   test("that plants cookies with a longer path does not lock the admin out", async () => {
     planted = [
-      "inkling_admin=planted; Path=/admin/v1/",
-      `inkling_admin=${"b".repeat(43)}; Path=/admin/v1/keys`,
-      "inkling_admin=; Path=/admin/v1/data",
+      `${cookieName}=planted; Path=/admin/v1/`,
+      `${cookieName}=${"b".repeat(43)}; Path=/admin/v1/keys`,
+      `${cookieName}=; Path=/admin/v1/data`,
     ];
     await (await visitOther()).close();
     planted = [];
     const cookies = await page.context().cookies(`${server.origin}/admin/v1/keys`);
     // the console's cookie is one of them
-    expect(cookies.filter(({ name }) => name === "inkling_admin")).toHaveLength(3);
+    expect(cookies.filter(({ name }) => name === cookieName)).toHaveLength(3);
     for (const hash of ["keys", "data", "overrides"]) await tabs.go(page, hash);
     await page.getByRole("navigation").waitFor();
   });

@@ -62,8 +62,8 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     },
     decisions: {
       flush: async () => true,
-      label: async (id, outcome) =>
-        (await store.decisions.label(id, outcome)) === undefined ? "unknown" : "labelled",
+      label: async (id, outcome, key, by) =>
+        (await store.decisions.label(id, outcome, key, by)) === undefined ? "unknown" : "labelled",
     } satisfies AdminAppOptions["decisions"],
     storesDecisions: () => true,
     rulesetCache: { current: NO_RULESET, refresh: async () => {} },

@@ -121,9 +121,9 @@ export const DECISION_OPERATIONS = {
     tag: "Decisions",
     summary: "Report the outcome of a decision; a new outcome replaces the old one",
     problems: ["DECISION_NOT_FOUND"],
-    audits: [],
+    audits: ["decision-labelled"],
     role: "analyst",
-    docs: 'labels a decision: `{"outcome":"legitimate"}` or `"abuse"`. The audit trail does not record outcomes, because they change no verdict',
+    docs: 'labels a decision: `{"outcome":"legitimate"}` or `"abuse"`',
   },
   list_webhooks: {
     method: "GET",

@@ -40,6 +40,7 @@ export const AUDIT_ACTIONS = [
   "override-adopted",
   "ruleset-published",
   "ruleset-rolled-back",
+  "decision-labelled",
   "decisions-deleted",
   "database-confirmed",
   "webhook-added",

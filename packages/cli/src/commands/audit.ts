@@ -26,7 +26,7 @@ export function addAudit(parent: Command, context: Context): void {
       ).choices(WAYS),
     )
     .option("--actor <name>", "only changes by this person or program")
-    .option("--subject <id>", "only changes to this key, override or feed")
+    .option("--subject <id>", "only changes to this id, value or name, such as 185.220.101.1")
     .option("--since <time>", "only changes since 7d ago, 2027-01-31 or 2027-01-31T12:00:00Z")
     .option("--limit <number>", "how many entries", "50")
     .option("--json", "print JSON with the values before and after")

@@ -165,7 +165,9 @@ function addOutcome(decisions: Command, context: Context): void {
         `an outcome is ${OUTCOMES.join(" or ")}: it is ${JSON.stringify(text.slice(0, 60))}`,
         `for example: inkling decisions outcome ${id.slice(0, 20)} abuse`,
       );
-    const found = await withExistingStore(settings, (store) => store.decisions.label(id, outcome));
+    const found = await withExistingStore(settings, (store) =>
+      store.decisions.label(id, outcome, undefined, cliActor()),
+    );
     if (found === undefined) throw notFound(id);
     return { json: decisionJson(found), text: `${id} is labelled ${outcome}.` };
   });

@@ -37,6 +37,7 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "key-adopted": "key adopted from a copy",
   "ruleset-published": "ruleset published",
   "ruleset-rolled-back": "ruleset rolled back",
+  "decision-labelled": "decision labelled",
   "decisions-deleted": "decisions deleted",
   "override-adopted": "override adopted from a copy",
   "database-confirmed": "database confirmed",

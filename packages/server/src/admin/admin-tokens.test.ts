@@ -176,6 +176,52 @@ describe("a token that creates others", () => {
   });
 });
 
+test("an Idempotency-Key belongs to its token: a colleague's identical request gets no secret", async () => {
+  const [ada, bob] = [await create("ada", "admin"), await create("bob", "admin")];
+  const key = { "Idempotency-Key": "same" };
+  const ask = (token: string) => it.ask("POST", "keys", { name: "shop" }, { ...bearer(token), ...key });
+  const [first, again, other] = [await ask(ada), await ask(ada), await ask(bob)];
+  expect(again.document.token).toBe(first.document.token);
+  expect([other.status, other.document.token === first.document.token]).toEqual([201, false]);
+});
+
+test("only an administrator sees more of a webhook's URL than its host", async () => {
+  const url = "https://hooks.example.com/services/SECRET?token=SECRET";
+  const { document } = await it.ask("POST", "webhooks", { url, events: ["data.stale"] });
+  await it.ask("POST", `webhooks/${document.id}/rotate`, {});
+  await it.ask("DELETE", `webhooks/${document.id}`);
+  await it.ask("POST", "webhooks", { url, events: ["data.stale"] });
+  const id = (await it.ask("GET", "webhooks")).document.webhooks[0].id;
+  for (const role of ADMIN_ROLES) {
+    const token = bearer(await create(role, role));
+    const answers = await Promise.all(
+      ["webhooks", `webhooks/${id}`, `webhooks/${id}/deliveries`, "audit", "audit?action=webhook-added"].map(
+        (path) => it.ask("GET", path, undefined, token),
+      ),
+    );
+    const text = JSON.stringify(answers.map((answer) => answer.document));
+    expect([role, text.includes("SECRET")]).toEqual([role, role === "admin"]);
+    expect(text).toContain("https://hooks.example.com/");
+  }
+});
+
+test("the audit trail is filtered by what its rows show", async () => {
+  const { document } = await it.ask("POST", "overrides", {
+    value: "185.220.101.1",
+    flag: "is_proxy",
+    verdict: false,
+    note: "100%_x",
+  });
+  const id = document.override?.id ?? document.id;
+  const count = async (subject: string) =>
+    (await it.ask("GET", `audit?subject=${encodeURIComponent(subject)}`)).document.entries.length;
+  expect(await count("185.220.101.1")).toBe(1);
+  expect(await count(id)).toBe(1);
+  for (const none of ["185.220.101.", "85.220.101.1", "185.220.101._", "%", '1","flag":"is_proxy'])
+    expect([none, await count(none)]).toEqual([none, 0]);
+  expect(await count("100%_x")).toBe(1);
+});
+
 test("an analyst publishes shadow rules, but nothing that decides", async () => {
   const rule = (name: string, mode: string) =>
     `[[rule]]\nname = "${name}"\nwhen = 'ip.is_tor_exit'\nthen = "deny"\nmode = "${mode}"\n`;

@@ -152,7 +152,7 @@ export class AdminApp {
     const reply =
       key === null
         ? await work()
-        : await this.idempotency.run(key, digestOf(request.method, target, bytes), work);
+        : await this.idempotency.run(holder, key, digestOf(request.method, target, bytes), work);
     const { document, status = row.status ?? 200, headers } = reply;
     return send(request, status, "application/json", JSON.stringify(document), headers);
   }

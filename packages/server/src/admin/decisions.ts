@@ -202,8 +202,8 @@ export const DECISION_HANDLERS = {
   set_decision_outcome: handler({
     body: { schema: z.strictObject({ outcome }).meta({ id: "DecisionOutcome" }) },
     answer: decisionAnswer,
-    run: async ({ decisions, store }, { id, body }) => {
-      const result = await decisions.label(id, body.outcome as VisitorOutcome);
+    run: async ({ decisions, store }, { id, body, by }) => {
+      const result = await decisions.label(id, body.outcome as VisitorOutcome, undefined, by);
       if (result === "away") throw new AdminProblem("DATABASE_AWAY");
       const found = result === "labelled" ? await store.decisions.find(id) : undefined;
       if (found === undefined) throw new AdminProblem("DECISION_NOT_FOUND");

@@ -30,6 +30,26 @@ async function logIn(body: object = { token: it.token, author: "ada" }) {
 }
 
 describe("a session", () => {
+  test("consoles on two ports of a host have cookies of their own", async () => {
+    const at = (port: number, cookie = "") => ({
+      Host: `localhost:${port}`,
+      Authorization: "",
+      Cookie: cookie,
+    });
+    const logIn = async (port: number) => {
+      const { headers, document } = await it.ask("POST", "session", { token: it.token }, at(port));
+      return { cookie: headers.get("set-cookie")!.split(";")[0]!, secret: document.secret as string };
+    };
+    const [first, second] = [await logIn(8081), await logIn(9081)];
+    expect(first.cookie).toStartWith("inkling_admin_8081=");
+    const both = `${first.cookie}; ${second.cookie}`;
+    const ask = (port: number, cookie: string, secret: string) =>
+      it.ask("GET", "session", undefined, { ...at(port, cookie), "Inkling-Console": secret });
+    expect((await ask(8081, both, first.secret)).status).toBe(200);
+    expect((await ask(9081, both, second.secret)).status).toBe(200);
+    expect((await ask(9081, first.cookie, first.secret)).code).toBe("TOKEN_MISSING");
+  });
+
   test("reads, writes in its author's name, and ends with a logout", async () => {
     const { response, page } = await logIn();
     const { secret, ...shown } = response.document;
@@ -169,7 +189,7 @@ describe("refused", () => {
     [
       "another port, by Origin",
       "CSRF_REJECTED",
-      { "Inkling-Console": "SECRET", Origin: "http://t:82", Host: "t:81" },
+      { "Inkling-Console": "SECRET", Origin: "http://t:82", Host: "t" },
     ],
     [
       "another site, with the secret",

@@ -161,11 +161,15 @@ export class Idempotency {
     this.now = now;
   }
 
-  /** @param digest digest of method, path, query and body */
-  async run(key: string, digest: string, work: () => Promise<Reply>): Promise<Reply> {
+  /**
+   * @param holder hash of the token: another token's key is another key, because the response may hold a secret
+   * @param digest digest of method, path, query and body
+   */
+  async run(holder: string, key: string, digest: string, work: () => Promise<Reply>): Promise<Reply> {
     if (!KEY.test(key)) throw new AdminProblem("IDEMPOTENCY_KEY_INVALID");
     this.removeExpired();
-    const before = this.kept.get(key);
+    const name = `${holder} ${key}`;
+    const before = this.kept.get(name);
     if (before !== undefined && before.digest !== digest) {
       throw new AdminProblem(
         "IDEMPOTENCY_KEY_INVALID",
@@ -174,8 +178,8 @@ export class Idempotency {
     }
     if (before !== undefined) return before.reply;
     const reply = work();
-    this.kept.set(key, { digest, at: this.now(), reply });
-    reply.catch(() => this.kept.delete(key)); // a failed request may be retried
+    this.kept.set(name, { digest, at: this.now(), reply });
+    reply.catch(() => this.kept.delete(name)); // a failed request may be retried
     return reply;
   }
 

@@ -15,11 +15,6 @@ import { timingSafeEqual } from "node:crypto";
 import { hashToken, randomBase62 } from "../keys/token.ts";
 
 export const SESSION_COOKIE = "inkling_admin";
-/**
- * Name of the cookie for pages over HTTPS. A browser accepts it only over HTTPS, only from this host, and only for the
- * path "/".
- */
-const SECURE_COOKIE = `__Host-${SESSION_COOKIE}`;
 export const CONSOLE_HEADER = "Inkling-Console";
 export const SESSION_MS = 12 * 3_600_000;
 /** Milliseconds by which a session may outlast SESSION_MS, because the clock may be corrected slightly. */
@@ -27,7 +22,19 @@ const CLOCK_SLACK_MS = 60_000;
 /** Maximum number of open sessions. The next login closes the oldest session. */
 const MAX_SESSIONS = 1_000;
 const LENGTH = 43; // 256 bits
-const COOKIES = new RegExp(`(?:^|;) *(?:__Host-)?${SESSION_COOKIE}=([0-9A-Za-z]{${LENGTH}}) *(?=;|$)`, "g");
+const COOKIES = new RegExp(
+  `(?:^|;) *(?:__Host-)?(${SESSION_COOKIE}(?:_\\d+)?)=([0-9A-Za-z]{${LENGTH}}) *(?=;|$)`,
+  "g",
+);
+
+/**
+ * Returns the name of the cookie for the port in the browser's address. Browsers send cookies to every port of a host,
+ * so consoles on two ports would otherwise log each other out.
+ */
+function cookieName({ headers }: Request): string {
+  const [, port] = /:(\d{1,5})$/.exec(headers.get("host") ?? "") ?? [];
+  return port === undefined ? SESSION_COOKIE : `${SESSION_COOKIE}_${port}`;
+}
 
 export interface Session {
   /** The author in the audit trail. */
@@ -89,7 +96,10 @@ export class AdminSessions {
  * set the same cookie.
  */
 export function sessionCookies(request: Request): string[] {
-  return [...(request.headers.get("cookie") ?? "").matchAll(COOKIES)].map(([, cookie]) => cookie!);
+  const own = cookieName(request);
+  return [...(request.headers.get("cookie") ?? "").matchAll(COOKIES)].flatMap(([, name, cookie]) =>
+    name === own ? cookie! : [],
+  );
 }
 
 /**
@@ -99,6 +109,8 @@ export function sessionCookies(request: Request): string[] {
  */
 export function setCookie(request: Request, value: string, seconds: number): string {
   const isSecure = request.headers.get("origin")?.startsWith("https://") ?? false;
-  const [name, path, secure] = isSecure ? [SECURE_COOKIE, "/", "; Secure"] : [SESSION_COOKIE, "/admin/", ""];
+  const own = cookieName(request);
+  // A browser accepts a name with this prefix only over HTTPS, only from this host, and only for the path "/".
+  const [name, path, secure] = isSecure ? [`__Host-${own}`, "/", "; Secure"] : [own, "/admin/", ""];
   return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }

@@ -2,14 +2,16 @@
 //
 // src  docs/admin-api.md
 
-import { AUDIT_ACTIONS } from "@inkling/contract";
+import { AUDIT_ACTIONS, hasRole } from "@inkling/contract";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { WAYS } from "../keys/actor.ts";
 import { HOUR_MS } from "../keys/day.ts";
 import { HOST_STATES, hostJson, listed, listHosts } from "../limits/hosts.ts";
-import { auditJson, isAuditCursor } from "../store/audit.ts";
+import type { ValidAdminToken } from "../store/admin-token.ts";
+import { type AuditEntry, auditJson, isAuditCursor } from "../store/audit.ts";
 import { storeWaiting } from "../store/waiting-entries.ts";
+import { hostOnly } from "../store/webhooks.ts";
 import { MINUTE_MS, percentile, sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
 import { isoTime } from "../text/fields.ts";
 import {
@@ -48,18 +50,38 @@ const filters = {
   action: z.enum(AUDIT_ACTIONS, oneOf(AUDIT_ACTIONS)).optional().meta({ description: "Only this action" }),
   way: z.enum(WAYS, oneOf(WAYS)).optional().meta({ description: "Only changes made through this interface" }),
   actor: z.string().max(200).optional().meta({ description: "Only changes by this actor" }),
-  subject: z.string().max(200).optional().meta({ description: "Only changes to this subject" }),
+  subject: z
+    .string()
+    .max(200)
+    .optional()
+    .meta({ description: "Only changes to this id, value or name, such as `185.220.101.1`" }),
   since: isoTime.optional().meta({ description: "Only changes since this date (UTC) or time" }),
 };
+
+/** Returns an entry as a token may see it: only an administrator sees more of a webhook's URL than its host. */
+function shownTo(token: ValidAdminToken | undefined, entry: AuditEntry): AuditEntry {
+  if (token === undefined || hasRole(token.role, "admin") || !entry.action.startsWith("webhook-"))
+    return entry;
+  const shown = (webhook: unknown) =>
+    webhook === undefined
+      ? undefined
+      : { ...(webhook as { url: string }), url: hostOnly((webhook as { url: string }).url) };
+  return { ...entry, before: shown(entry.before), after: shown(entry.after) };
+}
 
 export const AUDIT_HANDLERS = {
   audit: handler({
     query: { ...pageQuery(isAuditCursor), ...filters },
     answer: auditAnswer,
-    run: async ({ overrides, dataDir }, { query: { limit, cursor, ...filter } }) => {
+    run: async ({ overrides, dataDir }, { query: { limit, cursor, ...filter }, token }) => {
       await storeWaiting(overrides, dataDir);
       const page = await overrides.audit({ limit, cursor }, filter);
-      return { document: { entries: page.items.map(auditJson), next_cursor: page.next ?? null } };
+      return {
+        document: {
+          entries: page.items.map((entry) => auditJson(shownTo(token, entry))),
+          next_cursor: page.next ?? null,
+        },
+      };
     },
   }),
 } satisfies AdminHandlers;

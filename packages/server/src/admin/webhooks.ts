@@ -5,11 +5,18 @@
 // src  docs/webhooks.md
 // note A secret appears only in the response to the request that creates it.
 
-import { ADMIN_PATH, DELIVERY_STATES, WEBHOOK_EVENT_NAMES, WEBHOOK_OUTCOMES } from "@inkling/contract";
+import {
+  ADMIN_PATH,
+  DELIVERY_STATES,
+  hasRole,
+  WEBHOOK_EVENT_NAMES,
+  WEBHOOK_OUTCOMES,
+} from "@inkling/contract";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
+import type { ValidAdminToken } from "../store/admin-token.ts";
 import { attemptJson, DELIVERY_PAGES, deliveryJson, healthJson } from "../store/deliveries.ts";
-import { type Webhook, WebhooksFullError, webhookJson } from "../store/webhooks.ts";
+import { hostOnly, type Webhook, WebhooksFullError, webhookJson } from "../store/webhooks.ts";
 import { MAX_WEBHOOK_URL, readWebhookUrl } from "../webhooks/destination.ts";
 import { sendTest } from "../webhooks/sender.ts";
 import {
@@ -81,10 +88,10 @@ const newWebhook = z
 export const WEBHOOK_HANDLERS = {
   list_webhooks: handler({
     answer: z.strictObject({ webhooks: z.array(webhookAnswer) }),
-    run: async (context) => {
+    run: async (context, { token }) => {
       const all = await context.store.webhooks.list();
       return {
-        document: { webhooks: await Promise.all(all.map((webhook) => withHealth(context, webhook))) },
+        document: { webhooks: await Promise.all(all.map((webhook) => withHealth(context, webhook, token))) },
       };
     },
   }),
@@ -105,7 +112,9 @@ export const WEBHOOK_HANDLERS = {
   }),
   get_webhook: handler({
     answer: webhookAnswer,
-    run: async (context, { id }) => ({ document: await withHealth(context, await existing(context, id)) }),
+    run: async (context, { id, token }) => ({
+      document: await withHealth(context, await existing(context, id), token),
+    }),
   }),
   remove_webhook: handler({
     answer: webhookAnswer,
@@ -146,8 +155,13 @@ export const WEBHOOK_HANDLERS = {
   }),
 } satisfies AdminHandlers;
 
-const withHealth = async ({ store }: AdminContext, webhook: Webhook) => ({
-  ...webhookJson(webhook),
+/** @param reader the token that asks. If it is not an administrator's, the URL shows only its host. */
+const withHealth = async ({ store }: AdminContext, webhook: Webhook, reader?: ValidAdminToken) => ({
+  ...webhookJson(
+    reader === undefined || hasRole(reader.role, "admin")
+      ? webhook
+      : { ...webhook, url: hostOnly(webhook.url) },
+  ),
   recent: healthJson(await store.deliveries.health(webhook.id)),
 });
 

@@ -11,6 +11,7 @@
 
 import type { Outcome } from "@inkling/contract";
 import { backoffMs, messageOf } from "@inkling/release-store";
+import type { Actor } from "../keys/actor.ts";
 import { DAY_MS } from "../keys/day.ts";
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import type { Claimed, Decisions, LabelResult, NamedDecision } from "./decisions.ts";
@@ -39,7 +40,7 @@ const LABEL_RETRY_MS = 100;
 export interface DecisionWriter {
   add(rows: readonly DecisionRow[]): Promise<void>;
   claim(rows: readonly NamedDecision[]): Promise<readonly DecisionRow[]>;
-  label(id: string, outcome: Outcome, key?: KeyId): Promise<object | undefined>;
+  label(id: string, outcome: Outcome, key?: KeyId, by?: Actor): Promise<object | undefined>;
 }
 
 interface DecisionRecorderOptions {
@@ -142,15 +143,15 @@ export class DecisionRecorder implements Decisions {
     return claim;
   }
 
-  async label(id: string, outcome: Outcome, key?: KeyId): Promise<LabelResult> {
+  async label(id: string, outcome: Outcome, key?: KeyId, by?: Actor): Promise<LabelResult> {
     const { store, labelWaitMs } = this.options;
     const until = performance.now() + labelWaitMs;
     try {
       for (;;) {
-        if ((await store.label(id, outcome, key)) !== undefined) return "labelled";
+        if ((await store.label(id, outcome, key, by)) !== undefined) return "labelled";
         if (this.state.waiting > 0) {
           if (!(await this.flush())) return "away";
-          if ((await store.label(id, outcome, key)) !== undefined) return "labelled";
+          if ((await store.label(id, outcome, key, by)) !== undefined) return "labelled";
         }
         if (performance.now() >= until) return "unknown";
         await Bun.sleep(LABEL_RETRY_MS);

@@ -58,7 +58,7 @@ export function adminOpenApi(version: string): unknown {
       version,
       summary: "Keys, data, overrides, traffic and the audit trail of one Inkling server.",
       description:
-        "The admin listener serves this API, on loopback by default. Send an admin token as `Authorization: Bearer ink_admin_…`. A token with the `read` scope may make every request that changes nothing. Alternatively, log in, and send the cookie together with the login's secret in the `Inkling-Console` header.",
+        "The admin listener serves this API, on loopback by default. Send an admin token as `Authorization: Bearer ink_admin_…`. A token with the role `read` may make every request that changes nothing. Alternatively, log in, and send the cookie together with the login's secret in the `Inkling-Console` header.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     tags: Object.entries(ADMIN_TAGS).map(([name, description]) => ({ name, description })),
@@ -68,7 +68,8 @@ export function adminOpenApi(version: string): unknown {
         type: "apiKey",
         in: "cookie",
         name: SESSION_COOKIE,
-        description: "The cookie that a login sets.",
+        description:
+          "The cookie that a login sets. If the address has a port, the name ends with it: `inkling_admin_8081`.",
       },
     },
     headers: HEADERS,
@@ -177,7 +178,7 @@ const HEADERS: Readonly<Record<string, Header>> = {
   "Cache-Control": { description: "Clients must not cache.", schema: { const: "no-store" } },
   "Set-Cookie": {
     description: "The session's cookie.",
-    schema: { ...string, pattern: `^(__Host-)?${SESSION_COOKIE}=` },
+    schema: { ...string, pattern: `^(__Host-)?${SESSION_COOKIE}(_[0-9]+)?=` },
   },
   Location: { description: "The path of the new object.", schema: { ...string, pattern: `^${ADMIN_PATH}` } },
   "Content-Disposition": { description: "The file's name.", schema: { ...string, pattern: "^attachment;" } },

@@ -29,6 +29,7 @@ export interface AuditFilter {
   readonly action?: AuditAction | undefined;
   readonly way?: Way | undefined;
   readonly actor?: string | undefined;
+  /** The id of the changed object, or its value, name or another field as a whole, such as `185.220.101.1`. */
   readonly subject?: string | undefined;
   /** The earliest time to include. */
   readonly since?: EpochMs | undefined;
@@ -114,6 +115,12 @@ export function auditJson({ sequence, at, actor, way, action, subject, before, a
   };
 }
 
+/** Returns the condition that an entry's id, or a field of its object, is this text. */
+function isAbout(sql: SQL, subject: string) {
+  const field = `%":${JSON.stringify(subject).replaceAll(/[!%_]/g, "!$&")}%`;
+  return sql`(subject = ${subject} OR was LIKE ${field} ESCAPE '!' OR became LIKE ${field} ESCAPE '!')`;
+}
+
 /** Reads a page of the trail, newest entries first. */
 export async function auditPage(
   sql: SQL,
@@ -128,7 +135,7 @@ export async function auditPage(
       AND ${action === undefined ? sql`1 = 1` : sql`action = ${action}`}
       AND ${way === undefined ? sql`1 = 1` : sql`way = ${way}`}
       AND ${actor === undefined ? sql`1 = 1` : sql`actor = ${actor}`}
-      AND ${subject === undefined ? sql`1 = 1` : sql`subject = ${subject}`}
+      AND ${subject === undefined ? sql`1 = 1` : isAbout(sql, subject)}
       AND ${since === undefined ? sql`1 = 1` : sql`at >= ${since}`}
     ORDER BY sequence DESC LIMIT ${limit + 1}`;
   const shown = rows.slice(0, limit);

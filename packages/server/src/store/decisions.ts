@@ -124,14 +124,43 @@ export class DecisionStore {
   /**
    * Labels a decision. The last label wins.
    * @param key the API key that sent the label, which may label only its own decisions; undefined for an operator
+   * @param by the operator, for the audit trail. The trail does not record labels by API keys: applications send many.
    * @returns undefined if the decision does not exist, or another key asked for it
    */
-  async label(id: string, outcome: Outcome, key?: KeyId): Promise<StoredRow | undefined> {
-    const rows: StoredRow[] = await this.tables.writeOnce(
-      (sql) => sql`UPDATE inkling_decisions SET outcome = ${outcome}, outcome_at = ${this.tables.now()}
+  async label(id: string, outcome: Outcome, key?: KeyId, by?: Actor): Promise<StoredRow | undefined> {
+    if (by === undefined) return this.setOutcome(id, outcome, key);
+    return this.tables.write(async (tx) => {
+      await lockAudit(tx);
+      const rows: { outcome: string | null }[] =
+        await tx`SELECT outcome FROM inkling_decisions WHERE id = ${id}`;
+      const [before] = rows;
+      if (before === undefined) return undefined;
+      const labelled = await this.setOutcomeIn(tx, id, outcome, key);
+      if (before.outcome === outcome) return labelled;
+      const entry = { ...by, action: "decision-labelled", subject: id } as const;
+      await insertAudit(
+        tx,
+        [{ ...entry, before: { outcome: before.outcome }, after: { outcome } }],
+        this.tables.now(),
+      );
+      return labelled;
+    }, true);
+  }
+
+  private setOutcome(id: string, outcome: Outcome, key: KeyId | undefined): Promise<StoredRow | undefined> {
+    return this.tables.writeOnce((sql) => this.setOutcomeIn(sql, id, outcome, key));
+  }
+
+  private async setOutcomeIn(
+    sql: SQL,
+    id: string,
+    outcome: Outcome,
+    key: KeyId | undefined,
+  ): Promise<StoredRow | undefined> {
+    const rows: StoredRow[] =
+      await sql`UPDATE inkling_decisions SET outcome = ${outcome}, outcome_at = ${this.tables.now()}
         WHERE id = ${id} AND ${key === undefined ? sql`1 = 1` : sql`(key_id = ${key} OR key_id IS NULL)`}
-        RETURNING ${columns(sql)}`,
-    );
+        RETURNING ${columns(sql)}`;
     return this.readRows(rows)[0];
   }
 

@@ -207,6 +207,9 @@ export class WebhookStore {
   }
 }
 
+/** Returns a webhook's URL without its path and query, which may hold a secret of the receiver. */
+export const hostOnly = (url: string): string => `${new URL(url).origin}/…`;
+
 /** Converts a webhook to JSON for programs, without its secrets. */
 export function webhookJson(webhook: Webhook) {
   const { id, url, events, allowInner, author, createdAt, oldSecretUntil, disabledAt } = webhook;
