@@ -222,6 +222,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
 const WITHOUT: Readonly<Record<string, string>> = {
   tokens: "a hash and times",
   key_stamp: "any text",
+  key_changes: "texts",
   override_stamp: "any text",
   recorders: "a number and a time",
   usage: "counts of an unknown lookup are not read",

@@ -19,7 +19,11 @@ export interface LiveSource<T> {
    * @param known returns the active value or, before the first load, the snapshot's value
    */
   readonly version?: (known: () => Loaded<T> | undefined) => string | undefined | Promise<string>;
-  readonly load: (known: () => Loaded<T> | undefined) => Loaded<T> | Promise<Loaded<T>>;
+  readonly load: (
+    known: () => Loaded<T> | undefined,
+    /** The active value, if it was loaded from the source less than `reloadMs` ago. */
+    active: Loaded<T> | undefined,
+  ) => Loaded<T> | Promise<Loaded<T>>;
 }
 
 /** How a value became active. */
@@ -155,7 +159,7 @@ export class Live<T> {
       const version = await source.version?.(this.known);
       const age = this.now() - this.loadedAt;
       const isFresh = age >= 0 && age < reloadMs; // the clock may have been set back
-      if (!isFresh || version === undefined || version !== this.sourceVersion) await this.load();
+      if (!isFresh || version === undefined || version !== this.sourceVersion) await this.load(isFresh);
     } catch (cause) {
       this.error = cause instanceof Error ? cause : new Error(String(cause));
       this.failures++;
@@ -170,11 +174,12 @@ export class Live<T> {
     snapshot?.save(this.inForce!);
   }
 
-  private async load(): Promise<void> {
-    const loaded = await this.options.source.load(this.known);
+  private async load(isFresh: boolean): Promise<void> {
+    const active = isFresh && this.from === "source" ? this.inForce : undefined;
+    const loaded = await this.options.source.load(this.known, active);
     const how = await this.apply(loaded, "source", 0);
     this.sourceVersion = loaded.version;
-    this.loadedAt = this.now();
+    if (active === undefined) this.loadedAt = this.now();
     this.error = undefined; // a listener that receives the value may read the state
     this.options.onApplied?.(loaded.value, how);
   }

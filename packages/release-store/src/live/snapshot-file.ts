@@ -7,7 +7,18 @@
 //      database may be the wrong one, or if the database went back to an earlier state that lacks an entry of the file.
 // err  none: a failure to read or write is reported once for each reason, and the next call writes again
 
-import { existsSync, readFileSync, renameSync, statSync, utimesSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fdatasyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeSync,
+} from "node:fs";
 import { basename } from "node:path";
 import { replaceFile } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
@@ -26,12 +37,25 @@ export interface SnapshotFileOptions<T> {
   /** @throws Error if the text is not a snapshot */
   readonly parse: (text: string) => Loaded<T>;
   readonly print: (loaded: Loaded<T>) => string;
+  /**
+   * Returns what to append to a file that has the version `from`, so that a small change of a large value does not write
+   * all of it; undefined if the difference is unknown.
+   */
+  readonly changeOf?: (loaded: Loaded<T>) => SnapshotChange | undefined;
   /** Returns the ids of everything that exists only in the database and possibly in this file. */
   readonly idsOf: (value: T) => Iterable<string>;
   /** Returns when the database was last found to have gone back to an earlier state, in epoch ms. */
   readonly wentBackAt?: () => number | undefined;
   /** Called after the file was moved aside. @param file its new path */
   readonly onMovedAside?: (file: string) => void;
+}
+
+interface SnapshotChange {
+  readonly from: string;
+  readonly text: string;
+  /** The ids that `idsOf` no longer returns, and those that it returns now. */
+  readonly removed: Iterable<string>;
+  readonly added: Iterable<string>;
 }
 
 export interface Saved<T> extends Loaded<T> {
@@ -42,7 +66,10 @@ export interface Saved<T> extends Loaded<T> {
 export class SnapshotFile<T> {
   private readonly options: SnapshotFileOptions<T>;
   /** The content of the file. */
-  private saved: { readonly version: string; readonly ids: ReadonlySet<string> } | undefined;
+  private saved: { readonly version: string; readonly ids: Set<string> } | undefined;
+  /** Characters that were written as a whole, and appended since then. */
+  private written = 0;
+  private appended = 0;
   private isRead = false;
   /** Was the file saved from the current database, and has that database not been found empty since? */
   private isFromHere = false;
@@ -85,12 +112,16 @@ export class SnapshotFile<T> {
     if (!this.isRead) this.read();
     const isSame = version === this.saved?.version;
     try {
+      if (!isSame && this.append(loaded)) return;
       const next = isSame ? this.saved! : this.contentOf(loaded);
       // The file is read again first, because another server on this data folder may have saved it.
       if (this.wouldBeLost(next.ids) && this.read() !== undefined && this.wouldBeLost(next.ids))
         this.moveAside();
       if (!isSame || !touch(path, new Date(now()))) {
-        replaceFile(path, [print(loaded)], { mode: MODE, modified: new Date(now()) });
+        const text = print(loaded);
+        replaceFile(path, [text], { mode: MODE, modified: new Date(now()) });
+        this.written = text.length;
+        this.appended = 0;
       }
       this.saved = next;
       this.isFromHere = true;
@@ -100,6 +131,27 @@ export class SnapshotFile<T> {
     } catch (error) {
       this.report(error);
     }
+  }
+
+  /**
+   * Appends a change, if the file is as this process wrote it. The file is written again when it has doubled.
+   * @returns whether the change was appended
+   */
+  private append(loaded: Loaded<T>): boolean {
+    const { saved, isFromHere, options } = this;
+    const change = options.changeOf?.(loaded);
+    if (change === undefined || saved === undefined || !isFromHere || change.from !== saved.version)
+      return false;
+    if (this.appended + change.text.length > this.written) return false;
+    if (!isThere(() => appendDurably(options.path, change.text))) return false;
+    this.appended += change.text.length;
+    for (const id of change.removed) saved.ids.delete(id);
+    for (const id of change.added) saved.ids.add(id);
+    this.saved = { version: loaded.version, ids: saved.ids };
+    this.confirmedAt = options.now();
+    this.savedAt = this.confirmedAt;
+    this.lastFailure = undefined;
+    return true;
   }
 
   private contentOf({ version, value }: Loaded<T>) {
@@ -136,6 +188,17 @@ export class SnapshotFile<T> {
     if (reason === this.lastFailure) return;
     this.lastFailure = reason;
     this.options.onFailure(reason);
+  }
+}
+
+/** @throws ENOENT if the file does not exist */
+function appendDurably(path: string, text: string): void {
+  const file = openSync(path, constants.O_WRONLY | constants.O_APPEND);
+  try {
+    writeSync(file, text);
+    fdatasyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -20,7 +20,8 @@ export class EmptyDatabaseError extends Error {
 
 interface StoreSourceOptions<T> {
   readonly readStamp: () => Promise<string>;
-  readonly load: () => Promise<Loaded<T>>;
+  /** @param active the active value, if it came from this store */
+  readonly load: (active: Loaded<T> | undefined) => Promise<Loaded<T>>;
   /** Counts what would be lost if this value were missing from the database. */
   readonly countLost: (value: T) => number;
   /** The name of the counted objects, with an article: "a key". */
@@ -47,8 +48,8 @@ export function storeSource<T>(options: StoreSourceOptions<T>): LiveSource<T> {
       await beforeLoad?.();
       return stamp;
     },
-    load: async (known) => {
-      const loaded = await load();
+    load: async (known, active) => {
+      const loaded = await load(active);
       refuseEmpty(loaded.version, known); // the database may have changed since the stamp was read
       return loaded;
     },

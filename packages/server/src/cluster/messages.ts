@@ -38,9 +38,11 @@ export interface WorkerStart extends Pick<ServerOptions, "mode" | "version"> {
 export interface KeysMessage {
   readonly type: "keys";
   readonly change: number;
-  /** Undefined until the keys have been read for the first time. */
+  /** Undefined until the keys have been read for the first time, and if they have not changed since the last message. */
   readonly keys: PlainKeys | undefined;
-  readonly cells: ReadonlyMap<KeyId, CellIndex>;
+  /** If defined, `keys` and `cells` have only these keys. Those without a token were removed. */
+  readonly changed?: ReadonlySet<KeyId>;
+  readonly cells: ReadonlyMap<KeyId, CellIndex> | undefined;
   /** Why the database is unreachable; undefined if it is reachable. */
   readonly away: string | undefined;
   /** Whether every key is refused because the database has been unreachable for too long. */
@@ -88,10 +90,14 @@ export type FromWorker =
   | FromCollector
   | { readonly type: "report"; readonly report: WorkerReport };
 
-/** Returns the message that applies a change in a worker. */
+/**
+ * Returns the message that applies a change in a worker.
+ * @param sentKeys the change of the keys that were last sent to this worker; 0 if there were none
+ */
 export function messageOf(
   change: Change,
   { releases, overrides, rulesets, keys, keyring, clock }: Services,
+  sentKeys: number,
 ): ToWorker {
   switch (change) {
     case "release":
@@ -103,10 +109,24 @@ export function messageOf(
     case "clock":
       return { type: "clock", offsetMs: clock.offsetMs };
     case "keys": {
-      const { change, snapshot, cells } = keys.current;
-      const plain = snapshot && plainKeys(snapshot);
       const { lastError, stale = false, unready, warnings = [] } = keyring.state;
-      return { type: "keys", change, keys: plain, cells, away: lastError, stale, unready, warnings };
+      const state = { away: lastError, stale, unready, warnings };
+      return { type: "keys", ...keysSince(keys.current, sentKeys), ...state };
     }
   }
+}
+
+/** Returns what a worker needs of the keys: nothing new, the changed keys, or all of them. */
+function keysSince(
+  { change, snapshot, cells, isDelta }: Services["keys"]["current"],
+  sent: number,
+): Pick<KeysMessage, "change" | "keys" | "changed" | "cells"> {
+  if (change === sent) return { change, keys: undefined, cells: undefined };
+  const delta = isDelta && sent === change - 1 ? snapshot?.delta : undefined;
+  if (snapshot === undefined || delta === undefined) {
+    return { change, keys: snapshot && plainKeys(snapshot), cells };
+  }
+  const { keyIds: changed, tokens } = delta;
+  const some = new Map([...changed].flatMap((id) => (cells.has(id) ? [[id, cells.get(id)!] as const] : [])));
+  return { change, keys: plainKeys({ stamp: snapshot.stamp, tokens }), changed, cells: some };
 }

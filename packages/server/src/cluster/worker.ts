@@ -11,8 +11,10 @@
 import { Overrides } from "@inkling/engine";
 import { DecisionCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
+import type { KeyId } from "../keys/key.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { keysFromPlain } from "../keys/snapshot.ts";
+import type { CellIndex } from "../limits/cells.ts";
 import { KeyCountries } from "../limits/key-countries.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { NO_RULESET } from "../rulesets/record.ts";
@@ -45,6 +47,8 @@ export class Worker {
   readonly log: Log;
   private readonly releases: ReleaseFollower;
   private readonly keyring = new Keyring();
+  private stamp = "";
+  private cells = new Map<KeyId, CellIndex>();
   private readonly overrides = { current: Overrides.NONE };
   private readonly rulesets = { current: NO_RULESET };
   private readonly countries = new KeyCountries();
@@ -161,16 +165,33 @@ export class Worker {
     this.host.exit(isOrphan ? 1 : 0);
   }
 
-  private takeKeys({ change, keys, cells, away, stale, unready, warnings }: KeysMessage): void {
-    this.mapCells(Math.max(-1, ...cells.values()) + 1);
-    this.requestServer.replaceCells(this.view.cells, cells);
-    if (keys !== undefined) this.keyring.replace(keysFromPlain(keys));
+  private takeKeys({ change, keys, changed, cells, away, stale, unready, warnings }: KeysMessage): void {
+    if (cells !== undefined) this.takeCells(cells, changed);
+    if (keys !== undefined) {
+      const { stamp, tokens } = keysFromPlain(keys);
+      const delta = changed && { from: this.stamp, keyIds: changed, tokens };
+      this.keyring.replace({ stamp, tokens, ...(delta && { delta }) });
+      this.stamp = stamp;
+    }
     if (away === undefined) this.keyring.recordCheck(Date.now());
     else this.keyring.recordFailure(away);
     this.keyring.stale = stale;
     this.keyring.unready = unready;
     this.keyring.warnings = warnings;
     this.host.send({ type: "keys", change });
+  }
+
+  /** @param changed the keys that this is about; all keys if undefined */
+  private takeCells(cells: ReadonlyMap<KeyId, CellIndex>, changed: ReadonlySet<KeyId> | undefined): void {
+    if (changed === undefined) this.cells = new Map(cells);
+    for (const keyId of changed ?? []) this.cells.delete(keyId);
+    let last = -1;
+    for (const [keyId, cell] of cells) {
+      this.cells.set(keyId, cell);
+      last = Math.max(last, cell);
+    }
+    this.mapCells(last + 1);
+    this.requestServer.replaceCells(this.view.cells, this.cells);
   }
 
   private mapCells(count: number): void {

@@ -19,6 +19,18 @@ export interface KeySnapshot {
   /** Changes whenever a key or token changes. */
   readonly stamp: string;
   readonly tokens: readonly TokenRecord[];
+  /** What is different from an earlier snapshot, if that is known. */
+  readonly delta?: KeyDelta;
+}
+
+/** The difference between two snapshots. */
+export interface KeyDelta {
+  /** The stamp of the earlier snapshot. */
+  readonly from: string;
+  /** The keys that were added, changed or removed. */
+  readonly keyIds: ReadonlySet<KeyId>;
+  /** The tokens that these keys have in the later snapshot. */
+  readonly tokens: readonly TokenRecord[];
 }
 
 export interface TokenRecord {
@@ -103,8 +115,9 @@ export class Keyring {
   unready: string | undefined;
   /** Part of {@link KeyringState}. */
   warnings: readonly string[] = [];
-  private byHash: ReadonlyMap<string, Entry> = new Map();
-  private keys: ReadonlyMap<KeyId, Key> = new Map();
+  private readonly byHash = new Map<string, Entry>();
+  private readonly keys = new Map<KeyId, Key>();
+  private stamp: string | undefined;
   private seen = new Map<string, Entry>();
   private isLoaded = false;
   private isStale = false;
@@ -143,23 +156,43 @@ export class Keyring {
   }
 
   /** Activates a snapshot. Each unchanged key keeps its object, and therefore its bucket. */
-  replace({ tokens }: KeySnapshot): void {
-    const keys = new Map<KeyId, Key>();
-    const byHash = new Map<string, Entry>();
-    for (const token of tokens) {
-      const { id } = token.key;
-      let key = keys.get(id);
-      if (key === undefined) {
-        const known = this.keys.get(id);
-        key = known !== undefined && Bun.deepEquals(known, token.key) ? known : token.key;
-        keys.set(id, key);
-      }
-      byHash.set(token.hash, new Entry(token, key));
-    }
-    this.keys = keys;
-    this.byHash = byHash;
-    this.seen = new Map();
+  replace({ stamp, tokens, delta }: KeySnapshot): void {
+    if (delta === undefined || delta.from !== this.stamp || !this.isLoaded) this.replaceAll(tokens);
+    else this.change(delta);
+    this.stamp = stamp;
     this.isLoaded = true;
+  }
+
+  private replaceAll(tokens: readonly TokenRecord[]): void {
+    const before = new Map(this.keys);
+    this.keys.clear();
+    this.byHash.clear();
+    for (const token of tokens) this.add(token, before);
+    this.seen.clear();
+  }
+
+  private change({ keyIds, tokens }: KeyDelta): void {
+    const before = new Map<KeyId, Key>();
+    for (const keyId of keyIds) {
+      const key = this.keys.get(keyId);
+      if (key === undefined) continue;
+      before.set(keyId, key);
+      this.keys.delete(keyId);
+    }
+    for (const [hash, { key }] of this.byHash) if (keyIds.has(key.id)) this.byHash.delete(hash);
+    for (const [header, { key }] of this.seen) if (keyIds.has(key.id)) this.seen.delete(header);
+    for (const token of tokens) this.add(token, before);
+  }
+
+  private add(token: TokenRecord, before: ReadonlyMap<KeyId, Key>): void {
+    const { id } = token.key;
+    let key = this.keys.get(id);
+    if (key === undefined) {
+      const known = before.get(id);
+      key = known !== undefined && Bun.deepEquals(known, token.key) ? known : token.key;
+      this.keys.set(id, key);
+    }
+    this.byHash.set(token.hash, new Entry(token, key));
   }
 
   /** Records that the database was reached, so the active keys are current. */

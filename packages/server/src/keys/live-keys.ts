@@ -1,6 +1,6 @@
 // live-keys.ts: keeps a keyring in step with the store.
 //
-// in   the store: a stamp every second, and all keys if the stamp has changed
+// in   the store: a stamp every second, the changed keys if the stamp has changed, and all keys every ten minutes
 // out  snapshots in the keyring; a copy in the data folder, from which a server starts while the store is unreachable
 // err  none: if the store is unreachable, or unexpectedly empty, the keyring keeps its keys; see the keyring's `state`
 
@@ -13,7 +13,7 @@ export interface KeySource {
   /** Changes whenever a key or token changes. */
   readKeyStamp(): Promise<string>;
   /** Loads all keys that are not revoked, with the hashes of their tokens. */
-  loadKeys(): Promise<KeySnapshot>;
+  loadKeys(known?: KeySnapshot): Promise<KeySnapshot>;
 }
 
 export interface LiveKeysOptions {
@@ -53,6 +53,8 @@ export interface LiveKeysOptions {
 export type LiveKeys = Live<KeySnapshot | undefined>;
 
 const REFRESH_MS = 1_000;
+/** Milliseconds after which all keys are read again, for rows edited by hand. Reading 100,000 keys takes a second. */
+const RELOAD_MS = 600_000;
 
 export function liveKeys(options: LiveKeysOptions): LiveKeys {
   const { store, keyring, copy, beforeFirstLoad, review, withoutRevoked } = options;
@@ -66,8 +68,8 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
         isPrepared &&= !isEmptyStamp(stamp); // even if this store is refused: the next one may be a different store
         return stamp;
       },
-      load: async () => {
-        const value = await store.loadKeys();
+      load: async (active) => {
+        const value = await store.loadKeys(active?.value);
         return { version: value.stamp, value };
       },
       // Losing a store whose only key came from settings does not matter, because the server creates that key again.
@@ -99,6 +101,7 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
       onStale?.(isStale);
     },
     pollMs: options.refreshMs ?? REFRESH_MS,
+    reloadMs: RELOAD_MS,
     ...(copy !== undefined && { snapshot: copy }),
     maxStaleMs: options.maxStaleMs,
     ...(options.now !== undefined && { now: options.now }),

@@ -4,7 +4,7 @@
 // note A snapshot contains hashes of tokens, but no tokens and no revoked keys.
 
 import { messageOf, SnapshotFile, type SnapshotFileOptions } from "@inkling/release-store";
-import { type KeyRow, keyFromRow, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
+import { type KeyId, type KeyRow, keyFromRow, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
 import type { KeySnapshot, TokenRecord } from "./keyring.ts";
 
 const FORMAT = "inkling-key-snapshot";
@@ -14,6 +14,12 @@ const VERSION = 1;
 export interface PlainKeys {
   readonly stamp: string;
   readonly tokens: readonly (Omit<TokenRecord, "key"> & { readonly key: KeyRow })[];
+}
+
+/** A line that was appended to a snapshot: the tokens of the changed keys at `stamp`, if they had `from` before. */
+interface ChangeLine extends PlainKeys {
+  readonly from: string;
+  readonly changed: readonly KeyId[];
 }
 
 export function plainKeys({ stamp, tokens }: KeySnapshot): PlainKeys {
@@ -65,6 +71,13 @@ export function keyCopy(
       return { version: value.stamp, value };
     },
     print: ({ version, value }) => keySnapshotText(value ?? { stamp: version, tokens: [] }),
+    changeOf: ({ value }) => {
+      if (value?.delta === undefined) return undefined;
+      const { from, keyIds, tokens } = value.delta;
+      const line: ChangeLine = { from, changed: [...keyIds], ...plainKeys({ stamp: value.stamp, tokens }) };
+      const added = madeKeyIds({ stamp: value.stamp, tokens });
+      return { from, text: `${JSON.stringify(line)}\n`, removed: keyIds, added };
+    },
     idsOf: madeKeyIds,
   });
 }
@@ -74,15 +87,25 @@ export function keyCopy(
  * @throws Error if the text is not a snapshot
  */
 export function readKeySnapshot(text: string, report?: (reason: string) => void): KeySnapshot {
+  const [first = "", ...lines] = text.split("\n");
   const { format, version, stamp, tokens }: PlainKeys & { format: unknown; version: unknown } =
-    JSON.parse(text);
+    JSON.parse(first);
   if (format !== FORMAT || version !== VERSION || typeof stamp !== "string") {
     throw new Error(`not a version ${VERSION} key snapshot`);
   }
-  for (const { hash, validUntil = null } of tokens) {
+  lines.pop(); // what follows the last line feed is incomplete
+  const plain = lines.map((line): ChangeLine => JSON.parse(line)).reduce(withChange, { stamp, tokens });
+  for (const { hash, validUntil = null } of plain.tokens) {
     if (!/^[0-9a-f]{64}$/.test(hash)) throw new Error("a token's hash is not a SHA-256 hash");
     if (validUntil !== null && !Number.isSafeInteger(validUntil))
       throw new Error("a token's expiry is not a time");
   }
-  return keysFromPlain({ stamp, tokens }, report);
+  return keysFromPlain(plain, report);
+}
+
+/** Applies an appended line. A line that was appended to other content changes nothing. */
+function withChange(before: PlainKeys, { from, changed, stamp, tokens }: ChangeLine): PlainKeys {
+  if (from !== before.stamp) return before;
+  const isChanged = new Set(changed);
+  return { stamp, tokens: [...before.tokens.filter(({ key }) => !isChanged.has(key.id)), ...tokens] };
 }

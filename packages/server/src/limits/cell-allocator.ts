@@ -35,13 +35,27 @@ export class CellAllocator {
    */
   assign(keyIds: Iterable<KeyId>, change: number): KeyId[] {
     const wanted = new Set(keyIds);
-    for (const [keyId, cell] of this.byKey) {
-      if (wanted.has(keyId)) continue;
+    this.remove(
+      [...this.byKey.keys()].filter((keyId) => !wanted.has(keyId)),
+      change,
+    );
+    return this.add(wanted);
+  }
+
+  /** Removes some keys. @param change see `assign` */
+  remove(keyIds: Iterable<KeyId>, change: number): void {
+    for (const keyId of keyIds) {
+      const cell = this.byKey.get(keyId);
+      if (cell === undefined) continue;
       this.byKey.delete(keyId);
       this.leaving.push({ keyId, cell, change });
     }
+  }
+
+  /** Adds some keys. @returns the keys that are new */
+  add(keyIds: Iterable<KeyId>): KeyId[] {
     const added: KeyId[] = [];
-    for (const keyId of wanted) {
+    for (const keyId of keyIds) {
       if (this.byKey.has(keyId)) continue;
       const before = this.leaving.find((entry) => entry.keyId === keyId);
       if (before === undefined) added.push(keyId);

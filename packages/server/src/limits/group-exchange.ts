@@ -12,6 +12,11 @@ import type { GroupAnswer } from "./group-tables.ts";
 const LOOK_MS = 100;
 /** Milliseconds between two exchanges of a host without traffic. */
 const IDLE_MS = 10_000;
+/**
+ * An exchange takes at most one part in this many of a host's time. If many hosts use thousands of keys, their statements
+ * wait for each other, and must become less frequent.
+ */
+const BUSY_FACTOR = 5;
 /** Maximum milliseconds between two attempts while the database is unreachable. */
 const MAX_BACKOFF_MS = 5_000;
 /** Milliseconds without an answer after which a host is reported as cut off. */
@@ -47,6 +52,8 @@ export class GroupExchange {
   private nextAt = 0;
   private isUrgent = false;
   private answeredAt: number;
+  /** Duration of the last exchange in milliseconds. */
+  private tookMs = 0;
   private failures = 0;
   private reason: string | undefined;
   private isAway = false;
@@ -95,8 +102,10 @@ export class GroupExchange {
     if (this.running !== undefined) return this.running;
     const report = this.reportHost?.();
     const isChanged = report !== undefined && report.urgent !== this.reported;
-    const isDue = this.failures === 0 && (this.isUrgent || isChanged || this.isIdleOver(elapsed));
-    if (!isDue && (elapsed < this.nextAt || !this.options.counts.isDue)) return Promise.resolve();
+    const isFast = this.failures === 0 && this.tookMs < LOOK_MS;
+    const isDue = isFast && (this.isUrgent || isChanged || this.isIdleOver(elapsed));
+    const isWanted = this.options.counts.isDue || isChanged || this.isIdleOver(elapsed);
+    if (!isDue && (elapsed < this.nextAt || !isWanted)) return Promise.resolve();
     this.nextAt = elapsed + EXCHANGE_MS;
     this.isUrgent = false;
     this.running = this.exchange(report).finally(() => {
@@ -120,9 +129,12 @@ export class GroupExchange {
   ): Promise<void> {
     const { counts, source, onAnswer } = this.options;
     try {
-      const answer = await source.exchange(counts.request(this.now(), this.elapsed()), report?.text);
+      const startedAt = this.elapsed();
+      const answer = await source.exchange(counts.request(this.now(), startedAt), report?.text);
       const now = this.now();
       this.answeredAt = this.elapsed();
+      this.tookMs = this.answeredAt - startedAt;
+      this.nextAt = startedAt + Math.max(EXCHANGE_MS, BUSY_FACTOR * this.tookMs);
       counts.accept(answer, now, this.answeredAt);
       this.clockOffsetMs = now - answer.now;
       this.hosts = answer.hosts;

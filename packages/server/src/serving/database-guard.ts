@@ -84,8 +84,13 @@ export class DatabaseGuard {
   };
 
   readonly withoutRevoked = (snapshot: KeySnapshot): KeySnapshot => {
-    const kept = this.history.withoutRevoked(snapshot);
-    return { ...kept, tokens: kept.tokens.filter(({ key }) => !this.revocations.has(key.id)) };
+    const { stamp, tokens, delta } = this.history.withoutRevoked(snapshot);
+    const allowed = (all: typeof tokens) => all.filter(({ key }) => !this.revocations.has(key.id));
+    return {
+      stamp,
+      tokens: allowed(tokens),
+      ...(delta !== undefined && { delta: { ...delta, tokens: allowed(delta.tokens) } }),
+    };
   };
 
   /** Starts storing revocations and logging warnings. Call this once keys, overrides and rulesets are loaded. */

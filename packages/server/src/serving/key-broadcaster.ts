@@ -21,6 +21,8 @@ interface KeyAssignment {
   /** Undefined until keys have been read for the first time. */
   readonly snapshot: KeySnapshot | undefined;
   readonly cells: ReadonlyMap<KeyId, CellIndex>;
+  /** Whether the snapshot's delta leads from the previous change to this one. */
+  readonly isDelta: boolean;
 }
 
 export class KeyBroadcaster {
@@ -29,6 +31,9 @@ export class KeyBroadcaster {
   private readonly collector = new UsageCollector();
   private snapshot: KeySnapshot | undefined;
   private change = 0;
+  private isDelta = false;
+  /** Why the last snapshot's new keys have no cells. */
+  private fault: unknown;
   /** Called before a removed key's cell is reused. */
   onFree: ((keyId: KeyId) => void) | undefined;
 
@@ -37,27 +42,35 @@ export class KeyBroadcaster {
   }
 
   get current(): KeyAssignment {
-    const { change, snapshot, allocator } = this;
-    return { change, snapshot, cells: allocator.cells };
+    const { change, snapshot, allocator, isDelta } = this;
+    return { change, snapshot, cells: allocator.cells, isDelta };
   }
 
   take(snapshot: KeySnapshot): void {
     const { allocator, collector, memory } = this;
-    const keyIds = new Set(snapshot.tokens.map(({ key }) => key.id));
+    const { delta } = snapshot;
+    const isDelta = delta !== undefined && delta.from === this.snapshot?.stamp && this.fault === undefined;
+    const keyIds = new Set((isDelta ? delta : snapshot).tokens.map(({ key }) => key.id));
     const added = [...keyIds].filter((keyId) => !allocator.cells.has(keyId));
-    let fault: unknown;
+    this.fault = undefined;
     try {
       memory.reserve(Math.max(MIN_CELLS, 2 ** Math.ceil(Math.log2(allocator.size + added.length + 1))));
     } catch (error) {
-      fault = error;
+      this.fault = error;
       for (const keyId of added) keyIds.delete(keyId);
     }
     this.change++;
-    // every key has a cell after `assign`
-    for (const keyId of allocator.assign(keyIds, this.change))
+    if (isDelta)
+      allocator.remove(
+        [...delta.keyIds].filter((keyId) => !keyIds.has(keyId)),
+        this.change,
+      );
+    // every key has a cell after this
+    for (const keyId of isDelta ? allocator.add(keyIds) : allocator.assign(keyIds, this.change))
       collector.add(keyId, allocator.cells.get(keyId)!);
     this.snapshot = snapshot;
-    if (fault !== undefined) throw fault;
+    this.isDelta = isDelta;
+    if (this.fault !== undefined) throw this.fault;
   }
 
   /** Frees the cells of keys that were removed by `change` or earlier. No process uses those keys any more. */

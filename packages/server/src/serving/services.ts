@@ -265,7 +265,7 @@ async function startKeyLoader(
         const fields = { reason: messageOf(error), effect: "newer keys are refused" };
         log.error("keys-without-memory", fields);
       }
-      for (const { key } of snapshot.tokens) {
+      for (const { key } of (snapshot.delta ?? snapshot).tokens) {
         if (key.quota !== undefined && key.quota !== keyring.find(key.id)?.quota) onQuota(key.id);
       }
       onChange("keys");

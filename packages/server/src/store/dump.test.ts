@@ -10,6 +10,7 @@ const NOT_DUMPED = [
   "inkling_domain_verdicts",
   "inkling_group_counts",
   "inkling_hosts",
+  "inkling_key_changes",
   "inkling_key_stamp",
   "inkling_low_quotas",
   "inkling_override_stamp",

@@ -196,7 +196,7 @@ export class DatabaseHistory {
         const validUntil = Math.min(token.validUntil ?? Infinity, ended.get(token.hash) ?? Infinity);
         return validUntil === Infinity ? token : { ...token, validUntil };
       });
-    return { ...snapshot, tokens };
+    return { stamp: snapshot.stamp, tokens };
   }
 
   private async compare(): Promise<void> {

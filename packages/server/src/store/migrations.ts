@@ -386,6 +386,20 @@ export const MIGRATIONS: readonly Migration[] = [
       "ALTER TABLE inkling_named_admin_tokens ADD COLUMN parent TEXT",
     ],
   },
+  {
+    id: 19,
+    name: "changes of keys",
+    // Which keys changed with each stamp (key-changes.ts). `key_ids` are separated by spaces.
+    statements: [
+      `CREATE TABLE inkling_key_changes (
+        number BIGINT PRIMARY KEY,
+        before TEXT NOT NULL,
+        stamp TEXT NOT NULL,
+        key_ids TEXT NOT NULL
+      )`,
+      "CREATE INDEX inkling_key_changes_stamp ON inkling_key_changes (stamp)",
+    ],
+  },
 ];
 
 /**

@@ -33,11 +33,12 @@ import { DeliveryStore } from "./deliveries.ts";
 import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
 import { type HistoryReading, type Remembered, readHistory } from "./history.ts";
+import { noteKeyChange, readKeyChanges } from "./key-changes.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
 import { Retention } from "./retention.ts";
 import { RulesetStore } from "./rulesets.ts";
-import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
+import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, Tables } from "./tables.ts";
 import type { UnreadableRow } from "./unreadable.ts";
 import { UsageTables } from "./usage.ts";
 import { WebhookStore } from "./webhooks.ts";
@@ -51,6 +52,8 @@ export { isSharedDatabase } from "./database.ts";
 const LOAD_TOKENS_MS = 30 * DAY_MS;
 /** An arbitrary number. Programs that publish releases take this lock. */
 const PUBLISHER_LOCK = 0x696e6b70;
+/** Number of tokens that are read at once. */
+const TOKENS_AT_ONCE = 5_000;
 /** The actor if the caller does not name one. */
 const UNNAMED: Actor = { actor: "inkling", way: undefined };
 
@@ -203,7 +206,8 @@ export class Store implements KeySource {
       createdAt: this.tables.now(),
       revokedAt: undefined,
     });
-    await this.change(async (tx) => {
+    await this.change(async (tx, changed) => {
+      changed.push(key.id);
       await tx`INSERT INTO inkling_keys ${tx(rowFromKey(key))}`;
       await this.insertToken(tx, token, key.id);
       await this.audit(tx, by, "key-made", undefined, key);
@@ -249,7 +253,8 @@ export class Store implements KeySource {
    * @returns undefined if the key does not exist or is revoked
    */
   async changeKey(id: string, change: KeyChange, by: Actor = UNNAMED): Promise<Key | undefined> {
-    return this.change(async (tx) => {
+    return this.change(async (tx, changed) => {
+      changed.push(id);
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
       const after: Key = Object.freeze({ ...before, ...change });
@@ -269,7 +274,8 @@ export class Store implements KeySource {
    * @returns the key; undefined if it does not exist
    */
   async revokeKey(id: string, by: Actor = UNNAMED, at = this.tables.now()): Promise<Key | undefined> {
-    return this.change(async (tx) => {
+    return this.change(async (tx, changed) => {
+      changed.push(id);
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return before;
       const after: Key = Object.freeze({ ...before, revokedAt: at });
@@ -285,7 +291,8 @@ export class Store implements KeySource {
    * @returns undefined if the key does not exist or is revoked
    */
   async rotateKey(id: string, overlapUntil: number, by: Actor = UNNAMED): Promise<IssuedKey | undefined> {
-    return this.change(async (tx) => {
+    return this.change(async (tx, changed) => {
+      changed.push(id);
       const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
       const token = this.newToken(before.mode);
@@ -311,15 +318,46 @@ export class Store implements KeySource {
   /**
    * Loads all tokens of keys that are not revoked, except tokens that expired long ago. Tokens are never deleted. If a
    * deleted token were also in INKLING_API_KEY, the next start would create a new key from it.
+   * @param known an earlier result; if possible, only the keys that changed since then are read
    */
-  async loadKeys(): Promise<KeySnapshot> {
+  async loadKeys(known?: KeySnapshot): Promise<KeySnapshot> {
     // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readKeyStamp();
+    const changed = known && (await this.tables.read((sql) => readKeyChanges(sql, known.stamp)));
+    if (known === undefined || changed === undefined) return { stamp, tokens: await this.loadAllTokens() };
+    const tokens: TokenRecord[] = [];
+    for (let at = 0; at < changed.length; at += ROWS_AT_ONCE) {
+      const some = changed.slice(at, at + ROWS_AT_ONCE);
+      tokens.push(...(await this.loadTokens((sql) => sql`k.id IN ${sql(some)}`)));
+    }
+    const isChanged = new Set(changed);
+    const others = known.tokens.filter(({ key }) => !isChanged.has(key.id));
+    return { stamp, tokens: [...others, ...tokens], delta: { from: known.stamp, keyIds: isChanged, tokens } };
+  }
+
+  /** Reads in pages, so that the rows of 100,000 keys are not all in memory at the same time. */
+  private async loadAllTokens(): Promise<TokenRecord[]> {
+    const all: TokenRecord[] = [];
+    for (let last = ""; ; ) {
+      const hashes: { hash: string }[] = await this.tables.read(
+        (sql) =>
+          sql`SELECT hash FROM inkling_tokens WHERE hash > ${last} ORDER BY hash LIMIT 1 OFFSET ${TOKENS_AT_ONCE}`,
+      );
+      const next = hashes[0]?.hash;
+      const until = (sql: SQL) => (next === undefined ? sql`1 = 1` : sql`t.hash <= ${next}`);
+      for (const token of await this.loadTokens((sql) => sql`t.hash > ${last} AND ${until(sql)}`))
+        all.push(token);
+      if (next === undefined) return all;
+      last = next;
+    }
+  }
+
+  private async loadTokens(where: (sql: SQL) => SQL.Query<unknown>): Promise<TokenRecord[]> {
     const since = this.tables.now() - LOAD_TOKENS_MS;
     const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)}, t.hash, t.valid_until
         FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id
-        WHERE k.revoked_at IS NULL AND (t.valid_until IS NULL OR t.valid_until >= ${since})`,
+        WHERE k.revoked_at IS NULL AND (t.valid_until IS NULL OR t.valid_until >= ${since}) AND ${where(sql)}`,
     );
     const tokenOf = (
       { hash, valid_until, ...row }: (typeof rows)[number],
@@ -329,7 +367,7 @@ export class Store implements KeySource {
       key: keyFromRow(row, report),
       validUntil: valid_until === null ? undefined : Number(valid_until),
     });
-    return { stamp, tokens: this.tables.unreadable.read("keys", rows, tokenOf, ({ id }) => id) };
+    return this.tables.unreadable.read("keys", rows, tokenOf, ({ id }) => id);
   }
 
   /**
@@ -359,7 +397,8 @@ export class Store implements KeySource {
    * @returns the restored keys
    */
   async adoptKeys(tokens: readonly TokenRecord[], by: Actor): Promise<Key[]> {
-    return this.change(async (tx) => {
+    return this.change(async (tx, changed) => {
+      changed.push(...new Set(tokens.map(({ key }) => key.id)));
       await lockAudit(tx);
       const at = this.tables.now();
       const adopted = new Map<KeyId, Key>();
@@ -423,12 +462,15 @@ export class Store implements KeySource {
    * is revoked, `work` may return undefined. Then the stamp does not change, because an empty database must not look
    * used.
    */
-  private change<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
+  private change<T>(work: (tx: TransactionSQL, changed: KeyId[]) => Promise<T>): Promise<T> {
     return this.tables.write(async (tx) => {
-      await tx`UPDATE inkling_key_stamp SET stamp = stamp`;
-      const result = await work(tx);
+      const rows: { stamp: string }[] = await tx`UPDATE inkling_key_stamp SET stamp = stamp RETURNING stamp`;
+      const changed: KeyId[] = [];
+      const result = await work(tx, changed);
       if (result === undefined) return result;
-      await tx`UPDATE inkling_key_stamp SET stamp = ${randomBase62(22, this.tables.randomBytes)}`;
+      const stamp = randomBase62(22, this.tables.randomBytes);
+      await tx`UPDATE inkling_key_stamp SET stamp = ${stamp}`;
+      await noteKeyChange(tx, { before: rows[0]?.stamp ?? "", stamp, changed });
       await this.tables.notify(tx, "keys");
       return result;
     }, true);
