@@ -14,7 +14,6 @@ export function testServerOptions(dataDir: string): ServerOptions {
     workers: 1,
     rate: 0,
     burst: 1,
-    maxConnections: 1000,
     logLevel: "error",
     mode: "serve",
     version: "0.0.0",

@@ -260,21 +260,6 @@ export const METRICS = {
     labels: [],
     help: "Age of the oldest waiting delivery; 0 if there is none.",
   },
-  inkling_connections: {
-    type: "gauge",
-    labels: [],
-    help: "Open connections to the API; absent if the system does not report them.",
-  },
-  inkling_connections_limit: {
-    type: "gauge",
-    labels: [],
-    help: "Maximum number of open connections. The server closes connections above it.",
-  },
-  inkling_connections_refused_total: {
-    type: "counter",
-    labels: [],
-    help: "Connections that the server closed because too many were open.",
-  },
   inkling_mx_checks_total: {
     type: "counter",
     labels: ["outcome"],

@@ -78,11 +78,6 @@ export const SERVER_EVENTS = {
     levels: ["error"],
     help: "The database is unreachable, because of `reason`; `hint` suggests a fix. The last known keys and overrides still apply. `database-back` reports the recovery.",
   },
-  "too-many-connections": {
-    about: "server",
-    levels: ["error"],
-    help: "The server closed `closed` connections above the limit in `most`. If `listener` is `admin`, this is the admin listener's limit of 128.",
-  },
   "keys-without-memory": {
     about: "server",
     levels: ["error"],
@@ -123,10 +118,10 @@ export const SERVER_EVENTS = {
     levels: ["error"],
     help: "A step of the shutdown failed. The other steps ran.",
   },
-  "fewer-connections": {
+  "few-open-files": {
     about: "server",
-    levels: ["info"],
-    help: "The open-file limit allows only `most` connections. Raise it, for example with `LimitNOFILE`.",
+    levels: ["error"],
+    help: "The limit of open files, `limit`, is below `least`. At this limit, the server accepts new connections only as others close. `hint` says how to raise it.",
   },
   "uncaught-error": {
     about: "server",

@@ -254,14 +254,6 @@ export const SETTINGS = {
     reloadable: true,
     readBy: ["primary", "worker"],
   },
-  maxConnections: {
-    type: { min: 1, max: 1_000_000 },
-    default: 10_000,
-    help: "maximum number of open connections; the server closes connections above it",
-    docs: "Maximum number of open connections. The server closes connections above it.",
-    reloadable: true,
-    readBy: ["primary", "worker"],
-  },
   maxUnstoredSeconds: {
     type: { min: 0, max: 1_000_000 },
     default: 0,

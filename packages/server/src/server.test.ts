@@ -24,7 +24,6 @@ function options(over: Partial<ServerOptions> = {}): ServerOptions {
     ...testServerOptions(dataDir),
     rate: 1000,
     burst: 2000,
-    maxConnections: 40,
     logLevel: "info",
     apiKey: TOKEN,
     writeLog: (lines) => logged.push(lines),
@@ -176,50 +175,6 @@ describe("requests", () => {
         client.end();
       }),
     );
-  });
-});
-
-describe("connections", () => {
-  test("are bounded: those beyond the bound are closed, the others go on", async () => {
-    const metric = async (name: string) => {
-      const text = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
-      return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
-    };
-    const refusedBefore = await metric("inkling_connections_refused_total");
-    const clients: Client[] = [];
-    for (let i = 0; i < 60; i++) clients.push(await new Client().send(`${REQUEST}\r\n`).answers());
-    const closed = () => clients.filter(({ isClosed }) => isClosed).length;
-    while (closed() < 20) {
-      for (const client of clients) client.send(`${REQUEST}\r\n`);
-      await Bun.sleep(50);
-    }
-    expect(closed()).toBe(20);
-    expect((await metric("inkling_connections_refused_total")) - refusedBefore).toBe(20);
-    expect(await metric("inkling_connections")).toBeLessThanOrEqual(40);
-    expect(logged.join("")).toContain('"event":"too-many-connections"');
-    for (const client of clients) client.end();
-  });
-
-  test("of the admin listener are bounded too, and cost the API none", async () => {
-    const get = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    const open = async (count: number, port: number, text: string) => {
-      const clients: Client[] = [];
-      for (let i = 0; i < count; i++) clients.push(await new Client(port).send(text).answers());
-      return clients;
-    };
-    const running = await startServer(options());
-    const api = await open(30, running.port, `${REQUEST}\r\n`);
-    const admin = await open(140, running.adminPort, get);
-    const closed = (clients: Client[]) => clients.filter(({ isClosed }) => isClosed).length;
-    while (closed(admin) < 12) {
-      for (const client of admin) client.send(get);
-      for (const client of api) client.send(`${REQUEST}\r\n`);
-      await Bun.sleep(50);
-    }
-    expect([closed(admin), closed(api)]).toEqual([12, 0]);
-    expect(logged.join("")).toContain('"too-many-connections","listener":"admin"');
-    for (const client of [...api, ...admin]) client.end();
-    await running.stop();
   });
 });
 

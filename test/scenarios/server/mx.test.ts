@@ -43,7 +43,6 @@ beforeAll(async () => {
   await store.close();
   server = await startServer({
     ...testServerOptions(dataDir),
-    maxConnections: 5_000,
     burst: 2000,
     dnsServers: [`127.0.0.1:${dns.port}`],
     logLevel: "access",

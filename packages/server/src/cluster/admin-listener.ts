@@ -7,7 +7,6 @@ import type { ServerSettings } from "@inkling/contract";
 import { ADMIN_PATH, ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, MAX_IMPORT_BYTES } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
-import { ConnectionLimit, mostConnections } from "../http/connections.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
 import { loadOnce } from "../http/load-once.ts";
@@ -16,7 +15,7 @@ import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import type { Bodies } from "../limits/bodies.ts";
 import type { StatusSource } from "../lookup/status.ts";
-import { networksOf, type ServerOptions } from "../serving/options.ts";
+import type { ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
@@ -41,8 +40,6 @@ interface AdminListenerParts {
  * body is larger, the listener refuses it.
  */
 const SLACK_BYTES = 1024 * 1024;
-/** Maximum number of connections: half of the file descriptors that http/connections.ts reserves (RESERVED_FILES). */
-const MAX_CONNECTIONS = 128;
 /** The page that `type` in this listener's problem documents refers to. */
 const ADMIN_ERRORS = ADMIN_PROBLEM_CODES.map(
   (code) =>
@@ -56,7 +53,6 @@ export class AdminListener {
   private readonly hostNames: HostNames;
   private readonly newRequestId = requestIds((bytes) => crypto.getRandomValues(bytes));
   private readonly server: Bun.Server<undefined>;
-  private readonly limit: ConnectionLimit | undefined;
   private storesDecisions: boolean;
   /** Loading the admin API takes 40 ms, which delays its first request instead of the startup. */
   private readonly app = loadOnce(() => this.loadApp());
@@ -82,7 +78,6 @@ export class AdminListener {
       fetch: (request, _, isUnclear) => this.answer(request, isUnclear),
       mostBody: MAX_IMPORT_BYTES + SLACK_BYTES,
     });
-    this.limit = this.limitConnections();
     this.traffic.start();
   }
 
@@ -92,32 +87,11 @@ export class AdminListener {
 
   reload(settings: ServerSettings): void {
     this.storesDecisions = settings.decisions;
-    this.limit?.change(this.bounds(settings));
   }
 
   async stop(): Promise<void> {
     await this.traffic.stop();
-    this.limit?.stop();
     await this.server.stop(true);
-  }
-
-  private limitConnections(): ConnectionLimit | undefined {
-    const { options, port } = this;
-    const { workers } = options;
-    // The API may use the same port on a different address. Connections are distinguished only by their port, so the
-    // API's limit then also covers this listener's connections.
-    if (workers === 1 && options.port === port) return undefined;
-    return new ConnectionLimit({
-      port,
-      ...this.bounds(options),
-      onExcess: (closed, most) =>
-        this.parts.log.error("too-many-connections", { listener: "admin", closed, most }),
-    });
-  }
-
-  private bounds({ maxConnections, trustedProxies, workers }: ServerSettings) {
-    const mostBeside = workers === 1 ? mostConnections(maxConnections) : 0;
-    return { most: MAX_CONNECTIONS, mostBeside, trustedProxies: networksOf(trustedProxies) };
   }
 
   private async answer(request: Request, isUnclear: boolean): Promise<Response> {

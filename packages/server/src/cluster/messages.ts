@@ -16,7 +16,6 @@ import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Change, ServerOptions } from "../serving/options.ts";
 import { type ReleaseMessage, releaseMessage } from "../serving/release-follower.ts";
 import type { Services } from "../serving/services.ts";
-import type { MetricsSource } from "../telemetry/metric-readers.ts";
 
 /** Index of a worker, from 0. A replacement worker gets the index of the worker that it replaces. */
 export type WorkerSlot = number & { readonly of?: "worker" };
@@ -72,7 +71,6 @@ export type ToWorker =
 
 export interface WorkerReport {
   readonly mx: MxReport;
-  readonly connections: MetricsSource["connections"];
   readonly cpuSeconds: number;
   readonly residentBytes: number;
   /** Counts since the previous report. */

@@ -5,10 +5,8 @@
 // database connection, follows releases and verifies new releases. Limits, quotas and counts are in memory that all
 // processes share. They are exact for the host, and they survive the exit of a worker.
 
-import type { ServerSettings } from "@inkling/contract";
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/release-store";
-import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import { Bodies } from "../limits/bodies.ts";
 import { type CellMemory, HeapCells } from "../limits/cell-memory.ts";
@@ -16,6 +14,7 @@ import { type Closers, closeAll, type RunningServer, type ServerOptions } from "
 import { metricsSource, type Serving } from "../serving/serving.ts";
 import { withEntry } from "../store/waiting-entries.ts";
 import { Log } from "../telemetry/log.ts";
+import { warnOfFewFiles } from "../telemetry/open-files.ts";
 import { lineWriter } from "../telemetry/standard-error.ts";
 import { claimPort } from "./port-claim.ts";
 import { SharedMemory } from "./shared-memory.ts";
@@ -70,12 +69,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ...(workers > 1 && { workers }),
   });
 
-  const logFewer = ({ maxConnections }: ServerSettings) => {
-    const most = mostConnections(maxConnections, workers);
-    if (most === maxConnections) return;
-    log.info("fewer-connections", { most, asked: maxConnections, why: "open files limit" });
-  };
-  logFewer(options);
+  warnOfFewFiles(log);
 
   const shutDown = async () => {
     const { drainSeconds } = options;
@@ -105,7 +99,6 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       changeDefaults(services, settings);
       serving.reload(settings);
       admin.reload(settings);
-      logFewer(settings);
     },
     verify: (release, signal) => services.releases.verify(release, signal),
     crash: (error, secrets) => {

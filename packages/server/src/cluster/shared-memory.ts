@@ -73,14 +73,6 @@ export class SharedView {
     return new Counts(this.memory.subarray(slot * WORKER_BYTES, slot * WORKER_BYTES + COUNTED_BYTES));
   }
 
-  /** Stores a worker's number of open connections. @returns the sum over all workers */
-  putConnections(slot: WorkerSlot, open: number): number {
-    Atomics.store(this.connectionsOf(slot), 0, open);
-    let sum = 0;
-    for (let i = 0; i < this.workers; i++) sum += Atomics.load(this.connectionsOf(i), 0);
-    return sum;
-  }
-
   /** Tells all workers that the primary is alive. Only the primary calls it. */
   beat(): void {
     for (let slot = 0; slot < this.workers; slot++) Atomics.add(this.beatsOf(slot), 0, 1);
@@ -91,17 +83,9 @@ export class SharedView {
     return Atomics.load(this.beatsOf(slot), 0);
   }
 
-  private connectionsOf(slot: WorkerSlot): Int32Array {
-    return this.cellOf(slot, 0);
-  }
-
   private beatsOf(slot: WorkerSlot): Int32Array {
-    return this.cellOf(slot, 1);
-  }
-
-  private cellOf(slot: WorkerSlot, cell: number): Int32Array {
     const { buffer, byteOffset } = this.memory;
-    return new Int32Array(buffer, byteOffset + slot * WORKER_BYTES + COUNTED_BYTES + 4 * cell, 1);
+    return new Int32Array(buffer, byteOffset + slot * WORKER_BYTES + COUNTED_BYTES, 1);
   }
 }
 

@@ -87,7 +87,7 @@ export class WorkerPool implements Serving {
   constructor(options: ServerOptions, parts: WorkerPoolParts) {
     this.options = options;
     this.parts = parts;
-    this.totals = new WorkerTotals(options.maxConnections);
+    this.totals = new WorkerTotals();
     this.decisions = new WorkerDecisions((slot) => parts.memory.view.countsOf(slot).decisions);
     const idle = { state: "starting", child: undefined, startedAt: undefined, timer: undefined } as const;
     const zero = { startsAt: 0, failures: 0, silentSeconds: 0, sentKeys: 0, keysChange: 0 };
@@ -114,7 +114,6 @@ export class WorkerPool implements Serving {
   /** Sends new settings to all running workers. A worker that starts later gets them in its first message. */
   reload(settings: ServerSettings): void {
     this.options = { ...this.options, ...settings };
-    this.totals.maxConnections = settings.maxConnections;
     const message = { type: "settings", settings: this.workerSettings } as const;
     for (const member of this.members) this.send(member, message);
   }
@@ -128,10 +127,6 @@ export class WorkerPool implements Serving {
 
   get mx() {
     return this.totals.mx;
-  }
-
-  get connections() {
-    return this.totals.connections;
   }
 
   get lostDecisions() {

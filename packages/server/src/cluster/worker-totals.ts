@@ -8,12 +8,7 @@ import type { WorkerReport, WorkerSlot } from "./messages.ts";
 export class WorkerTotals {
   private readonly reports = new Map<WorkerSlot, WorkerReport>();
   private readonly endedMx = new MxCounts();
-  private readonly ended = { cpuSeconds: 0, refused: 0 };
-  maxConnections: number;
-
-  constructor(maxConnections: number) {
-    this.maxConnections = maxConnections;
-  }
+  private readonly ended = { cpuSeconds: 0 };
 
   take(slot: WorkerSlot, report: WorkerReport): void {
     this.reports.set(slot, report);
@@ -25,7 +20,6 @@ export class WorkerTotals {
     if (report === undefined) return;
     this.endedMx.add(report.mx);
     this.ended.cpuSeconds += report.cpuSeconds;
-    this.ended.refused += report.connections.refused;
     this.reports.delete(slot);
   }
 
@@ -40,16 +34,6 @@ export class WorkerTotals {
     };
     mx.readStateFrom(() => state);
     return mx;
-  }
-
-  get connections(): MetricsSource["connections"] {
-    const all = [...this.reports.values()].map(({ connections }) => connections);
-    const isKnown = all.some(({ open }) => open !== undefined);
-    return {
-      open: isKnown ? this.sum(({ connections }) => connections.open ?? 0) : undefined,
-      refused: this.ended.refused + this.sum(({ connections }) => connections.refused),
-      most: all[0]?.most ?? this.maxConnections,
-    };
   }
 
   get processes(): MetricsSource["processes"] {

@@ -104,7 +104,7 @@ export class Worker {
       countries: this.countries,
       decisions: this.decisions,
       log: this.log,
-      worker: { slot, workers, share: (open) => this.view.putConnections(slot, open) },
+      worker: { slot, workers },
     });
     this.timer = setInterval(() => this.tick(), REPORT_MS);
   }
@@ -159,7 +159,6 @@ export class Worker {
     await this.requestServer.stop(isOrphan ? ORPHAN_DRAIN_MS : undefined);
     await this.decisions.stop(isOrphan ? 0 : HAND_OVER_MS);
     await this.releases.stop();
-    this.view.putConnections(this.start.slot, 0);
     this.log.flush();
     if (!isOrphan) this.report();
     this.host.exit(isOrphan ? 1 : 0);
@@ -239,7 +238,6 @@ export class Worker {
       type: "report",
       report: {
         mx: requestServer.mxCounts.report,
-        connections: requestServer.connections,
         cpuSeconds: (user + system) / 1e6,
         residentBytes: this.residentBytes,
         countries: this.countries.take(),

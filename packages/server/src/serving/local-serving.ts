@@ -84,12 +84,6 @@ export class LocalServing implements Serving {
     return this.requestServer?.mxCounts ?? new MxCounts();
   }
 
-  get connections() {
-    return (
-      this.requestServer?.connections ?? { open: undefined, refused: 0, most: this.options.maxConnections }
-    );
-  }
-
   async refresh(): Promise<void> {}
 
   get isDraining(): boolean {

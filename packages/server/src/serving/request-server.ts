@@ -1,5 +1,5 @@
-// request-server.ts: sets up everything that a process needs to answer requests: the API on a port, limits, DNS checks
-// and a connection limit. A server runs this code in its only process, or in each of its workers.
+// request-server.ts: sets up everything that a process needs to answer requests: the API on a port, limits and DNS
+// checks. A server runs this code in its only process, or in each of its workers.
 
 import type { SettingsOf } from "@inkling/contract";
 import type { Overrides, Prefix } from "@inkling/engine";
@@ -7,7 +7,6 @@ import { App } from "../api/app.ts";
 import type { AppOptions } from "../api/request-context.ts";
 import { hasValue } from "../api/routes.ts";
 import { BatchMemory } from "../batch/memory.ts";
-import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { requestIds } from "../http/request-id.ts";
@@ -25,7 +24,6 @@ import { makeResolver } from "../mx/dns-client.ts";
 import { dnsServersOf } from "../mx/dns-servers.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { networksOf } from "./options.ts";
 
 type WorkerSettings = SettingsOf<"worker">;
@@ -51,11 +49,8 @@ interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly log: Log;
   /** Set if another listener of this process reads bodies too. */
   readonly bodies?: Bodies;
-  /**
-   * Set only if there are several workers: which worker this is, and how workers share the port and the connection
-   * limit.
-   */
-  readonly worker?: { readonly slot: number } & Required<Pick<ConnectionLimitOptions, "share" | "workers">>;
+  /** Set only if there are several workers, which share the port. */
+  readonly worker?: { readonly slot: number; readonly workers: number };
 }
 
 export class RequestServer {
@@ -71,7 +66,6 @@ export class RequestServer {
   private mx: MxLookups;
   private app: App;
   private server: Bun.Server<undefined> | undefined;
-  private limit: ConnectionLimit | undefined;
   isDraining = false;
   /** Does each answer close its connection? */
   private endsConnections = false;
@@ -122,7 +116,6 @@ export class RequestServer {
     this.settings = settings;
     this.trustedProxies = networksOf(settings.trustedProxies);
     this.buckets.setDefaults(settings);
-    this.limit?.change({ most: settings.maxConnections, trustedProxies: this.trustedProxies });
     this.mx = this.makeMx();
     this.app = this.makeApp();
   }
@@ -138,8 +131,8 @@ export class RequestServer {
 
   /** @returns the port. @throws StartError */
   listen(): number {
-    const { host, port, maxConnections } = this.settings;
-    const { worker, log } = this.parts;
+    const { host, port } = this.settings;
+    const { worker } = this.parts;
     this.server = listen({
       what: "port",
       hostname: host,
@@ -151,20 +144,7 @@ export class RequestServer {
       },
       isShared: worker !== undefined,
     });
-    const fields = worker === undefined ? {} : { worker: worker.slot };
-    this.limit = new ConnectionLimit({
-      port: this.server.port!, // a TCP listener always has a port
-      most: maxConnections,
-      trustedProxies: this.trustedProxies,
-      onExcess: (closed, most) => log.error("too-many-connections", { ...fields, closed, most }),
-      ...worker,
-    });
-    return this.server.port!;
-  }
-
-  get connections(): MetricsSource["connections"] {
-    const { limit, settings } = this;
-    return { open: limit?.open, refused: limit?.refused ?? 0, most: limit?.most ?? settings.maxConnections };
+    return this.server.port!; // a TCP listener always has a port
   }
 
   /** Keeps answering every request, but `/readyz` returns 503 and each answer closes its connection. */
@@ -185,14 +165,12 @@ export class RequestServer {
 
   /** Finishes the requests in progress. @param finishMs maximum wait, in milliseconds */
   async stop(finishMs?: number): Promise<void> {
-    this.limit?.stop();
     if (this.server !== undefined) await drained(this.server, finishMs);
     this.mx.stop();
   }
 
   /** Stops at once, without finishing requests. */
   async kill(): Promise<void> {
-    this.limit?.stop();
     this.mx.stop();
     await this.server?.stop(true);
   }

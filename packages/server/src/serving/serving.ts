@@ -10,10 +10,7 @@ import type { Services } from "./services.ts";
 import { BYTES_PER_MB } from "./start-retention.ts";
 
 /** Numbers for metrics, added up over all processes that answer requests. */
-type ServingNumbers = Pick<
-  MetricsSource,
-  "counts" | "mx" | "connections" | "workers" | "processes" | "lostDecisions"
->;
+type ServingNumbers = Pick<MetricsSource, "counts" | "mx" | "workers" | "processes" | "lostDecisions">;
 
 export interface Serving extends ServingNumbers {
   /** Starts answering requests from the services' state. @returns the port. @throws StartError */
@@ -77,9 +74,6 @@ export function metricsSource(
     },
     get mx() {
       return serving.mx;
-    },
-    get connections() {
-      return serving.connections;
     },
     get workers() {
       return serving.workers;

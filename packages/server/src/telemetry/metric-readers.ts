@@ -83,11 +83,6 @@ export interface MetricsSource {
     readonly dropped: number;
     readonly queue: { readonly waiting: number; readonly oldestAt: number | undefined };
   };
-  readonly connections: {
-    readonly open: number | undefined;
-    readonly refused: number;
-    readonly most: number;
-  };
   /** Problems of the admin API by code. */
   readonly adminProblems: Iterable<readonly [code: string, count: number]>;
   /** Number of processes that answer requests, by state. */
@@ -203,9 +198,6 @@ export const READERS: Readers = {
   inkling_webhook_queue: ({ webhooks }) => webhooks.queue.waiting,
   inkling_webhook_queue_oldest_seconds: ({ webhooks: { queue }, now }) =>
     queue.oldestAt === undefined ? 0 : Math.max(0, (now() - queue.oldestAt) / 1000),
-  inkling_connections: ({ connections }) => connections.open,
-  inkling_connections_limit: ({ connections }) => connections.most,
-  inkling_connections_refused_total: ({ connections }) => connections.refused,
   inkling_mx_checks_total: ({ mx }) => Array.from(mx.answers, ([outcome, count]) => [{ outcome }, count]),
   inkling_mx_lookups_total: ({ mx }) => Array.from(mx.lookups, ([outcome, count]) => [{ outcome }, count]),
   inkling_mx_lookup_seconds_total: ({ mx }) => mx.seconds,

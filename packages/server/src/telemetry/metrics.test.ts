@@ -64,7 +64,6 @@ function source(
       dropped: 7,
       queue: { waiting: 3, oldestAt: Date.UTC(2026, 5, 1, 11, 59) },
     },
-    connections: { open: undefined, refused: 6, most: 100 },
     guard: { history: { wentBack: undefined }, revocations: { pending: [] } },
     unreadable: { counts: new Map([["keys", 2]]) },
     overrides: { current: { all: Array(8).fill({}) }, state: { checkedAt: 3_000 } },
@@ -124,7 +123,6 @@ describe("metrics", () => {
       "inkling_overrides_checked_timestamp_seconds 3",
       "inkling_usage_pending 4",
       "inkling_usage_flush_failures_total 2",
-      "inkling_connections_refused_total 6",
       'inkling_build_info{version="1.2.3",mode="serve"} 1',
     ]) {
       expect(text).toContain(line);
@@ -187,7 +185,7 @@ describe("metrics", () => {
   test("what is not known is not 0", async () => {
     const text = lines(source(undefined));
     const names = text.map((line) => line.split(/[ {]/)[0]!);
-    for (const name of ["inkling_release_age_seconds", "inkling_connections", "inkling_release_info"]) {
+    for (const name of ["inkling_release_age_seconds", "inkling_release_info"]) {
       expect(names).not.toContain(name);
     }
     expect(text).toContain("inkling_release_verified 0");
