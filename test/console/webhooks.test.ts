@@ -44,8 +44,20 @@ const webhook = (over: object = {}) => ({
   created_at: at(-90),
   old_secret_until: null,
   disabled_at: null,
+  recent: { deliveries: 0, failed: 0, last_attempt: null },
   ...over,
 });
+const FAILING = {
+  deliveries: 100,
+  failed: 60,
+  last_attempt: {
+    at: at(-1),
+    event: "data.stale",
+    outcome: "failed",
+    status: 500,
+    reason: "the receiver returned 500",
+  },
+};
 const delivery = (n: number, over: object) => ({
   id: `msg_${String(n).padStart(16, "0")}`,
   event: "assessment.changed",
@@ -120,12 +132,15 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
       webhook(),
       webhook({ id: "whk_1", old_secret_until: at(9) }),
       webhook({ id: "whk_2", disabled_at: at(-2) }),
+      webhook({ id: "whk_3", recent: FAILING }),
     ];
     await answer(page, "webhooks", { webhooks: list });
     await answer(page, `webhooks/${ID}`, webhook({ disabled_at: at(-2), allow_inner: true }));
     await answer(page, `webhooks/${ID}/deliveries**`, { deliveries: DELIVERIES, next_cursor: null });
     await tabs.go(page, "webhooks");
     await page.getByText("two secrets").waitFor();
+    await page.getByText("failing").waitFor();
+    await page.getByText("60 of 100 failed").waitFor();
     await expectGoodLooks(page, "webhooks", device);
     await tabs.go(page, `webhooks/${ID}`);
     await page.getByText("The receiver returned 410").waitFor();
