@@ -95,7 +95,7 @@ test("add, shown once, test, rotate, deliveries, remove", async () => {
   expect(secret).toMatch(/^whsec_/);
   const row = page.getByRole("row").nth(1);
   expect((await row.innerText()).replace(/\s+/g, " ")).toMatch(
-    /active inner allowed assessment\.changed, release\.held, key\.quota_reached .*by ada/,
+    /active inner allowed none assessment\.changed, release\.held, key\.quota_reached .*by ada/,
   );
   await page.getByRole("link", { name: "Open this webhook" }).click();
   await page.getByText("Nothing was sent in the last 7 days.").waitFor();
