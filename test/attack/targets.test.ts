@@ -143,7 +143,7 @@ describe.each([1, 2])("with %i workers", (workers) => {
       expect(await statusOf(server.adminPort, spelling, headers), spelling).toBe(400);
   });
 
-  test("what differs from the path as routed is 400, what is another path is 404", async () => {
+  test("PATH_INVALID: what differs from the path as routed is 400, what is another path is 404", async () => {
     const headers = `Host: t\r\nAuthorization: Bearer ${server.keys.live}\r\n`;
     for (const spelling of SPELLINGS("/v1/forward-auth")) {
       const isOther =

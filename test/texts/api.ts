@@ -23,6 +23,7 @@ import { freshToken, randomBytes } from "../harness/tokens.ts";
 export const ELSEWHERE: Readonly<Partial<Record<ProblemCode | AdminProblemCode, string>>> = {
   RATE_LIMITED: "packages/server/src/admin/app.test.ts",
   HOST_REFUSED: "test/admin-api.test.ts",
+  PATH_INVALID: "test/attack/targets.test.ts",
   TOO_MANY_STREAMS: "packages/server/src/batch/batch.test.ts",
   VISITOR_DENIED: "packages/server/src/api/forward-auth.test.ts",
   SESSION_ENDED: "packages/server/src/admin/login.test.ts",
