@@ -217,6 +217,65 @@ describe("an address that is not public", () => {
     expect(readWebhookUrl(url, allowInner)).toEqual({ problem: expect.any(String) });
   });
 
+  const SPELLINGS = [
+    ...[
+      "127.1",
+      "127.0.1",
+      "0177.0.0.1",
+      "0x7f.0.0.1",
+      "0x7f000001",
+      "017700000001",
+      "2130706433",
+      "127.0.0.1.",
+    ],
+    ...[
+      "0",
+      "0.0.0.0",
+      "10.1",
+      "012.0.0.1",
+      "0xa.0.0.1",
+      "167772161",
+      "169.254.43518",
+      "2852039166",
+      "0xa9fea9fe",
+    ],
+    ...["192.168.257", "0300.0250.0.1", "172.16.1", "100.64.1", "１２７.0.0.1", "127。0。0。1", "①②⑦.0.0.1"],
+    ...[
+      "%31%32%37.0.0.1",
+      "%30x7f.1",
+      "127.0.0.1%2e",
+      "[::]",
+      "[::1]",
+      "[0:0:0:0:0:0:0:1]",
+      "[::ffff:127.0.0.1]",
+    ],
+    ...[
+      "[::ffff:7f00:1]",
+      "[::127.0.0.1]",
+      "[64:ff9b::127.0.0.1]",
+      "[2002:7f00:1::]",
+      "[2002:a00:1::1]",
+      "[fc00::1]",
+    ],
+    ...[
+      "[fe80::1]",
+      "[ff02::1]",
+      "[2001:0:7f00:1::80ff:fffe]",
+      "[2001:0:1:1:0:0:f5ff:fffe]",
+      "[2001:db8::1]",
+    ],
+    ...["224.0.0.1", "255.255.255.255", "198.18.0.1", "203.0.113.1", "192.0.0.8", "240.1"],
+  ];
+  test.each(SPELLINGS)("%s is an inner address in every spelling", (host) => {
+    for (const url of [
+      `https://${host}/hook`,
+      `https://${host}:8443/hook`,
+      `HTTPS://${host}`,
+      `https:\\\\${host}/hook`,
+    ])
+      expect([url, readWebhookUrl(url, false)]).toEqual([url, { problem: expect.any(String) }]);
+  });
+
   test("a URL may have 2,048 characters", () => {
     const url = `https://example.com/${"a".repeat(2_048)}`;
     expect(readWebhookUrl(url, true)).toEqual({ problem: "must have at most 2048 characters" });
