@@ -85,13 +85,13 @@ describe.each(process.platform === "linux" ? [1, 2] : [1])("%i processes that an
         need_restart: [],
       });
       await until(async () => (await seen(main)).join() === '200 "default";q=900000;w=1');
-      const wrong = `${loud}burst = 0\nlog_levle = "info"\n`;
+      const wrong = `${loud}decisions_days = 0\nlog_levle = "info"\n`;
       expect(await reload(main, wrong)).toEqual({
         level: "error",
         event: "settings-refused",
         problems: [
           expect.stringMatching(/^log_levle in .* is not a setting; did you mean log_level\?$/),
-          expect.stringMatching(/^burst in .* must be/),
+          expect.stringMatching(/^decisions_days in .* must be/),
         ],
         effect: "no setting changes",
       });
