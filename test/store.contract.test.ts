@@ -280,6 +280,41 @@ for (const backend of BACKENDS) {
         expect((await store.loadKeys()).stamp).toBe(stamps[3]!);
       });
 
+      test("only changed keys are read, and all keys if a change is unknown or a row was edited by hand", async () => {
+        const store = await open();
+        const [stays, changes, ends] = [
+          await store.createKey(wanted()),
+          await store.createKey(wanted()),
+          await store.createKey(wanted()),
+        ];
+        const before = await store.loadKeys();
+        expect(before.delta).toBeUndefined();
+        const added = await store.createKey(wanted());
+        await store.changeKey(changes.key.id, { rate: 7 });
+        await store.rotateKey(changes.key.id, NOW + 1_000);
+        await store.revokeKey(ends.key.id);
+        const after = await store.loadKeys(before);
+        const ids = new Set([added.key.id, changes.key.id, ends.key.id]);
+        expect(after.delta).toMatchObject({ from: before.stamp, keyIds: ids });
+        const objectOf = (tokens: typeof before.tokens) =>
+          tokens.find(({ hash }) => hash === hashToken(stays.token));
+        expect(objectOf(after.tokens)).toBe(objectOf(before.tokens)!);
+        const sorted = (all: typeof before.tokens) => all.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
+        expect(sorted(after.tokens)).toEqual(sorted((await store.loadKeys()).tokens));
+        expect(after.tokens).toHaveLength(4);
+
+        const sql = new SQL(address);
+        await sql`UPDATE inkling_keys SET rate = 9 WHERE id = ${stays.key.id}`;
+        const whole = await store.loadKeys(after, true);
+        expect(whole.delta).toMatchObject({ from: after.stamp, keyIds: new Set([stays.key.id]) });
+        // A server of an older version changes a key, and then one of this version does.
+        await sql`UPDATE inkling_keys SET rate = 10 WHERE id = ${stays.key.id}`;
+        await sql`UPDATE inkling_key_stamp SET stamp = 'older'`;
+        await store.changeKey(added.key.id, { rate: 11 });
+        expect((await store.loadKeys(whole)).delta?.keyIds).toEqual(new Set([stays.key.id, added.key.id]));
+        await sql.close();
+      });
+
       test("the same token twice is a conflict, and leaves no partial row", async () => {
         const store = await open();
         const { token } = await store.createKey(wanted());

@@ -21,8 +21,10 @@ export interface LiveSource<T> {
   readonly version?: (known: () => Loaded<T> | undefined) => string | undefined | Promise<string>;
   readonly load: (
     known: () => Loaded<T> | undefined,
-    /** The active value, if it was loaded from the source less than `reloadMs` ago. */
+    /** The active value, if it was loaded from the source. */
     active: Loaded<T> | undefined,
+    /** Must everything be read, because the active value was last read as a whole `reloadMs` ago? */
+    isWhole: boolean,
   ) => Loaded<T> | Promise<Loaded<T>>;
 }
 
@@ -175,11 +177,11 @@ export class Live<T> {
   }
 
   private async load(isFresh: boolean): Promise<void> {
-    const active = isFresh && this.from === "source" ? this.inForce : undefined;
-    const loaded = await this.options.source.load(this.known, active);
+    const active = this.from === "source" ? this.inForce : undefined;
+    const loaded = await this.options.source.load(this.known, active, !isFresh);
     const how = await this.apply(loaded, "source", 0);
     this.sourceVersion = loaded.version;
-    if (active === undefined) this.loadedAt = this.now();
+    if (!isFresh || active === undefined) this.loadedAt = this.now();
     this.error = undefined; // a listener that receives the value may read the state
     this.options.onApplied?.(loaded.value, how);
   }

@@ -21,7 +21,7 @@ export class EmptyDatabaseError extends Error {
 interface StoreSourceOptions<T> {
   readonly readStamp: () => Promise<string>;
   /** @param active the active value, if it came from this store */
-  readonly load: (active: Loaded<T> | undefined) => Promise<Loaded<T>>;
+  readonly load: (active: Loaded<T> | undefined, isWhole: boolean) => Promise<Loaded<T>>;
   /** Counts what would be lost if this value were missing from the database. */
   readonly countLost: (value: T) => number;
   /** The name of the counted objects, with an article: "a key". */
@@ -48,8 +48,8 @@ export function storeSource<T>(options: StoreSourceOptions<T>): LiveSource<T> {
       await beforeLoad?.();
       return stamp;
     },
-    load: async (known, active) => {
-      const loaded = await load(active);
+    load: async (known, active, isWhole) => {
+      const loaded = await load(active, isWhole);
       refuseEmpty(loaded.version, known); // the database may have changed since the stamp was read
       return loaded;
     },

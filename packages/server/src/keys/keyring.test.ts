@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { randomBelow } from "../../../../test/harness/random.ts";
 import { freshToken } from "../../../../test/harness/tokens.ts";
 import { type Key, NAME_FROM_SETTINGS } from "./key.ts";
 import { parseNewKey } from "./key-input.ts";
-import { Keyring, type KeySnapshot } from "./keyring.ts";
+import { comparedTo, Keyring, type KeySnapshot } from "./keyring.ts";
 import { type KeySource, type LiveKeysOptions, liveKeys } from "./live-keys.ts";
+import { changeLine, keySnapshotText, readKeySnapshot } from "./snapshot.ts";
 import { hashToken } from "./token.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -70,6 +72,41 @@ function answer(keyring: Keyring, token: string, now = NOW): string {
   const result = keyring.authenticate(`Bearer ${token}`, now);
   return result.ok ? result.key.id : result.code;
 }
+
+test("a keyring that follows differences answers as one that gets all keys; so does a copy that was appended to", () => {
+  const below = randomBelow(1);
+  const tokens = Array.from({ length: 30 }, freshToken);
+  const followed = new Keyring();
+  let before: KeySnapshot = { stamp: "0", tokens: [] };
+  followed.replace(before);
+  let copy = keySnapshotText(before);
+  let changes = 0;
+  for (let stamp = 1; stamp <= 400; stamp++) {
+    // up to two tokens for each of 15 keys
+    const next = tokens.flatMap((token, i) => {
+      if (below(10) < 3) return [];
+      const id = `key_${String(i % 15).padStart(16, "0")}`;
+      const same = before.tokens.find(({ hash }) => hash === hashToken(token));
+      if (same !== undefined && below(10) > 0) return [same];
+      return [{ hash: hashToken(token), key: key(id, { rate: 1 + below(2) }), validUntil: undefined }];
+    });
+    const after = comparedTo(before, { stamp: String(stamp), tokens: next });
+    changes += after.delta!.keyIds.size;
+    followed.replace(after);
+    const whole = new Keyring();
+    whole.replace({ stamp: after.stamp, tokens: after.tokens });
+    for (const token of tokens) {
+      const header = `Bearer ${token}`;
+      expect(followed.authenticate(header, NOW)).toEqual(whole.authenticate(header, NOW));
+    }
+    expect(followed.state.keys).toBe(whole.state.keys);
+    copy += changeLine(after)!.text;
+    before = after;
+  }
+  const sorted = (all: KeySnapshot["tokens"]) => all.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
+  expect(sorted(readKeySnapshot(`${copy}{"from":"400","cut`).tokens)).toEqual(sorted(before.tokens));
+  expect(changes).toBeGreaterThan(1_000);
+});
 
 describe("keyring and its loader", () => {
   test("knows keys in force, and nothing else", async () => {

@@ -33,6 +33,23 @@ export interface KeyDelta {
   readonly tokens: readonly TokenRecord[];
 }
 
+/** Adds the difference from an earlier snapshot, and keeps the objects of unchanged tokens. */
+export function comparedTo(before: KeySnapshot, { stamp, tokens }: KeySnapshot): KeySnapshot {
+  const known = new Map(before.tokens.map((token) => [token.hash, token]));
+  const keyIds = new Set<KeyId>();
+  const merged = tokens.map((token) => {
+    const same = known.get(token.hash);
+    known.delete(token.hash);
+    if (same !== undefined && Bun.deepEquals(same, token)) return same;
+    if (same !== undefined) keyIds.add(same.key.id);
+    keyIds.add(token.key.id);
+    return token;
+  });
+  for (const { key } of known.values()) keyIds.add(key.id);
+  const changed = merged.filter(({ key }) => keyIds.has(key.id));
+  return { stamp, tokens: merged, delta: { from: before.stamp, keyIds, tokens: changed } };
+}
+
 export interface TokenRecord {
   readonly hash: string;
   readonly key: Key;

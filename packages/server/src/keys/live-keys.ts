@@ -13,7 +13,7 @@ export interface KeySource {
   /** Changes whenever a key or token changes. */
   readKeyStamp(): Promise<string>;
   /** Loads all keys that are not revoked, with the hashes of their tokens. */
-  loadKeys(known?: KeySnapshot): Promise<KeySnapshot>;
+  loadKeys(known?: KeySnapshot, isWhole?: boolean): Promise<KeySnapshot>;
 }
 
 export interface LiveKeysOptions {
@@ -68,8 +68,8 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
         isPrepared &&= !isEmptyStamp(stamp); // even if this store is refused: the next one may be a different store
         return stamp;
       },
-      load: async (active) => {
-        const value = await store.loadKeys(active?.value);
+      load: async (active, isWhole) => {
+        const value = await store.loadKeys(active?.value, isWhole);
         return { version: value.stamp, value };
       },
       // Losing a store whose only key came from settings does not matter, because the server creates that key again.

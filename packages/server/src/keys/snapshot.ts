@@ -60,6 +60,14 @@ export function madeKeyIds(snapshot: KeySnapshot | undefined): string[] {
   return tokens.filter(({ key }) => key.name !== NAME_FROM_SETTINGS).map(({ key }) => key.id);
 }
 
+/** Returns the line to append to a copy of the snapshot before this one; undefined if the difference is unknown. */
+export function changeLine({ stamp, delta }: KeySnapshot) {
+  if (delta === undefined) return undefined;
+  const { from, keyIds, tokens } = delta;
+  const line: ChangeLine = { from, changed: [...keyIds], ...plainKeys({ stamp, tokens }) };
+  return { from, text: `${JSON.stringify(line)}\n`, removed: keyIds, added: madeKeyIds({ stamp, tokens }) };
+}
+
 /** Creates the object that reads and writes the copy of the keys in the data folder. */
 export function keyCopy(
   options: Omit<SnapshotFileOptions<KeySnapshot | undefined>, "parse" | "print" | "idsOf">,
@@ -71,13 +79,7 @@ export function keyCopy(
       return { version: value.stamp, value };
     },
     print: ({ version, value }) => keySnapshotText(value ?? { stamp: version, tokens: [] }),
-    changeOf: ({ value }) => {
-      if (value?.delta === undefined) return undefined;
-      const { from, keyIds, tokens } = value.delta;
-      const line: ChangeLine = { from, changed: [...keyIds], ...plainKeys({ stamp: value.stamp, tokens }) };
-      const added = madeKeyIds({ stamp: value.stamp, tokens });
-      return { from, text: `${JSON.stringify(line)}\n`, removed: keyIds, added };
-    },
+    changeOf: ({ value }) => value && changeLine(value),
     idsOf: madeKeyIds,
   });
 }

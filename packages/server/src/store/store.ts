@@ -22,7 +22,7 @@ import {
   type NewKey,
   rowFromKey,
 } from "../keys/key.ts";
-import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
+import { comparedTo, type KeySnapshot, type TokenRecord } from "../keys/keyring.ts";
 import type { KeySource } from "../keys/live-keys.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
 import { AdminTokenStore } from "./admin-token.ts";
@@ -319,12 +319,14 @@ export class Store implements KeySource {
    * Loads all tokens of keys that are not revoked, except tokens that expired long ago. Tokens are never deleted. If a
    * deleted token were also in INKLING_API_KEY, the next start would create a new key from it.
    * @param known an earlier result; if possible, only the keys that changed since then are read
+   * @param isWhole whether all keys must be read, because rows may have been edited by hand
    */
-  async loadKeys(known?: KeySnapshot): Promise<KeySnapshot> {
+  async loadKeys(known?: KeySnapshot, isWhole = false): Promise<KeySnapshot> {
     // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readKeyStamp();
-    const changed = known && (await this.tables.read((sql) => readKeyChanges(sql, known.stamp)));
-    if (known === undefined || changed === undefined) return { stamp, tokens: await this.loadAllTokens() };
+    if (known === undefined) return { stamp, tokens: await this.loadAllTokens() };
+    const changed = isWhole ? undefined : await this.tables.read((sql) => readKeyChanges(sql, known.stamp));
+    if (changed === undefined) return comparedTo(known, { stamp, tokens: await this.loadAllTokens() });
     const tokens: TokenRecord[] = [];
     for (let at = 0; at < changed.length; at += ROWS_AT_ONCE) {
       const some = changed.slice(at, at + ROWS_AT_ONCE);
