@@ -354,6 +354,26 @@ describe("the laws of a group's rate", () => {
     expect(group.passed.length - before).toBeGreaterThan(58 * limits.rate);
   });
 
+  test("counts that arrive five seconds late are charged as of then", () => {
+    const limits = { rate: 20, burst: 100 };
+    const group = new Group(2, limits, 1);
+    const [host, late] = group.hosts as [Host, Host];
+    const load = (ms: number) => {
+      for (const until = group.now + ms; group.now < until; ) {
+        group.tick();
+        if (group.now % 100 === 0) expect(group.take(host)).toBe(true);
+      }
+    };
+    expect(group.take(late)).toBe(true);
+    load(3 * SECOND);
+    late.isCut = true;
+    expect(group.take(late, 90)).toBe(true);
+    load(5 * SECOND); // meanwhile, the group takes 10 a second and gains 20
+    late.isCut = false;
+    load(2 * SECOND);
+    expect(group.take(host, 70)).toBe(true);
+  });
+
   test("a host that leaves takes nothing with it, and one that joins may use one burst", () => {
     const limits = { rate: 1, burst: 50 };
     const group = new Group(1, limits, 1);
