@@ -9,8 +9,7 @@ import type { FeedReport } from "@inkling/engine";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { parseNewOverride } from "../packages/server/src/overrides/override.ts";
 import { overridesOf } from "../packages/server/src/overrides/record.ts";
-import { Releases } from "../packages/server/src/releases/follow.ts";
-import { verifyInProcess } from "../packages/server/src/releases/verify.ts";
+import { Releases } from "../packages/server/src/releases/releases.ts";
 import { startServer } from "../packages/server/src/server.ts";
 import { domainVerdicts } from "../packages/server/src/serving/webhooks.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
@@ -50,12 +49,11 @@ test("a verdict that a release or an override changes is told once for each deci
   const releases = new Releases({
     dataDir,
     now: Date.now,
-    elapsed: () => performance.now(),
-    verify: (...release) => verifyInProcess({}, ...release),
+    verify: async () => {},
     onEvent: () => {},
   });
   cleanUps.push(() => releases.stop());
-  await releases.open();
+  await releases.start();
   const overrides = { current: overridesOf([]) };
   await store.decisions.add([
     decision("a", "user-1", smallDomain(2), false),
@@ -65,7 +63,7 @@ test("a verdict that a release or an override changes is told once for each deci
     decision("e", "user-5", "no-data.example", undefined),
   ]);
   let looks = 0;
-  const lookUp = domainVerdicts({ dataDir }, { releases, overrides } as never);
+  const lookUp = domainVerdicts({ releases, overrides } as never);
   const host = () => {
     const events = new WebhookEvents({
       deliveries: store.deliveries,

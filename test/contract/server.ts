@@ -159,7 +159,6 @@ async function main(folder: string, executable?: string): Promise<Started> {
       });
     }
     const { port, adminPort } = ports;
-    while (!(await isSettled(port, tokens.live!))) await Bun.sleep(10);
     for (const override of overrides) {
       const response = await fetch(`http://127.0.0.1:${adminPort}/admin/v1/overrides`, {
         method: "POST",
@@ -188,14 +187,6 @@ const isReady = (port: number) =>
     ({ ok }) => ok,
     () => false,
   );
-
-/** Does /v1/status report the release, if there is one, as verified? */
-async function isSettled(port: number, token: string): Promise<boolean> {
-  const headers = { Authorization: `Bearer ${token}` };
-  const response = await fetch(`http://127.0.0.1:${port}/v1/status`, { headers });
-  const { release } = (await response.json()) as { release: { verified: boolean } | null };
-  return release?.verified ?? true;
-}
 
 /** Feeds that are turned off: all lists of proxies, and one of Tor exits. */
 const PARTIAL = ["x4bnet-vpn-v4", "x4bnet-vpn-v6", "monosans-proxies", "tor-onionoo", "free-mail"];

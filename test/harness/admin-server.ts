@@ -57,9 +57,10 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     overrideCache: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },
     releases: {
       current: undefined,
+      open: () => undefined,
       check: async () => {},
-      verify: () => Promise.reject(new Error("nothing is verified here")),
     },
+    verify: async () => {},
     decisions: {
       flush: async () => true,
       label: async (id, outcome, key, by) =>
@@ -70,13 +71,12 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     status: {
       version: "0.0.0",
       mode: "serve" as const,
-      releases: { current: undefined, refused: undefined, isVerified: false, since: undefined },
+      releases: { current: undefined, refused: undefined, since: undefined },
       keyring: { state: { loaded: true, keys: 0, checkedAt: 0, failures: 0, lastError: undefined } },
     },
     report: () => HOST_REPORT,
     dataDir: "",
     bodies: new Bodies(),
-    workerEnvironment: {},
     actions: undefined,
     hostNames: new HostNames([]),
     onProblem: () => {},

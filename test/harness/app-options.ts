@@ -59,7 +59,7 @@ export function testOptions<T>(
   const options: AppOptions = {
     version: "0.0.0",
     mode: "serve",
-    releases: { current: undefined, refused: undefined, isVerified: true, since: NOON },
+    releases: { current: undefined, refused: undefined, since: NOON },
     keyring: {
       state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
       authenticate: (header) =>

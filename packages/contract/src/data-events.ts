@@ -91,7 +91,7 @@ export const DATA_EVENTS = {
   "release-refused": {
     about: "releases",
     levels: ["error"],
-    help: "The server refuses release `name`, for the reason in the event. With `retry_in_ms`, the release is temporarily unreadable.",
+    help: "The server refuses release `name`, for the reason in the event. It tries again every second.",
   },
   "release-refusal-over": {
     about: "releases",
@@ -113,20 +113,10 @@ export const DATA_EVENTS = {
     levels: ["error"],
     help: "The server started without a release and returns 503 until the first build finishes. The build starts immediately.",
   },
-  "release-unverified": {
-    about: "releases",
-    levels: ["error"],
-    help: "The server uses release `name`, but cannot verify it again at the moment.",
-  },
-  "release-unmarked": {
-    about: "releases",
-    levels: ["info"],
-    help: "The server verified the release but could not record this. The next start takes a second longer.",
-  },
   "release-verified": {
     about: "releases",
     levels: ["info"],
-    help: "The server has read every byte of `name`, which matches its manifest.",
+    help: "The server started three times within a minute with release `name`, so it verified the release in full. The release is sound.",
   },
   "release-watch-failed": {
     about: "releases",

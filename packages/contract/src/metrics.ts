@@ -50,11 +50,6 @@ export const METRICS = {
     labels: [],
     help: "Seconds since the release was built.",
   },
-  inkling_release_verified: {
-    type: "gauge",
-    labels: [],
-    help: "1 if the server has read and verified every byte of the release since startup.",
-  },
   inkling_release_refused: {
     type: "gauge",
     labels: [],

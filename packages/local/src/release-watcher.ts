@@ -10,10 +10,9 @@
 import type { Release } from "@inkling/engine";
 import {
   aborted,
-  areMarked,
+  checkFiles,
   currentName,
   explained,
-  findFiles,
   isReleaseName,
   Live,
   MAPS_FILES,
@@ -22,7 +21,6 @@ import {
   ReleaseError,
   releasesBefore,
   requireCurrentName,
-  type Stamps,
   serverId,
   sha256Hex,
   verifyRelease,
@@ -45,7 +43,6 @@ export interface Prepared {
   readonly type: "release";
   readonly name: string;
   readonly manifest: Release;
-  readonly stamps: Stamps;
   /**
    * The bytes of new segments, keyed by SHA-256; segments of the previous release are omitted. Empty if files are
    * mapped.
@@ -212,15 +209,14 @@ export class ReleaseWatcher {
   /** @throws ReleaseError if the release is not sound; Error if the application cannot open it */
   private async handOver(name: string): Promise<void> {
     const { dataDir } = this.options;
-    const { manifest, stamps: found } = findFiles(dataDir, name);
-    const stamps = areMarked(dataDir, found) ? found : verifyRelease(dataDir, name).stamps;
+    const { manifest } = checkFiles(dataDir, name);
     const reports = Object.values(manifest.segments).filter((segment) => segment !== undefined);
     const segments = new Map<string, Uint8Array<ArrayBuffer>>();
     if (!MAPS_FILES) {
       explained(dataDir, name, () => {
         for (const segment of reports) {
           if (this.held.has(segment.sha256)) continue;
-          const bytes = mapSegment(dataDir, segment, stamps);
+          const bytes = mapSegment(dataDir, segment);
           if (sha256Hex(bytes) !== segment.sha256)
             throw new ReleaseError(`its segment ${segment.sha256}.seg is damaged`);
           segments.set(segment.sha256, bytes as Uint8Array<ArrayBuffer>);
@@ -231,7 +227,7 @@ export class ReleaseWatcher {
     const settled = new Promise<Taken>((resolve) => {
       this.answer = resolve;
     });
-    this.report({ type: "release", name, manifest, stamps, segments });
+    this.report({ type: "release", name, manifest, segments });
     const { reason, hint } = await settled;
     if (reason !== undefined) throw Object.assign(new Error(reason), { hint });
     this.taken = name;

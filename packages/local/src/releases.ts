@@ -97,7 +97,7 @@ export class Releases {
     this.thread.postMessage(taken);
   }
 
-  private load({ name, manifest, stamps, segments }: Prepared): LoadedRelease {
+  private load({ name, manifest, segments }: Prepared): LoadedRelease {
     const { dataDir } = this.options;
     const before = this.bytes;
     if (!MAPS_FILES) {
@@ -110,11 +110,7 @@ export class Releases {
       }
     }
     return explained(dataDir, name, () =>
-      loadRelease(
-        name,
-        manifest,
-        (report) => this.bytes.get(report.sha256) ?? mapSegment(dataDir, report, stamps),
-      ),
+      loadRelease(name, manifest, (report) => this.bytes.get(report.sha256) ?? mapSegment(dataDir, report)),
     );
   }
 

@@ -17,11 +17,3 @@ export function fileStamp(path: string): string {
     return (error as NodeJS.ErrnoException).code ?? "unknown";
   }
 }
-
-/**
- * Returns whether the file with this stamp was removed or written to. If a different file replaced it, the result is
- * false, because the old file is unchanged and remains mapped.
- */
-export function isRewritten(before: string, now: string): boolean {
-  return now === NO_FILE || (now !== before && now.split(":")[0] === before.split(":")[0]);
-}

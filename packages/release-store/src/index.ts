@@ -32,5 +32,4 @@ export * from "./servable.ts";
 export * from "./sha256.ts";
 export * from "./switch.ts";
 export * from "./transfer-limit.ts";
-export * from "./verified.ts";
 export * from "./verify.ts";

@@ -46,16 +46,14 @@ export const DATA_FOLDER = {
   channelReport: "channel-report.json",
   /** This server's id, for roll-outs. */
   serverId: "server-id",
+  /** When the server was started with the current release, to notice a release that crashes it. */
+  starts: "starts.json",
   /** Entries of the audit trail that could not be stored in the database yet. */
   waitingEntries: "audit-waiting",
   /** The settings that the server on this port, or the builder, last used. */
   knownSettings: (role: string) => `settings/${role}.json`,
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
-  /** A mark that shows that this file was read in full and found sound (verified.ts). */
-  verifiedMark: (sha256: string) => `segments/${sha256}.verified`,
-  /** The name that the mark has while a process reads a file that may crash it. */
-  suspendedMark: (sha256: string) => `segments/${sha256}.suspended`,
   releaseFile: (name: string) => `releases/${name}.json`,
 } as const;
 

@@ -1,12 +1,11 @@
 // open.ts: opens the files of a release as segments that can answer lookups.
 //
 // in   a data folder, and the name of a release
-// out  ReleaseFiles: the files, after reading little or nothing of them; LoadedRelease: the mapped files, opened at
-//      little cost
+// out  NamedRelease: the manifest, after reading little of the files; LoadedRelease: the mapped files, opened at little
+//      cost
 // err  ReleaseError, which names the release and the part that is wrong; loadRelease throws a SegmentError
 // note Mapped files are only ever replaced by rename, so a view does not change until it is collected. If a file is
-//      truncated nevertheless, touching the mapped memory kills the process. So a process that supervises others does
-//      not map files.
+//      truncated nevertheless, touching the mapped memory kills the process, and the next start refuses the release.
 
 import type { Pointer } from "bun:ffi";
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
@@ -23,41 +22,31 @@ import {
   type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
-import { fileStamp } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { loadFfi, openLibc } from "./libc.ts";
 import { explained, type NamedRelease, openManifest, ReleaseError } from "./releases.ts";
-import { type Stamps, stampsOf } from "./verified.ts";
-
-/** A release whose files all exist and have the right size. */
-export interface ReleaseFiles extends NamedRelease {
-  readonly stamps: Stamps;
-}
 
 /** Checks that the files of a release exist and have the right size, without reading them. @throws ReleaseError */
-export function findFiles(dataDir: string, name: string): ReleaseFiles {
+export function checkSizes(dataDir: string, name: string): NamedRelease {
   const manifest = openManifest(dataDir, name);
   return explained(dataDir, name, () => {
     for (const segment of Object.values(manifest.segments)) {
       if (segment !== undefined) checkSize(dataDir, segment);
     }
-    return { name, manifest, stamps: stampsOf(dataDir, manifest) };
+    return { name, manifest };
   });
 }
 
-/**
- * Does the same as {@link findFiles}, but also reads the start of each segment and checks its version.
- * @throws ReleaseError
- */
-export function checkFiles(dataDir: string, name: string): ReleaseFiles {
-  const files = findFiles(dataDir, name);
+/** Does the same as {@link checkSizes}, and checks each segment's kind and version. @throws ReleaseError */
+export function checkFiles(dataDir: string, name: string): NamedRelease {
+  const release = checkSizes(dataDir, name);
   return explained(dataDir, name, () => {
-    for (const [kind, segment] of Object.entries(files.manifest.segments)) {
+    for (const [kind, segment] of Object.entries(release.manifest.segments)) {
       if (segment === undefined) continue;
       const path = join(dataDir, DATA_FOLDER.segmentFile(segment.sha256));
       checkSegmentStart(readStart(path), segment.bytes, kind as SegmentKind);
     }
-    return files;
+    return release;
   });
 }
 
@@ -72,26 +61,18 @@ export function readStart(path: string): Uint8Array {
   }
 }
 
-/**
- * Opens a release. Checks the manifest, sizes, headers and bounds, but not the contents.
- * @param verified the stamps of the verified files; a file with a different stamp is refused
- * @throws ReleaseError
- */
-export function openRelease(dataDir: string, name: string, verified?: Stamps): LoadedRelease {
-  return openNamed(dataDir, { name, manifest: openManifest(dataDir, name) }, verified);
+/** Opens a release. Checks the manifest, sizes, headers and bounds, but not the contents. @throws ReleaseError */
+export function openRelease(dataDir: string, name: string): LoadedRelease {
+  return openNamed(dataDir, { name, manifest: openManifest(dataDir, name) });
 }
 
 /**
  * Does the same as {@link openRelease}, with a manifest that has already been read. Checking the manifest again would
  * take a tenth of the time that a program needs to start and make one lookup.
  */
-export function openNamed(
-  dataDir: string,
-  { name, manifest }: NamedRelease,
-  verified?: Stamps,
-): LoadedRelease {
+export function openNamed(dataDir: string, { name, manifest }: NamedRelease): LoadedRelease {
   return explained(dataDir, name, () =>
-    loadRelease(name, manifest, (segment) => mapSegment(dataDir, segment, verified)),
+    loadRelease(name, manifest, (segment) => mapSegment(dataDir, segment)),
   );
 }
 
@@ -124,23 +105,10 @@ export function loadRelease(
   return { name, manifest, geo, reputation, email, network, states, etag, evidence };
 }
 
-/**
- * Maps a segment file.
- * @param verified the stamps of the verified files, if they are known
- * @throws ReleaseError if the file is missing, has a different size, or has changed since its verification
- */
-export function mapSegment(
-  dataDir: string,
-  segment: SegmentReport,
-  verified: Stamps | undefined,
-): Uint8Array {
-  const file = DATA_FOLDER.segmentFile(segment.sha256);
+/** Maps a segment file. @throws ReleaseError if the file is missing or has a different size */
+export function mapSegment(dataDir: string, segment: SegmentReport): Uint8Array {
   checkSize(dataDir, segment);
-  const bytes = mapFile(join(dataDir, file));
-  if (verified !== undefined && fileStamp(join(dataDir, file)) !== verified[segment.sha256]) {
-    throw new ReleaseError(`${file}: changed since it was verified`);
-  }
-  return bytes;
+  return mapFile(join(dataDir, DATA_FOLDER.segmentFile(segment.sha256)));
 }
 
 function checkSize(dataDir: string, { sha256, bytes }: SegmentReport): void {

@@ -23,11 +23,11 @@ const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file", "--config
 export const PROCESSES = {
   compiler: "compiler/src/pipeline/main.ts",
   worker: "server/src/cluster/worker-main.ts",
-  verify: "server/src/releases/verify-process.ts",
-  diff: "server/src/releases/diff-process.ts",
-  lookup: "server/src/admin/lookup-process.ts",
 } as const;
-export const THREADS = { enrich: "bulk/src/enrich/worker.ts" } as const;
+export const THREADS = {
+  enrich: "bulk/src/enrich/worker.ts",
+  verify: "server/src/releases/verify-thread.ts",
+} as const;
 
 /** The argument that makes a binary run one of the program's processes. It is not for users. */
 export const PROCESS_FLAG = "--inkling-process=";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import {
-  appendFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -14,7 +13,6 @@ import { join } from "node:path";
 import { ANSWERS, type Release } from "@inkling/engine";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import {
-  areMarked,
   currentName,
   DataFolderLocked,
   findCurrent,
@@ -30,7 +28,6 @@ import {
   releaseNames,
   releasesBefore,
   replaceFile,
-  stampsOf,
   sweep,
   temporaryPath,
   writeSegmentFile,
@@ -74,7 +71,7 @@ describe("publishing", () => {
       const kept = names.slice(-KEPT_RELEASES);
       expect(readdirSync(join(dataDir, "releases")).sort()).toEqual(kept.map((name) => `${name}.json`));
       expect(segmentFiles(dataDir)).toHaveLength(KEPT_RELEASES);
-      expect(readdirSync(join(dataDir, "segments"))).toHaveLength(2 * KEPT_RELEASES); // each with its mark
+      expect(readdirSync(join(dataDir, "segments"))).toHaveLength(KEPT_RELEASES);
       expect(findCurrent(dataDir)?.name).toBe(kept.at(-1)!);
     });
   });
@@ -140,22 +137,6 @@ describe("publishing", () => {
       expect(releaseNames(dataDir)).toEqual([last, ...names.reverse()]);
       sweep(dataDir);
       expect(releaseNames(dataDir)).toHaveLength(KEPT_RELEASES + 1);
-    });
-  });
-
-  test("a segment has its mark until its file changes", () => {
-    withFolder((dataDir) => {
-      const release = manifest(dataDir, 1);
-      const isMarked = () => areMarked(dataDir, stampsOf(dataDir, release));
-      expect(isMarked()).toBe(true);
-      const path = join(dataDir, `segments/${release.segments.email!.sha256}.seg`);
-      const bytes = readFileSync(path);
-      appendFileSync(path, "x");
-      expect(isMarked()).toBe(false);
-      replaceFile(path, [bytes]);
-      expect(isMarked()).toBe(false);
-      expect(hasSegment(dataDir, release.segments.email!.sha256)).toBe(true);
-      expect(isMarked()).toBe(true);
     });
   });
 

@@ -11,10 +11,9 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Release, releaseName } from "@inkling/engine";
 import { isLeftover, replaceFile, replaceJson, TEMPORARY } from "./atomic-file.ts";
-import { fileStamp } from "./file-stamp.ts";
 import { findHeld } from "./held.ts";
 import { DATA_FOLDER } from "./layout.ts";
-import { findFiles } from "./open.ts";
+import { checkSizes } from "./open.ts";
 import {
   appendToOrder,
   currentName,
@@ -25,7 +24,6 @@ import {
   releaseNames,
 } from "./releases.ts";
 import { hashFile } from "./sha256.ts";
-import { markVerified } from "./verified.ts";
 
 /** Number of releases that are kept for a rollback, including the current release. */
 export const KEPT_RELEASES = 5;
@@ -43,9 +41,7 @@ export function writeSegmentFile(
   }
   const sha256 = hash.digest("hex");
   if (!hasSegment(dataDir, sha256)) {
-    const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
-    replaceFile(path, chunks);
-    markIfPossible(dataDir, sha256, fileStamp(path));
+    replaceFile(join(dataDir, DATA_FOLDER.segmentFile(sha256)), chunks);
   }
   return { sha256, bytes };
 }
@@ -56,23 +52,7 @@ export function writeSegmentFile(
  */
 export function hasSegment(dataDir: string, sha256: string): boolean {
   const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
-  if (!existsSync(path)) return false;
-  const stamp = fileStamp(path);
-  if (hashFile(path).sha256 !== sha256) return false;
-  markIfPossible(dataDir, sha256, stamp);
-  return true;
-}
-
-/**
- * Marks a segment as verified. Its hash is correct, so the file contains what a build wrote. The build verifies the
- * segment, and publishes nothing if that fails.
- */
-function markIfPossible(dataDir: string, sha256: string, stamp: string): void {
-  try {
-    markVerified(dataDir, sha256, stamp);
-  } catch {
-    // without a mark, the server verifies the release before using it, and reports why there is no mark
-  }
+  return existsSync(path) && hashFile(path).sha256 === sha256;
 }
 
 /** Publishes a release, and makes it the current one unless another release is pinned. @returns its name */
@@ -144,8 +124,7 @@ function removeOldReleases(
   const needed = new Set<string>();
   const need = ({ segments }: Pick<Release, "segments">) => {
     for (const segment of Object.values(segments)) {
-      if (segment === undefined) continue;
-      needed.add(DATA_FOLDER.segmentFile(segment.sha256)).add(DATA_FOLDER.verifiedMark(segment.sha256));
+      if (segment !== undefined) needed.add(DATA_FOLDER.segmentFile(segment.sha256));
     }
   };
   const held = findHeld(dataDir);
@@ -157,7 +136,7 @@ function removeOldReleases(
     else {
       try {
         need(openManifest(dataDir, name));
-        findFiles(dataDir, name);
+        checkSizes(dataDir, name);
         sound++;
       } catch (error) {
         // A rollback cannot use this release, so the release does not count. Without a manifest, the release does not

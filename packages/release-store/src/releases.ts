@@ -25,22 +25,17 @@ export class ReleaseError extends Error {
   readonly hint: string | undefined;
   /** The release could not be read, but it may be sound. A retry may succeed. */
   readonly isRetryable: boolean;
-  /**
-   * The disk could not read a part of the release. A process that maps this part is killed when it touches the memory.
-   */
-  readonly isUnreadable: boolean;
   /** Segment files that were read, but whose content does not match their names. */
   readonly damaged: readonly string[];
   constructor(message: string, hint?: string, options?: ErrorOptions & Partial<Faults>) {
     super(message, options);
     this.hint = hint;
     this.isRetryable = options?.isRetryable ?? isRetryable(options?.cause);
-    this.isUnreadable = options?.isUnreadable ?? isUnreadable(options?.cause);
     this.damaged = options?.damaged ?? [];
   }
 }
 
-type Faults = Pick<ReleaseError, "isRetryable" | "isUnreadable" | "damaged">;
+type Faults = Pick<ReleaseError, "isRetryable" | "damaged">;
 
 const LASTING_CODES: readonly unknown[] = ["ENOENT", "ENOTDIR", "EISDIR", "ELOOP"];
 
@@ -51,17 +46,6 @@ export function isRetryable(error: unknown): boolean {
   return (
     error instanceof Error && "errno" in error && !LASTING_CODES.includes((error as { code?: unknown }).code)
   );
-}
-
-const DISK_CODES: readonly unknown[] = ["EIO", "EUCLEAN", "EBADMSG"];
-
-/**
- * Returns whether this is a fault of the disk or its file system, rather than a lack of memory, descriptors or
- * permissions.
- */
-export function isUnreadable(error: unknown): boolean {
-  if (error instanceof ReleaseError) return error.isUnreadable;
-  return error instanceof Error && DISK_CODES.includes((error as { code?: unknown }).code);
 }
 
 export interface NamedRelease {

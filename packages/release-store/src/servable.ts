@@ -1,7 +1,7 @@
 // servable.ts: opens the current release, or explains what to do if it cannot be opened or served.
 
 import type { LoadedRelease } from "@inkling/engine";
-import { checkFiles, findFiles, openNamed, type ReleaseFiles } from "./open.ts";
+import { checkFiles, openNamed, openRelease } from "./open.ts";
 import {
   currentName,
   findCurrent,
@@ -11,14 +11,13 @@ import {
   requireCurrentName,
   requireKeptName,
 } from "./releases.ts";
-import { areMarked } from "./verified.ts";
-import { brokenSegments, damageHint, hintFor, isOfOtherVersion, verifyRelease } from "./verify.ts";
+import { brokenSegments, damageHint, hintFor, isOfOtherVersion } from "./verify.ts";
 
 /**
  * The current release, if a quick check finds its files usable; otherwise the problem that keeps it from being served.
  */
 interface Usable {
-  readonly release: ReleaseFiles | undefined;
+  readonly release: NamedRelease | undefined;
   readonly problem: string | undefined;
 }
 
@@ -35,25 +34,12 @@ export function findUsable(dataDir: string): Usable {
 }
 
 /**
- * Opens a release. Verifies it first if a file has no mark.
- * @throws ReleaseError
- */
-export function openVerified(dataDir: string, name: string): LoadedRelease {
-  return openFound(dataDir, findFiles(dataDir, name));
-}
-
-function openFound(dataDir: string, found: ReleaseFiles): LoadedRelease {
-  const isVerified = areMarked(dataDir, found.stamps);
-  return openNamed(dataDir, found, isVerified ? found.stamps : verifyRelease(dataDir, found.name).stamps);
-}
-
-/**
- * Opens the current release like {@link openVerified}.
+ * Opens the current release.
  * @throws ReleaseError if there is no release, or if it cannot be used
  */
 export function openServable(dataDir: string): LoadedRelease {
   const { release, problem } = findUsable(dataDir);
-  if (release !== undefined) return openFound(dataDir, release);
+  if (release !== undefined) return openNamed(dataDir, release);
   const name = requireCurrentName(dataDir);
   const current = findCurrent(dataDir);
   const broken = current === undefined ? [] : brokenSegments(dataDir, current.manifest);
@@ -66,12 +52,12 @@ export function openServable(dataDir: string): LoadedRelease {
 }
 
 /**
- * Opens a kept release like {@link openVerified}.
+ * Opens a kept release.
  * @param text the release's name or id; undefined for the release in use
  * @throws ReleaseError if there is no such release, or if it cannot be used
  */
 export function openKept(dataDir: string, text: string | undefined): LoadedRelease {
-  return text === undefined ? openServable(dataDir) : openVerified(dataDir, requireKeptName(dataDir, text));
+  return text === undefined ? openServable(dataDir) : openRelease(dataDir, requireKeptName(dataDir, text));
 }
 
 /**

@@ -245,12 +245,9 @@ describe("segments", () => {
       const other = join(dataDir, "segments/other.seg");
       if (bytes !== undefined) writeFileSync(file, bytes);
       writeFileSync(other, "x");
-      const mark = join(dataDir, `segments/${SHA}.verified`);
-      writeFileSync(mark, "of an earlier check");
       const verdicts = verifySegments(dataDir, openManifest(dataDir, name));
       expect(verdicts).toMatchObject([{ kind: "reputation", file: `segments/${SHA}.seg` }]);
       expect(verdicts[0]!.problem).toMatch(problem);
-      expect(existsSync(mark)).toBe(false);
       expect((await errorOf(() => chosen(dataDir, name))).message).toMatch(refusal);
       expect(findUsable(dataDir).problem).not.toContain("ENOENT");
       const rollback = `data update\`, which rebuilds the damaged files; until then, \`inkling data rollback\` goes back to ${names[2]}`;

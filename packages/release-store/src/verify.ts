@@ -1,9 +1,8 @@
 // verify.ts: reads every byte of a release. Checks the size and the SHA-256 of each segment against the manifest, then
 // its contents.
 //
-// out  a mark for each sound segment (verified.ts), and the stamps of all files
 // err  ReleaseError, with every problem or, if a segment is missing, with the first missing segment
-// cost 0.9 s of CPU time for 280 MB of segments, so this does not run in the process that answers requests
+// cost 0.9 s of CPU time for 280 MB of segments, so a server runs this in a thread (verify-thread.ts)
 // mem  190 MB of private memory. A file is read in pieces and then mapped, so the kernel can drop its pages.
 // why  Only a file that was read to its end and has the right hash is mapped, because touching a truncated one kills
 //      the process.
@@ -28,7 +27,6 @@ import {
   findCurrent,
   findManifest,
   isRetryable,
-  isUnreadable,
   openManifest,
   ReleaseError,
   releasesBefore,
@@ -36,7 +34,6 @@ import {
 } from "./releases.ts";
 import { otherVersionHint, rebuildHint } from "./remedies.ts";
 import { hashFile } from "./sha256.ts";
-import { markVerified, removeMark, type Stamps } from "./verified.ts";
 
 /** The result of checking one segment. */
 interface SegmentVerdict {
@@ -53,18 +50,9 @@ interface SegmentVerdict {
   readonly isGone?: true;
   /** The file could not be read. A retry may succeed. */
   readonly isRetryable?: true;
-  /** The disk could not read the file. */
-  readonly isUnreadable?: true;
 }
 
 type Problem = Omit<SegmentVerdict, "kind" | "file" | "bytes">;
-
-export interface Verification {
-  /** The stamps of all files in the release, including the known ones. */
-  readonly stamps: Stamps;
-  /** Why a mark could not be written. The next start then verifies the release again. */
-  readonly unmarked?: string;
-}
 
 /** Opens a segment without reading its contents. @throws SegmentError if the header or the bounds are wrong */
 export function openSegmentOf(kind: SegmentKind, bytes: Uint8Array): IpSegment | EmailSegment {
@@ -72,57 +60,26 @@ export function openSegmentOf(kind: SegmentKind, bytes: Uint8Array): IpSegment |
 }
 
 /**
- * Verifies a release, and marks its sound segments.
- * @param known stamps of files that were already verified, of which only the start is read again
+ * Verifies a release.
  * @throws ReleaseError if the manifest cannot be read, or if a segment is corrupt, missing or of another version;
  *   `isRetryable` if all problems are read errors
  */
-export function verifyRelease(dataDir: string, name: string, known: Stamps = {}): Verification {
-  const manifest = openManifest(dataDir, name);
-  const stamps: Record<string, string> = {};
-  let unmarked: string | undefined;
-  const broken = eachSegment(dataDir, manifest, (kind, report, path) => {
-    const stamp = fileStamp(path);
-    stamps[report.sha256] = stamp;
-    const problem =
-      known[report.sha256] === stamp ? startProblem(path, kind, report) : findProblem(path, kind, report);
-    if (problem.problem !== undefined) return problem;
-    try {
-      markVerified(dataDir, report.sha256, stamp); // even if others are unsound, because other releases may use it
-    } catch (error) {
-      unmarked ??= messageOf(error);
-    }
-    return problem;
-  }).filter(isBroken);
-  if (broken.length > 0) {
-    throw new ReleaseError(describeBroken(name, broken), hintFor(dataDir, broken), {
-      isRetryable: broken.every((verdict) => verdict.isRetryable),
-      isUnreadable: broken.some((verdict) => verdict.isUnreadable),
-      damaged: broken.filter(isDamaged).map(({ file }) => file),
-    });
-  }
-  return { stamps, ...(unmarked !== undefined && { unmarked }) };
+export function verifyRelease(dataDir: string, name: string): void {
+  const broken = brokenSegments(dataDir, openManifest(dataDir, name));
+  if (broken.length === 0) return;
+  throw new ReleaseError(describeBroken(name, broken), hintFor(dataDir, broken), {
+    isRetryable: broken.every((verdict) => verdict.isRetryable),
+    damaged: broken.filter(isDamaged).map(({ file }) => file),
+  });
 }
 
 /** @returns one verdict for each segment in a release */
-export function verifySegments(dataDir: string, manifest: Release): SegmentVerdict[] {
-  return eachSegment(dataDir, manifest, (kind, report, path) => findProblem(path, kind, report));
-}
-
-/** Judges each segment, and removes the marks of unsound segments. @param judge checks the segment at a path */
-function eachSegment(
-  dataDir: string,
-  { segments }: Release,
-  judge: (kind: SegmentKind, report: SegmentReport, path: string) => Problem,
-): SegmentVerdict[] {
+export function verifySegments(dataDir: string, { segments }: Release): SegmentVerdict[] {
   return (Object.keys(SEGMENT_KINDS) as SegmentKind[]).flatMap((kind) => {
     const report = segments[kind];
     if (report === undefined) return [];
     const file = DATA_FOLDER.segmentFile(report.sha256);
-    const problem = judge(kind, report, join(dataDir, file));
-    const isOfFile = !problem.isMisnamed && (!problem.isRetryable || problem.isUnreadable);
-    if (problem.problem !== undefined && isOfFile) removeMark(dataDir, report.sha256);
-    return [{ kind, file, bytes: report.bytes, ...problem }];
+    return [{ kind, file, bytes: report.bytes, ...findProblem(join(dataDir, file), kind, report) }];
   });
 }
 
@@ -132,24 +89,12 @@ export function brokenSegments(dataDir: string, manifest: Release): SegmentVerdi
   return verifySegments(dataDir, manifest).filter(isBroken);
 }
 
-/** Checks the start of a verified file, because another manifest may name the file with a different kind or size. */
-function startProblem(path: string, kind: SegmentKind, { bytes }: SegmentReport): Problem {
-  try {
-    checkSegmentStart(readStart(path), bytes, kind);
-    return {};
-  } catch (error) {
-    const isMisnamed = error instanceof SegmentError && ["kind", "file length"].includes(error.place);
-    return isMisnamed ? misnamed(error.message) : faultOf(error);
-  }
-}
-
 const misnamed = (problem: string): Problem => ({ problem, isIntact: true, isMisnamed: true });
 
 function faultOf(error: unknown): Problem {
   return {
     problem: messageOf(error),
     ...(isRetryable(error) && { isRetryable: true }),
-    ...(isUnreadable(error) && { isUnreadable: true }),
   };
 }
 

@@ -10,7 +10,7 @@ import { fetch } from "../../../test/harness/checked-fetch.ts";
 import { testServerOptions } from "../../../test/harness/server-options.ts";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { freshToken } from "../../../test/harness/tokens.ts";
-import { Releases } from "./releases/follow.ts";
+import { Releases } from "./releases/releases.ts";
 import { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 import { LocalServing } from "./serving/local-serving.ts";
 import { openStore, Store } from "./store/store.ts";

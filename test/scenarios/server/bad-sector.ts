@@ -1,4 +1,4 @@
-// bad-sector.ts: runs a single process that serves a marked release with a segment that kills every process that reads
+// bad-sector.ts: runs a single process that serves a release with a segment that kills every process that reads
 // it, and is restarted each time it dies. damaged-release.test.ts starts it in its own mount namespace.
 //
 // out  a line of JSON: Seen
@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { SEGMENT_START_BYTES } from "@inkling/engine";
-import { currentName, fileStamp, markVerified } from "@inkling/release-store";
+import { currentName } from "@inkling/release-store";
 import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
 import { freePort } from "../../harness/ports.ts";
 import { smallRelease, temporaryFolder } from "../../harness/release.ts";
@@ -37,7 +37,7 @@ export interface Seen {
  * Puts a segment on a full memory disk, which cannot provide the pages of a hole. Touching such a page causes
  * SIGBUS, as a bad sector does.
  */
-function putOnBadDisk(dataDir: string, path: string): void {
+function putOnBadDisk(path: string): void {
   const disk = temporaryFolder();
   Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]);
   const hole = join(disk, basename(path));
@@ -51,7 +51,6 @@ function putOnBadDisk(dataDir: string, path: string): void {
   }
   rmSync(path);
   symlinkSync(hole, path);
-  markVerified(dataDir, basename(path, ".seg"), fileStamp(path));
 }
 
 async function serve(dataDir: string): Promise<Omit<Seen, "older">> {
@@ -91,7 +90,7 @@ if (import.meta.main) {
   const older = currentName(dataDir)!;
   // Opening a segment touches the bytes after its description. The padding puts them beyond the page of its start.
   const meta = { padding: "x".repeat(8192) };
-  putOnBadDisk(dataDir, smallRelease(dataDir, 2, [], [], false, meta).files[0]!);
+  putOnBadDisk(smallRelease(dataDir, 2, [], [], false, meta).files[0]!);
   const seen: Seen = { older, ...(await serve(dataDir)) };
   process.stdout.write(`${JSON.stringify(seen)}\n`);
   process.exit(0);

@@ -52,7 +52,7 @@ const VALUE = fc.oneof(
 function setUp(overrides: readonly Override[]) {
   const { options, ...seen } = testOptions(
     {
-      releases: { current: release, refused: undefined, isVerified: true, since: NOON },
+      releases: { current: release, refused: undefined, since: NOON },
       keyring: {
         state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
         authenticate: () => ({ ok: true, key: KEY }),

@@ -30,7 +30,7 @@ function listen(): Bun.Server<undefined> {
   const release = openRelease(dataDir, currentName(dataDir)!);
   const { options } = testOptions(
     {
-      releases: { current: release, refused: undefined, isVerified: true, since: 0 },
+      releases: { current: release, refused: undefined, since: 0 },
       keyring: {
         state: { loaded: true, keys: 1, checkedAt: 0, failures: 0, lastError: undefined },
         authenticate: (header) => {

@@ -54,7 +54,7 @@ export interface Seen {
   /** A command whose audit trail is also on the full disk. */
   readonly withoutTrail: Run;
   readonly readOnly: readonly Run[];
-  /** A server on the read-only disk whose release has no marks. */
+  /** A server on the read-only disk. */
   readonly served: { readonly ready: number; readonly log: string };
   /** The commands on the read-only disk, with the database in another folder and in this folder. */
   readonly serve: {
@@ -253,9 +253,6 @@ if (import.meta.main) {
   fill(dataDir);
   const full = switches();
   const withoutTrail = run(dataDir, ["unpin"]);
-  for (const file of readdirSync(join(dataDir, "segments"))) {
-    if (file.endsWith(".verified")) rmSync(join(dataDir, "segments", file));
-  }
   rmSync(join(dataDir, "fill"));
   const seed = join(dataDir, "seed.mmdb");
   writeFileSync(seed, Buffer.alloc(MAP_FROM, 7));

@@ -4,13 +4,14 @@
 import { type FeedReport, feedAgeSeconds, type Release } from "@inkling/engine";
 import {
   openManifest,
-  openVerified,
+  openRelease,
   ReleaseError,
   releasesBefore,
   requireCurrentName,
   requireKeptName,
 } from "@inkling/release-store";
 import { changedFeeds, type ReleaseChanges, releaseChanges } from "@inkling/server/diff";
+import { finish } from "@inkling/server/steps";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { feedAge } from "../terminal/release-tables.ts";
@@ -43,7 +44,7 @@ Examples:
     const name = newer === undefined ? requireCurrentName(dataDir) : requireKeptName(dataDir, newer);
     const before = older === undefined ? previousOf(dataDir, name) : requireKeptName(dataDir, older);
     const [then, now] = [openManifest(dataDir, before), openManifest(dataDir, name)];
-    const changes = releaseChanges(openVerified(dataDir, before), openVerified(dataDir, name));
+    const changes = finish(releaseChanges(openRelease(dataDir, before), openRelease(dataDir, name)));
     const at = new Date();
     const feeds = feedChanges(then, now, at);
     return {

@@ -2,15 +2,9 @@
 // tests which changed files `data status` reports, and how `data diff` compares releases.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import type { FeedReport, Release } from "@inkling/engine";
-import {
-  removeMark,
-  requireCurrent,
-  stampsOf,
-  suspendMarks,
-  writeChannelReport,
-} from "@inkling/release-store";
+import { requireCurrent, writeChannelReport } from "@inkling/release-store";
 import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { runHere } from "../program.testing.ts";
 import type { BuildDone } from "../runtime/build.ts";
@@ -61,39 +55,6 @@ test("for programs, each feed is in one list", () => {
 
 test("without any of them, nothing is named", () => {
   expect(printed([], { refused: [], missing: [] })).toHaveLength(1);
-});
-
-test("data status reports segments that were changed or replaced after their verification", async () => {
-  const dataDir = temporaryFolder();
-  const { files } = smallRelease(dataDir, 1);
-  const { manifest } = requireCurrent(dataDir);
-  const { sha256 } = manifest.segments.geo!;
-  const geo = files.find((file) => file.endsWith(`${sha256}.seg`))!;
-  const status = (...flags: string[]) =>
-    runHere(["data", "status", "--data-dir", dataDir, ...flags], { cwd: dataDir });
-  const changed = async () => JSON.parse((await status("--json")).out).changed;
-  suspendMarks(dataDir, stampsOf(dataDir, manifest));
-  expect(await changed()).toEqual([]);
-
-  const sound = readFileSync(geo);
-  writeFileSync(
-    geo,
-    sound.map((byte, i) => (i < sound.length / 2 ? byte : 0)),
-  );
-  expect(await changed()).toEqual(["geo"]);
-  expect((await status()).out).toContain(
-    "\nchanged  geo segment: the file was changed or replaced after it was verified; run `inkling data verify`\n",
-  );
-  removeMark(dataDir, sha256); // as the server that refuses the file does
-  utimesSync(geo, new Date(), new Date(Date.now() + 1_000));
-  expect(await changed()).toEqual(["geo"]);
-  utimesSync(geo, 0, 0);
-  expect(await changed()).toEqual([]);
-  rmSync(geo);
-  expect(JSON.parse((await status("--json")).out)).toMatchObject({
-    changed: [],
-    problem: expect.any(String),
-  });
 });
 
 test("data status --max-age names older and missing data, and exits with 3", async () => {

@@ -13,10 +13,8 @@ import {
   oldestAge,
   type Release,
   SEGMENT_OF,
-  type SegmentKind,
 } from "@inkling/engine";
 import {
-  changedSegments,
   currentName,
   damageHint,
   describeBroken,
@@ -257,7 +255,6 @@ Examples:
     const status = {
       name: current.name,
       problem,
-      changed: changedSegments(dataDir, current),
       pinned: pinnedName(dataDir) ?? null,
       held,
       failed,
@@ -310,8 +307,6 @@ interface Status {
   readonly name: string;
   /** Why the release cannot be served, according to a quick check of its files. */
   readonly problem: string | null;
-  /** The segments whose files were changed or replaced after they were verified. */
-  readonly changed: readonly SegmentKind[];
   readonly pinned: string | null;
   readonly held: HeldRelease | null;
   /** The latest build, if it failed. */
@@ -322,10 +317,8 @@ interface Status {
   readonly conflicts: LastBuild["conflicts"];
 }
 
-const CHANGED = "the file was changed or replaced after it was verified; run `inkling data verify`";
-
 function statusText(
-  { name, problem, changed, pinned, held, failed, release, releases, conflicts }: Status,
+  { name, problem, pinned, held, failed, release, releases, conflicts }: Status,
   { dataDir, localFiles }: { readonly dataDir: string; readonly localFiles: readonly string[] },
   now: Date,
   terminal: Terminal,
@@ -340,7 +333,6 @@ function statusText(
   const parts = [
     `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
     problem === null ? "" : `${terminal.style.red("damaged")}  ${problem}: ${rebuildHint(dataDir)}.`,
-    changed.map((kind) => `${terminal.style.red("changed")}  ${kind} segment: ${CHANGED}`).join("\n"),
     age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
     feedTable(release.feeds, localFiles, now, terminal.width),

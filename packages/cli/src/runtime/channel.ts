@@ -20,8 +20,7 @@ import {
 } from "@inkling/release-store/channel";
 import type { RunningServer } from "@inkling/server";
 import { isSharedDatabase } from "@inkling/server/store";
-import { verifyInProcess } from "@inkling/server/verify";
-import { processEnvironment, workerEnvironment } from "../config/environment.ts";
+import { verifyInThread } from "@inkling/server/verify";
 import { databaseFile, maskUrl } from "../config/settings.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import type { Context } from "./command.ts";
@@ -184,7 +183,7 @@ export async function renewIfDue(
   return publisher.publish(dataDir, name, before === undefined ? 100 : percent);
 }
 
-/** @param server returns the server on this data folder once it is running; that server then verifies releases */
+/** @param server returns the server on this data folder once it is running; the files that it uses are kept */
 export function openFollower(
   settings: Settings,
   env: Context["env"],
@@ -201,9 +200,7 @@ export function openFollower(
     publicKeys: trustedKeys(settings),
     dataDir,
     serverId: serverId(dataDir),
-    verify: (folder, name, known, signal) =>
-      server?.()?.verify(name, signal) ??
-      verifyInProcess(workerEnvironment(processEnvironment), folder, name, known, signal),
+    verify: verifyInThread,
     served: () => server?.()?.report().release?.name,
     now: Date.now,
     ...(onProgress && { onProgress }),

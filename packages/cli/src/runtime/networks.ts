@@ -13,6 +13,7 @@ import {
   type SystemReport,
 } from "@inkling/server/network-sources";
 import { networkUse } from "@inkling/server/network-summary";
+import { finish } from "@inkling/server/steps";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { type AnswerData, reserved } from "./answer.ts";
 
@@ -23,14 +24,14 @@ const MAX_PARTS = 1 << 18;
 export function reportOfNetwork(network: Prefix, data: AnswerData, now: number): NetworksReport {
   const use = networkUse(network);
   if (use !== undefined) throw reserved(formatPrefix(network), network.address, use);
-  return reportOfNetworks([network], sourceOf(data, now), MAX_PARTS);
+  return finish(reportOfNetworks([network], sourceOf(data, now), MAX_PARTS));
 }
 
 /** @throws CliError if the release has no network data, or no data about the AS */
 export function reportOfSystem(asn: number, data: AnswerData, now: number): SystemReport {
   if (data.release.network === undefined)
     throw new CliError("the release has no data about networks", "`inkling doctor` shows why");
-  const found = reportOf(asn, sourceOf(data, now), MAX_PARTS);
+  const found = finish(reportOf(asn, sourceOf(data, now), MAX_PARTS));
   if (found !== undefined) return found;
   throw new CliError(
     `no network of AS${asn} is known`,

@@ -8,9 +8,8 @@
 //      part of the new release is used
 //
 // A segment is downloaded to <name>.part and hashed while it arrives. An interrupted download resumes where it stopped.
-// This process may be serving, so it does not read files that are already in the data folder. The verifier reads the
-// files that have no mark, and a damaged file is downloaded again. A version counts as trusted only after its whole
-// release has been found sound.
+// The whole release is then verified, and a damaged file is downloaded again. A version counts as trusted only after its
+// whole release has been found sound.
 
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -18,10 +17,8 @@ import type { Release, SegmentReport } from "@inkling/engine";
 import { z } from "zod";
 import { replaceFile, replaceJson } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
-import { fileStamp } from "../file-stamp.ts";
 import { DATA_FOLDER, prepareDataFolder } from "../layout.ts";
 import { DataFolderLocked, lockDataFolder } from "../lock.ts";
-import { checkFiles } from "../open.ts";
 import { makeCurrent, sweep } from "../publish.ts";
 import {
   appendToOrder,
@@ -33,7 +30,6 @@ import {
 } from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
 import type { TransferTimes } from "../transfer-limit.ts";
-import { areMarked, markedOf, type Stamps, stampsOf } from "../verified.ts";
 import { ChannelError } from "./channel-error.ts";
 import { takeRuleset } from "./channel-ruleset.ts";
 import { unseal } from "./envelope.ts";
@@ -58,8 +54,8 @@ export interface FollowerOptions {
   readonly publicKeys: readonly string[];
   readonly dataDir: string;
   readonly serverId: string;
-  /** Reads a release except for its `known` files. Throws a ReleaseError if the release is not sound. */
-  readonly verify: (dataDir: string, name: string, known: Stamps, signal: AbortSignal) => unknown;
+  /** Reads a whole release. Throws a ReleaseError if the release is not sound. */
+  readonly verify: (dataDir: string, name: string, signal: AbortSignal) => unknown;
   /** The release that a server on this data folder is using. Its files are kept. */
   readonly served?: () => string | undefined;
   /** Epoch ms. */
@@ -151,14 +147,12 @@ export class ChannelFollower {
     return this.isCurrent(name) || this.options.served?.() === name;
   }
 
-  /**
-   * Returns true if all files of this release still have the stamps from their verification, and if the release is
-   * current or some release is pinned.
-   */
+  /** Returns whether the release's files are there, and the release is current or some release is pinned. */
   private isInPlace(name: string): boolean {
     const { dataDir } = this.options;
-    const manifest = findManifest(dataDir, name);
-    if (manifest === undefined || !areMarked(dataDir, stampsOf(dataDir, manifest))) return false;
+    const segments = Object.values(findManifest(dataDir, name)?.segments ?? {});
+    if (!segments.some(Boolean) || segments.some((one) => one !== undefined && !isThere(dataDir, one)))
+      return false;
     return this.isCurrent(name) || pinnedName(dataDir) !== undefined;
   }
 
@@ -196,6 +190,8 @@ export class ChannelFollower {
   ): Promise<{ bytes: number; isNew: boolean }> {
     const { dataDir } = this.options;
     const { manifest, text } = await this.manifestOf(ref, signal);
+    const isVerified = readTrustState(dataDir)?.release === ref.name;
+    if (isVerified && this.isInPlace(ref.name)) return { bytes: 0, isNew: false };
     const segments = Object.values(manifest.segments).filter((segment) => segment !== undefined);
     let bytes = 0;
     for (const segment of segments) {
@@ -204,13 +200,13 @@ export class ChannelFollower {
     const file = join(dataDir, DATA_FOLDER.releaseFile(ref.name));
     if (!existsSync(file) || readFileSync(file, "utf8") !== text) replaceFile(file, [text]);
     try {
-      await this.verify(ref.name, manifest, signal).catch(async (error) => {
+      await this.verify(ref.name, signal).catch(async (error) => {
         if (!(error instanceof ReleaseError) || error.damaged.length === 0) throw error;
         for (const segment of segments) {
           const isDamaged = error.damaged.includes(DATA_FOLDER.segmentFile(segment.sha256));
           if (isDamaged) bytes += await this.fetchSegment(statement, segment, signal);
         }
-        await this.verify(ref.name, manifest, signal);
+        await this.verify(ref.name, signal);
       });
     } catch (error) {
       if (!(error instanceof ReleaseError)) throw error;
@@ -224,15 +220,8 @@ export class ChannelFollower {
     return { bytes, isNew };
   }
 
-  /**
-   * Verifies the segments that have no mark. Then checks that every segment has the kind and size that the manifest
-   * states.
-   */
-  private async verify(name: string, manifest: Release, signal: AbortSignal): Promise<void> {
-    const { dataDir, verify } = this.options;
-    const stamps = stampsOf(dataDir, manifest);
-    if (!areMarked(dataDir, stamps)) await verify(dataDir, name, markedOf(dataDir, stamps), signal);
-    checkFiles(dataDir, name);
+  private async verify(name: string, signal: AbortSignal): Promise<void> {
+    await this.options.verify(this.options.dataDir, name, signal);
   }
 
   private async manifestOf(
@@ -258,14 +247,6 @@ export class ChannelFollower {
         `this host has release ${name} with a different manifest, but a release must never change`,
         PUBLISH_ANOTHER,
       );
-    }
-    for (const segment of Object.values(manifest.segments)) {
-      if (segment === undefined) continue;
-      const path = DATA_FOLDER.segmentFile(segment.sha256);
-      const file = join(dataDir, path);
-      const bytes = statSync(file, { throwIfNoEntry: false })?.size;
-      const isSound = areMarked(dataDir, { [segment.sha256]: fileStamp(file) });
-      if (bytes !== segment.bytes && isSound) throw wrongSize(path, segment, bytes!);
     }
     return { manifest, text };
   }

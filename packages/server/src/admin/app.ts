@@ -25,7 +25,6 @@ import { requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { PathTemplate, Router } from "../http/router.ts";
 import { ADMIN_TOKEN_NAME } from "../keys/admin-token.ts";
-import { ReleaseComparisons } from "../releases/comparisons.ts";
 import { StoreError } from "../store/error.ts";
 import type { AdminAppOptions, AdminContext, AdminHandler, Reply } from "./handler.ts";
 import { admit } from "./login.ts";
@@ -80,7 +79,6 @@ export class AdminApp {
     this.context = {
       ...options,
       sessions: new AdminSessions(options.randomBytes),
-      comparisons: new ReleaseComparisons(options.dataDir, options.workerEnvironment),
     };
     this.idempotency = new Idempotency(options.now);
   }

@@ -140,9 +140,9 @@ function requireActions({ actions }: AdminContext): DataActions {
 }
 
 const verifier =
-  ({ releases }: AdminContext): Verify =>
-  (_, name) =>
-    releases.verify(name);
+  ({ verify }: AdminContext): Verify =>
+  (dataDir, name) =>
+    verify(dataDir, name);
 
 /**
  * Records a change in the audit trail, makes the change, and then checks which release is current.

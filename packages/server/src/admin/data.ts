@@ -5,12 +5,20 @@
 // src  docs/admin-api.md
 
 import { ADDRESS_FLAGS, ANSWERS, failedBuild, type Release } from "@inkling/engine";
-import { findManifest, pinnedName, readFeedsReport, releaseNames } from "@inkling/release-store";
+import {
+  findManifest,
+  openRelease,
+  pinnedName,
+  ReleaseError,
+  readFeedsReport,
+  releaseNames,
+} from "@inkling/release-store";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { statusDocument } from "../lookup/status.ts";
-import { changedFeeds } from "../releases/diff.ts";
+import { changedFeeds, type ReleaseChanges, releaseChanges } from "../releases/diff.ts";
+import { finishInSteps } from "../text/steps.ts";
 import { requireKept, updateState } from "./data-actions.ts";
 import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
 
@@ -126,7 +134,7 @@ export const DATA_HANDLERS = {
   }),
   release_changes: handler({
     answer: changesAnswer,
-    run: async (context, { id }) => ({ document: await releaseChanges(context, id) }),
+    run: async (context, { id }) => ({ document: await changesOf(context, id) }),
   }),
 } satisfies AdminHandlers;
 
@@ -201,13 +209,32 @@ function feedCounts(before: Release | undefined, after: Release) {
   }));
 }
 
-async function releaseChanges({ comparisons, dataDir }: AdminContext, id: string) {
+/** Maximum number of results of comparisons that are kept. */
+const MAX_COMPARISONS = 50;
+/** Results of comparisons, by the names of both releases, which never change. */
+const comparisons = new Map<string, Promise<ReleaseChanges>>();
+
+function compareReleases(dataDir: string, before: string, after: string): Promise<ReleaseChanges> {
+  const pair = JSON.stringify([dataDir, before, after]);
+  const known = comparisons.get(pair);
+  if (known !== undefined) return known;
+  if (comparisons.size >= MAX_COMPARISONS) comparisons.clear();
+  const { signal } = new AbortController(); // others may wait for the result when one client leaves
+  const steps = releaseChanges(openRelease(dataDir, before), openRelease(dataDir, after));
+  const changes = finishInSteps(steps, signal);
+  comparisons.set(pair, changes);
+  return changes;
+}
+
+async function changesOf({ dataDir }: AdminContext, id: string) {
   const release = requireKept(dataDir, id);
   const names = releaseNames(dataDir);
   const before = names[names.indexOf(release) + 1];
   if (before === undefined) return { release, before: null, changes: null };
-  const changes = await comparisons.compare(before, release).catch(({ message }: Error) => {
-    throw new AdminProblem("ACTION_REFUSED", `The releases cannot be compared: ${message}`);
-  });
-  return { release, before, changes };
+  try {
+    return { release, before, changes: await compareReleases(dataDir, before, release) };
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    throw new AdminProblem("ACTION_REFUSED", `The releases cannot be compared: ${error.message}`);
+  }
 }

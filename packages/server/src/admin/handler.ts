@@ -13,9 +13,7 @@ import type { Revocations } from "../keys/revocations.ts";
 import type { Bodies } from "../limits/bodies.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { LiveOverrides } from "../overrides/live-overrides.ts";
-import type { ReleaseComparisons } from "../releases/comparisons.ts";
-import type { Releases } from "../releases/follow.ts";
-import type { ProcessEnvironment } from "../releases/process.ts";
+import type { Releases } from "../releases/releases.ts";
 import type { LiveRulesets } from "../rulesets/live-rulesets.ts";
 import type { AdminTokenStore, ValidAdminToken } from "../store/admin-token.ts";
 import type { DatabaseHistory } from "../store/history.ts";
@@ -99,12 +97,13 @@ export interface AdminAppOptions {
   readonly keyring: Pick<Keyring, "find">;
   /** The database's history, and the revocations that could not be stored in it. */
   readonly guard: DatabaseGuardView;
-  readonly releases: Pick<Releases, "current" | "check" | "verify">;
+  readonly releases: Pick<Releases, "current" | "open" | "check">;
+  /** Reads a whole release. @throws ReleaseError if the release is unsound */
+  readonly verify: (dataDir: string, name: string) => Promise<void>;
   readonly status: StatusSource;
   /** Returns this server's report about itself. */
   readonly report: () => HostReport;
   readonly dataDir: string;
-  readonly workerEnvironment: ProcessEnvironment;
   /** The host names of this listener. */
   readonly hostNames: HostNames;
   /** Called with the code of each problem. */
@@ -126,7 +125,6 @@ export interface AdminAppOptions {
 /** The options, and the state that all requests share. */
 export interface AdminContext extends AdminAppOptions {
   readonly sessions: AdminSessions;
-  readonly comparisons: ReleaseComparisons;
 }
 
 /** One authorized request. */

@@ -5,20 +5,19 @@
 //      or one value to look up in every kept release
 // out  for each value, its answers or the problems that replace them, and the overrides that apply; for the history, an
 //      answer from each release, without overrides
-// err  AdminProblem; ProcessFailed if the child process exits without an answer
+// err  AdminProblem
 // note Values appear neither in the log nor in the audit trail. There are no sandbox answers.
 
 import { recordOf } from "@inkling/contract";
-import { ADDRESS_FLAGS, ANSWERS, dataAges } from "@inkling/engine";
-import { processCommand } from "@inkling/release-store/program";
+import { ADDRESS_FLAGS, ANSWERS, dataAges, type LoadedRelease } from "@inkling/engine";
+import { ReleaseError } from "@inkling/release-store";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { MAX_COUNTRIES, MAX_NETWORKS, MAX_PREFIXES } from "../lookup/network-summary.ts";
-import { runInProcess } from "../releases/process.ts";
+import { lookUpInReleases, lookUpValues } from "../lookup/operator-lookup.ts";
 import { keptManifests } from "./data.ts";
 import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
-import type { HistoryAnswer, HistoryQuestion, LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
 import { overrideAnswer } from "./overrides.ts";
 
 /** Maximum number of network parts that one request may list. */
@@ -139,52 +138,55 @@ export const LOOKUP_HANDLERS = {
   look_up: handler({
     body: { schema: lookupBody },
     answer: lookupAnswer,
-    run: async (context, { body }) => ({ document: await lookUp(context, body.values, body.parts) }),
+    run: async (context, { body, request }) => ({
+      document: await lookUp(context, body.values, body.parts, request.signal),
+    }),
   }),
   look_up_history: handler({
     body: { schema: historyBody },
     answer: historyAnswer,
-    run: async (context, { body }) => ({ document: await lookUpHistory(context, body.value) }),
+    run: async (context, { body, request }) => ({
+      document: await lookUpHistory(context, body.value, request.signal),
+    }),
   }),
 } satisfies AdminHandlers;
 
-/** Looks the values up in a child process, because reading a damaged release may kill the process that reads it. */
 async function lookUp(
-  { dataDir, releases, status, overrideCache, now, workerEnvironment }: AdminContext,
+  { releases, status, overrideCache, now }: AdminContext,
   values: readonly string[],
   parts: number,
+  signal: AbortSignal,
 ): Promise<object> {
-  const release = releases.current;
-  if (release === undefined) throw new AdminProblem("NO_RELEASE");
-  const { name, stamps, manifest } = release;
-  const overrides = overrideCache.current.all;
-  const question: LookUpQuestion = {
-    type: "look up",
-    dataDir,
-    name,
-    stamps,
-    overrides,
-    now: now(),
-    values,
-    parts,
-  };
-  const found = await runInProcess<LookUpAnswer>(processCommand("lookup"), question, workerEnvironment);
-  if ("problem" in found) throw new AdminProblem("NO_RELEASE", found.problem);
-  const { missing, partial } = manifest;
-  const ages = dataAges(status.releases.feeds ?? manifest.feeds, now());
-  return { release: manifest.id, missing, partial, ages, answers: found.answers };
+  const release = openCurrent(releases);
+  const { id, missing, partial, feeds } = release.manifest;
+  const source = { release, overrides: overrideCache.current, now: now() };
+  const answers = await lookUpValues(source, values, parts, signal);
+  const ages = dataAges(status.releases.feeds ?? feeds, now());
+  return { release: id, missing, partial, ages, answers };
 }
 
-/** Looks the value up in every kept release. A release without a verification mark is verified first. */
+/** Opens the release in use. @throws AdminProblem NO_RELEASE */
+export function openCurrent(releases: AdminContext["releases"]): LoadedRelease {
+  try {
+    const release = releases.open();
+    if (release !== undefined) return release;
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    throw new AdminProblem("NO_RELEASE", error.message);
+  }
+  throw new AdminProblem("NO_RELEASE");
+}
+
+/** Looks the value up in every kept release. */
 async function lookUpHistory(
-  { dataDir, releases, now, workerEnvironment }: AdminContext,
+  { dataDir, releases, now }: AdminContext,
   value: string,
+  signal: AbortSignal,
 ): Promise<object> {
   const kept = keptManifests(dataDir);
   if (kept.length === 0) throw new AdminProblem("NO_RELEASE");
   const names = kept.map(({ name }) => name);
-  const question: HistoryQuestion = { type: "history", dataDir, names, now: now(), value };
-  const found = await runInProcess<HistoryAnswer>(processCommand("lookup"), question, workerEnvironment);
+  const found = await lookUpInReleases(dataDir, names, value, now(), signal);
   const current = releases.current?.name;
   return {
     history: kept.map(({ name, manifest }, i) => ({

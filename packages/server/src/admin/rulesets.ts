@@ -8,11 +8,10 @@
 
 import { ACTIONS, ADMIN_PATH, ASSESSMENT, FACT_TYPES, hasRole } from "@inkling/contract";
 import { decidingPart, parseRuleset, type Ruleset, RulesetError, runExamples } from "@inkling/engine/assess";
-import { processCommand } from "@inkling/release-store/program";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { schemaOf } from "../lookup/answer-schemas.ts";
-import { runInProcess } from "../releases/process.ts";
+import { assessVisitor } from "../lookup/operator-lookup.ts";
 import { type PublishedRuleset, rulesetJson } from "../rulesets/record.ts";
 import { isRulesetCursor, RulesetConflictError } from "../store/rulesets.ts";
 import {
@@ -25,7 +24,7 @@ import {
   text,
   time,
 } from "./handler.ts";
-import type { AssessAnswer, AssessQuestion } from "./lookup-process.ts";
+import { openCurrent } from "./lookup.ts";
 
 /**
  * Maximum length of a ruleset in a body, in characters. It is generous, so that the parser can explain what is wrong
@@ -139,7 +138,9 @@ export const RULESET_HANDLERS = {
         .meta({ id: "AssessVisitor" }),
     },
     answer: visitorAnswer,
-    run: async (context, { body }) => ({ document: await assessVisitor(context, body.visitor, body.text) }),
+    run: async (context, { body }) => ({
+      document: await assessForOperator(context, body.visitor, body.text),
+    }),
   }),
 } satisfies AdminHandlers;
 
@@ -222,29 +223,17 @@ function checked(text: string) {
   }
 }
 
-/** Assesses in a child process, because reading a damaged release may kill the process that reads it. */
-async function assessVisitor(
-  { dataDir, releases, overrideCache, rulesetCache, now, workerEnvironment }: AdminContext,
-  value: unknown,
+async function assessForOperator(
+  { releases, overrideCache, rulesetCache, now }: AdminContext,
+  visitor: unknown,
   draft: string | undefined,
 ): Promise<object> {
-  const release = releases.current;
-  if (release === undefined) throw new AdminProblem("NO_RELEASE");
+  const release = openCurrent(releases);
   if (draft !== undefined) await sparingly(() => parseDraft(draft));
-  const { name, stamps } = release;
   const { number, text } = rulesetCache.current;
-  const question: AssessQuestion = {
-    type: "assess",
-    dataDir,
-    name,
-    stamps,
-    overrides: overrideCache.current.all,
-    now: now(),
-    visitor: value,
-    ruleset: draft === undefined ? { number, text } : { number: 0, text: draft },
-  };
-  const found = await runInProcess<AssessAnswer>(processCommand("lookup"), question, workerEnvironment);
-  if ("problem" in found) throw new AdminProblem("NO_RELEASE", found.problem);
+  const source = { release, overrides: overrideCache.current, now: now() };
+  const ruleset = draft === undefined ? { number, text } : { number: 0, text: draft };
+  const found = assessVisitor(source, visitor, ruleset);
   if ("refused" in found)
     throw new AdminProblem("BODY_INVALID", "The visitor cannot be assessed.", found.refused);
   return found;

@@ -116,7 +116,6 @@ function setUp(setting: Setting = {}) {
       releases: {
         current: "release" in setting ? setting.release : release(),
         refused: undefined,
-        isVerified: true,
         since: NOON,
       },
       keyring: {

@@ -63,7 +63,7 @@ function setUp({
   const current = hasRelease ? release(missing) : undefined;
   const made = testOptions(
     {
-      releases: { current, refused: undefined, isVerified: true, since: NOON },
+      releases: { current, refused: undefined, since: NOON },
       rulesets,
       keyring: {
         state: { loaded: true, keys: 2, checkedAt: NOON, failures: 0, lastError: undefined },

@@ -51,7 +51,7 @@ function setUp({ key: over, peer = "127.0.0.1", used, ...setting }: Setting = {}
   const current = "release" in setting ? setting.release : release();
   const { options, ...seen } = testOptions(
     {
-      releases: { current, refused: undefined, isVerified: true, since: NOON },
+      releases: { current, refused: undefined, since: NOON },
       trustedProxies: [parsePrefix("127.0.0.0/8")!],
       keyring: {
         state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },

@@ -39,7 +39,7 @@ function setUp(over: Partial<Key> = {}, more: Partial<AppOptions> = {}, used = 0
   const key: Key = { ...KEY, ...over };
   const keyring = new Keyring();
   keyring.replace({ stamp: "1", tokens: [{ hash: hashToken(TOKEN), key, validUntil: undefined }] });
-  const releases = { current: release(), refused: undefined, isVerified: true, since: NOON };
+  const releases = { current: release(), refused: undefined, since: NOON };
   const { options, ...seen } = testOptions({ releases, keyring, ...more }, (_, counted) => counted, used);
   const app = new App(options);
   const send = async (path: string, authorization: string | undefined, method = "GET") => {
@@ -145,7 +145,7 @@ describe("errors", () => {
     expect(headers.get("WWW-Authenticate")).toBe(status === 401 ? 'Basic realm="inkling"' : null);
   });
   test("of the server and of the rate", async () => {
-    const releases = { current: undefined, refused: undefined, isVerified: true, since: NOON };
+    const releases = { current: undefined, refused: undefined, since: NOON };
     const { status, body } = await setUp({}, { releases }).send(`${CITY}8.8.8.8`, GOOD);
     expect([status, body.code]).toEqual([503, "DATA_NOT_LOADED"]);
     const slow = setUp({ rate: 0.001, burst: 1 });
@@ -190,7 +190,7 @@ describe("Basic authentication", () => {
       throw new Error(`${TOKEN} ${GOOD} 81.2.69.142`);
     };
     const broken = { ...release(), geo: { lookup } as unknown as IpSegment };
-    const releases = { current: broken, refused: undefined, isVerified: true, since: NOON };
+    const releases = { current: broken, refused: undefined, since: NOON };
     const { send, lines } = setUp({}, { releases });
     const { status, body } = await send(`${CITY}81.2.69.142`, GOOD);
     expect([status, body.code]).toEqual([500, "INTERNAL"]);

@@ -60,7 +60,6 @@ function setUp({
       releases: {
         current: hasRelease ? release() : undefined,
         refused: undefined,
-        isVerified: true,
         since: NOON,
       },
     },

@@ -224,8 +224,7 @@ function currentQuestion(server: BatchServer, call: Call, meter: KeyMeter): () =
       if ("code" in admitted) return admitted;
       meter.replaceKey(admitted, server.now());
     }
-    const isLeft = release !== undefined && release.name === server.releases.left;
-    if (isLeft || elapsed - heldSince >= HOLD_MS) {
+    if (elapsed - heldSince >= HOLD_MS) {
       heldSince = elapsed;
       release = server.releases.current;
     }

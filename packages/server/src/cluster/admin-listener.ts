@@ -15,6 +15,7 @@ import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import type { Bodies } from "../limits/bodies.ts";
 import type { StatusSource } from "../lookup/status.ts";
+import { verifyInThread } from "../releases/verify.ts";
 import type { ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -160,10 +161,10 @@ export class AdminListener {
       keyring,
       guard,
       releases,
+      verify: verifyInThread,
       status: source,
       report,
       dataDir: this.options.dataDir,
-      workerEnvironment: this.options.workerEnvironment ?? {},
       hostNames: this.hostNames,
       onProblem,
       actions: await this.options.actions?.(),

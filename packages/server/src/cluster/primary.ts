@@ -60,7 +60,6 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
   reporter.port = port;
-  services.releases.start(); // after startup, because verification would slow it down
   log.info("listening", {
     host: options.host,
     port,
@@ -100,7 +99,6 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       serving.reload(settings);
       admin.reload(settings);
     },
-    verify: (release, signal) => services.releases.verify(release, signal),
     crash: (error, secrets) => {
       log.crash("uncaught-error", error, secrets);
       log.flush();

@@ -332,8 +332,8 @@ export class WorkerPool implements Serving {
     this.decisions.end(member.slot);
     for (const onReport of this.onReport) onReport(member);
     if (this.isStopping) return;
-    // The worker read an unreadable page of a segment. The next worker must not start with that release.
-    if (child.signalCode === "SIGBUS") this.services?.releases.suspect();
+    // The worker read an unreadable page of a segment, so the next worker must not start with that release.
+    if (child.signalCode === "SIGBUS") void this.services?.releases.crashed();
     const livedMs = performance.now() - (member.startedAt ?? 0);
     const wasAsked = code === 0 || child.signalCode === "SIGTERM";
     if (livedMs >= SETTLED_MS || wasAsked) member.failures = 0;

@@ -187,9 +187,6 @@ export const status = z
         name: text,
         created_at: time,
         serving_since: time,
-        verified: z.boolean().meta({
-          description: "True if the server has read and verified every byte of the release since startup",
-        }),
         segments: release.shape.segments.optional(),
       })
       .nullable(),

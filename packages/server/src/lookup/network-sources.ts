@@ -21,6 +21,7 @@ import {
   prefixContains,
   unansweredNetworks,
 } from "@inkling/engine";
+import type { Steps } from "../text/steps.ts";
 import { type NetworkSummary, summarizeNetworks, visitParts } from "./network-summary.ts";
 
 /** One claim of a feed or an override. A share is from 0 to 1 of the examined addresses. */
@@ -67,14 +68,14 @@ const decoder = new TextDecoder();
  * @param max the maximum number of parts to examine
  * @param shown the maximum number of parts to list
  */
-export function reportOfNetworks(
+export function* reportOfNetworks(
   networks: readonly Prefix[],
   source: AnswerSource,
   max: number,
   shown?: number,
-): NetworksReport {
-  const summary = summarizeNetworks(networks, source, max, shown);
-  const explained = explainNetworks(networks, source, max, summary.examined);
+): Steps<NetworksReport> {
+  const summary = yield* summarizeNetworks(networks, source, max, shown);
+  const explained = yield* explainNetworks(networks, source, max, summary.examined);
   return { networks: networks.map(formatPrefix), ...summary, ...explained };
 }
 
@@ -82,21 +83,21 @@ export function reportOfNetworks(
  * Returns the report about an AS; undefined if the release contains no network of that AS. See {@link reportOfNetworks}
  * for the limits.
  */
-export function reportOfSystem(
+export function* reportOfSystem(
   number: number,
   source: AnswerSource,
   max: number,
   shown?: number,
-): SystemReport | undefined {
+): Steps<SystemReport | undefined> {
   const segment = source.release?.network;
-  const found = segment && networksOfSystem(number, segment);
+  const found = segment && (yield* networksOfSystem(number, segment));
   if (found === undefined) return undefined;
   const { organization, v4, v6 } = found;
   return {
     number,
     organization,
-    ...(v4.length > 0 && { ipv4: reportOfNetworks(v4, source, max, shown) }),
-    ...(v6.length > 0 && { ipv6: reportOfNetworks(v6, source, max, shown) }),
+    ...(v4.length > 0 && { ipv4: yield* reportOfNetworks(v4, source, max, shown) }),
+    ...(v6.length > 0 && { ipv6: yield* reportOfNetworks(v6, source, max, shown) }),
   };
 }
 
@@ -105,12 +106,12 @@ export function reportOfSystem(
  * @param examined the share of the networks that the summary covers. This function ignores locations, so it visits
  *   fewer, larger parts, and must stop at the same share.
  */
-export function explainNetworks(
+export function* explainNetworks(
   networks: readonly Prefix[],
   source: AnswerSource,
   max: number,
   examined = 1,
-): NetworkSources {
+): Steps<NetworkSources> {
   const whole = networks.reduce((sum, { bits }) => sum + 2 ** -bits, 0);
   const end = examined < 1 ? examined * whole : Infinity;
   const { reputation, network } = source.release!; // the caller has opened the segment
@@ -126,7 +127,7 @@ export function explainNetworks(
   const sources = new Tally<Omit<NetworkSource, "share">>();
   const owners = new Tally<Omit<NetworkOwner, "share">>();
   let [total, count] = [0, 0];
-  visitParts(networks, coverings, (address, bits) => {
+  yield* visitParts(networks, coverings, (address, bits) => {
     if (count++ === max || total >= end) return false;
     const size = Math.min(2 ** -bits, end - total);
     total += size;
@@ -171,11 +172,14 @@ interface SystemNetworks {
   readonly v6: readonly Prefix[];
 }
 
+const STEP_RECORDS = 4_096;
+
 /** Finds the networks of an AS; undefined if the AS has none. */
-function networksOfSystem(asn: number, segment: IpSegment): SystemNetworks | undefined {
+function* networksOfSystem(asn: number, segment: IpSegment): Steps<SystemNetworks | undefined> {
   const records = new Set<number>();
   let organization: string | undefined;
   for (let record = 1; record < segment.answers.count; record++) {
+    if (record % STEP_RECORDS === 0) yield;
     const text = decoder.decode(segment.answer(record));
     if (!text.includes(`"asn":${asn}`)) continue;
     const answer = JSON.parse(text) as NetworkAnswer;
@@ -184,14 +188,18 @@ function networksOfSystem(asn: number, segment: IpSegment): SystemNetworks | und
     organization ??= answer.organization;
   }
   if (records.size === 0) return undefined;
-  return { organization, v4: networksWith(records, segment, 4), v6: networksWith(records, segment, 6) };
+  return {
+    organization,
+    v4: yield* networksWith(records, segment, 4),
+    v6: yield* networksWith(records, segment, 6),
+  };
 }
 
-function networksWith(records: ReadonlySet<number>, segment: IpSegment, family: 4 | 6): Prefix[] {
+function* networksWith(records: ReadonlySet<number>, segment: IpSegment, family: 4 | 6): Steps<Prefix[]> {
   const whole = new IpAddress();
   whole.family = family;
   const found: Prefix[] = [];
-  visitParts([{ address: whole, bits: 0 }], [segment, unansweredNetworks()], (address, bits) => {
+  yield* visitParts([{ address: whole, bits: 0 }], [segment, unansweredNetworks()], (address, bits) => {
     if (records.has(segment.record(address)) && unansweredNetworks().find(address) === undefined) {
       const copy = new IpAddress();
       copy.family = family;

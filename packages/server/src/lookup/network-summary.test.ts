@@ -13,6 +13,7 @@ import {
 } from "@inkling/engine";
 import { openRelease, requireCurrentName } from "@inkling/release-store";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
+import { finish } from "../text/steps.ts";
 import { explainNetworks, reportOfNetworks } from "./network-sources.ts";
 import { MAX_PREFIXES, networkUse, readNetwork, summarizeNetworks } from "./network-summary.ts";
 
@@ -43,7 +44,7 @@ const sourceOf = (overrides: readonly Override[]): AnswerSource => ({
   mode: "up",
 });
 const summaryOf = (text: string, overrides: readonly Override[] = [], most = 1e6) =>
-  summarizeNetworks([readNetwork(text)!], sourceOf(overrides), most);
+  finish(summarizeNetworks([readNetwork(text)!], sourceOf(overrides), most));
 
 /** Counts the shares one address at a time. */
 function slowShares(text: string, overrides: readonly Override[]) {
@@ -122,13 +123,15 @@ describe("a network", () => {
 
   test("feeds have their shares of the part that the summary is about", () => {
     const sharesOf = (examined: number) =>
-      explainNetworks([readNetwork("81.0.0.0/8")!], sourceOf([]), 1e6, examined).sources.map(
+      finish(explainNetworks([readNetwork("81.0.0.0/8")!], sourceOf([]), 1e6, examined)).sources.map(
         ({ share }) => share,
       );
     expect(sharesOf(1)).toEqual([2 ** -16]);
     expect(sharesOf(3 / 256)).toEqual([2 ** -16 / (3 / 256)]);
     expect(sharesOf((2 + 69 / 256) / 256)).toEqual([]);
-    const { examined, flagged, sources } = reportOfNetworks([readNetwork("81.0.0.0/8")!], sourceOf([]), 8);
+    const { examined, flagged, sources } = finish(
+      reportOfNetworks([readNetwork("81.0.0.0/8")!], sourceOf([]), 8),
+    );
     expect(examined).toBeLessThan(1);
     expect(sources[0]!.share).toBeCloseTo(flagged, 10);
   });

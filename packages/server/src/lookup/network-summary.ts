@@ -30,6 +30,7 @@ import {
   type UnwrappedAddress,
   unansweredNetworks,
 } from "@inkling/engine";
+import type { Steps } from "../text/steps.ts";
 
 /** A part of the network whose addresses share one answer. */
 interface SummaryPrefix {
@@ -84,12 +85,12 @@ export function networkUse({ address, bits }: Prefix): string | undefined {
  * @param most the maximum number of prefixes to examine
  * @param shown the maximum number of prefixes to list
  */
-export function summarizeNetworks(
+export function* summarizeNetworks(
   networks: readonly Prefix[],
   source: AnswerSource,
   most: number,
   shown = MAX_PREFIXES,
-): NetworkSummary {
+): Steps<NetworkSummary> {
   const size = networks.reduce((sum, { bits }) => sum + 2 ** -bits, 0);
   const { geo, reputation } = source.release!; // the caller has opened the segment
   const overrides = source.overrides.compiledWith(source.release);
@@ -101,7 +102,7 @@ export function summarizeNetworks(
   const countries = new Map<string, number>();
   const [flagged, others]: [SummaryPrefix[], SummaryPrefix[]] = [[], []];
   let [examined, reserved, anyFlag, count] = [0, 0, 0, 0];
-  visitParts(networks, coverings, (address, bits) => {
+  yield* visitParts(networks, coverings, (address, bits) => {
     if (count++ === most) return false;
     const share = 2 ** -bits / size;
     examined += share;
@@ -136,18 +137,26 @@ export function summarizeNetworks(
   };
 }
 
+/** Number of parts that are visited before a pause, which takes about a millisecond. */
+const STEP_PARTS = 1_024;
+
 /** Divides the address space into networks with one answer each. */
 type Covering = Pick<IpSegment, "networkBits">;
 
 type Visit = (address: UnwrappedAddress, bits: number) => boolean;
 
 /** Visits networks in parts that each have one answer, until `visit` returns false. */
-export function visitParts(networks: readonly Prefix[], coverings: readonly Covering[], visit: Visit): void {
-  networks.every((network) => visitNetwork(network, coverings, visit));
+export function* visitParts(
+  networks: readonly Prefix[],
+  coverings: readonly Covering[],
+  visit: Visit,
+): Steps<void> {
+  for (const network of networks) if (!(yield* visitNetwork(network, coverings, visit))) return;
 }
 
 /** @returns false if `visit` has returned false */
-function visitNetwork(network: Prefix, coverings: readonly Covering[], visit: Visit): boolean {
+function* visitNetwork(network: Prefix, coverings: readonly Covering[], visit: Visit): Steps<boolean> {
+  let visited = 0;
   const address = new IpAddress() as UnwrappedAddress; // networks with embedded IPv4 have no answer
   address.family = network.address.family;
   address.words.set(network.address.words);
@@ -155,6 +164,7 @@ function visitNetwork(network: Prefix, coverings: readonly Covering[], visit: Vi
     let bits = Math.max(network.bits, alignedBits(address));
     for (const covering of coverings) bits = Math.max(bits, covering.networkBits(address));
     if (!visit(address, bits)) return false;
+    if (++visited % STEP_PARTS === 0) yield;
     isOpen = addSize(address.words, bits) && prefixContains(network, address);
   }
   return true;

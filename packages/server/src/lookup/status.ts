@@ -8,7 +8,7 @@ import { REPUTATION_FLAGS } from "@inkling/contract";
 import { dataAges, type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
 import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "../keys/keyring.ts";
-import type { Refusal } from "../releases/next-release.ts";
+import type { Refusal } from "../releases/releases.ts";
 import type { FeedStatus, Status } from "./answer-schemas.ts";
 
 export interface StatusSource {
@@ -16,16 +16,10 @@ export interface StatusSource {
   readonly mode: Mode;
   readonly releases: {
     readonly current: NamedRelease | undefined;
-    /**
-     * The last release that was found unsound while it was in use. Processes that still use it must switch to
-     * `current`.
-     */
-    readonly left?: string | undefined;
     /** Why the wanted release is not in use. */
     readonly refused: Refusal | undefined;
     readonly held?: HeldRelease | undefined;
     readonly channel?: ChannelReport | undefined;
-    readonly isVerified: boolean;
     readonly since: number | undefined;
     /** The current state of the feeds; if undefined, the state in the release's manifest applies. */
     readonly feeds?: readonly FeedReport[];
@@ -66,8 +60,7 @@ function withoutRelease({ refused, channel }: StatusSource["releases"]): string 
 /** Returns what is wrong although the server still answers lookups. */
 export function warnings({ releases: { refused, current, channel }, keyring }: StatusSource): string[] {
   const found = [...(keyring.state.warnings ?? [])];
-  // A repaired release answers before it is verified. Its refusal ends with the verification.
-  if (refused !== undefined && current !== undefined && current.name !== refused.name) {
+  if (refused !== undefined && current !== undefined) {
     found.push(`release ${refused.name} is refused, and ${current.name} is used instead`);
   }
   const missing = current?.manifest.missing ?? [];
@@ -119,8 +112,7 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
   return {
     version,
     mode,
-    release:
-      current === undefined ? null : releaseStatus(current, releases.isVerified, releases.since ?? now),
+    release: current === undefined ? null : releaseStatus(current, releases.since ?? now),
     refused_release:
       refused === undefined ? null : { name: refused.name, reason: refused.reason, at: iso(refused.at) },
     held_release: releases.held ?? null,
@@ -133,9 +125,9 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
   };
 }
 
-function releaseStatus({ name, manifest }: NamedRelease, verified: boolean, since: number) {
+function releaseStatus({ name, manifest }: NamedRelease, since: number) {
   const { id, created_at, segments } = manifest;
-  return { id, name, created_at, serving_since: iso(since), verified, segments };
+  return { id, name, created_at, serving_since: iso(since), segments };
 }
 
 function feedStatus(feed: FeedReport, now: number) {

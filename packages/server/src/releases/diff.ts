@@ -4,8 +4,7 @@
 // in   two open releases; for feeds, two manifests
 // out  added and removed counts for each flag: IPv4 addresses, IPv6 networks, mail domains; the changed feeds
 // err  none thrown
-// cost visiting every network of both releases takes half a second for real releases. The comparison therefore runs in
-//      a separate process (diff-process.ts)
+// cost visiting every network of both releases takes half a second for real releases, in small steps
 
 import { recordOf } from "@inkling/contract";
 import {
@@ -19,6 +18,7 @@ import {
   type LoadedRelease,
   type Release,
 } from "@inkling/engine";
+import type { Steps } from "../text/steps.ts";
 
 interface FlagChange {
   readonly ipv4_addresses: number;
@@ -53,36 +53,40 @@ export function changedFeeds(before: Pick<Release, "feeds">, after: Pick<Release
 
 type OpenRelease = Pick<LoadedRelease, "reputation" | "email">;
 
-export function releaseChanges(before: OpenRelease, after: OpenRelease): ReleaseChanges {
+export function* releaseChanges(before: OpenRelease, after: OpenRelease): Steps<ReleaseChanges> {
   return {
     ...(before.reputation === undefined || after.reputation === undefined
       ? {}
-      : { flags: flagChanges(before.reputation, after.reputation) }),
+      : { flags: yield* flagChanges(before.reputation, after.reputation) }),
     ...(before.email === undefined || after.email === undefined
       ? {}
-      : { disposable: domainChanges(before.email, after.email) }),
+      : { disposable: yield* domainChanges(before.email, after.email) }),
   };
 }
 
 type Domains = Pick<NonNullable<LoadedRelease["email"]>, "domains">;
 
 const NONE = "[]";
+/** Number of networks or domains that are visited before a pause. */
+const STEP_SUBJECTS = 4_096;
 const decoder = new TextDecoder();
 
 /**
  * Finds the names that a segment marks as disposable. The segment also contains other names, with other facts about
  * them.
  */
-function disposable(segment: Domains): Set<string> {
+function* disposable(segment: Domains): Steps<Set<string>> {
   const names = new Set<string>();
+  let visited = 0;
   for (const { name, providers } of segment.domains()) {
+    if (++visited % STEP_SUBJECTS === 0) yield;
     if (providers.length > NONE.length) names.add(name);
   }
   return names;
 }
 
-function domainChanges(before: Domains, after: Domains) {
-  const [old, young] = [disposable(before), disposable(after)];
+function* domainChanges(before: Domains, after: Domains) {
+  const [old, young] = [yield* disposable(before), yield* disposable(after)];
   const isIn = (names: Set<string>) => (name: string) => names.has(name);
   const kept = [...young].filter(isIn(old)).length;
   return { added: young.size - kept, removed: old.size - kept };
@@ -111,13 +115,13 @@ class Flags {
   }
 }
 
-function flagChanges(before: IpSegment, after: IpSegment) {
+function* flagChanges(before: IpSegment, after: IpSegment) {
   const zero = () => ADDRESS_FLAGS.map(() => ({ ipv4_addresses: 0, ipv6_networks: 0 }));
   const added = zero();
   const removed = zero();
   const [old, young] = [new Flags(before), new Flags(after)];
   for (const family of [4, 6] as const) {
-    walk(family, [before, after], (address, bits) => {
+    yield* walk(family, [before, after], (address, bits) => {
       const was = old.at(address);
       const is = young.at(address);
       if (was === is) return;
@@ -134,17 +138,19 @@ function flagChanges(before: IpSegment, after: IpSegment) {
 }
 
 /** Visits a family's whole address space, in networks that have one answer in each segment. */
-function walk(
+function* walk(
   family: 4 | 6,
   segments: readonly IpSegment[],
   visit: (address: IpAddress, bits: number) => void,
-): void {
+): Steps<void> {
+  let visited = 0;
   const address = new IpAddress();
   address.family = family;
   for (let isOpen = true; isOpen; ) {
     let bits = alignedBits(address);
     for (const segment of segments) bits = Math.max(bits, segment.networkBits(address));
     visit(address, bits);
+    if (++visited % STEP_SUBJECTS === 0) yield;
     isOpen = addSize(address.words, bits);
   }
 }

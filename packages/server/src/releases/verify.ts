@@ -1,45 +1,24 @@
-// verify.ts: checks whether a release is sound, in a separate process (verify-process.ts) unless nothing is left to
-// read.
+// verify.ts: verifies a release in a thread. It takes a second, in which the server must keep answering.
 
-import {
-  areMarked,
-  findManifest,
-  ReleaseError,
-  type Stamps,
-  stampsOf,
-  type Verification,
-} from "@inkling/release-store";
-import { processCommand } from "@inkling/release-store/program";
-import { type ProcessEnvironment, ProcessFailed, runInProcess } from "./process.ts";
-import type { VerifyAnswer } from "./verify-process.ts";
+import { ReleaseError } from "@inkling/release-store";
+import { threadModule } from "@inkling/release-store/program";
+import type { Verdict, VerifyOrder } from "./verify-thread.ts";
 
-/**
- * @param known stamps of files that are verified already and are not read again
- * @throws ReleaseError if the release is unsound, or, with `isRetryable`, if the check could not finish
- */
-export async function verifyInProcess(
-  env: ProcessEnvironment,
-  dataDir: string,
-  name: string,
-  known: Stamps = {},
-  signal?: AbortSignal,
-): Promise<Verification> {
-  const manifest = findManifest(dataDir, name);
-  const stamps = manifest && stampsOf(dataDir, manifest);
-  if (stamps && isKnown(stamps, known) && areMarked(dataDir, stamps)) return { stamps };
+/** Reads every byte of a release. @throws ReleaseError if the release is unsound; the signal's reason if it aborts */
+export async function verifyInThread(dataDir: string, name: string, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  const thread = new Worker(threadModule("verify"), { smol: true });
+  const { promise, resolve, reject } = Promise.withResolvers<Verdict>();
+  const abort = () => reject(signal?.reason);
+  signal?.addEventListener("abort", abort);
+  thread.onmessage = ({ data }: MessageEvent<Verdict>) => resolve(data);
+  thread.onerror = ({ message }) => reject(new Error(`the verification of ${name} failed: ${message}`));
+  thread.postMessage({ dataDir, name } satisfies VerifyOrder);
   try {
-    const order = { dataDir, name, known };
-    const answer = await runInProcess<VerifyAnswer>(processCommand("verify"), order, env, signal);
-    if ("sound" in answer) return answer.sound;
-    const { refusal, hint, ...faults } = answer;
-    throw new ReleaseError(refusal, hint, faults);
-  } catch (error) {
-    if (!(error instanceof ProcessFailed)) throw error;
-    throw new ReleaseError(`release ${name} cannot be verified: ${error.message}`, undefined, {
-      isRetryable: true,
-    });
+    const { refused } = await promise;
+    if (refused !== undefined) throw new ReleaseError(refused.message, refused.hint, refused);
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    thread.terminate();
   }
 }
-
-const isKnown = (stamps: Stamps, known: Stamps) =>
-  Object.entries(stamps).every(([sha256, stamp]) => known[sha256] === stamp);

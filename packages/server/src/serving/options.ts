@@ -3,9 +3,8 @@
 
 import type { ServerSettings } from "@inkling/contract";
 import { type Mode, type Prefix, parsePeerPrefix } from "@inkling/engine";
-import type { HostReport, Verification } from "@inkling/release-store";
+import type { HostReport } from "@inkling/release-store";
 import type { DataActions } from "../admin/handler.ts";
-import type { ProcessEnvironment } from "../releases/process.ts";
 import type { HostEntry } from "../store/waiting-entries.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -19,10 +18,9 @@ export interface ServerOptions extends ServerSettings {
    */
   readonly checkMs?: number;
   /**
-   * Environment variables for workers and for processes that read releases. Empty by default, because they need no
-   * settings or credentials.
+   * Environment variables for workers. Empty by default, because they need no settings or credentials.
    */
-  readonly workerEnvironment?: ProcessEnvironment;
+  readonly workerEnvironment?: Readonly<Record<string, string>>;
   /** Serves the operators' web pages on the admin listener. */
   readonly console?: (request: Request, path: string) => Promise<Response | undefined>;
   /** The data actions that the admin API offers. Loaded at the first request for an action. */
@@ -58,12 +56,6 @@ export interface RunningServer {
   audited<T>(entry: HostEntry, change: () => Promise<T>): Promise<T>;
   /** Applies the reloadable settings to requests that begin from now on. Connections remain open. */
   reload(settings: ServerSettings): Promise<void>;
-  /**
-   * Verifies the parts of a release that this server has not read yet. The release may become the current one
-   * afterwards.
-   * @throws ReleaseError if the release is unsound
-   */
-  verify(release: string, signal: AbortSignal): Promise<Verification>;
   /**
    * Logs an uncaught error and writes all pending lines, because the process is about to exit.
    * @param secrets texts that must not appear in the log

@@ -1,8 +1,7 @@
-// release-follower.ts: in a process that answers requests, follows the verified release that the primary names.
+// release-follower.ts: in a process that answers requests, follows the release that the primary names.
 //
 // out  `current`, the release that is mapped into memory
-// err  a release that cannot be opened here is reported and retried every second. The previous release remains in use,
-//      unless the primary has dropped it as unsound
+// err  a release that cannot be opened here is reported and retried every second. The previous release remains in use
 
 import type { FailedBuild, FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
 import {
@@ -12,11 +11,9 @@ import {
   Live,
   messageOf,
   openRelease,
-  type Stamps,
 } from "@inkling/release-store";
 import type { EpochMs } from "../keys/key.ts";
-import type { Releases } from "../releases/follow.ts";
-import type { Refusal } from "../releases/next-release.ts";
+import type { Refusal, Releases } from "../releases/releases.ts";
 
 const RETRY_MS = 1_000;
 
@@ -24,21 +21,15 @@ const RETRY_MS = 1_000;
 export interface ReleaseMessage {
   readonly type: "release";
   readonly name: string | undefined;
-  /** The stamps that the files had when they were verified. The process uses no other files. */
-  readonly stamps: Stamps | undefined;
   /** The release that should be in use. */
   readonly wanted: string | undefined;
-  /** The last release that was found unsound while in use, until it is used again. */
-  readonly left: string | undefined;
-  readonly isVerified: boolean;
   readonly refused: Refusal | undefined;
   readonly since: EpochMs | undefined;
 }
 
 export function releaseMessage(releases: Releases): ReleaseMessage {
-  const { current, wanted, left, isVerified, refused, since } = releases;
-  const { name, stamps } = current ?? {};
-  return { type: "release", name, stamps, wanted, left, isVerified, refused, since };
+  const { current, wanted, refused, since } = releases;
+  return { type: "release", name: current?.name, wanted, refused, since };
 }
 
 /** @param isFirst false if an earlier attempt with the same release has failed */
@@ -61,12 +52,10 @@ export class ReleaseFollower {
     this.live = new Live<LoadedRelease | undefined>({
       initial: undefined,
       source: {
-        // A release that this process dropped because the primary did is opened again when the primary names it again.
-        version: () => (this.current?.name === this.message?.name ? versionOf(this.message) : undefined),
+        version: () => this.message?.name ?? "",
         load: () => {
-          const { name, stamps } = this.message ?? {};
-          const value = name === undefined ? undefined : openRelease(dataDir, name, stamps);
-          return { version: versionOf(this.message), value };
+          const { name } = this.message ?? {};
+          return { version: name ?? "", value: name === undefined ? undefined : openRelease(dataDir, name) };
         },
       },
       onApplied: (release) => {
@@ -79,7 +68,6 @@ export class ReleaseFollower {
           onSettled();
           return;
         }
-        if (this.current?.name === this.left) this.current = undefined;
         const isFirst = this.failed !== name;
         this.failed = name;
         onFailed(name, messageOf(error), isFirst);
@@ -129,23 +117,11 @@ export class ReleaseFollower {
     return this.message?.refused;
   }
 
-  get left(): string | undefined {
-    return this.message?.left;
-  }
-
   get wanted(): string | undefined {
     return this.message?.wanted;
-  }
-
-  get isVerified(): boolean {
-    return this.message?.isVerified === true && this.current?.name === this.message.name;
   }
 
   get since(): EpochMs | undefined {
     return this.message?.since;
   }
 }
-
-/** Changes when a different release, or different files of the same release, must be opened. */
-const versionOf = (message: Pick<ReleaseMessage, "name" | "stamps"> | undefined) =>
-  JSON.stringify([message?.name, message?.stamps]);

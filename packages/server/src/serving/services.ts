@@ -28,9 +28,8 @@ import { SteadyClock } from "../limits/steady-clock.ts";
 import { eachOf, limitsOf, type RateDefaults } from "../limits/token-bucket.ts";
 import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { type LiveOverrides, liveOverrides, type OverrideEvent } from "../overrides/live-overrides.ts";
-import type { ReleaseEvent } from "../releases/events.ts";
-import { Releases } from "../releases/follow.ts";
-import { verifyInProcess } from "../releases/verify.ts";
+import { type ReleaseEvent, Releases } from "../releases/releases.ts";
+import { verifyInThread } from "../releases/verify.ts";
 import { type LiveRulesets, liveRulesets, type RulesetEvent } from "../rulesets/live-rulesets.ts";
 import { adoptKey } from "../store/adopt-key.ts";
 import { StoreError } from "../store/error.ts";
@@ -217,15 +216,13 @@ function pollWaitingEntries(
 }
 
 async function openReleases(
-  { dataDir, mode, workers, workerEnvironment = {} }: ServerOptions,
+  { dataDir, mode }: ServerOptions,
   { log, closers, onChange }: ServiceParts,
 ): Promise<Releases> {
   const releases = new Releases({
     dataDir,
     now: Date.now,
-    elapsed: () => performance.now(),
-    verify: (...release) => verifyInProcess(workerEnvironment, ...release),
-    answersHere: workers === 1,
+    verify: verifyInThread,
     onEvent: (event) => {
       logRelease(log, event);
       if (event.type === "serving") logMissing(log, mode, releases.current);
@@ -233,7 +230,7 @@ async function openReleases(
     },
   });
   closers.push(() => releases.stop());
-  await releases.open();
+  await releases.start();
   return releases;
 }
 
@@ -425,7 +422,7 @@ function logClock(log: Log, aheadMs: number): void {
 
 function logRelease(log: Log, event: ReleaseEvent): void {
   const { type, ...fields } = event;
-  if (type === "refused" || type === "none" || type === "unverified") log.error(`release-${type}`, fields);
+  if (type === "refused" || type === "none") log.error(`release-${type}`, fields);
   else log.info(`release-${type}`, fields);
 }
 

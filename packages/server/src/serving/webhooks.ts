@@ -1,9 +1,7 @@
 // webhooks.ts: sends a server's events to webhooks. This part runs in the primary, and no request waits for it.
 
 import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
-import { processCommand } from "@inkling/release-store/program";
-import type { LookUpAnswer, LookUpQuestion } from "../admin/lookup-process.ts";
-import { runInProcess } from "../releases/process.ts";
+import { lookUpValues } from "../lookup/operator-lookup.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { decidedDomains } from "../webhooks/decided-domains.ts";
@@ -17,7 +15,7 @@ import type { Services } from "./services.ts";
  * one of them.
  */
 export function startWebhooks(
-  options: Pick<ServerOptions, "version" | "dataDir" | "workerEnvironment" | "checkMs">,
+  options: Pick<ServerOptions, "version" | "checkMs">,
   services: Pick<Services, "store" | "releases" | "overrides">,
   { log, closers }: { readonly log: Log; readonly closers: Closers },
 ): MetricsSource["webhooks"] {
@@ -29,7 +27,7 @@ export function startWebhooks(
     releases,
     overrides,
     decisions: decidedDomains(store.decisions),
-    lookUp: domainVerdicts(options, services),
+    lookUp: domainVerdicts(services),
     onDropped: (type: WebhookEvent, all) => {
       dropped += all.length;
       for (const webhook of new Set(all.map((one) => one.webhook))) {
@@ -64,23 +62,19 @@ export function startWebhooks(
   };
 }
 
-/**
- * Returns a function that looks up verdicts on domains in a separate process. A release that is damaged on disk may
- * crash the process that reads it.
- */
-export function domainVerdicts(
-  { dataDir, workerEnvironment = {} }: Pick<ServerOptions, "dataDir" | "workerEnvironment">,
-  { releases, overrides }: Pick<Services, "releases" | "overrides">,
-): (domains: readonly string[]) => Promise<(EmailVerdict | undefined)[]> {
+/** Returns a function that looks up verdicts on domains. */
+export function domainVerdicts({
+  releases,
+  overrides,
+}: Pick<Services, "releases" | "overrides">): (
+  domains: readonly string[],
+) => Promise<(EmailVerdict | undefined)[]> {
   return async (domains) => {
-    const { current } = releases;
-    if (current === undefined) throw new Error("no data release is loaded");
-    const { name, stamps } = current;
-    const about = { dataDir, name, stamps, overrides: overrides.current.all, now: Date.now() };
-    const question: LookUpQuestion = { type: "look up", ...about, values: domains, parts: 1 };
-    const found = await runInProcess<LookUpAnswer>(processCommand("lookup"), question, workerEnvironment);
-    if ("problem" in found) throw new Error(found.problem);
-    return (found.answers as { kind: string; email?: EmailVerdict }[]).map(({ kind, email }) =>
+    const release = releases.open();
+    if (release === undefined) throw new Error("no data release is loaded");
+    const source = { release, overrides: overrides.current, now: Date.now() };
+    const found = await lookUpValues(source, domains, 1, new AbortController().signal);
+    return (found as { kind: string; email?: EmailVerdict }[]).map(({ kind, email }) =>
       kind === "domain" && email !== undefined && "disposable" in email ? email : undefined,
     );
   };

@@ -23,7 +23,6 @@ export interface MetricsSource {
     readonly held?: object | undefined;
     readonly failedBuild?: object | undefined;
     readonly channel?: ChannelReport | undefined;
-    readonly isVerified: boolean;
     /** The current state of the feeds; if undefined, the state in the release's manifest applies. */
     readonly feeds?: readonly FeedReport[];
   };
@@ -143,7 +142,6 @@ export const READERS: Readers = {
     wanted === undefined ? [] : [[{ name: wanted.slice(0, 80) }, 1]],
   inkling_release_age_seconds: ({ releases, now }) =>
     releases.current && (now() - Date.parse(releases.current.manifest.created_at)) / 1000,
-  inkling_release_verified: ({ releases }) => flag(releases.isVerified),
   inkling_release_refused: ({ releases }) => flag(releases.refused !== undefined),
   inkling_release_held: ({ releases }) => flag(releases.held !== undefined),
   inkling_build_failed: ({ releases }) => flag(releases.failedBuild !== undefined),

@@ -43,7 +43,7 @@ function source(
     version: "1.2.3",
     mode: "serve",
     isReady: current !== undefined,
-    releases: { current, refused: undefined, isVerified: current !== undefined, since: undefined },
+    releases: { current, refused: undefined, since: undefined },
     keyring: { state: { loaded: true, keys: 3, checkedAt: 2_000, failures: 0, lastError: undefined } },
     counts,
     mx,
@@ -188,7 +188,6 @@ describe("metrics", () => {
     for (const name of ["inkling_release_age_seconds", "inkling_release_info"]) {
       expect(names).not.toContain(name);
     }
-    expect(text).toContain("inkling_release_verified 0");
     expect(text).toContain("inkling_ready 0");
   });
 

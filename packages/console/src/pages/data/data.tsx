@@ -110,8 +110,7 @@ function ReleaseCard({ overview, before, change, reload }: ReleaseCardProps) {
       {release && (
         <p>
           Built <RelativeTime iso={release.created_at} /> ({formatExact(release.created_at)}), served since{" "}
-          {formatExact(release.serving_since)}, {release.verified ? "every byte verified" : "being verified"}.
-          {ages !== "" && ` Age of its data: ${ages}.`}
+          {formatExact(release.serving_since)}.{ages !== "" && ` Age of its data: ${ages}.`}
         </p>
       )}
       <Notices overview={overview} />

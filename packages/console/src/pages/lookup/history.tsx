@@ -14,7 +14,7 @@ type Row = History["history"][number];
 const textOf = (answer: Answer) =>
   [locationOf(answer), verdictOf(answer, []).texts.join(", ")].filter(Boolean).join(": ");
 
-/** Loads the answers on demand, because an old release may have to be verified first. */
+/** Loads the answers on demand, because opening every kept release takes time. */
 export function HistoryCard({ value }: { value: string }) {
   const [rows, setRows] = useState<readonly Row[]>();
   const [start, isBusy] = useAction();

@@ -1,9 +1,7 @@
-// lookup-process.ts: looks up values or assesses a visitor for the operator, in a child process that maps the release.
+// operator-lookup.ts: the API's answers with evidence for the operator, about addresses, networks, AS numbers, domains
+// and email addresses; and the assessment of one visitor. Neither is limited, counted or stored.
 //
-// in   one message: LookUpQuestion or AssessQuestion, with a verified release, the overrides, and values or a visitor;
-//      or HistoryQuestion, with several releases and one value
-// out  one message: the answers, or the reason why a release cannot be opened
-// err  an unexpected error ends the process, and the parent's call then fails (releases/process.ts)
+// cost an AS or a large network takes up to three seconds, in small steps; at most two requests take them at a time
 
 import type { AssessmentAnswer } from "@inkling/contract";
 import {
@@ -15,9 +13,10 @@ import {
   INCLUDE,
   type IpAddress,
   isInForce,
+  type LoadedRelease,
   type LookupFailure,
   type Outcome,
-  type Override,
+  Overrides,
   type Prefix,
   parseEmail,
   RESERVED,
@@ -35,75 +34,36 @@ import {
   readAssessmentInput,
   visitorFacts,
 } from "@inkling/engine/assess";
-import { messageOf, openRelease, openVerified, ReleaseError, type Stamps } from "@inkling/release-store";
+import { messageOf, openRelease, ReleaseError } from "@inkling/release-store";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
-import { problemOf } from "../lookup/failures.ts";
-import { type NetworksReport, reportOfNetworks, reportOfSystem } from "../lookup/network-sources.ts";
-import {
-  MAX_NETWORKS,
-  networkUse,
-  readAsn,
-  readNetwork,
-  summarizeNetworks,
-} from "../lookup/network-summary.ts";
-import { notAValue, reservedText } from "../lookup/value-texts.ts";
-import { overrideJson, overridesOf } from "../overrides/record.ts";
-import { answerOnce } from "../releases/process.ts";
+import { overrideJson } from "../overrides/record.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
+import { finishInSteps, type Steps } from "../text/steps.ts";
+import { problemOf } from "./failures.ts";
+import { type NetworksReport, reportOfNetworks, reportOfSystem } from "./network-sources.ts";
+import { MAX_NETWORKS, networkUse, readAsn, readNetwork, summarizeNetworks } from "./network-summary.ts";
+import { notAValue, reservedText } from "./value-texts.ts";
 
-export interface LookUpQuestion extends DataQuestion {
-  readonly type: "look up";
-  readonly values: readonly string[];
-  /** Maximum number of parts to list for a network. */
-  readonly parts: number;
-}
-export type LookUpAnswer = { readonly answers: readonly object[] } | NoRelease;
-
-/** Looks up one value in several releases, newest first. */
-export interface HistoryQuestion {
-  readonly type: "history";
-  readonly dataDir: string;
-  readonly names: readonly string[];
+/** A release that is in use, with the overrides of now. */
+interface OperatorSource {
+  readonly release: LoadedRelease;
+  readonly overrides: Overrides;
   /** Epoch ms. */
   readonly now: number;
-  readonly value: string;
 }
-/** One entry per release: the answer, or the reason why the release cannot be read. */
-export type HistoryAnswer = readonly { readonly answer: object | null; readonly problem: string | null }[];
 
-/** The public API's message suggests `me`, which is not available in the admin API. */
-const NO_ADDRESS =
-  "ip: is not an IP address: send one, without port, prefix, zone, brackets or leading zeros.";
-
-/** Asks for the assessment of one visitor. */
-export interface AssessQuestion extends DataQuestion {
-  readonly type: "assess";
-  /** The visitor as a caller would send it, parsed from JSON. */
-  readonly visitor: unknown;
-  readonly ruleset: Pick<PublishedRuleset, "number" | "text">;
-}
-export type AssessAnswer =
+export type VisitorAnswer =
   | {
       readonly assessment: AssessmentAnswer;
       readonly alternatives: readonly Alternative[];
       readonly thresholds: Ruleset["thresholds"];
     }
   /** What is wrong with the visitor, one line per mistake. */
-  | { readonly refused: readonly string[] }
-  | NoRelease;
+  | { readonly refused: readonly string[] };
 
-interface NoRelease {
-  readonly problem: string;
-}
-
-interface DataQuestion {
-  readonly dataDir: string;
-  readonly name: string;
-  readonly stamps: Stamps;
-  readonly overrides: readonly Override[];
-  /** Epoch ms. */
-  readonly now: number;
-}
+/** The public API's message suggests `me`, which is not available in the admin API. */
+const NO_ADDRESS =
+  "ip: is not an IP address: send one, without port, prefix, zone, brackets or leading zeros.";
 
 /** Maximum number of prefixes to examine for all networks of a request. Examining them takes about three seconds. */
 const MAX_PREFIXES = 1 << 22;
@@ -120,34 +80,100 @@ const ANY_MAILBOX = "any-mailbox-of-this-domain";
 const decoder = new TextDecoder();
 const parse = (body: Uint8Array) => JSON.parse(decoder.decode(body));
 
-type Question = LookUpQuestion | HistoryQuestion | AssessQuestion;
+/** In mode "up", the console shows all data that exists, and lists the missing data. */
+const withAllData = (source: OperatorSource): AnswerSource => ({ ...source, mode: "up" });
 
-answerOnce((question: Question): LookUpAnswer | HistoryAnswer | AssessAnswer => {
-  if (question.type === "history") return historyOf(question);
-  const { dataDir, name, stamps, overrides, now } = question;
+const MAX_AT_ONCE = 2;
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** Runs a computation in steps, when fewer than {@link MAX_AT_ONCE} others run. */
+async function inTurn<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
+  if (running >= MAX_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+  else running++;
   try {
-    const release = openRelease(dataDir, name, stamps);
-    // In mode "up", the console shows all data that exists, and lists the missing data.
-    const source: AnswerSource = { release, overrides: overridesOf(overrides), now, mode: "up" };
-    const answerer = new Answerer();
-    if (question.type === "assess") return assessed(question, answerer, source);
-    const { values, parts } = question;
-    const limits = { prefixes: MAX_PREFIXES, parts, isExplained: values.length === 1 };
-    return { answers: values.map((text) => answersOf(text.trim(), answerer, source, limits)) };
-  } catch (error) {
-    if (!(error instanceof ReleaseError)) throw error;
-    return { problem: messageOf(error) };
+    signal.throwIfAborted();
+    return await finishInSteps(steps, signal);
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) running--;
+    else next();
   }
-});
+}
+
+/**
+ * Looks values up.
+ * @param parts the maximum number of parts to list for a network
+ * @param signal ends the work when the client has left
+ */
+export function lookUpValues(
+  source: OperatorSource,
+  values: readonly string[],
+  parts: number,
+  signal: AbortSignal,
+): Promise<readonly object[]> {
+  return inTurn(answersOf(values, withAllData(source), parts), signal);
+}
+
+/** One release's answer for the history of a value, or the reason why the release cannot be read. */
+export type HistoryAnswer = { readonly answer: object | null; readonly problem: string | null };
+
+/** Looks a value up in several releases, without overrides. @param names the releases, newest first */
+export function lookUpInReleases(
+  dataDir: string,
+  names: readonly string[],
+  value: string,
+  now: number,
+  signal: AbortSignal,
+): Promise<readonly HistoryAnswer[]> {
+  return inTurn(historyOf(dataDir, names, value, now), signal);
+}
+
+function* historyOf(
+  dataDir: string,
+  names: readonly string[],
+  value: string,
+  now: number,
+): Steps<readonly HistoryAnswer[]> {
+  const history: HistoryAnswer[] = [];
+  for (const name of names) {
+    yield;
+    try {
+      const source = { release: openRelease(dataDir, name), overrides: Overrides.NONE, now };
+      const limits = { prefixes: MAX_PREFIXES, parts: 1, isExplained: false };
+      const answer = yield* answerOf(value.trim(), new Answerer(), withAllData(source), limits);
+      history.push({ answer, problem: null });
+    } catch (error) {
+      if (!(error instanceof ReleaseError)) throw error;
+      history.push({ answer: null, problem: messageOf(error) });
+    }
+  }
+  return history;
+}
+
+function* answersOf(
+  values: readonly string[],
+  source: AnswerSource,
+  parts: number,
+): Steps<readonly object[]> {
+  const answerer = new Answerer();
+  const limits = { prefixes: MAX_PREFIXES, parts, isExplained: values.length === 1 };
+  const answers: object[] = [];
+  for (const value of values) answers.push(yield* answerOf(value.trim(), answerer, source, limits));
+  return answers;
+}
 
 /** Placeholder id: these assessments are not stored. */
 const NO_ID = `asm_${"0".repeat(16)}`;
 
-function assessed(
-  { visitor, ruleset: { number, text } }: AssessQuestion,
-  answerer: Answerer,
-  source: AnswerSource,
-): AssessAnswer {
+/** Assesses a visitor as a caller would send it, parsed from JSON. @throws RulesetError */
+export function assessVisitor(
+  operatorSource: OperatorSource,
+  visitor: unknown,
+  { number, text }: Pick<PublishedRuleset, "number" | "text">,
+): VisitorAnswer {
+  const source = withAllData(operatorSource);
+  const answerer = new Answerer();
   const ruleset = parseRuleset(text, number);
   const input = readAssessmentInput(visitor, ruleset.schema);
   if (!("event" in input)) return { refused: input };
@@ -163,29 +189,16 @@ function assessed(
     evidence: explainVisitor(answerer, subject, source, parse),
   };
   return {
-    // not undefined, because the lookup above has used this release
-    assessment: assessmentAnswer(NO_ID, decision, source.release!.manifest.id, answers.didYouMean, shown),
+    assessment: assessmentAnswer(
+      NO_ID,
+      decision,
+      operatorSource.release.manifest.id,
+      answers.didYouMean,
+      shown,
+    ),
     alternatives: alternatives(facts, ruleset, answers.degraded),
     thresholds: ruleset.thresholds,
   };
-}
-
-function historyOf({ dataDir, names, now, value }: HistoryQuestion): HistoryAnswer {
-  return names.map((name) => {
-    try {
-      const source: AnswerSource = {
-        release: openVerified(dataDir, name),
-        overrides: overridesOf([]),
-        now,
-        mode: "up",
-      };
-      const limits = { prefixes: MAX_PREFIXES, parts: 1, isExplained: false };
-      return { answer: answersOf(value.trim(), new Answerer(), source, limits), problem: null };
-    } catch (error) {
-      if (!(error instanceof ReleaseError)) throw error;
-      return { answer: null, problem: messageOf(error) };
-    }
-  });
 }
 
 interface Limits {
@@ -196,13 +209,13 @@ interface Limits {
   readonly isExplained: boolean;
 }
 
-function answersOf(value: string, answerer: Answerer, source: AnswerSource, limits: Limits) {
+function* answerOf(value: string, answerer: Answerer, source: AnswerSource, limits: Limits): Steps<object> {
   if (value.includes("@")) return ofMailbox(value, value, "email", answerer, source);
   if (answerer.readAddress(value) === undefined) return ofAddress(value, answerer, source);
   const network = readNetwork(value);
-  if (network !== undefined) return ofNetwork(value, network, source, limits);
+  if (network !== undefined) return yield* ofNetwork(value, network, source, limits);
   const asn = readAsn(value);
-  if (asn !== undefined) return ofSystem(value, asn, source, limits);
+  if (asn !== undefined) return yield* ofSystem(value, asn, source, limits);
   const domain = toAsciiDomain(value);
   if (domain !== undefined) return ofMailbox(value, `${ANY_MAILBOX}@${domain}`, "domain", answerer, source);
   const refusal = JSON.parse(problemBody(problem("VALUE_INVALID", `${notAValue(value)}.`)));
@@ -242,23 +255,33 @@ function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
   };
 }
 
-function ofNetwork(value: string, network: Prefix, source: AnswerSource, limits: Limits) {
+function* ofNetwork(value: string, network: Prefix, source: AnswerSource, limits: Limits): Steps<object> {
   const use = networkUse(network);
   const overrides = overridesWithin([network], source);
   const answer = { value, kind: "network", network: formatPrefix(network), overrides };
   if (use !== undefined)
     return { ...answer, summary: documentOf(RESERVED.get(use)!, value, network.address) }; // RESERVED covers every use
   if (limits.isExplained) {
-    const { networks: _, ...summary } = reportOfNetworks([network], source, MAX_EXPLAINED, limits.parts);
+    const { networks: _, ...summary } = yield* reportOfNetworks(
+      [network],
+      source,
+      MAX_EXPLAINED,
+      limits.parts,
+    );
     return { ...answer, summary };
   }
-  const summary = summarizeNetworks([network], source, limits.prefixes, limits.parts);
+  const summary = yield* summarizeNetworks([network], source, limits.prefixes, limits.parts);
   limits.prefixes -= summary.prefix_count;
   return { ...answer, summary };
 }
 
-function ofSystem(value: string, asn: number, source: AnswerSource, { parts, isExplained }: Limits) {
-  const found = reportOfSystem(asn, source, MAX_EXPLAINED, parts);
+function* ofSystem(
+  value: string,
+  asn: number,
+  source: AnswerSource,
+  { parts, isExplained }: Limits,
+): Steps<object> {
+  const found = yield* reportOfSystem(asn, source, MAX_EXPLAINED, parts);
   const networks = [found?.ipv4, found?.ipv6].flatMap((family) => family?.networks ?? []);
   const prefixes = networks.flatMap((network) => readNetwork(network) ?? []);
   const overrides = overridesWithin(prefixes, source);

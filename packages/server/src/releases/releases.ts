@@ -1,0 +1,283 @@
+// releases.ts: follows the data folder's `current` to the release that answers requests.
+//
+// A release was verified in full before it was published, or after it was pulled from a channel. So opening one only
+// checks the manifest and the files' sizes and headers. If a release does not open, the server keeps the release that it
+// uses; if it has none, it uses the newest earlier release that opens. Whoever overwrites a mapped file in place may
+// crash the process. A supervisor restarts it, and after three starts within a minute the release is verified in full.
+
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { FailedBuild, FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
+import {
+  type ChannelReport,
+  ChannelReportFile,
+  checkFiles,
+  currentName,
+  DATA_FOLDER,
+  FeedsReportFile,
+  fileStamp,
+  Live,
+  messageOf,
+  type NamedRelease,
+  openNamed,
+  ReleaseError,
+  releaseNames,
+  releasesBefore,
+  segmentFiles,
+} from "@inkling/release-store";
+import { MAX_STARTS, recordStart } from "./starts.ts";
+import { watchFile } from "./watch-file.ts";
+
+/** Maximum characters of a release name in the log and status, because `current` may contain anything. */
+const SHOWN_LENGTH = 80;
+const POLL_MS = 1_000;
+
+/** Why the release that `current` names is not in use. */
+export interface Refusal {
+  readonly name: string;
+  readonly reason: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+export type ReleaseEvent =
+  /** `wanted` is the release that should be in use, if it is a different one. */
+  | {
+      readonly type: "serving";
+      readonly name: string;
+      readonly before: string | undefined;
+      readonly wanted: string | undefined;
+    }
+  /** No release opens, so the server refuses all lookups. */
+  | { readonly type: "none"; readonly before: string | undefined; readonly wanted: string | undefined }
+  /** After several starts within a minute, the release was read in full, and is sound. */
+  | { readonly type: "verified"; readonly name: string }
+  | { readonly type: "refused"; readonly name: string; readonly reason: string }
+  /** The wanted release is in use, so the refusal of `refused` is over. */
+  | { readonly type: "refusal-over"; readonly name: string; readonly refused: string }
+  | { readonly type: "watch-failed"; readonly reason: string };
+
+interface ReleasesOptions {
+  readonly dataDir: string;
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** Reads a whole release. @throws ReleaseError if the release is unsound */
+  readonly verify: (dataDir: string, name: string, signal: AbortSignal) => Promise<void>;
+  readonly onEvent: (event: ReleaseEvent) => void;
+  /** Milliseconds between two checks of `current`. */
+  readonly pollMs?: number;
+}
+
+interface InUse extends NamedRelease {
+  /** Epoch ms. */
+  readonly since: number;
+}
+
+export class Releases {
+  /** Why the wanted release is not in use; undefined while it is. */
+  refused: Refusal | undefined;
+  /** The release that `current` in the data folder names. */
+  wanted: string | undefined;
+  private readonly options: ReleasesOptions;
+  private readonly report: FeedsReportFile;
+  private readonly channelReport: ChannelReportFile;
+  private readonly stopped = new AbortController();
+  private readonly live: Live<InUse | undefined>;
+  /** Releases that a full verification found unsound, with the stamps of their files. */
+  private readonly unsound = new Map<string, string>();
+  private opened: LoadedRelease | undefined;
+  private unwatch: (() => void) | undefined;
+  /** Has a process failed to open the release in use, or crashed on it? */
+  private isSuspect = false;
+
+  constructor(options: ReleasesOptions) {
+    this.options = options;
+    const { dataDir, pollMs = POLL_MS } = options;
+    this.report = new FeedsReportFile(dataDir);
+    this.channelReport = new ChannelReportFile(dataDir);
+    this.live = new Live<InUse | undefined>({
+      initial: undefined,
+      source: {
+        version: () => (this.isSuspect ? undefined : this.readWanted()),
+        load: () => this.load(),
+      },
+      onApplied: (now, { before }) => this.applied(now, before),
+      onChecked: (fault) => {
+        if (fault !== undefined) throw fault; // load() returns what goes wrong with a release, so this is a bug
+      },
+      pollMs,
+      longestWaitMs: pollMs,
+      reloadMs: Number.POSITIVE_INFINITY,
+    });
+  }
+
+  /** The release in use. */
+  get current(): NamedRelease | undefined {
+    return this.live.current;
+  }
+
+  /** The release in use, mapped into this process. @throws ReleaseError if its files have changed since */
+  open(): LoadedRelease | undefined {
+    const { current } = this;
+    if (current === undefined) return undefined;
+    if (this.opened?.name !== current.name) this.opened = openNamed(this.options.dataDir, current);
+    return this.opened;
+  }
+
+  /** When this server began to use the current release, in epoch ms. */
+  get since(): number | undefined {
+    return this.live.current?.since;
+  }
+
+  /** The current state of the release's feeds, including checks and failures since the build. */
+  get feeds(): readonly FeedReport[] {
+    return this.report.feedsOf(this.current);
+  }
+
+  /** A built release that waits for the operator. */
+  get held(): HeldRelease | undefined {
+    return this.report.held;
+  }
+
+  /** The latest build, if it failed; otherwise undefined. */
+  get failedBuild(): FailedBuild | undefined {
+    return this.report.failed;
+  }
+
+  /** The result of the last check of the channel; undefined without a channel. */
+  get channel(): ChannelReport | undefined {
+    return this.channelReport.current;
+  }
+
+  /** Finds the first release to use, and then follows `current`. */
+  async start(): Promise<void> {
+    const { dataDir, now } = this.options;
+    const wanted = this.readWanted();
+    if (wanted !== undefined && recordStart(dataDir, wanted, now()) >= MAX_STARTS) await this.verify(wanted);
+    await this.live.start();
+    this.unwatch = watchFile(
+      dataDir,
+      DATA_FOLDER.current,
+      () => void this.live.refresh(),
+      (reason) =>
+        this.options.onEvent({ type: "watch-failed", reason: `${reason}; checking once a second instead` }),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.stopped.abort(new Error("the server stops"));
+    this.unwatch?.();
+    await this.live.stop();
+  }
+
+  /** Checks `current` now, and the files of the release in use. If these do not open any more, it uses another one. */
+  async check(): Promise<void> {
+    this.isSuspect = true;
+    await this.live.refresh();
+  }
+
+  /** Call this after a process that maps the release in use has crashed. It counts as a start. */
+  async crashed(): Promise<void> {
+    const { current, options } = this;
+    if (current !== undefined && recordStart(options.dataDir, current.name, options.now()) >= MAX_STARTS)
+      await this.verify(current.name);
+    await this.check();
+  }
+
+  /** Reads a whole release. If it is unsound, it is not used until its files change. */
+  private async verify(name: string): Promise<void> {
+    const { dataDir, verify, onEvent } = this.options;
+    try {
+      await verify(dataDir, name, this.stopped.signal);
+      onEvent({ type: "verified", name });
+    } catch (error) {
+      if (!(error instanceof ReleaseError) || this.stopped.signal.aborted) return; // the release is opened as usual
+      // A server with a channel fetches missing files again, and a build writes them again.
+      for (const file of error.damaged) rmSync(join(dataDir, file), { force: true });
+      this.unsound.set(name, this.stampsOf(name));
+      this.refuse(name, messageOf(error));
+    }
+  }
+
+  private load(): { readonly version: string; readonly value: InUse | undefined } {
+    const wanted = this.readWanted();
+    const before = this.live.current;
+    const isSuspect = this.isSuspect;
+    this.isSuspect = false;
+    if (wanted !== undefined) {
+      const found = this.tryOpen(wanted, true);
+      if (found !== undefined) {
+        if (this.refused !== undefined)
+          this.options.onEvent({ type: "refusal-over", name: wanted, refused: this.refused.name });
+        this.refused = undefined;
+        return { version: wanted, value: before?.name === wanted ? before : found };
+      }
+    }
+    // The version is none of the wanted release, so that the next check tries that release again.
+    const usesOther = before !== undefined && before.name !== wanted;
+    if (usesOther && (!isSuspect || this.tryOpen(before.name, false) !== undefined))
+      return { version: "", value: before };
+    if (before !== undefined && !isSuspect && wanted === undefined) return { version: "", value: before };
+    for (const name of this.older(wanted)) {
+      const found = this.tryOpen(name, false);
+      if (found !== undefined) return { version: "", value: found };
+    }
+    return { version: "", value: undefined };
+  }
+
+  /** @param isWanted whether a release that does not open is reported */
+  private tryOpen(name: string, isWanted: boolean): InUse | undefined {
+    const { dataDir, now } = this.options;
+    // The refusal was reported after its verification.
+    if (this.unsound.has(name) && this.unsound.get(name) === this.stampsOf(name)) return undefined;
+    try {
+      return { ...checkFiles(dataDir, name), since: now() };
+    } catch (error) {
+      if (!(error instanceof ReleaseError)) throw error;
+      if (isWanted) this.refuse(name, messageOf(error));
+      return undefined;
+    }
+  }
+
+  /** Reports each reason once. */
+  private refuse(text: string, reason: string): void {
+    const name = text.slice(0, SHOWN_LENGTH);
+    if (this.refused?.name === name && this.refused.reason === reason) return;
+    this.refused = { name, reason, at: this.options.now() };
+    this.options.onEvent({ type: "refused", name, reason });
+  }
+
+  private applied(now: InUse | undefined, last: InUse | undefined): void {
+    if (now?.name === last?.name) return;
+    this.opened = undefined;
+    const others = { before: last?.name, wanted: this.wanted === now?.name ? undefined : this.wanted };
+    this.options.onEvent(
+      now === undefined ? { type: "none", ...others } : { type: "serving", name: now.name, ...others },
+    );
+  }
+
+  /** Releases published before the wanted one, newest first; none while the folder cannot be listed. */
+  private older(wanted: string | undefined): string[] {
+    const { dataDir } = this.options;
+    try {
+      return wanted === undefined ? releaseNames(dataDir) : releasesBefore(dataDir, wanted);
+    } catch {
+      return [];
+    }
+  }
+
+  private stampsOf(name: string): string {
+    const { dataDir } = this.options;
+    const files = [join(dataDir, DATA_FOLDER.releaseFile(name)), ...segmentFiles(dataDir, name)];
+    return files.map(fileStamp).join(" ");
+  }
+
+  private readWanted(): string | undefined {
+    try {
+      this.wanted = currentName(this.options.dataDir) || undefined;
+    } catch {
+      // `current` is temporarily unreadable
+    }
+    return this.wanted;
+  }
+}
