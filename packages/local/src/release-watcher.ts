@@ -19,6 +19,7 @@ import {
   mapSegment,
   messageOf,
   ReleaseError,
+  rebuildHint,
   releasesBefore,
   requireCurrentName,
   serverId,
@@ -180,7 +181,8 @@ export class ReleaseWatcher {
   /** Reports a failure once for each reason. */
   private checked(error: Error | undefined, before: Error | undefined): void {
     if (error === undefined || error.message === before?.message || this.stopped.signal.aborted) return;
-    const { hint } = error as { readonly hint?: string };
+    const own = (error as { readonly hint?: string }).hint;
+    const hint = own ?? (error instanceof ReleaseError ? rebuildHint(this.options.dataDir) : undefined);
     this.report({ type: "refused", reason: messageOf(error), hint });
   }
 

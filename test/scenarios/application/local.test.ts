@@ -2,7 +2,7 @@
 // a server's recorded answers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import type { Lookup } from "@inkling/client";
@@ -213,7 +213,7 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     putDamaged(data, 4);
     const { refused } = (await app.line((line) => "refused" in line)) as never as { refused: Failure };
     expect(refused.code).toBe("DATA_NOT_LOADED");
-    expect(refused.message).toMatch(/is corrupt: geo: .*SHA-256 is/);
+    expect(refused.message).toMatch(/ bytes, but the manifest lists /);
     expect(refused.hint).toContain("inkling data");
     smallRelease(data, 5);
     await app.line((line) => "city" in line).then(({ city }) => expect(city).toBe("City 5"));
@@ -442,9 +442,7 @@ function putDamaged(data: string, n: number): void {
   const elsewhere = temporaryFolder();
   const { files } = smallRelease(elsewhere, n);
   const [geo] = files;
-  const bytes = readFileSync(geo!);
-  bytes[bytes.length - 9]! ^= 1;
-  writeFileSync(geo!, bytes);
+  truncateSync(geo!, statSync(geo!).size - 1);
   prepareDataFolder(data);
   for (const file of files) cpSync(file, join(data, "segments", file.split("/").at(-1)!));
   const name = requireCurrentName(elsewhere);

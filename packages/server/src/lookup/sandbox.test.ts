@@ -257,6 +257,7 @@ describe("docs/sandbox.md", () => {
   test("shows the places as they are", async () => {
     const docs = await Bun.file(join(import.meta.dir, "../../../../docs/sandbox.md")).text();
     const shown = [...docs.matchAll(/```json\n(.*?)```/gs)].map(([, json]) => JSON.parse(json!));
-    expect(shown).toEqual([SANDBOX_ADDRESSES[0]!.geolocation, SANDBOX_ADDRESSES[1]!.geolocation]);
+    const [first, second] = SANDBOX_ADDRESSES;
+    expect(shown.slice(1)).toEqual([first!.geolocation, second!.geolocation]); // the first block is about 192.0.2.6
   });
 });

@@ -112,6 +112,7 @@ export const DUMPED: Readonly<Record<string, DumpedTable>> = {
       created_at: "number",
       expires_at: "number or null",
       last_used_on: "text or null",
+      parent: "text or null",
     },
   },
   inkling_audit: {
