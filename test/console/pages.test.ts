@@ -21,7 +21,7 @@ import {
   waitForMessage,
 } from "./console-server.ts";
 
-const ALL_FILES_BYTES = 130_000;
+const ALL_FILES_BYTES = 132_000;
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -1131,7 +1131,7 @@ describe("frame", () => {
     await page.getByText("clock 1 hour behind").waitFor();
     const rows = await table.getByRole("row").allInnerTexts();
     expect(rows).toHaveLength(HOSTS.hosts.length + 1);
-    expect(rows[1]).toMatch(/web-1:8080[\s\S]*ready[\s\S]*1,234\.5[\s\S]*4,321/);
+    expect(rows[1]).toMatch(/web-1:8080[\s\S]*ready[\s\S]*1,234\.5/);
     expect(rows[3]).toMatch(/not ready[\s\S]*no data release is loaded; <img src=x [\s\S]*none/);
     expect(rows[4]).toMatch(/silent[\s\S]*minutes ago/);
     await page.unroute("**/admin/v1/hosts");

@@ -89,7 +89,7 @@ describe("bad copies", () => {
     ]);
     expect(made.reportOf("odd")!.skipped).toEqual({
       entries: 1,
-      first: "line 301: is not an address range",
+      first: "line 301: is not an address range, which goes from a lower to a higher address of one family",
     });
   });
 
