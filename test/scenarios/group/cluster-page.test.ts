@@ -133,13 +133,16 @@ test("every step does what the page writes", async () => {
   for (const host of HOSTS) await until(async () => (await lookUp(host, "reputation", key)).status === 200);
   expect((await shell.run("look")).match(/ 200$/gm)).toHaveLength(3);
 
-  const [override = "", revoke = ""] = block(2, url).split(/(?<=^look.*\n)(?=inkling)/m);
-  await shell.run(override);
+  const [add = "", remove = ""] = block(2, url).split(/(?<=^look.*\n)(?=inkling)/m);
+  await shell.run(add);
   const isFlagged = async (host: number) =>
     ((await (await lookUp(host, "reputation", key)).json()) as { is_tor_exit: boolean }).is_tor_exit;
   for (const host of HOSTS) await until(() => isFlagged(host));
   expect((await shell.run("look")).match(/"is_tor_exit":true/g)).toHaveLength(3);
-  await shell.run(revoke);
+  await shell.run(remove);
+  for (const host of HOSTS) await until(async () => !(await isFlagged(host)));
+  expect((await shell.run("look")).match(/"is_tor_exit":false.* 200$/gm)).toHaveLength(3);
+  await shell.run("inkling keys revoke $(inkling keys list --json | grep -o 'key_[0-9A-Za-z]*' | head -n 1)");
   for (const host of HOSTS) await until(async () => (await lookUp(host, "reputation", key)).status === 401);
   expect((await shell.run("look")).match(/ 401$/gm)).toHaveLength(3);
 
