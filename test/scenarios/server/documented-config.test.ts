@@ -57,6 +57,14 @@ function block(language: string, page: string): string {
   return found[0]!.code;
 }
 
+/** Returns the first commands of a page after a heading. */
+function commandsAfter(heading: string, page: string): string {
+  const [, after] = readFileSync(join(ROOT, page), "utf8").split(`\n## ${heading}\n`);
+  const [, commands] = /^```sh\n([\s\S]*?)^```$/m.exec(after ?? "") ?? [];
+  if (commands === undefined) throw new Error(`${page}: no commands after "${heading}"`);
+  return commands;
+}
+
 test("every configuration is run here", () => {
   const pages = (language: string) =>
     blocksOf(language)
@@ -345,8 +353,7 @@ describe("the service of systemd", () => {
     ["the installation fails", 0, 1, ["backup", "git", "npm"]],
     ["a feed was unreachable", 0, 0, ["backup", "git", "npm", "update", "systemctl restart inkling"]],
   ])("the documented upgrade, if %s", (_name, backup, npm, wanted) => {
-    const page = readFileSync(join(ROOT, "docs/updates.md"), "utf8");
-    const [, steps = ""] = /^## Upgrade the program\n[\s\S]*?^```\n([\s\S]*?)^```$/m.exec(page) ?? [];
+    const steps = commandsAfter("Upgrade the program", "docs/updates.md");
     const bin = temporaryFolder();
     const log = join(bin, "log");
     const program = (name: string, script: string) =>
@@ -373,7 +380,7 @@ esac`,
 
   const programs = ["useradd", "install", "runuser", "setpriv", "ip", "mount"];
   withPrograms("the documented steps make user, folder and key, and it starts", programs, isRoot(), () => {
-    const steps = block("sh", "docs/service.md");
+    const steps = commandsAfter("Install as a service", "docs/service.md");
     const { owner, key, ready, exitCode, shell } = serviceRun<Started>({ steps, full: FULL });
     expect([owner, shell]).toEqual(["inkling:inkling 750", "/usr/sbin/nologin"]);
     expect(key).toStartWith("ink_live_");
