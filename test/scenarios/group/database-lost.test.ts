@@ -188,7 +188,7 @@ describe("a database that went back to an earlier state", () => {
     const env = { INKLING_DATABASE_URL: address };
     const sql = new SQL(address);
     cleanUps.push(() => sql.close());
-    const tables = ["keys", "tokens", "key_stamp", "override_stamp", "overrides", "audit"].map(
+    const tables = ["keys", "tokens", "key_stamp", "key_changes", "override_stamp", "overrides", "audit"].map(
       (name) => `inkling_${name}`,
     );
     const setUp = await revokedAfterCopy(address, async () => {

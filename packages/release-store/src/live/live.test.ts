@@ -239,3 +239,37 @@ test("what is handed again while another value is put in force is that other val
   await live.applyAgain();
   expect(live.current).toBe("b");
 });
+
+test("a change is appended to the file, unless the database went back and the change loses an entry", () => {
+  const path = join(temporaryFolder(), "copy.json");
+  const aside: string[] = [];
+  let wentBackAt: number | undefined;
+  let time = Date.now(); // reading the file takes its modification time
+  const changeOf = ({ version, value }: { version: string; value: string }) => ({
+    from: String(Number(version) - 1),
+    text: `${version}\n`,
+    removed: "abc",
+    added: value,
+  });
+  const snapshot = new SnapshotFile<string>({
+    path,
+    now: () => time,
+    onFailure: (reason) => expect(reason).toBeUndefined(),
+    parse: (text) => JSON.parse(text.split("\n")[0]!),
+    print: (loaded) => `${JSON.stringify(loaded)}\n`,
+    changeOf,
+    idsOf: (value) => value,
+    wentBackAt: () => wentBackAt,
+    onMovedAside: (file) => aside.push(file),
+  });
+  const text = () => readFileSync(path, "utf8");
+  snapshot.save({ version: "1", value: "abc" });
+  time++;
+  snapshot.save({ version: "2", value: "ab" });
+  expect([text().endsWith("}\n2\n"), aside]).toEqual([true, []]);
+  time += 60_000;
+  wentBackAt = time;
+  snapshot.save({ version: "3", value: "a" });
+  expect(aside).toEqual([path.replace(".json", ".before.json")]);
+  expect(text()).toBe('{"version":"3","value":"a"}\n');
+});

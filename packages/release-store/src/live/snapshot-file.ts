@@ -134,7 +134,8 @@ export class SnapshotFile<T> {
   }
 
   /**
-   * Appends a change, if the file is as this process wrote it. The file is written again when it has doubled.
+   * Appends a change, if the file is as this process wrote it and loses nothing. The file is written again when it has
+   * doubled.
    * @returns whether the change was appended
    */
   private append(loaded: Loaded<T>): boolean {
@@ -143,10 +144,13 @@ export class SnapshotFile<T> {
     if (change === undefined || saved === undefined || !isFromHere || change.from !== saved.version)
       return false;
     if (this.appended + change.text.length > this.written) return false;
+    const added = new Set(change.added);
+    const missing = [...new Set(change.removed)].filter((id) => saved.ids.has(id) && !added.has(id));
+    if (this.isLoss(missing.length, added.size)) return false;
     if (!isThere(() => appendDurably(options.path, change.text))) return false;
     this.appended += change.text.length;
     for (const id of change.removed) saved.ids.delete(id);
-    for (const id of change.added) saved.ids.add(id);
+    for (const id of added) saved.ids.add(id);
     this.saved = { version: loaded.version, ids: saved.ids };
     this.confirmedAt = options.now();
     this.savedAt = this.confirmedAt;
@@ -164,12 +168,17 @@ export class SnapshotFile<T> {
    * then fine, because the last row may have been removed.
    */
   private wouldBeLost(ids: ReadonlySet<string>): boolean {
+    const missing = [...(this.saved?.ids ?? [])].filter((id) => !ids.has(id));
+    return this.isLoss(missing.length, ids.size);
+  }
+
+  /** @param left the number of entries if all that the file has are missing */
+  private isLoss(missing: number, left: number): boolean {
     const { saved, isFromHere, savedAt } = this;
-    if (saved === undefined || saved.ids.size === 0) return false;
-    const missing = [...saved.ids].filter((id) => !ids.has(id));
+    if (saved === undefined || missing === 0) return false;
     const wentBackAt = this.options.wentBackAt?.();
-    if (wentBackAt !== undefined && wentBackAt > savedAt) return missing.length > 0;
-    return missing.length === saved.ids.size && !(isFromHere && ids.size === 0);
+    if (wentBackAt !== undefined && wentBackAt > savedAt) return true;
+    return missing === saved.ids.size && !(isFromHere && left === 0);
   }
 
   /**
