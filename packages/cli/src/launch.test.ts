@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { moduleCommand } from "@inkling/release-store/program";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
@@ -278,18 +278,30 @@ test.each<[args: string[], code: number, out: string, err: RegExp]>([
   expect(ran.stderr).toMatch(err);
 });
 
-test.each(["cli", "client", "local"])(
-  "npm pack of %s installs the packages for development first",
-  (name) => {
-    const manifest = `packages/${name}/package.json`;
-    const { root, env } = withoutDevPackages(["scripts/tool.mjs", manifest]);
-    const { prepack } = JSON.parse(readFileSync(join(root, manifest), "utf8")).scripts;
-    const ran = spawnSync("sh", ["-c", prepack], {
-      cwd: join(root, "packages", name),
-      encoding: "utf8",
-      env,
-    });
-    expect([ran.status, ran.stdout]).toEqual([1, ""]);
-    expect(ran.stderr).toMatch(/^Installing packages \(dev is not installed\)/);
-  },
-);
+test.each(["cli", "local"])("npm pack of %s installs the packages for development first", (name) => {
+  const manifest = `packages/${name}/package.json`;
+  const { root, env } = withoutDevPackages(["scripts/tool.mjs", manifest]);
+  const { prepack } = JSON.parse(readFileSync(join(root, manifest), "utf8")).scripts;
+  const ran = spawnSync("sh", ["-c", prepack], {
+    cwd: join(root, "packages", name),
+    encoding: "utf8",
+    env,
+  });
+  expect([ran.status, ran.stdout]).toEqual([1, ""]);
+  expect(ran.stderr).toMatch(/^Installing packages \(dev is not installed\)/);
+});
+
+test("npm pack of client fetches TypeScript alone, in the version of the lock file", () => {
+  const manifest = "packages/client/package.json";
+  const { root, env } = withoutDevPackages(["scripts/compile-client.mjs", "package.json", manifest]);
+  const { prepack } = JSON.parse(readFileSync(join(root, manifest), "utf8")).scripts;
+  const locked = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")).packages;
+  const { version } = locked["node_modules/typescript"];
+  writeFileSync(join(root, "npm"), '#!/bin/sh\necho "$PWD: npm $*"\nexit 3\n', { mode: 0o755 });
+  const cwd = join(root, "packages/client");
+  const PATH = `${root}:${env.PATH}`;
+  const ran = spawnSync("sh", ["-c", prepack], { cwd, encoding: "utf8", env: { ...env, PATH } });
+  expect([ran.status, ran.stdout]).toEqual([3, ""]);
+  const command = `npm exec --yes --package=typescript@${version} -- tsc -p . --noCheck`;
+  expect(ran.stderr).toBe(`${realpathSync(cwd)}: ${command}\n`);
+});

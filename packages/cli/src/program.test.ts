@@ -32,7 +32,7 @@ const temp = temporaryFolder();
 const inkling = (args: readonly string[], env: Record<string, string> = {}) =>
   runHere(args, { env, cwd: temp });
 
-const { INKLING_MIRROR: _, INKLING_VECTORS: __, npm_command: ___, ...env } = process.env; // npx changes hints
+const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
 
 /** Runs the command as a separate process, as npm does. */
 async function spawned(

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import table from "../../test/caller-addresses.json" with { type: "json" };
 import { formatIp, parseIp } from "../ip.ts";
 import { callerAddress, isLoopback, readTrust, type TrustProxy } from "./caller-address.ts";
 
 /** The Python client and the server run the same table. */
-const rows = JSON.parse(
-  readFileSync(new URL("../../test/caller-addresses.json", import.meta.url), "utf8"),
-) as readonly {
+const rows = table as readonly {
   readonly name: string;
   readonly trust: TrustProxy;
   readonly peer: string | null;

@@ -257,10 +257,12 @@ async function emailsIn(request: Readable & { clone(): Readable }): Promise<unkn
 
 describe("the handler reads the email address that was assessed", () => {
   const SPAM = "spam@disposable.example";
-  const PART = (email: string, more = "") =>
-    `--b\r\nContent-Disposition: form-data; name="email"\r\n\r\n${email}\r\n${more}--b--\r\n`;
-  const FILE = '--b\r\nContent-Disposition: form-data; name="email"; filename="a"\r\n\r\nx\r\n';
-  const MULTIPART = "multipart/form-data; boundary=b";
+  const BOUNDARY = "----FormBoundary7MA4"; // Node 20 ends a value at a letter b if that is the boundary
+  const part = (value: string, name = "email", more = "") =>
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+  const multipart = (...parts: string[]) => `${parts.join("")}--${BOUNDARY}--\r\n`;
+  const FILE = part("x", "email", '; filename="a"');
+  const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
   const JSON_TYPE = "application/json";
   const JSON_AND_FORM = `{"email":"${SPAM}","x":"&email=${JANE}&y="}`;
   const FORM_IN_JSON = `{"email":"${JANE}","x":"&email=${SPAM}&y="}`;
@@ -278,15 +280,10 @@ describe("the handler reads the email address that was assessed", () => {
     ["a content type in a parameter", `text/plain; x=${JSON_TYPE}`, FORM_IN_JSON, false],
     ["another character set", `${FORM}; charset=utf-16`, JSON_AND_FORM, true],
     ["JSON in another character set", `${JSON_TYPE}; charset=utf-7`, FORM_IN_JSON, true],
-    [
-      "a form in a multipart form",
-      MULTIPART,
-      PART(JANE, PART(`&email=${SPAM}&`).replace('"email"', '"x"')),
-      true,
-    ],
-    ["the part twice", MULTIPART, PART(JANE, PART(SPAM)), false],
-    ["a file and a part", MULTIPART, FILE + PART(JANE), false],
-    ["multipart without a boundary", "multipart/form-data", PART(JANE), false],
+    ["a form in a multipart form", MULTIPART, multipart(part(JANE), part(`&email=${SPAM}&`, "x")), true],
+    ["the part twice", MULTIPART, multipart(part(JANE), part(SPAM)), false],
+    ["a file and a part", MULTIPART, multipart(FILE, part(JANE)), false],
+    ["multipart without a boundary", "multipart/form-data", multipart(part(JANE)), false],
   ];
   const apps: Readonly<Record<string, (client: Assessor) => (request: Request) => Promise<Response>>> = {
     Hono(client) {
