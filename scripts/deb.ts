@@ -189,7 +189,8 @@ function putControl(
 
 /** Returns the output of a command, with the command's name in the package. */
 function printed(...args: string[]): string {
-  const { success, stdout, stderr } = Bun.spawnSync([...COMMAND, ...args]);
+  const { npm_command: _, ...env } = process.env; // otherwise, the output names npx if npx runs this script
+  const { success, stdout, stderr } = Bun.spawnSync([...COMMAND, ...args], { env });
   if (!success) throw new Error(`inkling ${args.join(" ")}: ${stderr}`);
   return stdout.toString();
 }
