@@ -15,7 +15,9 @@ import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { MAX_COUNTRIES, MAX_NETWORKS, MAX_PREFIXES } from "../lookup/network-summary.ts";
-import { lookUpInReleases, lookUpValues } from "../lookup/operator-lookup.ts";
+import { type Caller, lookUpInReleases, lookUpValues } from "../lookup/operator-lookup.ts";
+import type { ValidAdminToken } from "../store/admin-token.ts";
+import { TooManyWaiting } from "../text/turns.ts";
 import { keptManifests } from "./data.ts";
 import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
 import { overrideAnswer } from "./overrides.ts";
@@ -138,15 +140,15 @@ export const LOOKUP_HANDLERS = {
   look_up: handler({
     body: { schema: lookupBody },
     answer: lookupAnswer,
-    run: async (context, { body, request }) => ({
-      document: await lookUp(context, body.values, body.parts, request.signal),
+    run: async (context, { body, request, token }) => ({
+      document: await lookUp(context, body.values, body.parts, callerOf(request, token)),
     }),
   }),
   look_up_history: handler({
     body: { schema: historyBody },
     answer: historyAnswer,
-    run: async (context, { body, request }) => ({
-      document: await lookUpHistory(context, body.value, request.signal),
+    run: async (context, { body, request, token }) => ({
+      document: await lookUpHistory(context, body.value, callerOf(request, token)),
     }),
   }),
 } satisfies AdminHandlers;
@@ -155,14 +157,28 @@ async function lookUp(
   { releases, status, overrideCache, now }: AdminContext,
   values: readonly string[],
   parts: number,
-  signal: AbortSignal,
+  caller: Caller,
 ): Promise<object> {
   const release = openCurrent(releases);
   const { id, missing, partial, feeds } = release.manifest;
   const source = { release, overrides: overrideCache.current, now: now() };
-  const answers = await lookUpValues(source, values, parts, signal);
+  const answers = await orRateLimited(lookUpValues(source, values, parts, caller));
   const ages = dataAges(status.releases.feeds ?? feeds, now());
   return { release: id, missing, partial, ages, answers };
+}
+
+/** Work that takes long runs once per token. */
+export const callerOf = (request: Request, token: ValidAdminToken | undefined): Caller => ({
+  owner: token?.name ?? "",
+  signal: request.signal,
+});
+
+/** @throws AdminProblem RATE_LIMITED if the token has too much work waiting */
+export function orRateLimited<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    if (!(error instanceof TooManyWaiting)) throw error;
+    throw new AdminProblem("RATE_LIMITED", "Too many requests of this token are waiting. Retry in a second.");
+  });
 }
 
 /** Opens the release in use. @throws AdminProblem NO_RELEASE */
@@ -181,12 +197,12 @@ export function openCurrent(releases: AdminContext["releases"]): LoadedRelease {
 async function lookUpHistory(
   { dataDir, releases, now }: AdminContext,
   value: string,
-  signal: AbortSignal,
+  caller: Caller,
 ): Promise<object> {
   const kept = keptManifests(dataDir);
   if (kept.length === 0) throw new AdminProblem("NO_RELEASE");
   const names = kept.map(({ name }) => name);
-  const found = await lookUpInReleases(dataDir, names, value, now(), signal);
+  const found = await orRateLimited(lookUpInReleases(dataDir, names, value, now(), caller));
   const current = releases.current?.name;
   return {
     history: kept.map(({ name, manifest }, i) => ({

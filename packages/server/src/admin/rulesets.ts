@@ -11,9 +11,10 @@ import { decidingPart, parseRuleset, type Ruleset, RulesetError, runExamples } f
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { schemaOf } from "../lookup/answer-schemas.ts";
-import { assessVisitor } from "../lookup/operator-lookup.ts";
+import { assessVisitor, type Caller } from "../lookup/operator-lookup.ts";
 import { type PublishedRuleset, rulesetJson } from "../rulesets/record.ts";
 import { isRulesetCursor, RulesetConflictError } from "../store/rulesets.ts";
+import { Turns } from "../text/turns.ts";
 import {
   type AdminContext,
   type AdminHandlers,
@@ -24,7 +25,7 @@ import {
   text,
   time,
 } from "./handler.ts";
-import { openCurrent } from "./lookup.ts";
+import { callerOf, openCurrent, orRateLimited } from "./lookup.ts";
 
 /**
  * Maximum length of a ruleset in a body, in characters. It is generous, so that the parser can explain what is wrong
@@ -99,13 +100,15 @@ export const RULESET_HANDLERS = {
   check_ruleset: handler({
     body: { schema: z.strictObject({ text: rulesetText }).meta({ id: "RulesetText" }) },
     answer: checkAnswer,
-    run: async (_, { body }) => ({ document: await sparingly(() => checked(body.text)) }),
+    run: async (_, { body, request, token }) => ({
+      document: await sparingly(callerOf(request, token), () => checked(body.text)),
+    }),
   }),
   publish_ruleset: handler({
     body: { schema: z.strictObject({ text: rulesetText, note, current }).meta({ id: "NewRuleset" }) },
     answer: rulesetAnswer,
-    run: async (context, { body, by, token }) => {
-      await sparingly(() => requireSound(body.text));
+    run: async (context, { body, by, request, token }) => {
+      await sparingly(callerOf(request, token), () => requireSound(body.text));
       if (token !== undefined && hasRole(token.role, "admin"))
         return publish(context, (store) => store.publish(body, by));
       const newest = await context.store.rulesets.newest();
@@ -114,9 +117,9 @@ export const RULESET_HANDLERS = {
           "ROLE_REQUIRED",
           "The role `analyst` may change only shadow rules, rules that are off, and examples. This ruleset would decide differently; to publish it, use a token with the role `admin`.",
         );
-      return publish(context, (store) =>
-        store.publish({ ...body, current: body.current ?? newest.number }, by),
-      );
+      if (body.current !== undefined && body.current !== newest.number)
+        throw new AdminProblem("RULESET_CONFLICT", `Ruleset ${newest.number} has been published since.`);
+      return publish(context, (store) => store.publish({ ...body, current: newest.number }, by));
     },
   }),
   restore_ruleset: handler({
@@ -138,8 +141,8 @@ export const RULESET_HANDLERS = {
         .meta({ id: "AssessVisitor" }),
     },
     answer: visitorAnswer,
-    run: async (context, { body }) => ({
-      document: await assessForOperator(context, body.visitor, body.text),
+    run: async (context, { body, request, token }) => ({
+      document: await assessForOperator(context, body.visitor, body.text, callerOf(request, token)),
     }),
   }),
 } satisfies AdminHandlers;
@@ -168,24 +171,24 @@ async function publish(
   return { document, headers: { Location: `${ADMIN_PATH}rulesets/${published.number}` } };
 }
 
-/** Resolves when the next check may start. */
-let ready: Promise<void> = Promise.resolve();
+const turns = new Turns({ running: 1, waitingPerOwner: 4 });
 
 /**
  * Runs one check of a ruleset at a time, and then rests for three times as long as the check took. The longest text takes
  * 40 ms, so however many checks are waiting, this thread keeps three quarters of its time for other work.
+ * @throws AdminProblem RATE_LIMITED; the errors of `check`
  */
-async function sparingly<T>(check: () => T): Promise<T> {
-  const turn = ready;
-  const next = Promise.withResolvers<void>();
-  ready = next.promise;
-  await turn;
-  const start = performance.now();
-  try {
-    return check();
-  } finally {
-    setTimeout(next.resolve, 3 * (performance.now() - start));
-  }
+function sparingly<T>({ owner, signal }: Caller, check: () => T): Promise<T> {
+  return orRateLimited(
+    turns.take(owner, signal, async () => {
+      const start = performance.now();
+      try {
+        return check();
+      } finally {
+        await Bun.sleep(3 * (performance.now() - start));
+      }
+    }),
+  );
 }
 
 /** Parses a ruleset. @throws AdminProblem that lists every mistake */
@@ -227,9 +230,10 @@ async function assessForOperator(
   { releases, overrideCache, rulesetCache, now }: AdminContext,
   visitor: unknown,
   draft: string | undefined,
+  caller: Caller,
 ): Promise<object> {
   const release = openCurrent(releases);
-  if (draft !== undefined) await sparingly(() => parseDraft(draft));
+  if (draft !== undefined) await sparingly(caller, () => parseDraft(draft));
   const { number, text } = rulesetCache.current;
   const source = { release, overrides: overrideCache.current, now: now() };
   const ruleset = draft === undefined ? { number, text } : { number: 0, text: draft };

@@ -1,7 +1,8 @@
 // operator-lookup.ts: the API's answers with evidence for the operator, about addresses, networks, AS numbers, domains
 // and email addresses; and the assessment of one visitor. Neither is limited, counted or stored.
 //
-// cost an AS or a large network takes up to three seconds, in small steps; at most two requests take them at a time
+// cost a large network takes up to three seconds and an AS one, in small steps; one request of a token at a time, and
+//      of two tokens
 
 import type { AssessmentAnswer } from "@inkling/contract";
 import {
@@ -39,6 +40,7 @@ import { type Problem, problem, problemBody } from "../http/problems.ts";
 import { overrideJson } from "../overrides/record.ts";
 import type { PublishedRuleset } from "../rulesets/record.ts";
 import { finishInSteps, type Steps } from "../text/steps.ts";
+import { Turns } from "../text/turns.ts";
 import { problemOf } from "./failures.ts";
 import { type NetworksReport, reportOfNetworks, reportOfSystem } from "./network-sources.ts";
 import { MAX_NETWORKS, networkUse, readAsn, readNetwork, summarizeNetworks } from "./network-summary.ts";
@@ -83,50 +85,53 @@ const parse = (body: Uint8Array) => JSON.parse(decoder.decode(body));
 /** In mode "up", the console shows all data that exists, and lists the missing data. */
 const withAllData = (source: OperatorSource): AnswerSource => ({ ...source, mode: "up" });
 
-const MAX_AT_ONCE = 2;
-let running = 0;
-const waiting: (() => void)[] = [];
+/** Networks and autonomous systems take seconds. Two tokens may look them up at the same time. */
+const turns = new Turns({ running: 2, waitingPerOwner: 4 });
 
-/** Runs a computation in steps, when fewer than {@link MAX_AT_ONCE} others run. */
-async function inTurn<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
-  if (running >= MAX_AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
-  else running++;
-  try {
-    signal.throwIfAborted();
-    return await finishInSteps(steps, signal);
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) running--;
-    else next();
-  }
+/** Runs a computation in steps, in the caller's turn if it takes long. */
+function run<T>(values: readonly string[], steps: Steps<T>, { owner, signal }: Caller): Promise<T> {
+  const work = () => finishInSteps(steps, signal);
+  return values.some(isLong) ? turns.take(owner, signal, work) : work();
+}
+
+const isLong = (value: string) => value.includes("/") || readAsn(value.trim()) !== undefined;
+
+/** Who asks: the name of a token, and a signal that ends the work when the client has left. */
+export interface Caller {
+  readonly owner: string;
+  readonly signal: AbortSignal;
 }
 
 /**
  * Looks values up.
  * @param parts the maximum number of parts to list for a network
- * @param signal ends the work when the client has left
+ * @throws TooManyWaiting if the caller has too many long lookups waiting
  */
 export function lookUpValues(
   source: OperatorSource,
   values: readonly string[],
   parts: number,
-  signal: AbortSignal,
+  caller: Caller,
 ): Promise<readonly object[]> {
-  return inTurn(answersOf(values, withAllData(source), parts), signal);
+  return run(values, answersOf(values, withAllData(source), parts), caller);
 }
 
 /** One release's answer for the history of a value, or the reason why the release cannot be read. */
 export type HistoryAnswer = { readonly answer: object | null; readonly problem: string | null };
 
-/** Looks a value up in several releases, without overrides. @param names the releases, newest first */
+/**
+ * Looks a value up in several releases, without overrides.
+ * @param names the releases, newest first
+ * @throws TooManyWaiting
+ */
 export function lookUpInReleases(
   dataDir: string,
   names: readonly string[],
   value: string,
   now: number,
-  signal: AbortSignal,
+  caller: Caller,
 ): Promise<readonly HistoryAnswer[]> {
-  return inTurn(historyOf(dataDir, names, value, now), signal);
+  return run([value], historyOf(dataDir, names, value, now), caller);
 }
 
 function* historyOf(
@@ -275,13 +280,11 @@ function* ofNetwork(value: string, network: Prefix, source: AnswerSource, limits
   return { ...answer, summary };
 }
 
-function* ofSystem(
-  value: string,
-  asn: number,
-  source: AnswerSource,
-  { parts, isExplained }: Limits,
-): Steps<object> {
-  const found = yield* reportOfSystem(asn, source, MAX_EXPLAINED, parts);
+function* ofSystem(value: string, asn: number, source: AnswerSource, limits: Limits): Steps<object> {
+  const { parts, isExplained } = limits;
+  const found = yield* reportOfSystem(asn, source, Math.min(MAX_EXPLAINED, limits.prefixes), parts);
+  const examined = (found?.ipv4?.prefix_count ?? 0) + (found?.ipv6?.prefix_count ?? 0);
+  limits.prefixes = Math.max(0, limits.prefixes - examined); // both families may use the whole rest
   const networks = [found?.ipv4, found?.ipv6].flatMap((family) => family?.networks ?? []);
   const prefixes = networks.flatMap((network) => readNetwork(network) ?? []);
   const overrides = overridesWithin(prefixes, source);

@@ -73,7 +73,8 @@ export function domainVerdicts({
     const release = releases.open();
     if (release === undefined) throw new Error("no data release is loaded");
     const source = { release, overrides: overrides.current, now: Date.now() };
-    const found = await lookUpValues(source, domains, 1, new AbortController().signal);
+    const caller = { owner: "webhooks", signal: new AbortController().signal };
+    const found = await lookUpValues(source, domains, 1, caller);
     return (found as { kind: string; email?: EmailVerdict }[]).map(({ kind, email }) =>
       kind === "domain" && email !== undefined && "disposable" in email ? email : undefined,
     );
