@@ -92,14 +92,6 @@ describe.each([1, 2])("with %i workers, under attack", (workers) => {
   });
 
   test.each([
-    [
-      "flipped",
-      (path: string) => {
-        const bytes = readFileSync(path);
-        bytes[bytes.length - 9]! ^= 1;
-        writeFileSync(path, bytes);
-      },
-    ],
     ["cut short", (path: string) => truncateSync(path, 200)],
     ["empty", (path: string) => truncateSync(path, 0)],
     ["gone", (path: string) => rmSync(path)],
