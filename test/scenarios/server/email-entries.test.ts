@@ -157,8 +157,8 @@ test("the command line: values of their own, and lines of standard input", async
   ).toEqual(answers.map((answer, i) => ({ value: values[i], email: JSON.parse(answer) })));
   for (const i of [0, 2, 3, 6, 8, 13]) {
     expect((await inkling("lookup", "email", values[i]!, "--json")).out).toBe(`${answers[i]}\n`);
-    const { out, code } = await inkling(values[i]!, "--json");
-    const { evidence, ...email } = JSON.parse(out).email; // a single value also has its evidence
+    const { out, code } = await inkling(values[i]!, "--json", "--evidence");
+    const { evidence, ...email } = JSON.parse(out).email;
     expect([code, email]).toEqual([0, JSON.parse(answers[i]!)]);
     expect(Array.isArray(evidence)).toBe(true);
   }

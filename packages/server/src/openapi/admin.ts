@@ -78,6 +78,7 @@ export function adminOpenApi(version: string): unknown {
     problemExample: (code) => JSON.parse(problemBody(new AdminProblem(code), "tnbctz7kxp")),
     paths,
     elsewhere: [
+      "PATH_INVALID",
       "PATH_NOT_FOUND",
       "METHOD_NOT_ALLOWED",
       ...UNAUTHORIZED,
