@@ -49,6 +49,7 @@ const OF_MACHINE = [
   "InklingWebhooksDropped",
   "InklingDecisionsWait",
   "InklingDecisionsDropped",
+  "InklingDecisionsNearLimit",
   "InklingNoticesLost",
 ];
 /**

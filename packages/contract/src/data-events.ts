@@ -91,7 +91,7 @@ export const DATA_EVENTS = {
   "release-refused": {
     about: "releases",
     levels: ["error"],
-    help: "The server refuses release `name`, for the reason in the event. It tries again every second.",
+    help: "The server refuses release `name`, for the reason in the event. It retries every second.",
   },
   "release-refusal-over": {
     about: "releases",

@@ -318,7 +318,7 @@ class LineRows implements RowReader {
 }
 
 /**
- * Returns whether lines end with CR alone, as in files of Excel for Mac. Such a file would be a single line.
+ * Returns whether lines end only with CR, as in files of Excel for Mac. Such a file would be a single line.
  * @param text the beginning of a file
  */
 export const endsLinesWithCr = (text: string): boolean => /\r[^\n]/.test(text) && !text.includes("\n");

@@ -137,7 +137,7 @@ class Reports {
 
 const now = () => new Date().toISOString();
 
-/** Records in this data folder whether the channel's builder fails, where a host that builds records its own failure. */
+/** Records whether the channel's builder fails, in the file that a host that builds uses for its own failure. */
 class BuilderWatch {
   private readonly settings: Settings;
   private readonly env: Context["env"];

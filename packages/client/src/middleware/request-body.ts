@@ -18,7 +18,7 @@ export interface WithBody<F extends Form> {
   formData(): Promise<F>;
 }
 
-/** `value` is undefined if the body cannot be read, which is the visitor's fault. A form stays one for its files. */
+/** `value` is undefined if the body cannot be read, which is the visitor's fault. A form is passed on as a form, because it may contain files. */
 export type ReadBody<F extends Form> =
   | { readonly value: unknown; readonly form?: F }
   | { readonly refusal: Refusal };

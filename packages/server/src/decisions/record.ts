@@ -62,7 +62,7 @@ export interface DecisionJson {
   readonly outcome_at: string | null;
 }
 
-/** About how much memory a row takes besides the members that callers and rulesets can make large. */
+/** About how much memory a row takes in addition to the members that callers and rulesets can make large. */
 const ROW_BYTES = 600;
 
 /** Identifies a request that must be decided only once. */
