@@ -118,10 +118,11 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     {
       fill: keys,
       future: "UPDATE inkling_keys SET mode = 'future' WHERE id = $1",
-      load: async (store, [good]) => {
+      load: async (store, [good, future]) => {
         const loaded = (await store.loadKeys()).tokens.map(({ key }) => key.id);
         expect((await store.listKeys()).map(({ id }) => id)).toEqual(loaded);
         await store.revokeKey(good, ADA);
+        expect(await store.revokeKey(future, ADA)).toMatchObject({ id: future, revokedAt: NOW });
         expect((await store.loadKeys()).tokens).toEqual([]);
         return loaded;
       },
@@ -172,7 +173,12 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
         return ["first", "second"];
       },
       future: "UPDATE inkling_named_admin_tokens SET scope = 'future' WHERE name = $1",
-      load: async (store) => (await store.adminToken.list()).map(({ name }) => name),
+      load: async (store, [, future]) => {
+        const loaded = (await store.adminToken.list()).map(({ name }) => name);
+        expect((await store.adminToken.revoke(future, ADA))?.token.name).toBe(future);
+        expect(await store.adminToken.revoke(future, ADA)).toBeUndefined();
+        return loaded;
+      },
     },
   ],
   webhooks: [

@@ -154,9 +154,12 @@ export class AdminTokenStore {
   revoke(name: string, by: Actor, keepCreated = false): Promise<RevokedAdminToken | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
-      const before = await this.findIn(tx, name);
+      const rows: AdminTokenRow[] =
+        await tx`SELECT ${columns(tx)} FROM inkling_named_admin_tokens ORDER BY created_at, name`;
+      const all = rows.map(readablePart);
+      const before = all.find((token) => token.name === name);
       if (before === undefined) return undefined;
-      const created = keepCreated ? [] : await this.descendants(tx, name);
+      const created = keepCreated ? [] : descendants(all, name);
       await tx`UPDATE inkling_named_admin_tokens SET parent = ${before.parent ?? null} WHERE parent = ${name}`;
       for (const token of [before, ...created]) {
         await tx`DELETE FROM inkling_named_admin_tokens WHERE name = ${token.name}`;
@@ -197,19 +200,6 @@ export class AdminTokenStore {
     const rows: AdminTokenRow[] =
       await sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens WHERE name = ${name}`;
     return this.readRows(rows)[0];
-  }
-
-  /** Reads the tokens that a token created, directly or through others. */
-  private async descendants(sql: SQL, name: string): Promise<AdminToken[]> {
-    const rows: AdminTokenRow[] =
-      await sql`SELECT ${columns(sql)} FROM inkling_named_admin_tokens ORDER BY created_at, name`;
-    const all = this.readRows(rows);
-    const names = new Set([name]);
-    for (let before = 0; names.size > before; ) {
-      before = names.size;
-      for (const token of all) if (names.has(token.parent ?? "")) names.add(token.name);
-    }
-    return all.filter((token) => token.name !== name && names.has(token.name));
   }
 
   private readRows(rows: readonly AdminTokenRow[]): AdminToken[] {
@@ -262,6 +252,20 @@ interface AdminTokenRow {
 
 const columns = (sql: SQL) =>
   sql.unsafe("name, scope, hint, author, created_at, expires_at, last_used_on, parent");
+
+/** Finds the tokens that a token created, directly or through others. */
+function descendants(all: readonly AdminToken[], name: string): AdminToken[] {
+  const names = new Set([name]);
+  for (let before = 0; names.size > before; ) {
+    before = names.size;
+    for (const token of all) if (names.has(token.parent ?? "")) names.add(token.name);
+  }
+  return all.filter((token) => token.name !== name && names.has(token.name));
+}
+
+/** Reads a token for its revocation. A role that only a newer version has counts as the lowest one. */
+const readablePart = (row: AdminTokenRow): AdminToken =>
+  fromRow(ADMIN_ROLES.some((role) => role === row.scope) ? row : { ...row, scope: "read" });
 
 function fromRow(row: AdminTokenRow): AdminToken {
   return Object.freeze({

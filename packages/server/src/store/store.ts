@@ -98,6 +98,9 @@ export async function openStore(address: string, options: StoreOptions = {}): Pr
 
 export const KEY_PAGES = new NewestFirst("key");
 
+/** Reads what a key that a newer version wrote has in common with this one, so that it can be revoked here as well. */
+const readablePart = (row: KeyRow): Key => keyFromRow({ ...row, mode: "live", scopes: "", networks: "" });
+
 export class Store implements KeySource {
   readonly overrides: OverrideStore;
   readonly rulesets: RulesetStore;
@@ -276,9 +279,11 @@ export class Store implements KeySource {
   async revokeKey(id: string, by: Actor = UNNAMED, at = this.tables.now()): Promise<Key | undefined> {
     return this.change(async (tx, changed) => {
       changed.push(id);
-      const before = await this.readKeyById(tx, id);
-      if (before === undefined || before.revokedAt !== undefined) return before;
-      const after: Key = Object.freeze({ ...before, revokedAt: at });
+      const rows: KeyRow[] = await tx`SELECT ${keyColumns(tx)} FROM inkling_keys k WHERE id = ${id}`;
+      const [before] = this.readRows(rows);
+      const known = before ?? rows.map(readablePart)[0];
+      if (known === undefined || known.revokedAt !== undefined) return known;
+      const after: Key = Object.freeze({ ...known, revokedAt: at });
       await tx`UPDATE inkling_keys SET revoked_at = ${after.revokedAt} WHERE id = ${id}`;
       await this.audit(tx, by, "key-revoked", before, after);
       return after;
