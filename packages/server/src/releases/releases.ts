@@ -7,14 +7,11 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { FailedBuild, FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
+import type { LoadedRelease } from "@inkling/engine";
 import {
-  type ChannelReport,
-  ChannelReportFile,
   checkFiles,
   currentName,
   DATA_FOLDER,
-  FeedsReportFile,
   fileStamp,
   Live,
   messageOf,
@@ -25,6 +22,7 @@ import {
   releasesBefore,
   segmentFiles,
 } from "@inkling/release-store";
+import { Reports } from "./reports.ts";
 import { MAX_STARTS, recordStart } from "./starts.ts";
 import { watchFile } from "./watch-file.ts";
 
@@ -73,14 +71,12 @@ interface InUse extends NamedRelease {
   readonly since: number;
 }
 
-export class Releases {
+export class Releases extends Reports {
   /** Why the wanted release is not in use; undefined while it is. */
   refused: Refusal | undefined;
   /** The release that `current` in the data folder names. */
   wanted: string | undefined;
   private readonly options: ReleasesOptions;
-  private readonly report: FeedsReportFile;
-  private readonly channelReport: ChannelReportFile;
   private readonly stopped = new AbortController();
   private readonly live: Live<InUse | undefined>;
   /** Releases that a full verification found unsound, with the stamps of their files. */
@@ -91,10 +87,9 @@ export class Releases {
   private isSuspect = false;
 
   constructor(options: ReleasesOptions) {
+    super(options.dataDir);
     this.options = options;
-    const { dataDir, pollMs = POLL_MS } = options;
-    this.report = new FeedsReportFile(dataDir);
-    this.channelReport = new ChannelReportFile(dataDir);
+    const { pollMs = POLL_MS } = options;
     this.live = new Live<InUse | undefined>({
       initial: undefined,
       source: {
@@ -111,8 +106,7 @@ export class Releases {
     });
   }
 
-  /** The release in use. */
-  get current(): NamedRelease | undefined {
+  override get current(): NamedRelease | undefined {
     return this.live.current;
   }
 
@@ -127,26 +121,6 @@ export class Releases {
   /** When this server began to use the current release, in epoch ms. */
   get since(): number | undefined {
     return this.live.current?.since;
-  }
-
-  /** The current state of the release's feeds, including checks and failures since the build. */
-  get feeds(): readonly FeedReport[] {
-    return this.report.feedsOf(this.current);
-  }
-
-  /** A built release that waits for the operator. */
-  get held(): HeldRelease | undefined {
-    return this.report.held;
-  }
-
-  /** The latest build, if it failed; otherwise undefined. */
-  get failedBuild(): FailedBuild | undefined {
-    return this.report.failed;
-  }
-
-  /** The result of the last check of the channel; undefined without a channel. */
-  get channel(): ChannelReport | undefined {
-    return this.channelReport.current;
   }
 
   /** Finds the first release to use, and then follows `current`. */

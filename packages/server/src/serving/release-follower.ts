@@ -3,17 +3,11 @@
 // out  `current`, the release that is mapped into memory
 // err  a release that cannot be opened here is reported and retried every second. The previous release remains in use
 
-import type { FailedBuild, FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
-import {
-  type ChannelReport,
-  ChannelReportFile,
-  FeedsReportFile,
-  Live,
-  messageOf,
-  openRelease,
-} from "@inkling/release-store";
+import type { LoadedRelease } from "@inkling/engine";
+import { Live, messageOf, openRelease } from "@inkling/release-store";
 import type { EpochMs } from "../keys/key.ts";
 import type { Refusal, Releases } from "../releases/releases.ts";
+import { Reports } from "../releases/reports.ts";
 
 const RETRY_MS = 1_000;
 
@@ -35,11 +29,8 @@ export function releaseMessage(releases: Releases): ReleaseMessage {
 /** @param isFirst false if an earlier attempt with the same release has failed */
 type OnFailed = (name: string, reason: string, isFirst: boolean) => void;
 
-export class ReleaseFollower {
-  /** The release in use. Read it once for each request. */
-  current: LoadedRelease | undefined;
-  private readonly report: FeedsReportFile;
-  private readonly channelReport: ChannelReportFile;
+export class ReleaseFollower extends Reports {
+  override current: LoadedRelease | undefined;
   private message: Omit<ReleaseMessage, "type"> | undefined;
   private readonly live: Live<LoadedRelease | undefined>;
   /** The release whose failure has been reported. */
@@ -47,8 +38,7 @@ export class ReleaseFollower {
 
   /** @param onSettled called when the release that the primary names is in use, or if the primary names none */
   constructor(dataDir: string, onFailed: OnFailed, onSettled = () => {}) {
-    this.report = new FeedsReportFile(dataDir);
-    this.channelReport = new ChannelReportFile(dataDir);
+    super(dataDir);
     this.live = new Live<LoadedRelease | undefined>({
       initial: undefined,
       source: {
@@ -94,23 +84,6 @@ export class ReleaseFollower {
    */
   get isReady(): boolean {
     return this.current !== undefined || this.message?.name === undefined;
-  }
-
-  get feeds(): readonly FeedReport[] {
-    return this.report.feedsOf(this.current);
-  }
-
-  get held(): HeldRelease | undefined {
-    return this.report.held;
-  }
-
-  /** The latest build, if it failed; otherwise undefined. */
-  get failedBuild(): FailedBuild | undefined {
-    return this.report.failed;
-  }
-
-  get channel(): ChannelReport | undefined {
-    return this.channelReport.current;
   }
 
   get refused(): Refusal | undefined {

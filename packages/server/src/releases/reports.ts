@@ -1,0 +1,43 @@
+// reports.ts: what the data folder's reports say about a release's feeds, the latest build and the channel. Processes that
+// follow releases have it in common.
+
+import type { FailedBuild, FeedReport, HeldRelease } from "@inkling/engine";
+import {
+  type ChannelReport,
+  ChannelReportFile,
+  FeedsReportFile,
+  type NamedRelease,
+} from "@inkling/release-store";
+
+export abstract class Reports {
+  private readonly report: FeedsReportFile;
+  private readonly channelReport: ChannelReportFile;
+
+  constructor(dataDir: string) {
+    this.report = new FeedsReportFile(dataDir);
+    this.channelReport = new ChannelReportFile(dataDir);
+  }
+
+  /** The release in use. Read it once for each request. */
+  abstract get current(): NamedRelease | undefined;
+
+  /** The current state of the release's feeds, including checks and failures since the build. */
+  get feeds(): readonly FeedReport[] {
+    return this.report.feedsOf(this.current);
+  }
+
+  /** A built release that waits for the operator. */
+  get held(): HeldRelease | undefined {
+    return this.report.held;
+  }
+
+  /** The latest build, if it failed; otherwise undefined. */
+  get failedBuild(): FailedBuild | undefined {
+    return this.report.failed;
+  }
+
+  /** The result of the last check of the channel; undefined without a channel. */
+  get channel(): ChannelReport | undefined {
+    return this.channelReport.current;
+  }
+}
