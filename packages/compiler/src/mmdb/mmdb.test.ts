@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { formatPrefix, IpAddress, parseIp, parsePrefix } from "@inkling/engine";
+import { formatPrefix, IpAddress, parsePrefix, parseRawIp } from "@inkling/engine";
 import { randomBelow } from "../../../../test/harness/random.ts";
 import {
   assemble,
@@ -32,7 +32,7 @@ function read(db: Mmdb, family: 4 | 6): Record<string, unknown> {
 }
 
 function lookup(db: Mmdb, text: string): unknown {
-  const found = db.find(parseIp(text)!);
+  const found = db.find(parseRawIp(text)!);
   return found && { bits: found.bits, value: db.decode(found.dataOffset) };
 }
 
