@@ -34,6 +34,7 @@ function decide(email, reputation) {
   return is_abuser || is_proxy || is_tor_exit ? "challenge" : "allow";
 }
 
-const server = app.listen(Number(PORT), "127.0.0.1", () =>
-  console.log(`Listening on http://127.0.0.1:${server.address().port}`),
-);
+const server = app.listen(Number(PORT), "127.0.0.1", (error) => {
+  if (error) throw error; // the port is in use
+  console.log(`Listening on http://127.0.0.1:${server.address().port}`);
+});

@@ -41,6 +41,7 @@ app.post("/sign-up", async (request, response) => {
     .send(ok ? "Welcome!" : message);
 });
 
-const server = app.listen(Number(PORT), "127.0.0.1", () =>
-  console.log(`Listening on http://127.0.0.1:${server.address().port}`),
-);
+const server = app.listen(Number(PORT), "127.0.0.1", (error) => {
+  if (error) throw error; // the port is in use
+  console.log(`Listening on http://127.0.0.1:${server.address().port}`);
+});

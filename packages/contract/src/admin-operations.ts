@@ -14,8 +14,8 @@ const ROWS = {
     method: "GET",
     path: `${ADMIN_PATH}session`,
     tag: "Log in",
-    summary: "The author, scope and expiry of the session or token",
-    docs: "author and expiry of the session; name and scope of its token",
+    summary: "The author, role and expiry of the session or token",
+    docs: "author and expiry of the session; name and role of its token",
   },
   log_in: {
     method: "POST",
@@ -242,7 +242,7 @@ const ROWS = {
     problems: ["ADMIN_TOKEN_EXISTS", "IDEMPOTENCY_KEY_INVALID"],
     audits: ["admin-token-made"],
     role: "admin",
-    docs: '201: creates a token and returns it, shown once: `{"name":"ada","scope":"read"}`. Optional `expires_at`',
+    docs: '201: creates a token and returns it, shown once: `{"name":"ada","role":"read"}`. Optional `expires_at`',
   },
   get_admin_token: {
     method: "GET",

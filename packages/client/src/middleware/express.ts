@@ -33,9 +33,12 @@ export function visitor<R extends NodeRequest>(client: VisitorLookups, options: 
   };
 }
 
-/** The parts of Express's response that are called. */
+/** The parts of Express's response that `protect` and its hooks call. */
 export interface ExpressResponse {
-  status(code: number): { json(body: unknown): unknown };
+  status(code: number): ExpressResponse;
+  type(type: string): ExpressResponse;
+  json(body: unknown): unknown;
+  send(body: unknown): unknown;
 }
 
 /**
