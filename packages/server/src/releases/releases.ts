@@ -23,7 +23,7 @@ import {
   segmentFiles,
 } from "@inkling/release-store";
 import { Reports } from "./reports.ts";
-import { MAX_STARTS, recordStart } from "./starts.ts";
+import { forgetStarts, MAX_STARTS, recordStart } from "./starts.ts";
 import { watchFile } from "./watch-file.ts";
 
 /** Maximum characters of a release name in the log and status, because `current` may contain anything. */
@@ -142,6 +142,7 @@ export class Releases extends Reports {
     this.stopped.abort(new Error("the server stops"));
     this.unwatch?.();
     await this.live.stop();
+    forgetStarts(this.options.dataDir);
   }
 
   /** Checks `current` now, and the files of the release in use. If these do not open any more, it uses another one. */

@@ -1,7 +1,7 @@
 // starts.ts: counts the recent starts with one release. A release that crashes the server is noticed by the next
 // starts, because a supervisor restarts the server.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DATA_FOLDER, replaceJson } from "@inkling/release-store";
 import { z } from "zod";
@@ -28,6 +28,15 @@ export function recordStart(dataDir: string, release: string, now: number): numb
     // the folder is not writable or full, so starts are not counted
   }
   return recent.length;
+}
+
+/** Forgets the starts, because the server stops without a crash. */
+export function forgetStarts(dataDir: string): void {
+  try {
+    rmSync(join(dataDir, DATA_FOLDER.starts), { force: true });
+  } catch {
+    // the folder is not writable
+  }
 }
 
 function readStarts(path: string): z.infer<typeof starts> | undefined {
