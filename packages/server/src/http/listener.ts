@@ -47,6 +47,7 @@ export function listen(options: ListenOptions): Bun.Server<undefined> {
   // Bun's parser reads this once per listener. Its types declare it as read-only.
   (http as { maxHeaderSize: number }).maxHeaderSize = MAX_HEADER_BYTES;
   const isClear = (segments: Readonly<Record<string, string>>, url: string) => {
+    if (!url.includes("%")) return isAsSent(segments, "");
     const target = targetOf(url);
     const path = target.slice(0, pathEnd(target));
     return isAsSent(segments, path) && (!hasEncodedSeparator(path) || mayEncodeSeparators(path));
