@@ -97,7 +97,7 @@ async function main(seconds: number): Promise<Seen> {
   const postgres = await Postgres.create();
   try {
     const url = await postgres.freshDatabase();
-    const store = await openStore(url);
+    const store = await openStore(url, { timeoutMs: 60_000 });
     const limited = await store.createKey(parseNewKey({ name: "limited", ...LIMIT }, 0));
     const free = await store.createKey(parseNewKey({ name: "free" }, 0));
     const hosts = await Promise.all(Array.from({ length: HOSTS }, (_, i) => startHost(i, postgres, url)));

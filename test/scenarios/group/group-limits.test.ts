@@ -34,7 +34,7 @@ async function host(databaseUrl: string, over: Partial<ServerOptions> = {}) {
 }
 
 async function issue(url: string, over: object) {
-  const store = await openStore(url);
+  const store = await openStore(url, { timeoutMs: 60_000 });
   cleanUps.push(() => store.close());
   return { store, ...(await store.createKey(parseNewKey({ name: "shop", ...over }, 0))) };
 }
@@ -184,7 +184,7 @@ test("a key can be used as soon as it is in force, and a server that stops leave
 });
 
 async function openTables(url: string) {
-  const store = await openStore(url);
+  const store = await openStore(url, { timeoutMs: 60_000 });
   cleanUps.push(() => store.close());
   return store.tables;
 }

@@ -58,7 +58,7 @@ function doctor(url: string) {
 
 test("each host reports version, release, load, readiness; a stopped one leaves, a lost one is silent, then gone", async () => {
   const url = await postgres.freshDatabase();
-  const store = await openStore(url);
+  const store = await openStore(url, { timeoutMs: 60_000 });
   cleanUps.push(() => store.close());
   const admin = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
   const { token } = await store.createKey(parseNewKey({ name: "shop", quota: 100_000 }, 0));
@@ -143,7 +143,7 @@ test("each host reports version, release, load, readiness; a stopped one leaves,
 
 test("a host whose clock is one hour off is named by doctor on any host, and by its metric", async () => {
   const url = await postgres.freshDatabase();
-  const store = await openStore(url);
+  const store = await openStore(url, { timeoutMs: 60_000 });
   cleanUps.push(() => store.close());
   const memory = new HeapCells(Date.now());
   const wrong = new GroupExchange({

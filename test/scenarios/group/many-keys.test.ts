@@ -44,7 +44,7 @@ async function allReturn(hosts: readonly ServerProgram[], token: string, status:
 
 async function openFilled(): Promise<{ url: string; store: Store }> {
   const url = await postgres.freshDatabase();
-  const store = await openStore(url);
+  const store = await openStore(url, { timeoutMs: 60_000 });
   cleanUps.push(() => store.close());
   await fill(url);
   return { url, store };

@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 async function storeOf(databaseUrl: string): Promise<Store> {
-  const store = await openStore(databaseUrl);
+  const store = await openStore(databaseUrl, { timeoutMs: 60_000 });
   cleanUps.push(() => store.close());
   return store;
 }
