@@ -11,10 +11,10 @@ import { addressIn } from "../packages/bulk/src/enrich/cells.ts";
 import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import { parseNetworks } from "../packages/compiler/src/parse/index.ts";
 import { callerAddress } from "../packages/server/src/http/client-address.ts";
-import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { readNetwork } from "../packages/server/src/lookup/network-summary.ts";
-import { overrideTarget } from "../packages/server/src/overrides/override.ts";
 import { networksOf } from "../packages/server/src/serving/options.ts";
+import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
+import { overrideTarget } from "../packages/store/src/overrides/override.ts";
 import { projectFiles, withoutComments } from "./harness/project-files.ts";
 
 /** Readers that unwrap IPv4 inside IPv6. */
@@ -34,15 +34,15 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
   "server/src/lookup/value-texts.ts": "whether a text would be an address without its port",
   "server/src/mx/dns-servers.ts": "whether a text is an address",
   "server/src/openapi/examples.ts": "our own examples",
-  "server/src/overrides/override.ts": "new overrides",
+  "store/src/overrides/override.ts": "new overrides",
 };
 
 /** Peers and networks that are trusted: a tunnel address must not pass for the IPv4 address inside it. */
 const PEERS: Readonly<Record<string, string>> = {
   "cli/src/config/setting-types.ts": "networks in settings: trusted proxies",
   "server/src/http/client-address.ts": "the connection's address, X-Forwarded-For",
-  "server/src/keys/key-input.ts": "networks that a key is limited to",
-  "server/src/keys/key.ts": "the same, as stored",
+  "store/src/keys/key-input.ts": "networks that a key is limited to",
+  "store/src/keys/key.ts": "the same, as stored",
   "server/src/serving/options.ts": "trusted proxies",
 };
 

@@ -11,8 +11,8 @@ import { dataActions, Updates } from "../packages/cli/src/runtime/keep-fresh.ts"
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { releaseChanges } from "../packages/server/src/releases/diff.ts";
 import { type RunningServer, startServer } from "../packages/server/src/server.ts";
-import { openStore } from "../packages/server/src/store/store.ts";
 import { finish } from "../packages/server/src/text/steps.ts";
+import { openStore } from "../packages/store/src/store.ts";
 import { fetch } from "./harness/checked-fetch.ts";
 import {
   SMALL_NETWORK,

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { renameSync } from "node:fs";
 import { join } from "node:path";
 import type { AssessmentAnswer } from "@inkling/contract";
-import { decisionJson } from "../packages/server/src/decisions/record.ts";
-import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
-import { openStore, type Store } from "../packages/server/src/store/store.ts";
+import { decisionJson } from "../packages/store/src/decisions/record.ts";
+import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
+import { openStore, type Store } from "../packages/store/src/store.ts";
 import { Postgres } from "./harness/postgres.ts";
 import { SMALL_NETWORK, temporaryFolder } from "./harness/release.ts";
 import { ServerProgram } from "./harness/server-program.ts";

@@ -20,12 +20,13 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   engine: ["contract"],
   "release-store": ["contract", "engine"],
   compiler: ["contract", "engine", "release-store"],
-  server: ["contract", "engine", "release-store"],
+  store: ["contract", "engine", "release-store"],
+  server: ["contract", "engine", "release-store", "store"],
   client: [],
   console: ["contract"],
   local: ["contract", "engine", "release-store", "client"],
   bulk: ["contract", "engine", "release-store"],
-  cli: ["contract", "engine", "release-store", "compiler", "server", "bulk", "console"],
+  cli: ["contract", "engine", "release-store", "compiler", "store", "server", "bulk", "console"],
 };
 
 /** Packages from which only types may be imported, and nothing that exists at run time. */
@@ -50,11 +51,11 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["pipeline"],
     ["."],
   ],
+  store: [["text"], ["keys"], ["overrides", "rulesets", "decisions"], ["."]],
   server: [
     ["text"],
-    ["http", "keys", "telemetry"],
-    ["overrides", "rulesets", "decisions"],
-    ["store"],
+    ["http", "telemetry"],
+    ["decisions"],
     ["limits", "releases"],
     ["mx", "webhooks"],
     ["lookup"],
@@ -186,14 +187,16 @@ describe("packages", () => {
 describe("folders", () => {
   test("import only those before them", () => expect(wrongFolders(files)).toEqual([]));
   const broken: [what: string, file: File][] = [
-    ["upwards", made("server/src/keys/a.ts", 'import { App } from "../api/app.ts";')],
+    ["upwards", made("server/src/limits/a.ts", 'import { App } from "../api/app.ts";')],
     ["beside", made("server/src/api/a.ts", 'import type { x } from "../admin/app.ts";')],
     ["the root", made("server/src/api/a.ts", 'import { x } from "../server.ts";')],
     ["an unknown folder", made("server/src/misc/a.ts", "")],
   ];
   test.each(broken)("a wrong import is found: %s", (_, file) => expect(wrongFolders([file])).toHaveLength(1));
   test("the right way is not", () => {
-    expect(wrongFolders([made("server/src/api/a.ts", 'import { x } from "../keys/key.ts";')])).toEqual([]);
+    expect(wrongFolders([made("server/src/api/a.ts", 'import { x } from "../limits/rates.ts";')])).toEqual(
+      [],
+    );
   });
 });
 

@@ -2,8 +2,8 @@
 //
 // in   the database's address
 
-import { openStore } from "../packages/server/src/store/store.ts";
 import { WebhookSender } from "../packages/server/src/webhooks/sender.ts";
+import { openStore } from "../packages/store/src/store.ts";
 
 const store = await openStore(process.argv[2]!);
 const log = { info: () => {}, error: (event: string) => process.stderr.write(`${event}\n`) };

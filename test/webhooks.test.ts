@@ -4,9 +4,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { WEBHOOK_WAITS_SECONDS, type WebhookMessage } from "@inkling/contract";
-import { type Dropped, LEASE_MS, type QueuedEvent } from "../packages/server/src/store/deliveries.ts";
-import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { WebhookSender } from "../packages/server/src/webhooks/sender.ts";
+import { type Dropped, LEASE_MS, type QueuedEvent } from "../packages/store/src/deliveries.ts";
+import { openStore, type Store } from "../packages/store/src/store.ts";
 import { Postgres } from "./harness/postgres.ts";
 import { temporaryFolder } from "./harness/temporary-folder.ts";
 import { until } from "./harness/until.ts";

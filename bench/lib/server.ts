@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lockDataFolder } from "@inkling/release-store";
-import { newKeyToken } from "@inkling/server";
+import { newKeyToken } from "@inkling/store";
 import { inkling, releaseFolder } from "./data.ts";
 import { BARE_ENV, pinned, processTree } from "./proc.ts";
 import type { Checkout, Run } from "./record.ts";

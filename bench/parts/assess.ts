@@ -6,7 +6,7 @@
 
 import { DEGRADED_DATA } from "@inkling/contract";
 import { assess, type Facts, parseRuleset, type Ruleset } from "@inkling/engine/assess";
-import { openStore } from "@inkling/server";
+import { openStore } from "@inkling/store";
 import { knownAddresses, openCurrent, releaseFolder } from "../lib/data.ts";
 import { fullLoad, pathsFile } from "../lib/load.ts";
 import { hasCommand } from "../lib/peers.ts";

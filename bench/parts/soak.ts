@@ -7,9 +7,9 @@
 
 import { releaseName } from "@inkling/engine";
 import * as store from "@inkling/release-store";
-import { openStore, type Store } from "@inkling/server";
-import { parseNewKey } from "../../packages/server/src/keys/key-input.ts";
-import { parseNewOverride } from "../../packages/server/src/overrides/override.ts";
+import { openStore, type Store } from "@inkling/store";
+import { parseNewKey } from "../../packages/store/src/keys/key-input.ts";
+import { parseNewOverride } from "../../packages/store/src/overrides/override.ts";
 import { until } from "../../test/harness/until.ts";
 import * as data from "../lib/data.ts";
 import { CONNECTIONS, fullLoad, pathsFile } from "../lib/load.ts";

@@ -2,8 +2,8 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { parseNewKey } from "../../packages/server/src/keys/key-input.ts";
-import { openStore } from "../../packages/server/src/store/store.ts";
+import { parseNewKey } from "../../packages/store/src/keys/key-input.ts";
+import { openStore } from "../../packages/store/src/store.ts";
 import { smallRelease, temporaryFolder } from "../harness/release.ts";
 import { childrenOf, readProc, ServerProgram } from "../harness/server-program.ts";
 

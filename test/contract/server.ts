@@ -57,7 +57,8 @@ async function main(folder: string, executable?: string): Promise<Started> {
   const { build } = await import("../../packages/compiler/src/pipeline/build.ts");
   const { FEEDS } = await import("@inkling/compiler/feeds");
   const { parsePrefix } = await import("@inkling/engine");
-  const { openStore, startServer } = await import("@inkling/server");
+  const { startServer } = await import("@inkling/server");
+  const { openStore } = await import("@inkling/store");
 
   const mirror = join(folder, "mirror");
   cpSync(FIXTURES, mirror, { recursive: true });

@@ -5,9 +5,9 @@ import type { HostReport } from "@inkling/release-store";
 import { AdminApp, type AdminAppOptions } from "../../packages/server/src/admin/app.ts";
 import { HostNames } from "../../packages/server/src/http/host-names.ts";
 import { Bodies } from "../../packages/server/src/limits/bodies.ts";
-import { NO_RULESET } from "../../packages/server/src/rulesets/record.ts";
-import { openStore, type Store } from "../../packages/server/src/store/store.ts";
 import { Log } from "../../packages/server/src/telemetry/log.ts";
+import { NO_RULESET } from "../../packages/store/src/rulesets/record.ts";
+import { openStore, type Store } from "../../packages/store/src/store.ts";
 import { checkResponse } from "./checked-fetch.ts";
 import { randomBytes } from "./tokens.ts";
 

@@ -12,15 +12,15 @@ import {
 } from "@inkling/engine";
 import type { AppOptions } from "../../packages/server/src/api/app.ts";
 import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../../packages/server/src/assess/visitor-counts.ts";
-import type { Decisions } from "../../packages/server/src/decisions/decisions.ts";
-import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../../packages/server/src/keys/key.ts";
 import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testing.ts";
 import { KeyCountries } from "../../packages/server/src/limits/key-countries.ts";
 import { Buckets } from "../../packages/server/src/limits/token-bucket.ts";
 import { PublicDocuments } from "../../packages/server/src/openapi/documents.ts";
-import { NO_RULESET } from "../../packages/server/src/rulesets/record.ts";
 import { Counts } from "../../packages/server/src/telemetry/counts.ts";
 import { Log } from "../../packages/server/src/telemetry/log.ts";
+import type { Decisions } from "../../packages/store/src/decisions/decisions.ts";
+import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../../packages/store/src/keys/key.ts";
+import { NO_RULESET } from "../../packages/store/src/rulesets/record.ts";
 
 export const NOON = Date.UTC(2026, 5, 1, 12);
 export const encode = (text: string) => new TextEncoder().encode(text);

@@ -1,6 +1,6 @@
 // decision-rows.ts: stored decisions for tests.
 
-import type { DecisionRow } from "../../packages/server/src/decisions/record.ts";
+import type { DecisionRow } from "../../packages/store/src/decisions/record.ts";
 
 export const decisionId = (n: number) => `asm_${String(n).padStart(16, "0")}`;
 

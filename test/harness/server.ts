@@ -5,10 +5,10 @@
 // startServerOn     the same with the release of a data folder
 
 import { join } from "node:path";
-import { parseNewKey } from "../../packages/server/src/keys/key-input.ts";
-import { parseNewOverride } from "../../packages/server/src/overrides/override.ts";
 import { type ServerOptions, startServer } from "../../packages/server/src/server.ts";
-import { openStore } from "../../packages/server/src/store/store.ts";
+import { parseNewKey } from "../../packages/store/src/keys/key-input.ts";
+import { parseNewOverride } from "../../packages/store/src/overrides/override.ts";
+import { openStore } from "../../packages/store/src/store.ts";
 import { fetch } from "./checked-fetch.ts";
 import { GEOLOCATE, SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";

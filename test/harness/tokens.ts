@@ -1,6 +1,6 @@
 // tokens.ts: keys that no store has created.
 
-import { type KeyMode, newKeyToken } from "../../packages/server/src/keys/token.ts";
+import { type KeyMode, newKeyToken } from "../../packages/store/src/keys/token.ts";
 
 export const randomBytes = (n: number): Uint8Array => crypto.getRandomValues(new Uint8Array(n));
 

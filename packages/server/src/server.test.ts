@@ -6,6 +6,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { ANSWERS, releaseName } from "@inkling/engine";
 import { releaseId } from "@inkling/release-store";
+import { openStore, Store } from "@inkling/store/store";
 import { fetch } from "../../../test/harness/checked-fetch.ts";
 import { testServerOptions } from "../../../test/harness/server-options.ts";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
@@ -13,7 +14,6 @@ import { freshToken } from "../../../test/harness/tokens.ts";
 import { Releases } from "./releases/releases.ts";
 import { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 import { LocalServing } from "./serving/local-serving.ts";
-import { openStore, Store } from "./store/store.ts";
 
 const TOKEN = freshToken("test");
 const logged: string[] = [];

@@ -7,7 +7,7 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { NO_FLAGS, SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "@inkling/contract";
 import { parsePeer } from "@inkling/engine";
-import { type NewKey, openStore, parseNewKey } from "@inkling/server";
+import { type NewKey, openStore, parseNewKey } from "@inkling/store";
 import fc from "fast-check";
 import { formatIp, parseIp } from "../../../packages/client/src/ip.ts";
 import { fetch } from "../../harness/checked-fetch.ts";

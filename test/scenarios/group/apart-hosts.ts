@@ -6,8 +6,8 @@
 // out  a line of JSON: Seen
 // note If the kernel has netem, it makes the link slow. Otherwise a proxy at the database's end does.
 
-import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
+import { openStore } from "../../../packages/store/src/store.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { randomWords } from "../../harness/random.ts";
 import { SMALL_NETWORK } from "../../harness/release.ts";

@@ -6,8 +6,8 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from "node
 import { join } from "node:path";
 import { SQL } from "bun";
 import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
-import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
-import { type IssuedKey, openStore, type Store } from "../../../packages/server/src/store/store.ts";
+import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
+import { type IssuedKey, openStore, type Store } from "../../../packages/store/src/store.ts";
 import { MAIN } from "../../harness/bundled-program.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { Postgres } from "../../harness/postgres.ts";

@@ -2,7 +2,7 @@
 // a connection without TLS.
 
 import { afterAll, expect, test } from "bun:test";
-import { openStore, type Store } from "@inkling/server";
+import { openStore, type Store } from "@inkling/store";
 import { SQL } from "bun";
 import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../../../packages/cli/src/config/settings.ts";

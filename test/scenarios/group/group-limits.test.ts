@@ -3,13 +3,13 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SQL } from "bun";
-import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
 import { HeapCells } from "../../../packages/server/src/limits/cell-memory.ts";
 import { GroupCounts, type GroupRequest } from "../../../packages/server/src/limits/group-counts.ts";
 import { GroupExchange } from "../../../packages/server/src/limits/group-exchange.ts";
 import { GroupTables } from "../../../packages/server/src/limits/group-tables.ts";
 import type { ServerOptions } from "../../../packages/server/src/server.ts";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
+import { openStore } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { SMALL_NETWORK, temporaryFolder } from "../../harness/release.ts";

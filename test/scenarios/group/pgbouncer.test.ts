@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
-import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
+import { openStore } from "../../../packages/store/src/store.ts";
 import { HAS_PGBOUNCER, startPgBouncer } from "../../harness/pgbouncer.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { temporaryFolder } from "../../harness/release.ts";

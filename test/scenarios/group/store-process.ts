@@ -5,10 +5,10 @@
 //      store
 // end  SIGTERM: the last flush, then exit code 0
 
-import { Keyring } from "../../../packages/server/src/keys/keyring.ts";
-import { liveKeys } from "../../../packages/server/src/keys/live-keys.ts";
 import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorder.ts";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { Keyring } from "../../../packages/store/src/keys/keyring.ts";
+import { liveKeys } from "../../../packages/store/src/keys/live-keys.ts";
+import { openStore } from "../../../packages/store/src/store.ts";
 
 /** A line of output. */
 export interface Report {

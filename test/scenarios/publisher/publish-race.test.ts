@@ -12,7 +12,7 @@ import {
   readPrivateKey,
 } from "@inkling/release-store/channel";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { openStore } from "../../../packages/store/src/store.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { smallRelease } from "../../harness/release.ts";
 import { share } from "../../harness/share.ts";
@@ -89,7 +89,7 @@ test("by the lock of PostgreSQL, also with slow writes and a clock that is one h
 
 test("a process that held the lock of PostgreSQL ends, however long it would have waited for an answer", async () => {
   const url = await postgres.freshDatabase();
-  const script = `import { openStore } from ${JSON.stringify(join(import.meta.dir, "../../../packages/server/src/store/store.ts"))};
+  const script = `import { openStore } from ${JSON.stringify(join(import.meta.dir, "../../../packages/store/src/store.ts"))};
     const store = await openStore(${JSON.stringify(url)}, { timeoutMs: 3_600_000 });
     console.log(await store.asPublisher((isHeld) => isHeld()));
     await store.close();`;

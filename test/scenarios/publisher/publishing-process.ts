@@ -8,7 +8,7 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { Publisher, publicKeyOf, readChannel, readPrivateKey } from "@inkling/release-store/channel";
 import { FolderObjects } from "../../../packages/release-store/src/channel/folder-objects.ts";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { openStore } from "../../../packages/store/src/store.ts";
 
 const [folder = "", keyFile = "", log = "", rounds, delayMs, offsetMs, databaseUrl = ""] =
   process.argv.slice(2);

@@ -14,19 +14,19 @@
 
 import { describe, expect, test } from "bun:test";
 import { type FeedReport, feedAgeSeconds, type Override } from "@inkling/engine";
-import { DAY_MS, dayOf } from "../../../packages/server/src/keys/day.ts";
-import type { Key } from "../../../packages/server/src/keys/key.ts";
-import { Keyring } from "../../../packages/server/src/keys/keyring.ts";
-import { liveKeys } from "../../../packages/server/src/keys/live-keys.ts";
-import { hashToken } from "../../../packages/server/src/keys/token.ts";
 import { HeapCells } from "../../../packages/server/src/limits/cell-memory.ts";
 import { KeyCells } from "../../../packages/server/src/limits/key-cells.ts";
 import { SteadyClock } from "../../../packages/server/src/limits/steady-clock.ts";
 import { Buckets } from "../../../packages/server/src/limits/token-bucket.ts";
 import { UsageCollector } from "../../../packages/server/src/limits/usage-collector.ts";
 import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorder.ts";
-import { liveOverrides } from "../../../packages/server/src/overrides/live-overrides.ts";
-import type { UsageBatch } from "../../../packages/server/src/store/usage.ts";
+import { DAY_MS, dayOf } from "../../../packages/store/src/keys/day.ts";
+import type { Key } from "../../../packages/store/src/keys/key.ts";
+import { Keyring } from "../../../packages/store/src/keys/keyring.ts";
+import { liveKeys } from "../../../packages/store/src/keys/live-keys.ts";
+import { hashToken } from "../../../packages/store/src/keys/token.ts";
+import { liveOverrides } from "../../../packages/store/src/overrides/live-overrides.ts";
+import type { UsageBatch } from "../../../packages/store/src/usage.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { freshToken } from "../../harness/tokens.ts";
 

@@ -8,9 +8,9 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from
 import { join } from "node:path";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
 import { loadStable, MAP_FROM } from "../../../packages/compiler/src/fetch/copy.ts";
-import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
 import { type ServerOptions, startServer } from "../../../packages/server/src/server.ts";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
+import { openStore } from "../../../packages/store/src/store.ts";
 import { DIRECT as INKLING } from "../../harness/inkling.ts";
 import { freePort } from "../../harness/ports.ts";
 import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";

@@ -3,7 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { openStore, parseNewKey, type RunningServer, startServer } from "@inkling/server";
+import { type RunningServer, startServer } from "@inkling/server";
+import { openStore, parseNewKey } from "@inkling/store";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { type DnsServer, knowing, mx, startDnsServer } from "../../harness/dns-server.ts";
 import { smallDomain, smallRelease } from "../../harness/release.ts";

@@ -11,11 +11,11 @@ import {
   PROBLEMS,
 } from "@inkling/contract";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
 import { adminOpenApi } from "../../../packages/server/src/openapi/admin.ts";
 import { openApiJson } from "../../../packages/server/src/openapi/public.ts";
 import { startServer } from "../../../packages/server/src/server.ts";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
+import { openStore } from "../../../packages/store/src/store.ts";
 import { adminServer, closeAdminServers } from "../../harness/admin-server.ts";
 import { apiContract, fetch, type ReceivedResponse } from "../../harness/checked-fetch.ts";
 import { projectFiles } from "../../harness/project-files.ts";

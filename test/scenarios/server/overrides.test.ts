@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { NO_FLAGS } from "@inkling/contract";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { openStore } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import {

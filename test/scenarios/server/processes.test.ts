@@ -21,7 +21,7 @@ import {
 import { connect, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { openLibc } from "../../../packages/release-store/src/libc.ts";
-import { openStore } from "../../../packages/server/src/store/store.ts";
+import { openStore } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { isFree } from "../../harness/ports.ts";
 import { GEOLOCATE, temporaryFolder } from "../../harness/release.ts";

@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { parseNewKey } from "../../../packages/server/src/keys/key-input.ts";
-import { openStore, type Store } from "../../../packages/server/src/store/store.ts";
+import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
+import { openStore, type Store } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease } from "../../harness/release.ts";
 import { isAlive, ServerProgram } from "../../harness/server-program.ts";

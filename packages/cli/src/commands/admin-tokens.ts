@@ -5,7 +5,7 @@
 // request.
 
 import { ADMIN_ROLE_TEXTS, ADMIN_ROLES } from "@inkling/contract";
-import { type AdminToken, adminTokenJson, parseNewAdminToken } from "@inkling/server";
+import { type AdminToken, adminTokenJson, parseNewAdminToken } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context } from "../runtime/command.ts";

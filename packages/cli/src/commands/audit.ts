@@ -3,7 +3,7 @@
 
 import { AUDIT_ACTIONS } from "@inkling/contract";
 import { parseTime } from "@inkling/engine";
-import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/server";
+import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { parseDuration } from "../runtime/durations.ts";

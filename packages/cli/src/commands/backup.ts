@@ -14,7 +14,7 @@ import {
   prepareOutput,
   replaceFile,
 } from "@inkling/release-store";
-import { openStore, type Store } from "@inkling/server";
+import { openStore, type Store } from "@inkling/store";
 import type { Command } from "commander";
 import type { LoadedSettings } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";

@@ -10,7 +10,7 @@ import {
   PublishStopped,
   writeBuildResult,
 } from "@inkling/release-store/channel";
-import type { HostEntry } from "@inkling/server";
+import type { HostEntry } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction, type Context } from "../runtime/command.ts";

@@ -359,7 +359,7 @@ function publisher(
   const { terminal } = context;
   const onRaise = async (before: Statement, percent: number) => {
     const rollout = await watched(settings, context, before, seconds).catch(async (error) => {
-      const { StoreError } = await import("@inkling/server"); // only publishers need this
+      const { StoreError } = await import("@inkling/store"); // only publishers need this
       if (!(error instanceof StoreError) && !(error instanceof ChannelError)) throw error;
       throw new CliError(
         `cannot read the servers' reports: ${error.message}`,

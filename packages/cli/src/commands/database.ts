@@ -3,7 +3,7 @@
 
 import { resolve } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { adoptCopies, type Copies, onlyInCopies, readCopyFiles, type Store } from "@inkling/server";
+import { adoptCopies, type Copies, onlyInCopies, readCopyFiles, type Store } from "@inkling/store";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, printResult } from "../runtime/command.ts";
@@ -22,7 +22,7 @@ import { CliError, EXIT } from "../terminal/errors.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
-/** What an adopted database lacks. A backup does not contain decisions either (server/src/store/dump.ts). */
+/** What an adopted database lacks. A backup does not contain decisions either (store/src/dump.ts). */
 const ONLY_IN_BACKUPS = `The copies hold only keys and overrides. Only a backup restores admin tokens, usage, the audit trail, rulesets and
 webhooks. Stored decisions are in neither. Without a backup, create admin tokens with \`inkling admin-tokens create\`. Until
 you publish a ruleset, servers apply the newest one from ruleset.json, if that file exists.`;

@@ -3,7 +3,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openStore } from "@inkling/server/store";
+import { openStore } from "@inkling/store/store";
 import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.ts";
 import {
   SMALL_NETWORK,

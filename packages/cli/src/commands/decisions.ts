@@ -11,7 +11,7 @@ import {
   type Deletion,
   decisionJson,
   MAX_PAGE,
-} from "@inkling/server";
+} from "@inkling/store";
 import { type Command, Option } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";

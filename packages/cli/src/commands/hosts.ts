@@ -2,7 +2,7 @@
 // last contact.
 
 import { hostJson, type ListedHost, listHosts } from "@inkling/server";
-import { isSharedDatabase } from "@inkling/server/store";
+import { isSharedDatabase } from "@inkling/store/store";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { withExistingStore } from "../runtime/store.ts";

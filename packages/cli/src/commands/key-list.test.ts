@@ -4,10 +4,10 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
-import { openStore, parseNewKey } from "@inkling/server";
+import { openStore, parseNewKey } from "@inkling/store";
+import { keySnapshotText } from "@inkling/store/keys/snapshot";
 import { freePort } from "../../../../test/harness/ports.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { keySnapshotText } from "../../../server/src/keys/snapshot.ts";
 import { runHere } from "../program.testing.ts";
 
 async function copyOf(dataDir: string, names: readonly string[]): Promise<void> {

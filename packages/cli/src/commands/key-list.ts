@@ -14,7 +14,7 @@ import {
   type Scope,
   type Store,
   StoreError,
-} from "@inkling/server";
+} from "@inkling/store";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { lostDatabase, ONLY_IN_COPIES, withExistingStore } from "../runtime/store.ts";

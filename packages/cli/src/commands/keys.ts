@@ -10,7 +10,7 @@ import {
   parseNewKey,
   SCOPES,
   type Store,
-} from "@inkling/server";
+} from "@inkling/store";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";

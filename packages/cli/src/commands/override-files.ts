@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { FLAGS_OF, type OverrideFlag } from "@inkling/engine";
 import { prepareOutput, replaceFile } from "@inkling/release-store";
-import { exportFile, type OverrideContext, parseNewOverride, parseOverrideFile } from "@inkling/server";
+import { exportFile, type OverrideContext, parseNewOverride, parseOverrideFile } from "@inkling/store";
 import type { Command } from "commander";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { expiryOf } from "../runtime/durations.ts";

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import { isAdminToken } from "@inkling/server";
+import { isAdminToken } from "@inkling/store";
 import { smallRelease } from "../../../../test/harness/release.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { userName } from "../config/user.ts";

@@ -12,7 +12,7 @@ import {
   overrideTarget,
   parseNewOverride,
   type Store,
-} from "@inkling/server";
+} from "@inkling/store";
 import { type Command, Option } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";

@@ -9,7 +9,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Settings, STARTER_RULESET } from "@inkling/contract";
 import { type ExampleResult, Replay, type Ruleset, runExamples } from "@inkling/engine/assess";
-import { MAX_PAGE, type PublishedRuleset, replayStored, rulesetJson } from "@inkling/server";
+import { MAX_PAGE, type PublishedRuleset, replayStored, rulesetJson } from "@inkling/store";
 import type { Command } from "commander";
 import { createTwoFilesPatch } from "diff";
 import { cliActor } from "../config/user.ts";

@@ -5,6 +5,7 @@
 // events. The command itself sends a test message, so it needs no server.
 
 import { WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
+import { readWebhookUrl, sendTest } from "@inkling/server";
 import {
   type Attempt,
   attemptJson,
@@ -13,12 +14,10 @@ import {
   healthJson,
   type IssuedWebhook,
   MAX_PAGE,
-  readWebhookUrl,
-  sendTest,
   type Webhook,
   type WebhookHealth,
   webhookJson,
-} from "@inkling/server";
+} from "@inkling/store";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags, joined, type Result } from "../runtime/command.ts";

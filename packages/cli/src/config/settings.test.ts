@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { flagName, SETTING_NAMES, settingRow, settingsOf, tomlKey, variableName } from "@inkling/contract";
-import { newKeyToken } from "@inkling/server";
+import { newKeyToken } from "@inkling/store";
 import { parse } from "smol-toml";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { SettingsError } from "../terminal/errors.ts";

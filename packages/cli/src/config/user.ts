@@ -3,7 +3,7 @@
 // cost one extra process if the environment does not contain the name
 
 import { userInfo } from "node:os";
-import type { Actor } from "@inkling/server";
+import type { Actor } from "@inkling/store";
 
 /** What Bun returns if the environment contains no user name, as in many containers and services. */
 const NOBODY_KNOWN = "unknown";

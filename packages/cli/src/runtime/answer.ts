@@ -24,8 +24,8 @@ import {
 import { DATA_FOLDER, messageOf, openKept } from "@inkling/release-store";
 import { problemOf } from "@inkling/server/failures";
 import { type Problem, problemBody } from "@inkling/server/problems";
-import type { Store } from "@inkling/server/store";
 import { reservedText } from "@inkling/server/value-texts";
+import type { Store } from "@inkling/store/store";
 import { databaseFile } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
 
@@ -90,7 +90,7 @@ export async function readStore<T>(
   if (file !== undefined && !existsSync(file)) return { value: none, warnings: [] }; // opening it would create it
   try {
     // Loaded only if there is a database, because loading takes longer than a lookup.
-    const { openStore } = await import("@inkling/server/store");
+    const { openStore } = await import("@inkling/store/store");
     const store = await openStore(settings.databaseUrl, { timeoutMs: TIMEOUT_MS });
     try {
       return { value: await read(store), warnings: [] };
@@ -111,12 +111,12 @@ function loadOverrides(settings: Settings) {
   return readStore(settings, {
     none: Overrides.NONE,
     read: async (store) => {
-      const { overridesOf } = await import("@inkling/server/override-records");
+      const { overridesOf } = await import("@inkling/store/overrides/record");
       return overridesOf((await store.overrides.load()).overrides);
     },
     copy: async () => {
-      const { readSnapshot } = await import("@inkling/server/overrides-file");
-      const { overridesOf } = await import("@inkling/server/override-records");
+      const { readSnapshot } = await import("@inkling/store/overrides/file");
+      const { overridesOf } = await import("@inkling/store/overrides/record");
       const text = readFileSync(join(settings.dataDir, DATA_FOLDER.overrides), "utf8");
       return overridesOf(readSnapshot(text).overrides);
     },

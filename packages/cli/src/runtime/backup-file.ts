@@ -15,7 +15,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createGunzip, gzipSync } from "node:zlib";
 import { AtomicFile, type Owner } from "@inkling/release-store";
-import { DUMPED, type DumpedRow, type DumpedRows, fits, type Store } from "@inkling/server";
+import { DUMPED, type DumpedRow, type DumpedRows, fits, type Store } from "@inkling/store";
 import { z } from "zod";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
 import { linesIn } from "./lines.ts";

@@ -19,8 +19,8 @@ import {
   type Statement,
 } from "@inkling/release-store/channel";
 import type { RunningServer } from "@inkling/server";
-import { isSharedDatabase } from "@inkling/server/store";
 import { verifyInThread } from "@inkling/server/verify";
+import { isSharedDatabase } from "@inkling/store/store";
 import { databaseFile, maskUrl } from "../config/settings.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import type { Context } from "./command.ts";
@@ -118,7 +118,7 @@ function databaseLock(
   onWarning: PublisherOptions["onWarning"],
 ): NonNullable<PublisherOptions["exclusively"]> {
   return async (work) => {
-    const { openStore, StoreError } = await import("@inkling/server"); // only publishers need this
+    const { openStore, StoreError } = await import("@inkling/store"); // only publishers need this
     const store = await openStore(databaseUrl, { mayBeAway: true });
     let isBegun = false;
     try {
@@ -147,7 +147,7 @@ export async function newestRuleset(
 ): Promise<ChannelRuleset | undefined> {
   const file = databaseFile(settings);
   if (file !== undefined && !existsSync(file)) return undefined; // publishing must not create a database
-  const { StoreError } = await import("@inkling/server"); // only publishers need this
+  const { StoreError } = await import("@inkling/store"); // only publishers need this
   try {
     const { number, text } = await withStore(settings, (store) => store.rulesets.newest());
     return number === 0 ? undefined : { number, text };

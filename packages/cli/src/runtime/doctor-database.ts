@@ -4,8 +4,9 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { type ListedHost, listHosts, type StoreError } from "@inkling/server";
-import { isSharedDatabase } from "@inkling/server/store";
+import { type ListedHost, listHosts } from "@inkling/server";
+import type { StoreError } from "@inkling/store";
+import { isSharedDatabase } from "@inkling/store/store";
 import { processEnvironment } from "../config/environment.ts";
 import { databaseFile } from "../config/settings.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";

@@ -30,7 +30,7 @@ import {
   readBuildResult,
 } from "@inkling/release-store/channel";
 import type { RunningServer } from "@inkling/server";
-import { isSharedDatabase } from "@inkling/server/store";
+import { isSharedDatabase } from "@inkling/store/store";
 import { channelOf, trustedKeys } from "./channel.ts";
 import type { Context } from "./command.ts";
 

@@ -20,7 +20,7 @@ import {
   readCopies,
   type Store,
   StoreError,
-} from "@inkling/server";
+} from "@inkling/store";
 import { cliActor } from "../config/user.ts";
 import { knowsKeys, withExistingStore } from "./store.ts";
 

@@ -15,7 +15,7 @@ import {
   readAssessmentInput,
   visitorFacts,
 } from "@inkling/engine/assess";
-import { pastDecision } from "@inkling/server";
+import { pastDecision } from "@inkling/store";
 import { CliError } from "../terminal/errors.ts";
 import { openAnswerData } from "./answer.ts";
 import { numberedLinesOf } from "./input.ts";

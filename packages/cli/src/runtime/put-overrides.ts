@@ -3,7 +3,7 @@
 
 import type { Settings } from "@inkling/contract";
 import { type NewOverride, OVERRIDE_FLAGS } from "@inkling/engine";
-import { OverrideConflictError, type OverrideContext, OverrideInputError } from "@inkling/server";
+import { OverrideConflictError, type OverrideContext, OverrideInputError } from "@inkling/store";
 import { cliActor, userName } from "../config/user.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { withStore } from "./store.ts";

@@ -16,7 +16,7 @@ import {
   type Statement,
 } from "@inkling/release-store/channel";
 import { HOST_SILENT_MS, listHosts } from "@inkling/server";
-import { isSharedDatabase } from "@inkling/server/store";
+import { isSharedDatabase } from "@inkling/store/store";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { channelOf } from "./channel.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
 import { parseRuleset, type Ruleset, RulesetError } from "@inkling/engine/assess";
 import { DATA_FOLDER } from "@inkling/release-store";
-import type { PublishedRuleset } from "@inkling/server";
+import type { PublishedRuleset } from "@inkling/store";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 import { formatCount } from "../terminal/terminal.ts";
 import { readStore } from "./answer.ts";
@@ -55,7 +55,7 @@ export async function publishedRuleset(settings: Settings, number: number): Prom
  * folder's copy.
  */
 export async function newestRuleset(settings: Settings) {
-  const { NO_RULESET, readRulesetSnapshot } = await import("@inkling/server/ruleset-records");
+  const { NO_RULESET, readRulesetSnapshot } = await import("@inkling/store/rulesets/record");
   return readStore<PublishedRuleset>(settings, {
     none: NO_RULESET,
     read: (store) => store.rulesets.newest(),

@@ -25,7 +25,7 @@ import {
   StoreError,
   storeWaiting,
   withEntry,
-} from "@inkling/server";
+} from "@inkling/store";
 import { databaseFile } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
 import { CliError } from "../terminal/errors.ts";

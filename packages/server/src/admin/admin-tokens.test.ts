@@ -11,8 +11,8 @@ import {
   hasRole,
   roleOf,
 } from "@inkling/contract";
+import { StoreError } from "@inkling/store/error";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
-import { StoreError } from "../store/error.ts";
 
 let it: AdminTest;
 beforeEach(async () => {

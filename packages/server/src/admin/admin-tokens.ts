@@ -5,13 +5,13 @@
 // note A token appears only in the response to the request that creates it.
 
 import { ADMIN_PATH, ADMIN_ROLES, hasRole } from "@inkling/contract";
+import { CreatorRevokedError, type ValidAdminToken } from "@inkling/store/admin-token";
+import { StoreError } from "@inkling/store/error";
+import { adminTokenJson, type NewAdminToken } from "@inkling/store/keys/admin-token";
+import { KeyInputError } from "@inkling/store/keys/key";
+import { newAdminTokenBody, parseNewAdminToken } from "@inkling/store/keys/key-input";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import { adminTokenJson, type NewAdminToken } from "../keys/admin-token.ts";
-import { KeyInputError } from "../keys/key.ts";
-import { newAdminTokenBody, parseNewAdminToken } from "../keys/key-input.ts";
-import { CreatorRevokedError, type ValidAdminToken } from "../store/admin-token.ts";
-import { StoreError } from "../store/error.ts";
 import { type AdminHandlers, handler, rawBody, text, time } from "./handler.ts";
 
 const members = {

@@ -1,7 +1,7 @@
 // answers.ts: types of the admin API's answers, inferred from the schemas of its operations. The console imports them.
 
+import type { newKeyBody } from "@inkling/store/keys/key-input";
 import type { z } from "zod";
-import type { newKeyBody } from "../keys/key-input.ts";
 import type * as schemas from "../lookup/answer-schemas.ts";
 import type { adminTokenAnswer, issuedAdminTokenAnswer } from "./admin-tokens.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";

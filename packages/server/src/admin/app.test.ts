@@ -12,13 +12,13 @@ import {
   type AdminProblemCode,
 } from "@inkling/contract";
 import { currentName, releaseNames, temporaryPath } from "@inkling/release-store";
+import { StoreError } from "@inkling/store/error";
+import { newToken } from "@inkling/store/keys/token";
 import fc from "fast-check";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
 import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { freshToken, randomBytes } from "../../../../test/harness/tokens.ts";
-import { newToken } from "../keys/token.ts";
 import { Bodies } from "../limits/bodies.ts";
-import { StoreError } from "../store/error.ts";
 
 afterAll(closeAdminServers);
 

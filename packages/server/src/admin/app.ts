@@ -20,12 +20,12 @@ import {
   MAX_BODY_BYTES,
   roleOf,
 } from "@inkling/contract";
+import { StoreError } from "@inkling/store/error";
+import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/admin-token";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { PathTemplate, Router } from "../http/router.ts";
-import { ADMIN_TOKEN_NAME } from "../keys/admin-token.ts";
-import { StoreError } from "../store/error.ts";
 import type { AdminAppOptions, AdminContext, AdminHandler, Reply } from "./handler.ts";
 import { admit } from "./login.ts";
 import { HANDLERS } from "./operations.ts";

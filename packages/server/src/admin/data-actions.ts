@@ -20,11 +20,11 @@ import {
   unpin,
   type Verify,
 } from "@inkling/release-store";
+import { StoreError } from "@inkling/store/error";
+import type { Actor } from "@inkling/store/keys/actor";
+import { type HostEntry, withEntry } from "@inkling/store/waiting-entries";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import type { Actor } from "../keys/actor.ts";
-import { StoreError } from "../store/error.ts";
-import { type HostEntry, withEntry } from "../store/waiting-entries.ts";
 import { type AdminContext, type AdminHandlers, type DataActions, handler, text, time } from "./handler.ts";
 
 export const updateState = z

@@ -3,8 +3,8 @@
 //
 // src  docs/admin-api.md, docs/troubleshooting.md
 
+import { adoptCopies, onlyInCopies } from "@inkling/store/adopt-copies";
 import { z } from "zod";
-import { adoptCopies, onlyInCopies } from "../store/adopt-copies.ts";
 import { type AdminHandlers, count, handler, text, time } from "./handler.ts";
 
 const databaseAnswer = z.strictObject({

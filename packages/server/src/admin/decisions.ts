@@ -13,13 +13,13 @@ import {
 } from "@inkling/contract";
 import { visitorNetworkOf } from "@inkling/engine";
 import { Replay } from "@inkling/engine/assess";
+import { DECISION_PAGES, type Deletion } from "@inkling/store/decisions";
+import { decisionJson } from "@inkling/store/decisions/record";
+import { replayStored } from "@inkling/store/decisions/replay-stored";
+import { DAY_MS } from "@inkling/store/keys/day";
+import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
-import { decisionJson } from "../decisions/record.ts";
-import { replayStored } from "../decisions/replay-stored.ts";
 import { AdminProblem } from "../http/problems.ts";
-import { DAY_MS } from "../keys/day.ts";
-import { DECISION_PAGES, type Deletion } from "../store/decisions.ts";
-import { isoTime } from "../text/fields.ts";
 import { type AdminHandlers, count, handler, nextCursor, pageQuery, text, time } from "./handler.ts";
 import { parseDraft, rulesetText } from "./rulesets.ts";
 

@@ -2,13 +2,13 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
+import { hashToken, isWellFormedToken } from "@inkling/store/keys/token";
 import {
   ADMIN_NOW,
   type AdminTest,
   adminServer,
   closeAdminServers,
 } from "../../../../test/harness/admin-server.ts";
-import { hashToken, isWellFormedToken } from "../keys/token.ts";
 
 let it: AdminTest;
 beforeEach(async () => {

@@ -7,15 +7,15 @@
 import { ADMIN_PATH, recordOf } from "@inkling/contract";
 import { OVERRIDE_FLAGS, parseTime } from "@inkling/engine";
 import { within } from "@inkling/release-store";
+import { StoreError } from "@inkling/store/error";
+import type { Actor } from "@inkling/store/keys/actor";
+import { DAY_MS, dayOf, hourOf } from "@inkling/store/keys/day";
+import { batchedOf, type Counted, type Key, keyJson, REFUSALS, SCOPES } from "@inkling/store/keys/key";
+import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "@inkling/store/keys/key-input";
+import { KEY_MODES } from "@inkling/store/keys/token";
+import { KEY_PAGES, type Store } from "@inkling/store/store";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import type { Actor } from "../keys/actor.ts";
-import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
-import { batchedOf, type Counted, type Key, keyJson, REFUSALS, SCOPES } from "../keys/key.ts";
-import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "../keys/key-input.ts";
-import { KEY_MODES } from "../keys/token.ts";
-import { StoreError } from "../store/error.ts";
-import { KEY_PAGES, type Store } from "../store/store.ts";
 import {
   type AdminContext,
   type AdminHandlers,

@@ -6,14 +6,14 @@
 // src  docs/admin-api.md
 
 import { ADMIN_ROLES } from "@inkling/contract";
+import { isAdminToken, type ValidAdminToken } from "@inkling/store/admin-token";
+import { StoreError } from "@inkling/store/error";
+import { bearerToken } from "@inkling/store/keys/bearer-token";
+import { hashToken, isWellFormedToken } from "@inkling/store/keys/token";
+import { MAX_AUTHOR } from "@inkling/store/overrides/override";
+import { oneLine } from "@inkling/store/text/fields";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import { bearerToken } from "../keys/bearer-token.ts";
-import { hashToken, isWellFormedToken } from "../keys/token.ts";
-import { MAX_AUTHOR } from "../overrides/override.ts";
-import { isAdminToken, type ValidAdminToken } from "../store/admin-token.ts";
-import { StoreError } from "../store/error.ts";
-import { oneLine } from "../text/fields.ts";
 import { type AdminContext, type AdminHandlers, handler, text, time } from "./handler.ts";
 import { authorOf, DEFAULT_ACTOR } from "./request.ts";
 import { CONSOLE_HEADER, SESSION_MS, type Session, sessionCookies, setCookie } from "./sessions.ts";

@@ -11,12 +11,12 @@
 import { recordOf } from "@inkling/contract";
 import { ADDRESS_FLAGS, ANSWERS, dataAges, type LoadedRelease } from "@inkling/engine";
 import { ReleaseError } from "@inkling/release-store";
+import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { MAX_COUNTRIES, MAX_NETWORKS, MAX_PREFIXES } from "../lookup/network-summary.ts";
 import { type Caller, lookUpInReleases, lookUpValues } from "../lookup/operator-lookup.ts";
-import type { ValidAdminToken } from "../store/admin-token.ts";
 import { TooManyWaiting } from "../text/turns.ts";
 import { keptManifests } from "./data.ts";
 import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";

@@ -5,12 +5,12 @@
 
 import { ADMIN_PATH } from "@inkling/contract";
 import { OVERRIDE_FLAGS, OVERRIDE_KINDS } from "@inkling/engine";
+import { OVERRIDE_PAGES } from "@inkling/store/overrides";
+import { exportFile, parseOverrideFile } from "@inkling/store/overrides/file";
+import { newOverrideSchema, type OverrideContext, parseNewOverride } from "@inkling/store/overrides/override";
+import { overrideJson } from "@inkling/store/overrides/record";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import { exportFile, parseOverrideFile } from "../overrides/file.ts";
-import { newOverrideSchema, type OverrideContext, parseNewOverride } from "../overrides/override.ts";
-import { overrideJson } from "../overrides/record.ts";
-import { OVERRIDE_PAGES } from "../store/overrides.ts";
 import {
   type AdminContext,
   type AdminHandlers,

@@ -3,15 +3,15 @@
 // err  AdminProblem
 
 import { issueLines, whyUncheckable } from "@inkling/engine";
+import type { ValidAdminToken } from "@inkling/store/admin-token";
+import { StoreError } from "@inkling/store/error";
+import { KeyInputError } from "@inkling/store/keys/key";
+import { OverrideConflictError } from "@inkling/store/overrides";
+import { MAX_AUTHOR, OverrideInputError } from "@inkling/store/overrides/override";
+import { oneLine } from "@inkling/store/text/fields";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import { KeyInputError } from "../keys/key.ts";
 import type { Bodies } from "../limits/bodies.ts";
-import { MAX_AUTHOR, OverrideInputError } from "../overrides/override.ts";
-import type { ValidAdminToken } from "../store/admin-token.ts";
-import { StoreError } from "../store/error.ts";
-import { OverrideConflictError } from "../store/overrides.ts";
-import { oneLine } from "../text/fields.ts";
 import type { BodyFormat, Reply } from "./handler.ts";
 import type { Session } from "./sessions.ts";
 

@@ -8,12 +8,12 @@
 
 import { ACTIONS, ADMIN_PATH, ASSESSMENT, FACT_TYPES, hasRole } from "@inkling/contract";
 import { decidingPart, parseRuleset, type Ruleset, RulesetError, runExamples } from "@inkling/engine/assess";
+import { isRulesetCursor, RulesetConflictError } from "@inkling/store/rulesets";
+import { type PublishedRuleset, rulesetJson } from "@inkling/store/rulesets/record";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { schemaOf } from "../lookup/answer-schemas.ts";
 import { assessVisitor, type Caller } from "../lookup/operator-lookup.ts";
-import { type PublishedRuleset, rulesetJson } from "../rulesets/record.ts";
-import { isRulesetCursor, RulesetConflictError } from "../store/rulesets.ts";
 import { Turns } from "../text/turns.ts";
 import {
   type AdminContext,

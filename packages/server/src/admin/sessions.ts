@@ -12,7 +12,7 @@
 // several cookies with this name, the server tries all of them.
 
 import { timingSafeEqual } from "node:crypto";
-import { hashToken, randomBase62 } from "../keys/token.ts";
+import { hashToken, randomBase62 } from "@inkling/store/keys/token";
 
 export const SESSION_COOKIE = "inkling_admin";
 export const CONSOLE_HEADER = "Inkling-Console";

@@ -3,17 +3,18 @@
 // src  docs/admin-api.md
 
 import { AUDIT_ACTIONS, hasRole } from "@inkling/contract";
+import type { ValidAdminToken } from "@inkling/store/admin-token";
+import { type AuditEntry, auditJson, isAuditCursor } from "@inkling/store/audit";
+import { WAYS } from "@inkling/store/keys/actor";
+import { HOUR_MS } from "@inkling/store/keys/day";
+import { isoTime } from "@inkling/store/text/fields";
+import { sumTraffic, type TrafficCounts } from "@inkling/store/traffic-counts";
+import { storeWaiting } from "@inkling/store/waiting-entries";
+import { hostOnly } from "@inkling/store/webhooks";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import { WAYS } from "../keys/actor.ts";
-import { HOUR_MS } from "../keys/day.ts";
 import { HOST_STATES, hostJson, listed, listHosts } from "../limits/hosts.ts";
-import type { ValidAdminToken } from "../store/admin-token.ts";
-import { type AuditEntry, auditJson, isAuditCursor } from "../store/audit.ts";
-import { storeWaiting } from "../store/waiting-entries.ts";
-import { hostOnly } from "../store/webhooks.ts";
-import { MINUTE_MS, percentile, sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
-import { isoTime } from "../text/fields.ts";
+import { MINUTE_MS, percentile } from "../telemetry/traffic.ts";
 import {
   type AdminContext,
   type AdminHandlers,

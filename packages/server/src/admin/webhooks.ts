@@ -12,11 +12,11 @@ import {
   WEBHOOK_EVENT_NAMES,
   WEBHOOK_OUTCOMES,
 } from "@inkling/contract";
+import type { ValidAdminToken } from "@inkling/store/admin-token";
+import { attemptJson, DELIVERY_PAGES, deliveryJson, healthJson } from "@inkling/store/deliveries";
+import { hostOnly, type Webhook, WebhooksFullError, webhookJson } from "@inkling/store/webhooks";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
-import type { ValidAdminToken } from "../store/admin-token.ts";
-import { attemptJson, DELIVERY_PAGES, deliveryJson, healthJson } from "../store/deliveries.ts";
-import { hostOnly, type Webhook, WebhooksFullError, webhookJson } from "../store/webhooks.ts";
 import { MAX_WEBHOOK_URL, readWebhookUrl } from "../webhooks/destination.ts";
 import { sendTest } from "../webhooks/sender.ts";
 import {

@@ -6,9 +6,9 @@
 // out  the exchange's key and rate; or a problem, which usage counts as a refusal if the key is known
 
 import type { IpAddress } from "@inkling/engine";
+import { basicAsBearer } from "@inkling/store/keys/bearer-token";
+import { isSourceAllowed, type Key, type KeyId, type Refusal, type Scope } from "@inkling/store/keys/key";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
-import { basicAsBearer } from "../keys/bearer-token.ts";
-import { isSourceAllowed, type Key, type KeyId, type Refusal, type Scope } from "../keys/key.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
 import type { Decision, RateDefaults } from "../limits/token-bucket.ts";
 import type { AppOptions, Exchange } from "./request-context.ts";

@@ -14,19 +14,19 @@ import {
   parsePrefix,
   type Release,
 } from "@inkling/engine";
+import { bearerToken } from "@inkling/store/keys/bearer-token";
+import type { Key } from "@inkling/store/keys/key";
+import { emailHash } from "@inkling/store/overrides/override";
+import { overridesOf } from "@inkling/store/overrides/record";
 import fc from "fast-check";
 import { anyText } from "../../../../test/harness/any-text.ts";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { requestIds } from "../http/request-id.ts";
-import { bearerToken } from "../keys/bearer-token.ts";
-import type { Key } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { knownHosts } from "../mx/hosts.ts";
 import type { MxFinding } from "../mx/resolve.ts";
-import { emailHash } from "../overrides/override.ts";
-import { overridesOf } from "../overrides/record.ts";
 import { App } from "./app.ts";
 
 const PLACE =

@@ -3,13 +3,13 @@
 import { describe, expect, test } from "bun:test";
 import { type AssessmentAnswer, NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment } from "@inkling/engine";
+import type { Decisions, NamedDecision } from "@inkling/store/decisions/decisions";
+import { answerOf, type DecisionRow } from "@inkling/store/decisions/record";
+import { NO_RULESET, type PublishedRuleset } from "@inkling/store/rulesets/record";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { BatchMemory } from "../batch/memory.ts";
-import type { Decisions, NamedDecision } from "../decisions/decisions.ts";
-import { answerOf, type DecisionRow } from "../decisions/record.ts";
 import { Bodies } from "../limits/bodies.ts";
-import { NO_RULESET, type PublishedRuleset } from "../rulesets/record.ts";
 import { App } from "./app.ts";
 
 const PLACE = {

@@ -3,12 +3,12 @@
 
 import { describe, expect, test } from "bun:test";
 import { formatIp, type IpSegment } from "@inkling/engine";
+import type { Key } from "@inkling/store/keys/key";
+import { Keyring } from "@inkling/store/keys/keyring";
+import { hashToken } from "@inkling/store/keys/token";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { freshToken } from "../../../../test/harness/tokens.ts";
-import type { Key } from "../keys/key.ts";
-import { Keyring } from "../keys/keyring.ts";
-import { hashToken } from "../keys/token.ts";
 import { App, type AppOptions } from "./app.ts";
 
 const PLACE =

@@ -3,20 +3,20 @@
 
 import type { ProblemCode } from "@inkling/contract";
 import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
+import type { Decisions } from "@inkling/store/decisions/decisions";
+import type { Key } from "@inkling/store/keys/key";
+import type { Keyring } from "@inkling/store/keys/keyring";
+import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import type { VisitorCounts } from "../assess/visitor-counts.ts";
 import type { BatchMemory } from "../batch/memory.ts";
-import type { Decisions } from "../decisions/decisions.ts";
 import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
 import { type RequestIds, requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
-import type { Key } from "../keys/key.ts";
-import type { Keyring } from "../keys/keyring.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
 import type { CountrySink } from "../limits/key-countries.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import type { EmailChecks } from "../lookup/mx.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
 import type { StatusSource } from "../lookup/status.ts";
-import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Audience, Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 

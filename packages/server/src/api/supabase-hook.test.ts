@@ -3,12 +3,12 @@
 import { describe, expect, test } from "bun:test";
 import { NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment } from "@inkling/engine";
+import type { Decisions, NamedDecision } from "@inkling/store/decisions/decisions";
+import { answerOf, type DecisionRow } from "@inkling/store/decisions/record";
 import { Webhook } from "standardwebhooks";
 import { encode, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
 import { BatchMemory } from "../batch/memory.ts";
-import type { Decisions, NamedDecision } from "../decisions/decisions.ts";
-import { answerOf, type DecisionRow } from "../decisions/record.ts";
 import { Bodies } from "../limits/bodies.ts";
 import { App } from "./app.ts";
 

@@ -6,7 +6,7 @@
 // note This module logs only the network of an address. No other module logs anything about addresses (SECURITY.md).
 
 import { formatPrefix, type IpAddress, networkAround } from "@inkling/engine";
-import type { Key } from "../keys/key.ts";
+import type { Key } from "@inkling/store/keys/key";
 import type { Log } from "../telemetry/log.ts";
 import type { Exchange } from "./request-context.ts";
 

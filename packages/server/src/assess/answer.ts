@@ -11,15 +11,15 @@ import {
   OUTCOMES,
   type Outcome,
 } from "@inkling/contract";
+import type { Decisions } from "@inkling/store/decisions/decisions";
+import type { RequestName } from "@inkling/store/decisions/record";
+import { bearerToken } from "@inkling/store/keys/bearer-token";
 import { answerLines, type BatchAnswer, type BatchServer, type Call } from "../batch/batch.ts";
 import { acceptsGzip, decoded, formOf, isGzipped, parseJson, readJsonBytes } from "../batch/body.ts";
 import type { ByteStream } from "../batch/gunzip.ts";
 import type { LineAnswers, LineBlock } from "../batch/line-block.ts";
 import type { Output } from "../batch/output.ts";
-import type { Decisions } from "../decisions/decisions.ts";
-import type { RequestName } from "../decisions/record.ts";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
-import { bearerToken } from "../keys/bearer-token.ts";
 import type { Question } from "../lookup/pipeline.ts";
 import { type Assessments, SANDBOX_ID } from "./assessments.ts";
 import { type Decided, decisionRow } from "./decided.ts";

@@ -30,12 +30,12 @@ import {
   type VisitorSubject,
   visitorFacts,
 } from "@inkling/engine/assess";
+import { randomBase62, toBase62 } from "@inkling/store/keys/token";
+import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, scopeProblem } from "../http/problems.ts";
-import { randomBase62, toBase62 } from "../keys/token.ts";
 import { problemOf } from "../lookup/failures.ts";
 import { type Pipeline, type Question, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
-import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Decided } from "./decided.ts";
 import type { VisitorCounts } from "./visitor-counts.ts";
 

@@ -9,7 +9,7 @@ import {
   type Rule,
   type Ruleset,
 } from "@inkling/engine/assess";
-import type { DecisionRow, RequestName } from "../decisions/record.ts";
+import type { DecisionRow, RequestName } from "@inkling/store/decisions/record";
 import type { Question } from "../lookup/pipeline.ts";
 
 /** Maximum length of a decision's stored facts. Inkling's own facts take about 800 characters. */

@@ -13,7 +13,7 @@
 // exists only in memory. Yesterday's entries are found with yesterday's key, so counts continue across midnight.
 
 import { COUNT_SUBJECTS, type CountSubject } from "@inkling/contract";
-import type { EpochMs } from "../keys/key.ts";
+import type { EpochMs } from "@inkling/store/keys/key";
 
 /** Maximum number of subjects in the table. */
 const ENTRIES = 1 << 15;

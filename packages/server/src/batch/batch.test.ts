@@ -17,14 +17,14 @@ import {
   parseIp,
   type Release,
 } from "@inkling/engine";
+import type { Key } from "@inkling/store/keys/key";
+import { overridesOf } from "@inkling/store/overrides/record";
 import fc from "fast-check";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { App, type AppOptions } from "../api/app.ts";
-import type { Key } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import { overridesOf } from "../overrides/record.ts";
 import { HOLD_MS } from "./batch.ts";
 import { decoded, MAX_JSON_BYTES } from "./body.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";

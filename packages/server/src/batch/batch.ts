@@ -12,8 +12,8 @@
 // hours does not keep an old release's files open. It changes earlier if its release was found unsound.
 
 import { BLOCK_ADDRESSES, type LoadedRelease, type Lookup, type Overrides } from "@inkling/engine";
+import type { Key, Scope } from "@inkling/store/keys/key";
 import { type Problem, problem } from "../http/problems.ts";
-import type { Key, Scope } from "../keys/key.ts";
 import type { Decision } from "../limits/token-bucket.ts";
 import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";

@@ -7,9 +7,9 @@
 //      members)
 // note gzip is inflated piece by piece, only as the reader asks for it: inflating 1 MB to 1 GB took 20 MB of memory
 
+import type { Key } from "@inkling/store/keys/key";
 import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
-import type { Key } from "../keys/key.ts";
 import type { Bodies } from "../limits/bodies.ts";
 import { type ByteStream, gunzipped } from "./gunzip.ts";
 

@@ -1,6 +1,6 @@
 // key-meter.ts: charges the values of one batch to the key's rate and quota, and records them as usage.
 
-import { batchedOf, type Key, type Refusal, type Scope } from "../keys/key.ts";
+import { batchedOf, type Key, type Refusal, type Scope } from "@inkling/store/keys/key";
 import type { UsageCounter } from "../limits/key-cells.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import type { Counts } from "../telemetry/counts.ts";

@@ -6,13 +6,13 @@
 
 import type { SettingsOf } from "@inkling/contract";
 import type { Override } from "@inkling/engine";
+import type { EpochMs, KeyId } from "@inkling/store/keys/key";
+import { type PlainKeys, plainKeys } from "@inkling/store/keys/snapshot";
+import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import type { FromCollector, ToCollector } from "../decisions/collector.ts";
-import type { EpochMs, KeyId } from "../keys/key.ts";
-import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { CountryCounts } from "../limits/key-countries.ts";
 import type { MxReport } from "../mx/counts.ts";
-import type { PublishedRuleset } from "../rulesets/record.ts";
 import type { Change, ServerOptions } from "../serving/options.ts";
 import { type ReleaseMessage, releaseMessage } from "../serving/release-follower.ts";
 import type { Services } from "../serving/services.ts";

@@ -7,12 +7,12 @@
 
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/release-store";
+import { withEntry } from "@inkling/store/waiting-entries";
 import { StartError } from "../http/start-error.ts";
 import { Bodies } from "../limits/bodies.ts";
 import { type CellMemory, HeapCells } from "../limits/cell-memory.ts";
 import { type Closers, closeAll, type RunningServer, type ServerOptions } from "../serving/options.ts";
 import { metricsSource, type Serving } from "../serving/serving.ts";
-import { withEntry } from "../store/waiting-entries.ts";
 import { Log } from "../telemetry/log.ts";
 import { warnOfFewFiles } from "../telemetry/open-files.ts";
 import { lineWriter } from "../telemetry/standard-error.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { DAY_MS } from "@inkling/store/keys/day";
+import { COUNTED } from "@inkling/store/keys/key";
 import type { HammerOrder, HammerReport } from "../../../../test/harness/limit-hammer.ts";
 import { temporaryFolder } from "../../../../test/harness/release.ts";
-import { DAY_MS } from "../keys/day.ts";
-import { COUNTED } from "../keys/key.ts";
 import { CellAllocator } from "../limits/cell-allocator.ts";
 import { CELL_BYTES, CELL_COUNTS, countedAt, LimitCells } from "../limits/cells.ts";
 import { UsageCollector } from "../limits/usage-collector.ts";

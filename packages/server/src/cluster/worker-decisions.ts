@@ -3,8 +3,8 @@
 // A worker counts each decision in shared memory, which outlives the worker. Decisions that have not arrived when a
 // worker exits count as lost. If they arrive from the worker's pipe later, they no longer count as lost.
 
+import { rowBytes } from "@inkling/store/decisions/record";
 import { answerQuestion, type FromCollector, type ToCollector } from "../decisions/collector.ts";
-import { rowBytes } from "../decisions/record.ts";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { WorkerSlot } from "./messages.ts";
 

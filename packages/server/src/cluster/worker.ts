@@ -9,15 +9,15 @@
 // limits are in the shared memory. A worker exits if it is told to stop, or if the primary has exited.
 
 import { Overrides } from "@inkling/engine";
+import type { KeyId } from "@inkling/store/keys/key";
+import { Keyring } from "@inkling/store/keys/keyring";
+import { keysFromPlain } from "@inkling/store/keys/snapshot";
+import { overridesOf } from "@inkling/store/overrides/record";
+import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { DecisionCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
-import type { KeyId } from "../keys/key.ts";
-import { Keyring } from "../keys/keyring.ts";
-import { keysFromPlain } from "../keys/snapshot.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import { KeyCountries } from "../limits/key-countries.ts";
-import { overridesOf } from "../overrides/record.ts";
-import { NO_RULESET } from "../rulesets/record.ts";
 import { ReleaseFollower } from "../serving/release-follower.ts";
 import { RequestServer } from "../serving/request-server.ts";
 import { Log } from "../telemetry/log.ts";

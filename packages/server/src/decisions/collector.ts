@@ -9,9 +9,9 @@
 // tell how many were lost, because `onRecord` counts in memory that outlives the worker.
 
 import type { Outcome } from "@inkling/contract";
-import type { KeyId } from "../keys/key.ts";
-import type { Claimed, Decisions, LabelResult, NamedDecision } from "./decisions.ts";
-import { answerOf, type DecisionRow, rowBytes } from "./record.ts";
+import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/decisions";
+import { answerOf, type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
+import type { KeyId } from "@inkling/store/keys/key";
 
 const HAND_OVER_MS = 100;
 /** Maximum number of decisions in one message. */

@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Outcome } from "@inkling/contract";
+import type { NamedDecision } from "@inkling/store/decisions/decisions";
+import { type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
 import { decisionId, decisionRow } from "../../../../test/harness/decision-rows.ts";
 import { until } from "../../../../test/harness/until.ts";
 import { DecisionCollector, type FromCollector } from "./collector.ts";
-import type { NamedDecision } from "./decisions.ts";
-import { type DecisionRow, rowBytes } from "./record.ts";
 import { DecisionRecorder, type DecisionsState } from "./recorder.ts";
 
 const NOW = Date.UTC(2026, 5, 1, 12);

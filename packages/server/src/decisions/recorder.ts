@@ -11,11 +11,11 @@
 
 import type { Outcome } from "@inkling/contract";
 import { backoffMs, messageOf } from "@inkling/release-store";
-import type { Actor } from "../keys/actor.ts";
-import { DAY_MS } from "../keys/day.ts";
-import type { EpochMs, KeyId } from "../keys/key.ts";
-import type { Claimed, Decisions, LabelResult, NamedDecision } from "./decisions.ts";
-import { answerOf, type DecisionRow, rowBytes } from "./record.ts";
+import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/decisions";
+import { answerOf, type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
+import type { Actor } from "@inkling/store/keys/actor";
+import { DAY_MS } from "@inkling/store/keys/day";
+import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 
 /**
  * Milliseconds from the start of one flush to the next, unless a batch fills up earlier. A worker also holds decisions

@@ -3,7 +3,7 @@
 // in   the active keys, whenever they change; the latest change that all processes that answer requests have applied
 // out  a cell for each key; a removed key's cell is reused once no process uses it any more
 
-import type { KeyId } from "../keys/key.ts";
+import type { KeyId } from "@inkling/store/keys/key";
 import type { CellIndex } from "./cells.ts";
 
 interface Leaving {

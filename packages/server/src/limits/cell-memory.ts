@@ -1,7 +1,7 @@
 // cell-memory.ts: memory for cells, which grows with the number of keys. If there are several processes, they share a
 // different kind of memory (cluster/shared-memory.ts).
 
-import type { EpochMs } from "../keys/key.ts";
+import type { EpochMs } from "@inkling/store/keys/key";
 import { CELL_BYTES, LimitCells, MARKS_BYTES } from "./cells.ts";
 
 export interface CellMemory {

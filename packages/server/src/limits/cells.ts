@@ -22,8 +22,8 @@
 // Whoever uses a cell also sets its mark, one of a fixed number of bits. The primary reads and clears the marks, and
 // then looks only at cells in use, however many keys there are.
 
-import { DAY_MS } from "../keys/day.ts";
-import { COUNTED, type Counted, type EpochMs } from "../keys/key.ts";
+import { DAY_MS } from "@inkling/store/keys/day";
+import { COUNTED, type Counted, type EpochMs } from "@inkling/store/keys/key";
 
 /** Index of a cell in the memory. */
 export type CellIndex = number & { readonly of?: "cell" };

@@ -8,7 +8,7 @@
 //      single key gets 32, and each of six keys gets 14. A key that holds nothing gets its first request in full, if
 //      that much is left.
 
-import type { KeyId } from "../keys/key.ts";
+import type { KeyId } from "@inkling/store/keys/key";
 
 export class FairShares {
   private readonly capacity: number;

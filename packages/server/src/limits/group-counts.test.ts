@@ -1,9 +1,9 @@
 // Simulates a group: hosts with clocks of their own, and a database that may be slow, unreachable, or lose an answer.
 
 import { describe, expect, test } from "bun:test";
+import type { Key } from "@inkling/store/keys/key";
 import { randomBelow } from "../../../../test/harness/random.ts";
 import { share } from "../../../../test/harness/share.ts";
-import type { Key } from "../keys/key.ts";
 import { HeapCells } from "./cell-memory.ts";
 import {
   CUT_OFF_MS,

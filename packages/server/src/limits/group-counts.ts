@@ -14,7 +14,7 @@
 // what the others took in that time. They are therefore deducted from the charge, each of them once. Otherwise the group
 // would refuse requests below the limit.
 
-import type { EpochMs, KeyId } from "../keys/key.ts";
+import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 import type { CellIndex, LimitCells } from "./cells.ts";
 
 /** Milliseconds between two exchanges of a host with keys in use. */

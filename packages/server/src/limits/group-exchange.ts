@@ -4,7 +4,7 @@
 // err  none: without the database, each host uses only its own count; `state` and onAway report it
 
 import { backoffMs, messageOf } from "@inkling/release-store";
-import type { EpochMs, KeyId } from "../keys/key.ts";
+import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 import { EXCHANGE_MS, type GroupCounts, type GroupRequest } from "./group-counts.ts";
 import type { GroupAnswer } from "./group-tables.ts";
 

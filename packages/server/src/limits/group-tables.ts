@@ -7,9 +7,9 @@
 //
 // Hosts cannot deadlock, because a statement locks its own host's row first, and then keys in order.
 
+import type { EpochMs, KeyId } from "@inkling/store/keys/key";
+import type { Tables } from "@inkling/store/tables";
 import type { SQL } from "bun";
-import type { EpochMs, KeyId } from "../keys/key.ts";
-import type { Tables } from "../store/tables.ts";
 import { type GroupRequest, type GroupTotals, LATE_MS } from "./group-counts.ts";
 
 /** The database's clock in epoch ms, in SQL. */

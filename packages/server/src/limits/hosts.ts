@@ -5,7 +5,7 @@
 // err  StoreError
 
 import { GONE_MS, type HostReport, readHostReport } from "@inkling/release-store";
-import type { Tables } from "../store/tables.ts";
+import type { Tables } from "@inkling/store/tables";
 import { CLOCK, type HostId } from "./group-tables.ts";
 
 /** Milliseconds without contact after which a host counts as silent. A host without traffic writes every 10 s. */

@@ -8,7 +8,7 @@
 // Processes that share the cells grant as much in total as a single process would. If a process is killed, no count is
 // lost.
 
-import type { Counted, EpochMs, Key, KeyId } from "../keys/key.ts";
+import type { Counted, EpochMs, Key, KeyId } from "@inkling/store/keys/key";
 import type { CellIndex, LimitCells } from "./cells.ts";
 import { SteadyClock } from "./steady-clock.ts";
 

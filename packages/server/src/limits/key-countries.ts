@@ -3,7 +3,7 @@
 // out  for each key, the number of locations per country since the last report; under load, estimated from a sample
 //      (telemetry/counts.ts). A killed worker loses less than a second of counts.
 
-import type { EpochMs, KeyId } from "../keys/key.ts";
+import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 
 /** Number of locations by ISO 3166-1 code. */
 export type CountryCounts = Readonly<Record<string, number>>;

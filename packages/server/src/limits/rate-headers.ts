@@ -7,7 +7,7 @@
 // cost A bucket's texts are reused between requests, because formatting a text took 250 ns. If 2,048 or more lookups
 //      are left, only the first 11 bits of the number are shown, so that one text serves many requests.
 
-import type { EpochMs, Key } from "../keys/key.ts";
+import type { EpochMs, Key } from "@inkling/store/keys/key";
 import type { Decision } from "./token-bucket.ts";
 
 const DAY_SECONDS = 86_400;

@@ -10,7 +10,7 @@
 // towards that day. The time for which a machine was suspended looks like a jump, so the day on that machine may start
 // up to an hour late. A group of hosts follows the database's clock, see `offsetMs`.
 
-import type { EpochMs } from "../keys/key.ts";
+import type { EpochMs } from "@inkling/store/keys/key";
 
 /** Corrections of up to this many milliseconds apply at once. */
 const JUMP_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import type { Key } from "@inkling/store/keys/key";
 import fc from "fast-check";
-import type { Key } from "../keys/key.ts";
 import { CELL_BYTES, LimitCells } from "./cells.ts";
 import { cellsOnDemand } from "./key-cells.testing.ts";
 import { KeyCells } from "./key-cells.ts";

@@ -6,7 +6,7 @@
 //      would
 // cost one Map access and one compare-exchange for a known key: 60 ns with 5,000 keys
 
-import type { EpochMs, Key, KeyId } from "../keys/key.ts";
+import type { EpochMs, Key, KeyId } from "@inkling/store/keys/key";
 import type { CellIndex, LimitCells } from "./cells.ts";
 import type { KeyCells } from "./key-cells.ts";
 

@@ -1,8 +1,8 @@
 // usage-collector.ts: records counts from the cells in use, and deducts what other hosts have used from the quotas in the
 // cells.
 
-import { DAY_MS } from "../keys/day.ts";
-import type { Counted, EpochMs, KeyId } from "../keys/key.ts";
+import { DAY_MS } from "@inkling/store/keys/day";
+import type { Counted, EpochMs, KeyId } from "@inkling/store/keys/key";
 import { CELL_COUNTS, type CellIndex, countedAt, type LimitCells } from "./cells.ts";
 
 /** Receives the collected counts. */

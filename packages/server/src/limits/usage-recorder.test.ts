@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { HOUR_MS } from "@inkling/store/keys/day";
+import { SCOPES } from "@inkling/store/keys/key";
+import { sumTraffic } from "@inkling/store/traffic-counts";
+import type { UsageBatch } from "@inkling/store/usage";
 import fc from "fast-check";
-import { HOUR_MS } from "../keys/day.ts";
-import { SCOPES } from "../keys/key.ts";
-import type { UsageBatch } from "../store/usage.ts";
-import { sumTraffic } from "../telemetry/traffic.ts";
 import { HeapCells } from "./cell-memory.ts";
 import { KeyCells } from "./key-cells.ts";
 import { UsageCollector } from "./usage-collector.ts";

@@ -14,11 +14,11 @@
 
 import { recordOf } from "@inkling/contract";
 import { backoffMs, messageOf, Poller } from "@inkling/release-store";
-import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
-import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "../keys/key.ts";
-import { StoreError } from "../store/error.ts";
-import type { UsageBatch, UsageEntry } from "../store/usage.ts";
-import { sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
+import { StoreError } from "@inkling/store/error";
+import { DAY_MS, dayOf, hourOf } from "@inkling/store/keys/day";
+import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "@inkling/store/keys/key";
+import { sumTraffic, type TrafficCounts } from "@inkling/store/traffic-counts";
+import type { UsageBatch, UsageEntry } from "@inkling/store/usage";
 import type { CountryCounts, CountrySink } from "./key-countries.ts";
 import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 

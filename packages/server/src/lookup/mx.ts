@@ -8,7 +8,7 @@
 
 import type { MxOutcome } from "@inkling/contract";
 import { ascii, cutSuffix, type EmailCheck, isSpecialUseDomain, parseEmail } from "@inkling/engine";
-import type { KeyId } from "../keys/key.ts";
+import type { KeyId } from "@inkling/store/keys/key";
 import type { MxCounts } from "../mx/counts.ts";
 import { disposableHost } from "../mx/hosts.ts";
 import type { MxFinding } from "../mx/resolve.ts";

@@ -36,9 +36,9 @@ import {
   visitorFacts,
 } from "@inkling/engine/assess";
 import { messageOf, openRelease, ReleaseError } from "@inkling/release-store";
+import { overrideJson } from "@inkling/store/overrides/record";
+import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
-import { overrideJson } from "../overrides/record.ts";
-import type { PublishedRuleset } from "../rulesets/record.ts";
 import { finishInSteps, type Steps } from "../text/steps.ts";
 import { Turns } from "../text/turns.ts";
 import { problemOf } from "./failures.ts";

@@ -24,9 +24,9 @@ import {
   type UnwrappedAddress,
   unwrapIpv4,
 } from "@inkling/engine";
+import type { KeyId } from "@inkling/store/keys/key";
 import type { Problem } from "../http/problems.ts";
 import type { RequestIds } from "../http/request-id.ts";
-import type { KeyId } from "../keys/key.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
 import type { CountrySink } from "../limits/key-countries.ts";
 import type { MxFinding } from "../mx/resolve.ts";

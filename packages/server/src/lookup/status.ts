@@ -7,7 +7,7 @@
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import { dataAges, type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
 import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/release-store";
-import type { KeyringState } from "../keys/keyring.ts";
+import type { KeyringState } from "@inkling/store/keys/keyring";
 import type { Refusal } from "../releases/releases.ts";
 import type { FeedStatus, Status } from "./answer-schemas.ts";
 

@@ -18,7 +18,7 @@
 // 400 requests for silent domains left 73 of 100 lookups of another key without an answer.
 
 import type { MxOutcome } from "@inkling/contract";
-import type { KeyId } from "../keys/key.ts";
+import type { KeyId } from "@inkling/store/keys/key";
 import { FairShares } from "../limits/fair-shares.ts";
 import type { MxCounts } from "./counts.ts";
 import type { Resolver } from "./dns-client.ts";

@@ -12,11 +12,11 @@ import {
   type VisitorInput,
 } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, Overrides, parseIp } from "@inkling/engine";
+import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { Assessments } from "../assess/assessments.ts";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import { type AnswerCounts, Pipeline, PLAIN, type Question } from "../lookup/pipeline.ts";
 import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
-import { NO_RULESET } from "../rulesets/record.ts";
 import type { Example } from "./document.ts";
 
 /** Examples by name. */

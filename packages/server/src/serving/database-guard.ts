@@ -6,15 +6,15 @@
 
 import { join } from "node:path";
 import { DATA_FOLDER, EmptyDatabaseError, isEmptyStamp, type Live } from "@inkling/release-store";
-import type { Keyring, KeySnapshot } from "../keys/keyring.ts";
-import { countKeys, type LiveKeys } from "../keys/live-keys.ts";
-import { type Revocation, RevocationFile } from "../keys/revocation-file.ts";
-import { type RevocationEvent, Revocations } from "../keys/revocations.ts";
-import type { LiveOverrides } from "../overrides/live-overrides.ts";
-import { type LiveRulesets, RulesetRefused } from "../rulesets/live-rulesets.ts";
-import { StoreError } from "../store/error.ts";
-import { DatabaseHistory, type HistoryEvent } from "../store/history.ts";
-import type { Store } from "../store/store.ts";
+import { StoreError } from "@inkling/store/error";
+import { DatabaseHistory, type HistoryEvent } from "@inkling/store/history";
+import type { Keyring, KeySnapshot } from "@inkling/store/keys/keyring";
+import { countKeys, type LiveKeys } from "@inkling/store/keys/live-keys";
+import { type Revocation, RevocationFile } from "@inkling/store/keys/revocation-file";
+import { type RevocationEvent, Revocations } from "@inkling/store/keys/revocations";
+import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
+import { type LiveRulesets, RulesetRefused } from "@inkling/store/rulesets/live-rulesets";
+import type { Store } from "@inkling/store/store";
 import type { Log } from "../telemetry/log.ts";
 import type { ServerOptions } from "./options.ts";
 

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
+import type { Key } from "@inkling/store/keys/key";
+import { parseNewKey } from "@inkling/store/keys/key-input";
+import type { KeySnapshot } from "@inkling/store/keys/keyring";
 import { temporaryFolder } from "../../../../test/harness/release.ts";
 import { testServerOptions } from "../../../../test/harness/server-options.ts";
-import type { Key } from "../keys/key.ts";
-import { parseNewKey } from "../keys/key-input.ts";
-import type { KeySnapshot } from "../keys/keyring.ts";
 import { HeapCells } from "../limits/cell-memory.ts";
 import { Log } from "../telemetry/log.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";

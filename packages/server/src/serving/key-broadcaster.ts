@@ -6,8 +6,8 @@
 // err  take throws if there is too little memory for the keys. New keys then have no cell, so their requests are
 //      refused, but the rest of the snapshot applies.
 
-import type { EpochMs, KeyId } from "../keys/key.ts";
-import type { KeySnapshot } from "../keys/keyring.ts";
+import type { EpochMs, KeyId } from "@inkling/store/keys/key";
+import type { KeySnapshot } from "@inkling/store/keys/keyring";
 import { CellAllocator } from "../limits/cell-allocator.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import type { CellIndex } from "../limits/cells.ts";

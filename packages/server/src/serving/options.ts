@@ -4,8 +4,8 @@
 import type { ServerSettings } from "@inkling/contract";
 import { type Mode, type Prefix, parsePeerPrefix } from "@inkling/engine";
 import type { HostReport } from "@inkling/release-store";
+import type { HostEntry } from "@inkling/store/waiting-entries";
 import type { DataActions } from "../admin/handler.ts";
-import type { HostEntry } from "../store/waiting-entries.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** The settings, and what the program that starts the server adds to them. */

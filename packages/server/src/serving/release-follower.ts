@@ -5,7 +5,7 @@
 
 import type { LoadedRelease } from "@inkling/engine";
 import { Live, messageOf, openRelease } from "@inkling/release-store";
-import type { EpochMs } from "../keys/key.ts";
+import type { EpochMs } from "@inkling/store/keys/key";
 import type { Refusal, Releases } from "../releases/releases.ts";
 import { Reports } from "../releases/reports.ts";
 

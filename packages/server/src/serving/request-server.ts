@@ -3,6 +3,8 @@
 
 import type { SettingsOf } from "@inkling/contract";
 import type { Overrides, Prefix } from "@inkling/engine";
+import type { KeyId } from "@inkling/store/keys/key";
+import type { Keyring } from "@inkling/store/keys/keyring";
 import { App } from "../api/app.ts";
 import type { AppOptions } from "../api/request-context.ts";
 import { hasValue } from "../api/routes.ts";
@@ -10,8 +12,6 @@ import { BatchMemory } from "../batch/memory.ts";
 import { drained, listen } from "../http/listener.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { requestIds } from "../http/request-id.ts";
-import type { KeyId } from "../keys/key.ts";
-import type { Keyring } from "../keys/keyring.ts";
 import type { Bodies } from "../limits/bodies.ts";
 import type { CellIndex, LimitCells } from "../limits/cells.ts";
 import { KeyCells } from "../limits/key-cells.ts";

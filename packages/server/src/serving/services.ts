@@ -14,12 +14,23 @@ import {
   Poller,
   serverId,
 } from "@inkling/release-store";
+import { adoptKey } from "@inkling/store/adopt-key";
+import { StoreError } from "@inkling/store/error";
+import { type KeyId, KeyInputError } from "@inkling/store/keys/key";
+import { Keyring } from "@inkling/store/keys/keyring";
+import { type LiveKeys, liveKeys } from "@inkling/store/keys/live-keys";
+import { keyCopy } from "@inkling/store/keys/snapshot";
+import type { NoticeListener } from "@inkling/store/notices";
+import {
+  type LiveOverrides,
+  liveOverrides,
+  type OverrideEvent,
+} from "@inkling/store/overrides/live-overrides";
+import { type LiveRulesets, liveRulesets, type RulesetEvent } from "@inkling/store/rulesets/live-rulesets";
+import { openStore, type Store } from "@inkling/store/store";
+import { storeWaiting } from "@inkling/store/waiting-entries";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import { StartError } from "../http/start-error.ts";
-import { type KeyId, KeyInputError } from "../keys/key.ts";
-import { Keyring } from "../keys/keyring.ts";
-import { type LiveKeys, liveKeys } from "../keys/live-keys.ts";
-import { keyCopy } from "../keys/snapshot.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { GroupCounts } from "../limits/group-counts.ts";
 import { GroupExchange } from "../limits/group-exchange.ts";
@@ -27,15 +38,8 @@ import { type GroupAnswer, GroupTables } from "../limits/group-tables.ts";
 import { SteadyClock } from "../limits/steady-clock.ts";
 import { eachOf, limitsOf, type RateDefaults } from "../limits/token-bucket.ts";
 import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
-import { type LiveOverrides, liveOverrides, type OverrideEvent } from "../overrides/live-overrides.ts";
 import { type ReleaseEvent, Releases } from "../releases/releases.ts";
 import { verifyInThread } from "../releases/verify.ts";
-import { type LiveRulesets, liveRulesets, type RulesetEvent } from "../rulesets/live-rulesets.ts";
-import { adoptKey } from "../store/adopt-key.ts";
-import { StoreError } from "../store/error.ts";
-import type { NoticeListener } from "../store/notices.ts";
-import { openStore, type Store } from "../store/store.ts";
-import { storeWaiting } from "../store/waiting-entries.ts";
 import type { Log } from "../telemetry/log.ts";
 import { ADOPT_HINT, DatabaseGuard, RULESET_HINT } from "./database-guard.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";

@@ -2,7 +2,7 @@
 // workers.
 
 import type { ServerSettings } from "@inkling/contract";
-import type { EpochMs } from "../keys/key.ts";
+import type { EpochMs } from "@inkling/store/keys/key";
 import { readiness, type StatusSource } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import type { Change, ServerOptions } from "./options.ts";

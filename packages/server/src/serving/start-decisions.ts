@@ -1,9 +1,9 @@
 // start-decisions.ts: starts the decision recorder in the process that uses the database, and logs the recorder's
 // events.
 
+import { StoreError } from "@inkling/store/error";
+import type { Store } from "@inkling/store/store";
 import { DecisionRecorder, type DecisionsState } from "../decisions/recorder.ts";
-import { StoreError } from "../store/error.ts";
-import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Closers, ServerOptions } from "./options.ts";
 

@@ -1,9 +1,9 @@
 // Tests what the server logs about rows that are deleted by age.
 
 import { expect, test } from "bun:test";
+import { StoreError } from "@inkling/store/error";
+import type { DeletedRows, Retention } from "@inkling/store/retention";
 import { until } from "../../../../test/harness/until.ts";
-import { StoreError } from "../store/error.ts";
-import type { DeletedRows, Retention } from "../store/retention.ts";
 import { Log } from "../telemetry/log.ts";
 import { startRetention } from "./start-retention.ts";
 

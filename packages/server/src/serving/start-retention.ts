@@ -3,8 +3,8 @@
 
 import type { ServerSettings } from "@inkling/contract";
 import { messageOf, Poller } from "@inkling/release-store";
-import { StoreError } from "../store/error.ts";
-import type { Store } from "../store/store.ts";
+import { StoreError } from "@inkling/store/error";
+import type { Store } from "@inkling/store/store";
 import type { Log } from "../telemetry/log.ts";
 import type { Closers } from "./options.ts";
 

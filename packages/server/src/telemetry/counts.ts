@@ -16,29 +16,19 @@ import {
   type Scope,
 } from "@inkling/contract";
 import { OVERRIDE_FLAGS, type OverrideFlag } from "@inkling/engine";
+import {
+  LATENCY_BOUNDS,
+  METRIC_BOUNDS,
+  REQUEST_KINDS,
+  type RequestKind,
+} from "@inkling/store/traffic-counts";
 
-/**
- * Upper bounds of the latency histogram, in seconds from parsing the request to creating the response, without the
- * network. Each is at most 1.7 times the one before, so that a percentile between two bounds is off by little.
- */
-export const LATENCY_BOUNDS: readonly number[] = [
-  ...[1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1].flatMap((unit) =>
-    [1, 1.5, 2.5, 3.5, 5, 7].map((n) => Number((n * unit).toPrecision(2))),
-  ),
-].filter((bound) => bound >= 5e-6 && bound <= 5);
-/** The bounds that /metrics shows. Each bound is a series for each route. */
-export const METRIC_BOUNDS: readonly number[] = [
-  0.000005, 0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5,
-];
 const BUCKETS = LATENCY_BOUNDS.length + 1;
 
 /** The mode of the request's key. */
 const AUDIENCES = ["none", "live", "test"] as const;
 export type Audience = (typeof AUDIENCES)[number];
 const AUDIENCE_INDEX: Readonly<Record<Audience, number>> = { none: 0, live: 1, test: 2 };
-/** Whether a request is about one value or many. */
-export const REQUEST_KINDS = ["single", "batch"] as const;
-export type RequestKind = (typeof REQUEST_KINDS)[number];
 const DISPOSABLE = OVERRIDE_FLAGS.indexOf("disposable");
 
 /** Countries are indexed by their two letters. */

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { METRICS, OPERATIONS } from "@inkling/contract";
 import { dataStates, type LoadedRelease, type Release } from "@inkling/engine";
+import { METRIC_BOUNDS } from "@inkling/store/traffic-counts";
 import type { StatusSource } from "../lookup/status.ts";
 import { MxCounts } from "../mx/counts.ts";
-import { Counts, METRIC_BOUNDS, slotOf } from "./counts.ts";
+import { Counts, slotOf } from "./counts.ts";
 import type { MetricsSource } from "./metric-readers.ts";
 import { metricsText } from "./metrics.ts";
 

@@ -5,7 +5,7 @@
 // src  https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4
 
 import { METRICS, type MetricRow } from "@inkling/contract";
-import { METRIC_BOUNDS } from "./counts.ts";
+import { METRIC_BOUNDS } from "@inkling/store/traffic-counts";
 import { type MetricReader, type MetricsSource, READERS } from "./metric-readers.ts";
 
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";

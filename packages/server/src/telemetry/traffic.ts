@@ -6,74 +6,21 @@
 // note Requests and lookups leave out sandbox keys.
 // cost nothing per request; 1 ms per minute
 
-import { recordOf } from "@inkling/contract";
-import { type Counts, LATENCY_BOUNDS, METRIC_BOUNDS, REQUEST_KINDS, type RequestKind } from "./counts.ts";
+import {
+  addTo,
+  LATENCY_BOUNDS,
+  perKind,
+  type Tally,
+  type TrafficCounts,
+} from "@inkling/store/traffic-counts";
+import type { Counts } from "./counts.ts";
 
 export const MINUTE_MS = 60_000;
 const MINUTES = 24 * 60;
 
-type Tally = Readonly<Record<string, number>>;
-
-/** Counts for a period, which can be added to the counts for other periods. */
-export interface TrafficCounts {
-  readonly requests: number;
-  /** Requests by status class, such as "2xx". */
-  readonly statuses: Tally;
-  readonly lookups: Tally;
-  /** The number of lookups that were values of batches. */
-  readonly batchLookups: Tally;
-  readonly problems: Tally;
-  /** The number of answers that set each flag. */
-  readonly flags: Tally;
-  /** Answers by country code. Under load, the counts are estimated from a sample. */
-  readonly countries: Tally;
-  /**
-   * Lookup requests by bucket of the latency histogram. The last bucket is above the last bound. Batches are counted
-   * separately, because answering a batch takes as long as answering many requests.
-   */
-  readonly latency: Readonly<Record<RequestKind, readonly number[]>>;
-}
-
 export interface Minute extends TrafficCounts {
   /** The end of the minute, in epoch ms. */
   readonly at: number;
-}
-
-/** Adds up the counts of several periods. */
-export function sumTraffic(rows: readonly TrafficCounts[]): TrafficCounts {
-  return {
-    requests: rows.reduce((total, { requests }) => total + requests, 0),
-    statuses: sumTallies(rows.map(({ statuses }) => statuses)),
-    lookups: sumTallies(rows.map(({ lookups }) => lookups)),
-    batchLookups: sumTallies(rows.map(({ batchLookups }) => batchLookups)),
-    problems: sumTallies(rows.map(({ problems }) => problems)),
-    flags: sumTallies(rows.map(({ flags }) => flags)),
-    countries: sumTallies(rows.map(({ countries }) => countries)),
-    latency: perKind((kind) => sumColumns(rows.map(({ latency }) => latency[kind]))),
-  };
-}
-
-function sumTallies(rows: readonly Tally[]): Tally {
-  const sums: Record<string, number> = {};
-  for (const row of rows) for (const [name, n] of Object.entries(row)) add(sums, name, n);
-  return sums;
-}
-
-/** Adds up the buckets of several histograms. */
-function sumColumns(rows: readonly (readonly number[])[]): number[] {
-  const fine = rows.map(fineBuckets);
-  return Array.from({ length: LATENCY_BOUNDS.length + 1 }, (_, i) =>
-    fine.reduce((sum, row) => sum + (row[i] ?? 0), 0),
-  );
-}
-
-/** Earlier versions stored the buckets of METRIC_BOUNDS. Their counts go into the finer bucket with the same bound. */
-function fineBuckets(row: readonly number[]): readonly number[] {
-  if (row.length !== METRIC_BOUNDS.length + 1) return row;
-  const fine = LATENCY_BOUNDS.map((bound) => row[METRIC_BOUNDS.indexOf(bound)] ?? 0);
-  const beyond = METRIC_BOUNDS.at(-1)!;
-  fine[LATENCY_BOUNDS.findIndex((bound) => bound > beyond)]! += row.at(-1)!;
-  return fine;
 }
 
 export class Traffic {
@@ -145,32 +92,26 @@ function increases(before: Tally, after: Tally): Tally {
   return Object.fromEntries(rows.filter(([, n]) => n > 0));
 }
 
-const perKind = <T>(make: (kind: RequestKind) => T) => recordOf(REQUEST_KINDS, make);
-
 function totalsOf(counts: Counts): TrafficCounts {
   let requests = 0;
   const statuses: Record<string, number> = {};
   for (const { status, audience, count } of counts.requestRows()) {
     if (audience === "test") continue;
     requests += count;
-    add(statuses, `${status[0]}xx`, count);
+    addTo(statuses, `${status[0]}xx`, count);
   }
   const lookups: Record<string, number> = {};
   const batchLookups: Record<string, number> = {};
   for (const { lookup, audience, kind, count } of counts.lookupRows()) {
     if (audience === "test") continue;
-    add(lookups, lookup, count);
-    if (kind === "batch") add(batchLookups, lookup, count);
+    addTo(lookups, lookup, count);
+    if (kind === "batch") addTo(batchLookups, lookup, count);
   }
   const latency = perKind((kind) => counts.latencyOf(kind));
   const problems = Object.fromEntries(counts.problemRows());
   const flags = Object.fromEntries(counts.flagRows());
   const countries = Object.fromEntries(counts.countryRows());
   return { requests, statuses, lookups, batchLookups, problems, flags, countries, latency };
-}
-
-function add(tally: Record<string, number>, name: string, count: number): void {
-  tally[name] = (tally[name] ?? 0) + count;
 }
 
 /**

@@ -1,8 +1,8 @@
 // decided-domains.ts: reads the parts of stored decisions that alerts about domains need.
 
 import type { FactName } from "@inkling/contract";
-import type { StoredRow } from "../decisions/record.ts";
-import type { DecisionStore } from "../store/decisions.ts";
+import type { DecisionStore } from "@inkling/store/decisions";
+import type { StoredRow } from "@inkling/store/decisions/record";
 import type { DecidedDomains } from "./events.ts";
 
 const VERDICT: FactName = "email.disposable";

@@ -19,10 +19,10 @@ import {
   type Overrides,
 } from "@inkling/engine";
 import type { NamedRelease } from "@inkling/release-store";
-import { DAY_MS, dayOf } from "../keys/day.ts";
-import type { EpochMs } from "../keys/key.ts";
-import type { DeliveryStore, Dropped, QueuedEvent } from "../store/deliveries.ts";
-import type { UsageTables } from "../store/usage.ts";
+import type { DeliveryStore, Dropped, QueuedEvent } from "@inkling/store/deliveries";
+import { DAY_MS, dayOf } from "@inkling/store/keys/day";
+import type { EpochMs } from "@inkling/store/keys/key";
+import type { UsageTables } from "@inkling/store/usage";
 
 const CHECK_MS = 5_000;
 /** Milliseconds after which a host that is gone loses the watch. */

@@ -7,8 +7,8 @@
 
 import { WEBHOOK_OUTCOMES, type WebhookEvent, type WebhookOutcome } from "@inkling/contract";
 import { messageOf } from "@inkling/release-store";
-import type { Attempt, ClaimedDelivery, DeliveryStore, QueueState } from "../store/deliveries.ts";
-import type { WebhookStore } from "../store/webhooks.ts";
+import type { Attempt, ClaimedDelivery, DeliveryStore, QueueState } from "@inkling/store/deliveries";
+import type { WebhookStore } from "@inkling/store/webhooks";
 import type { Log } from "../telemetry/log.ts";
 import { type SendOptions, send } from "./send.ts";
 

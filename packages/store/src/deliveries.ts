@@ -22,7 +22,7 @@ import {
 } from "@inkling/contract";
 import { sha256Hex } from "@inkling/release-store";
 import type { SQL, TransactionSQL } from "bun";
-import type { EpochMs } from "../keys/key.ts";
+import type { EpochMs } from "./keys/key.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 import { known } from "./unreadable.ts";
 

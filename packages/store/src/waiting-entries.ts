@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { AUDIT_ACTIONS } from "@inkling/contract";
 import { DATA_FOLDER, makeFolder, messageOf, replaceJson, TEMPORARY } from "@inkling/release-store";
 import { z } from "zod";
-import { WAYS } from "../keys/actor.ts";
 import type { NewAuditEntry } from "./audit.ts";
 import { StoreError } from "./error.ts";
+import { WAYS } from "./keys/actor.ts";
 import type { OverrideStore } from "./overrides.ts";
 
 const waitingEntry = z.object({

@@ -6,7 +6,7 @@
 // missed, and so would a restored backup.
 
 import type { SQL, TransactionSQL } from "bun";
-import type { KeyId } from "../keys/key.ts";
+import type { KeyId } from "./keys/key.ts";
 
 const KEPT = 100_000;
 /** If more rows than this are new, reading all keys is cheaper. */

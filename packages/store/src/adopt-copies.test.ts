@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { isEmptyStamp } from "@inkling/release-store";
-import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { parseNewKey } from "../keys/key-input.ts";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { adoptCopies } from "./adopt-copies.ts";
 import { DatabaseHistory, type HistoryEvent } from "./history.ts";
+import { parseNewKey } from "./keys/key-input.ts";
 import { openStore } from "./store.ts";
 
 const ADA = { actor: "ada", way: "cli" } as const;

@@ -3,10 +3,10 @@
 // err  StoreError
 
 import type { TransactionSQL } from "bun";
-import { hourOf } from "../keys/day.ts";
-import { type Counted, type KeyId, SCOPES } from "../keys/key.ts";
-import { sumTraffic, type TrafficCounts } from "../telemetry/traffic.ts";
+import { hourOf } from "./keys/day.ts";
+import { type Counted, type KeyId, SCOPES } from "./keys/key.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
+import { sumTraffic, type TrafficCounts } from "./traffic-counts.ts";
 
 /** The part of a quota from which on every host of a group follows a key's usage, even if it has not seen the key. */
 const LOW_QUOTA = 0.8;

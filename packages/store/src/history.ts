@@ -14,9 +14,9 @@ import type { AuditAction } from "@inkling/contract";
 import { messageOf, replaceFile } from "@inkling/release-store";
 import type { SQL } from "bun";
 import { z } from "zod";
-import { DAY_MS } from "../keys/day.ts";
-import type { EpochMs, KeyId } from "../keys/key.ts";
-import type { KeySnapshot } from "../keys/keyring.ts";
+import { DAY_MS } from "./keys/day.ts";
+import type { EpochMs, KeyId } from "./keys/key.ts";
+import type { KeySnapshot } from "./keys/keyring.ts";
 
 const MODE = 0o640;
 

@@ -3,10 +3,10 @@
 
 import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
-import type { Actor, Way } from "../keys/actor.ts";
-import type { EpochMs } from "../keys/key.ts";
-import { visibleText } from "../text/visible-text.ts";
+import type { Actor, Way } from "./keys/actor.ts";
+import type { EpochMs } from "./keys/key.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
+import { visibleText } from "./text/visible-text.ts";
 import type { UnreadableRows } from "./unreadable.ts";
 
 /** One change. */

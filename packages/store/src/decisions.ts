@@ -6,13 +6,13 @@
 
 import { ACTIONS, type Action, OUTCOMES, type Outcome } from "@inkling/contract";
 import type { SQL } from "bun";
-import type { NamedDecision } from "../decisions/decisions.ts";
-import type { DecisionRow, StoredRow } from "../decisions/record.ts";
-import type { Actor } from "../keys/actor.ts";
-import { DAY_MS } from "../keys/day.ts";
-import type { EpochMs, KeyId } from "../keys/key.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
+import type { NamedDecision } from "./decisions/decisions.ts";
+import type { DecisionRow, StoredRow } from "./decisions/record.ts";
 import { deleteOrphanedDeliveries } from "./deliveries.ts";
+import type { Actor } from "./keys/actor.ts";
+import { DAY_MS } from "./keys/day.ts";
+import type { EpochMs, KeyId } from "./keys/key.ts";
 import { networkFact } from "./migrations.ts";
 import type { Retention } from "./retention.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";

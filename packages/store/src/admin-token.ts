@@ -9,13 +9,13 @@
 
 import { ADMIN_ROLES, type AdminRole } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
-import type { Actor } from "../keys/actor.ts";
-import { type AdminToken, adminTokenJson, type NewAdminToken } from "../keys/admin-token.ts";
-import { dayOf } from "../keys/day.ts";
-import type { EpochMs } from "../keys/key.ts";
-import { hashToken, newToken, tokenFormat, tokenHint } from "../keys/token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
+import type { Actor } from "./keys/actor.ts";
+import { type AdminToken, adminTokenJson, type NewAdminToken } from "./keys/admin-token.ts";
+import { dayOf } from "./keys/day.ts";
+import type { EpochMs } from "./keys/key.ts";
+import { hashToken, newToken, tokenFormat, tokenHint } from "./keys/token.ts";
 import type { Tables } from "./tables.ts";
 import { known } from "./unreadable.ts";
 

@@ -11,9 +11,9 @@
 // decisions, which are large and expire. Deleted decisions must not survive in a backup.
 
 import type { TransactionSQL } from "bun";
-import type { Actor } from "../keys/actor.ts";
-import { randomBase62 } from "../keys/token.ts";
 import { insertAudit } from "./audit.ts";
+import type { Actor } from "./keys/actor.ts";
+import { randomBase62 } from "./keys/token.ts";
 import { NOTICED } from "./notices.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 

@@ -10,13 +10,13 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Override } from "@inkling/engine";
 import { DATA_FOLDER, isEmptyStamp } from "@inkling/release-store";
-import type { Actor } from "../keys/actor.ts";
-import type { KeyId } from "../keys/key.ts";
-import type { TokenRecord } from "../keys/keyring.ts";
-import { RevocationFile } from "../keys/revocation-file.ts";
-import { madeKeyIds, readKeySnapshot } from "../keys/snapshot.ts";
-import { readSnapshot } from "../overrides/file.ts";
 import { readRemembered } from "./history.ts";
+import type { Actor } from "./keys/actor.ts";
+import type { KeyId } from "./keys/key.ts";
+import type { TokenRecord } from "./keys/keyring.ts";
+import { RevocationFile } from "./keys/revocation-file.ts";
+import { madeKeyIds, readKeySnapshot } from "./keys/snapshot.ts";
+import { readSnapshot } from "./overrides/file.ts";
 import type { Store } from "./store.ts";
 
 export interface Copies {

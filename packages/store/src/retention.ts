@@ -5,9 +5,9 @@
 // is deleted by age until the clock has kept its time for HOLD_MS, which gives an operator time to correct it.
 
 import type { SQL } from "bun";
-import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
-import type { EpochMs } from "../keys/key.ts";
 import { DecisionSize } from "./decision-size.ts";
+import { DAY_MS, dayOf, hourOf } from "./keys/day.ts";
+import type { EpochMs } from "./keys/key.ts";
 import type { Tables } from "./tables.ts";
 
 /** Maximum milliseconds between two checks without doubt about the clock. */

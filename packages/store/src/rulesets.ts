@@ -3,16 +3,10 @@
 // err  RulesetConflictError if someone else published in between, in which case nothing was written; StoreError
 
 import type { SQL } from "bun";
-import type { Actor } from "../keys/actor.ts";
-import {
-  NO_RULESET,
-  type PublishedRuleset,
-  rulesetJson,
-  rulesetStamp,
-  textHash,
-} from "../rulesets/record.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
+import type { Actor } from "./keys/actor.ts";
+import { NO_RULESET, type PublishedRuleset, rulesetJson, rulesetStamp, textHash } from "./rulesets/record.ts";
 import type { Page, PageRequest, Tables } from "./tables.ts";
 
 /** The newest ruleset is not the ruleset that the author read. */

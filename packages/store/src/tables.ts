@@ -1,8 +1,8 @@
 // tables.ts: defines what all parts of the store share: queries, the clock, and pages of rows.
 
 import type { SQL, TransactionSQL } from "bun";
-import type { EpochMs } from "../keys/key.ts";
 import type { Database } from "./database.ts";
+import type { EpochMs } from "./keys/key.ts";
 import { migrate } from "./migrations.ts";
 import { NOTICES, type Noticed } from "./notices.ts";
 import { UnreadableRows } from "./unreadable.ts";

@@ -4,9 +4,9 @@
 // out  the valid key
 // err  KeyInputError if the token is malformed or was revoked; StoreError
 
-import { type Key, KeyInputError, NAME_FROM_SETTINGS, SCOPES } from "../keys/key.ts";
-import { hashToken, isWellFormedToken, tokenMode } from "../keys/token.ts";
 import { StoreError } from "./error.ts";
+import { type Key, KeyInputError, NAME_FROM_SETTINGS, SCOPES } from "./keys/key.ts";
+import { hashToken, isWellFormedToken, tokenMode } from "./keys/token.ts";
 import type { Store } from "./store.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { lockSqlite } from "../../../../test/harness/sqlite-lock.ts";
-import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { parseNewKey } from "../keys/key-input.ts";
+import { lockSqlite } from "../../../test/harness/sqlite-lock.ts";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { Database, parseAddress } from "./database.ts";
 import { StoreError, storeErrorFrom } from "./error.ts";
+import { parseNewKey } from "./keys/key-input.ts";
 import { openStore } from "./store.ts";
 
 let folder: string;

@@ -5,8 +5,8 @@
 // reads all of them, in pages: about 3 s for 700,000 decisions, between which requests are answered. Decisions that an
 // operator deletes by `ref` still count until their day is over.
 
-import { DAY_MS } from "../keys/day.ts";
-import type { EpochMs } from "../keys/key.ts";
+import { DAY_MS } from "./keys/day.ts";
+import type { EpochMs } from "./keys/key.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 /** About how much a row takes in addition to its texts, with its entries in indexes: 1,409 - 842 bytes were measured. */

@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import type { KeySnapshot } from "../keys/keyring.ts";
+import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { DatabaseHistory, type HistoryEvent, type HistoryReading, readRemembered } from "./history.ts";
+import type { KeySnapshot } from "./keys/keyring.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
 const NOTHING = { revoked: [], ended: [] };

@@ -7,11 +7,11 @@
 
 import { type AuditAction, MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
-import type { Actor } from "../keys/actor.ts";
-import type { EpochMs } from "../keys/key.ts";
-import { randomBase62 } from "../keys/token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
+import type { Actor } from "./keys/actor.ts";
+import type { EpochMs } from "./keys/key.ts";
+import { randomBase62 } from "./keys/token.ts";
 import type { Tables } from "./tables.ts";
 
 const SECRET_PREFIX = "whsec_";

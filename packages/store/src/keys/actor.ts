@@ -1,4 +1,4 @@
-// actor.ts: describes who makes a change, and how, for the audit trail (store/audit.ts).
+// actor.ts: describes who makes a change, and how, for the audit trail (store/src/audit.ts).
 
 /** How a change was made. `file` stands for settings that a server read from files, environment variables and flags. */
 export const WAYS = ["api", "console", "cli", "file"] as const;

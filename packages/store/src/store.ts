@@ -9,8 +9,17 @@
 
 import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
-import type { Actor } from "../keys/actor.ts";
-import { DAY_MS } from "../keys/day.ts";
+import { AdminTokenStore } from "./admin-token.ts";
+import { insertAudit, lockAudit } from "./audit.ts";
+import { Database } from "./database.ts";
+import { DecisionStore } from "./decisions.ts";
+import { DeliveryStore } from "./deliveries.ts";
+import { DumpTables } from "./dump.ts";
+import { StoreError } from "./error.ts";
+import { type HistoryReading, type Remembered, readHistory } from "./history.ts";
+import { noteKeyChange, readKeyChanges } from "./key-changes.ts";
+import type { Actor } from "./keys/actor.ts";
+import { DAY_MS } from "./keys/day.ts";
 import {
   type EpochMs,
   type Key,
@@ -21,19 +30,10 @@ import {
   keyJson,
   type NewKey,
   rowFromKey,
-} from "../keys/key.ts";
-import { comparedTo, type KeySnapshot, type TokenRecord } from "../keys/keyring.ts";
-import type { KeySource } from "../keys/live-keys.ts";
-import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
-import { AdminTokenStore } from "./admin-token.ts";
-import { insertAudit, lockAudit } from "./audit.ts";
-import { Database } from "./database.ts";
-import { DecisionStore } from "./decisions.ts";
-import { DeliveryStore } from "./deliveries.ts";
-import { DumpTables } from "./dump.ts";
-import { StoreError } from "./error.ts";
-import { type HistoryReading, type Remembered, readHistory } from "./history.ts";
-import { noteKeyChange, readKeyChanges } from "./key-changes.ts";
+} from "./keys/key.ts";
+import { comparedTo, type KeySnapshot, type TokenRecord } from "./keys/keyring.ts";
+import type { KeySource } from "./keys/live-keys.ts";
+import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "./keys/token.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
 import { Retention } from "./retention.ts";

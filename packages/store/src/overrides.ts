@@ -7,19 +7,6 @@
 
 import type { NewOverride, Override } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
-import type { Actor } from "../keys/actor.ts";
-import { randomBase62 } from "../keys/token.ts";
-import type { LoadedOverrides } from "../overrides/live-overrides.ts";
-import { MAX_OVERRIDES } from "../overrides/override.ts";
-import {
-  describeOverride,
-  effectText,
-  type OverrideRow,
-  overrideFromRow,
-  overrideJson,
-  rowFromOverride,
-  subjectText,
-} from "../overrides/record.ts";
 import {
   type AuditEntry,
   type AuditFilter,
@@ -30,6 +17,19 @@ import {
   type NewAuditEntry,
 } from "./audit.ts";
 import { StoreError } from "./error.ts";
+import type { Actor } from "./keys/actor.ts";
+import { randomBase62 } from "./keys/token.ts";
+import type { LoadedOverrides } from "./overrides/live-overrides.ts";
+import { MAX_OVERRIDES } from "./overrides/override.ts";
+import {
+  describeOverride,
+  effectText,
+  type OverrideRow,
+  overrideFromRow,
+  overrideJson,
+  rowFromOverride,
+  subjectText,
+} from "./overrides/record.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 /** The result of one write. */

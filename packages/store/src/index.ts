@@ -1,0 +1,45 @@
+// @inkling/store: keys, overrides, rulesets, decisions, usage and audit on SQLite or PostgreSQL.
+
+export { isAdminToken } from "./admin-token.ts";
+export * from "./adopt-copies.ts";
+export * from "./adopt-key.ts";
+export { type AuditEntry, auditJson, type NewAuditEntry } from "./audit.ts";
+export {
+  type DecisionJson,
+  decisionJson,
+  pastDecision,
+  type StoredRow,
+} from "./decisions/record.ts";
+export { replayStored } from "./decisions/replay-stored.ts";
+export type { DecisionFilter, Deletion } from "./decisions.ts";
+export {
+  type Attempt,
+  attemptJson,
+  type Delivery,
+  deliveryJson,
+  healthJson,
+  type WebhookHealth,
+} from "./deliveries.ts";
+export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./dump.ts";
+export * from "./error.ts";
+export { judge, readRemembered } from "./history.ts";
+export { type Actor, WAYS } from "./keys/actor.ts";
+export { type AdminToken, adminTokenJson } from "./keys/admin-token.ts";
+export { dayOf } from "./keys/day.ts";
+export * from "./keys/key.ts";
+export * from "./keys/key-input.ts";
+export * from "./keys/keyring.ts";
+export * from "./keys/revocation-file.ts";
+export { holdsMadeKeys, readKeySnapshot } from "./keys/snapshot.ts";
+export * from "./keys/token.ts";
+export { exportFile, parseOverrideFile, readSnapshot } from "./overrides/file.ts";
+export * from "./overrides/override.ts";
+export * from "./overrides/record.ts";
+export { OverrideConflictError } from "./overrides.ts";
+export { type PublishedRuleset, rulesetJson } from "./rulesets/record.ts";
+export { RulesetConflictError } from "./rulesets.ts";
+export { type IssuedKey, openStore, type Store } from "./store.ts";
+export { MAX_PAGE } from "./tables.ts";
+export type { UsageBatch, UsageEntry } from "./usage.ts";
+export { type HostEntry, storeWaiting, withEntry } from "./waiting-entries.ts";
+export { type IssuedWebhook, type Webhook, webhookJson } from "./webhooks.ts";
