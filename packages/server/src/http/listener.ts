@@ -9,7 +9,14 @@ import http from "node:http";
 import { within } from "@inkling/release-store";
 import { collecting, type Handler } from "./gc-policy.ts";
 import { type Listener, listenError } from "./listen-error.ts";
-import { hasEncodedSeparator, isAsSent, pathEnd, pathPatterns, targetOf } from "./request-target.ts";
+import {
+  hasEncodedSeparator,
+  isAsSent,
+  pathEnd,
+  pathPatterns,
+  patternOf,
+  targetOf,
+} from "./request-target.ts";
 
 const MAX_HEADER_BYTES = 8 * 1024;
 const SEND_SECONDS = 10;
@@ -25,6 +32,11 @@ interface ListenOptions {
     server: Bun.Server<undefined>,
     isUnclear: boolean,
   ) => ReturnType<Handler>;
+  /**
+   * Templates of known paths, as in "/v1/assess" or "/v1/x/{y}". They change no answer: the runtime's router creates one
+   * text per segment of a general pattern, but none for a literal segment.
+   */
+  readonly paths?: readonly string[];
   /** Returns whether the path may contain an encoded "/" or "\". By default, no path may. */
   readonly mayEncodeSeparators?: (path: string) => boolean;
   /** Maximum size of a body in bytes; no limit by default. */
@@ -40,6 +52,7 @@ export function listen(options: ListenOptions): Bun.Server<undefined> {
     hostname,
     port,
     fetch,
+    paths = [],
     mayEncodeSeparators = () => false,
     mostBody = Number.MAX_SAFE_INTEGER,
     isShared = false,
@@ -59,7 +72,9 @@ export function listen(options: ListenOptions): Bun.Server<undefined> {
     return Bun.serve({
       hostname,
       port,
-      routes: Object.fromEntries(pathPatterns.map((pattern) => [pattern, handle])),
+      routes: Object.fromEntries(
+        [...pathPatterns, ...paths.map(patternOf)].map((pattern) => [pattern, handle]),
+      ),
       fetch: collecting((request, server) => fetch(request, server, true)), // an empty segment, or too many
       development: false,
       reusePort: isShared, // with `development: false`, Bun's default would share the port with any program

@@ -35,6 +35,9 @@ export const pathPatterns: readonly string[] = [
   ).flatMap((pattern) => [pattern, `${pattern}/`]),
 ];
 
+/** Returns the runtime's pattern for a path template such as "/v1/x/{y}". */
+export const patternOf = (template: string) => template.replace(/\{(\w+)\}/g, ":$1");
+
 const BACKSLASH = /\\/g;
 const ENCODED_BACKSLASH = /%5c/gi;
 const ENCODED_SEPARATOR = /%(2f|5c)/i;

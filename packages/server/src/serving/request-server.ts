@@ -1,7 +1,7 @@
 // request-server.ts: sets up everything that a process needs to answer requests: the API on a port, limits and DNS
 // checks. A server runs this code in its only process, or in each of its workers.
 
-import type { SettingsOf } from "@inkling/contract";
+import { OPERATIONS, type SettingsOf } from "@inkling/contract";
 import type { Overrides, Prefix } from "@inkling/engine";
 import type { KeyId } from "@inkling/store/keys/key";
 import type { Keyring } from "@inkling/store/keys/keyring";
@@ -137,6 +137,7 @@ export class RequestServer {
       what: "port",
       hostname: host,
       port,
+      paths: Object.values(OPERATIONS).map(({ path }) => path),
       mayEncodeSeparators: hasValue,
       fetch: (request, server, isUnclear) => {
         const response = this.app.handle(request, server, isUnclear);
