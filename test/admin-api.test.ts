@@ -45,7 +45,7 @@ beforeAll(async () => {
     ...testServerOptions(dataDir),
     logLevel: "info",
     writeLog: (text) => lines.push(...text.split("\n").filter(Boolean)),
-    actions: async () => dataActions(updates, { current: { feed: [], dataDir } }),
+    actions: async () => dataActions(updates, { feed: [], dataDir }),
   });
   const { releases } = (await send("GET", "data/releases")).document;
   names.push(...releases.map(({ name }: { name: string }) => name));

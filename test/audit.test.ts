@@ -603,7 +603,7 @@ test("every command reads, or is one of those that leave an entry", async () => 
     env: {},
     cwd: "/",
     version: "0.0.0",
-    stopper: { signal: new AbortController().signal, onHangUp: () => {}, release: () => {} },
+    stopper: { signal: new AbortController().signal, release: () => {} },
     ending: { exitCode: 0 },
   });
   const leaves = (command: Command, path: string): string[] =>

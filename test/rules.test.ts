@@ -296,7 +296,7 @@ const program = await makeProgram({
   env: {},
   cwd: ROOT,
   version: "0.0.0",
-  stopper: { signal: new AbortController().signal, onHangUp: () => {}, release: () => {} },
+  stopper: { signal: new AbortController().signal, release: () => {} },
   ending: { exitCode: 0 },
 });
 

@@ -11,7 +11,7 @@ const program = await makeProgram({
   env: {},
   cwd: ".",
   version: "",
-  stopper: { signal: new AbortController().signal, onHangUp: () => {}, release: () => {} },
+  stopper: { signal: new AbortController().signal, release: () => {} },
   ending: { exitCode: 0 },
 });
 

@@ -17,8 +17,6 @@ export interface ConsoleServer {
   readonly api: string;
   readonly token: string;
   readonly paths: readonly string[];
-  /** Changes settings as SIGHUP does. */
-  reload(changed: Partial<ServerOptions>): Promise<unknown>;
   stop(): Promise<unknown>;
 }
 
@@ -31,10 +29,10 @@ export async function startConsole(
   const token = (await store.adminToken.create({ actor: "test", way: "cli" }))!; // a new database has no admin token
   await store.close();
   const files = await openConsole();
-  const settings = { ...testServerOptions(dataDir), ...options };
   const server = await startServer({
-    ...settings,
-    actions: async () => dataActions(new Updates(), { current: { feed: [], dataDir } }),
+    ...testServerOptions(dataDir),
+    ...options,
+    actions: async () => dataActions(new Updates(), { feed: [], dataDir }),
     console: async (request, path) => files.serve(request, path),
   });
   return {
@@ -42,7 +40,6 @@ export async function startConsole(
     api: `http://127.0.0.1:${server.port}`,
     token,
     paths: files.paths,
-    reload: (changed) => server.reload({ ...settings, ...changed }),
     stop: () => server.stop(),
   };
 }

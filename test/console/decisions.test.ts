@@ -333,16 +333,12 @@ describe("decisions", () => {
   afterAll(() => stored?.stop());
 
   test("while they are off, how to turn them on", async () => {
-    await stored.reload({ decisions: false });
-    await go("lookup");
-    await go("decisions");
-    await page.getByText("This server does not store decisions.").waitFor();
-    await page.getByText("decisions = true").waitFor();
-    expect(await rows()).toHaveLength(3); // the decisions from before
-    await stored.reload({ decisions: true });
-    await page.reload();
     await page.getByRole("img", { name: /^Decisions per day/ }).waitFor();
     expect(await page.getByText("This server does not store decisions.").count()).toBe(0);
+    const other = await tabs.logIn(await tabs.open()); // the other server stores none
+    await tabs.go(other, "decisions");
+    await other.getByText("This server does not store decisions.").waitFor();
+    await other.getByText("decisions = true").waitFor();
   });
 
   test("by day, and filtered", async () => {

@@ -66,7 +66,8 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
       label: async (id, outcome, key, by) =>
         (await store.decisions.label(id, outcome, key, by)) === undefined ? "unknown" : "labelled",
     } satisfies AdminAppOptions["decisions"],
-    storesDecisions: () => true,
+    serving: { publish: () => {} },
+    storesDecisions: true,
     rulesetCache: { current: NO_RULESET, refresh: async () => {} },
     status: {
       version: "0.0.0",

@@ -10,6 +10,6 @@ export const commandTree = (version: string): Promise<Command> =>
     env: {},
     cwd: ".",
     version,
-    stopper: { signal: new AbortController().signal, onHangUp: () => {}, release: () => {} },
+    stopper: { signal: new AbortController().signal, release: () => {} },
     ending: { exitCode: 0 },
   });

@@ -46,7 +46,7 @@ export async function runHere(
     env,
     cwd,
     version: "1.2.3",
-    stopper: { signal, onHangUp: () => {}, release: () => {} },
+    stopper: { signal, release: () => {} },
     ending: { exitCode: 0 },
   });
   return { out, err, code };

@@ -370,6 +370,15 @@ const ROWS = {
     summary: "The group's hosts, by name; omits a host after 10 minutes without contact",
     docs: "[hosts of the group](cluster.md#hosts): state, version, release, channel, load, clock, last contact",
   },
+  set_log_level: {
+    method: "POST",
+    path: `${ADMIN_PATH}log-level`,
+    tag: "Watch",
+    summary: "Set the log level of this server until it restarts",
+    audits: [],
+    role: "admin",
+    docs: 'sets the log level of this server until it restarts: `{"level":"access"}`. The answers of lookups do not change, so the audit trail has no entry; the log has `log-level-changed`',
+  },
   openapi: {
     method: "GET",
     path: `${ADMIN_PATH}openapi.json`,

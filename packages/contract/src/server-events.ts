@@ -8,15 +8,10 @@ export const SERVER_EVENTS = {
     levels: ["info"],
     help: "Somebody used the [traced](leaked-keys.md#trace-a-key) `key` from `network`. There is one line per minute, network and worker, at every log level.",
   },
-  "settings-reloaded": {
+  "log-level-changed": {
     about: "server",
     levels: ["info"],
-    help: "After SIGHUP, the settings in `changed` apply. The settings in `need_restart` apply after a restart.",
-  },
-  "settings-refused": {
-    about: "server",
-    levels: ["error"],
-    help: "After SIGHUP, nothing changed, because of `problems`: an invalid setting, or an empty or missing file. Fix the problem and send SIGHUP again.",
+    help: "`author` set the log level to `to` [over the admin API](service.md#change-settings), until the next restart. Logged at every log level.",
   },
   "data-folder-read-only": {
     about: "server",

@@ -65,8 +65,6 @@ interface SettingRow {
   readonly docs?: string;
   /** Never printed in full, and not available as a flag, because other users of the machine can see command lines. */
   readonly secret?: true;
-  /** A running server or builder applies a change on SIGHUP. */
-  readonly reloadable?: true;
   /** Only inkling.toml may contain the setting. There is no flag and no variable. */
   readonly fileOnly?: true;
   /** The setting has one value per name: INKLING_FEED_SECRET_ACME, or a table in inkling.toml. */
@@ -119,7 +117,6 @@ export const SETTINGS = {
     type: "mirror",
     help: "folder with one file per feed, named <feed id>.<anything>, or base URL (docs/feed-updates.md); if set, the only source of feeds",
     docs: "A folder or base URL, without `?` and `#`, that replaces all publishers ([file names](feed-updates.md#where-copies-come-from)).",
-    reloadable: true,
     readBy: ["builder"],
   },
   offline: {
@@ -127,7 +124,6 @@ export const SETTINGS = {
     default: false,
     help: "never fetch from publishers; use only the mirror, last good copies and seeds",
     docs: "`1`: never fetch from publishers.",
-    reloadable: true,
     readBy: ["builder"],
   },
   channel: {
@@ -170,14 +166,12 @@ export const SETTINGS = {
     help: "MaxMind account number, for the feeds geolite2-city, geoip2-city and geoip2-anonymous-ip",
     docs: "MaxMind account number, for `geolite2-city`, `geoip2-city` and `geoip2-anonymous-ip` ([feeds](feeds.md#optional-feeds)).",
     secret: true,
-    reloadable: true,
     readBy: ["builder"],
   },
   maxmindLicenseKey: {
     type: "publisher key",
     help: "license key of your MaxMind account",
     secret: true,
-    reloadable: true,
     readBy: ["builder"],
   },
   abuseipdbKey: {
@@ -185,7 +179,6 @@ export const SETTINGS = {
     help: "AbuseIPDB API key, for the feed abuseipdb",
     docs: "AbuseIPDB API key, for `abuseipdb`.",
     secret: true,
-    reloadable: true,
     readBy: ["builder"],
   },
   ip2locationToken: {
@@ -193,7 +186,6 @@ export const SETTINGS = {
     help: "IP2Location LITE download token, for the feed ip2proxy-lite",
     docs: "IP2Location LITE download token, for `ip2proxy-lite`.",
     secret: true,
-    reloadable: true,
     readBy: ["builder"],
   },
   ipinfoToken: {
@@ -201,7 +193,6 @@ export const SETTINGS = {
     help: "IPinfo token, for the feed ipinfo-lite",
     docs: "IPinfo token, for `ipinfo-lite`.",
     secret: true,
-    reloadable: true,
     readBy: ["builder"],
   },
   feed: {
@@ -210,7 +201,6 @@ export const SETTINGS = {
     help: "your own feeds: one [[feed]] for each (docs/own-feeds.md)",
     docs: "[Your own feeds](own-feeds.md): one `[[feed]]` for each.",
     fileOnly: true,
-    reloadable: true,
     readBy: ["builder"],
   },
   feedSecret: {
@@ -219,7 +209,6 @@ export const SETTINGS = {
     help: "values of request headers for your own feeds, by name",
     docs: "Values of request headers for [your own feeds](own-feeds.md#a-header-with-a-secret), by name: `INKLING_FEED_SECRET_ACME`, a `feed_secret_acme` credentials file, or a `[feed_secret]` table.",
     secret: true,
-    reloadable: true,
     readBy: ["builder"],
   },
   supabaseHookSecret: {
@@ -228,7 +217,6 @@ export const SETTINGS = {
     help: "secret of the hook /v1/hooks/supabase, as Supabase shows it: v1,whsec_…; two separated by | during a rotation",
     docs: "Secret of [`/v1/hooks/supabase`](auth-hooks.md#supabase), as Supabase shows it: `v1,whsec_…`; two separated by `|` during a rotation. Without it, the path returns 404.",
     secret: true,
-    reloadable: true,
     readBy: ["worker"],
   },
   rate: {
@@ -236,14 +224,12 @@ export const SETTINGS = {
     default: 1000,
     help: "lookups per second for each key; 0 = no limit",
     docs: "Lookups per second for each key; `0` = no limit.",
-    reloadable: true,
     readBy: ["primary", "worker"],
   },
   burst: {
     type: { min: 1, max: 1_000_000_000 },
     default: 2000,
     help: "burst size for each key, in lookups",
-    reloadable: true,
     readBy: ["primary", "worker"],
   },
   trustedProxies: {
@@ -251,7 +237,6 @@ export const SETTINGS = {
     default: [],
     help: "proxies whose X-Forwarded-For is trusted, comma-separated",
     docs: "Proxies whose `X-Forwarded-For` is used: addresses or networks, comma-separated (a list in the file).",
-    reloadable: true,
     readBy: ["primary", "worker"],
   },
   maxUnstoredSeconds: {
@@ -273,7 +258,6 @@ export const SETTINGS = {
     default: false,
     help: "store the decisions of POST /v1/assess, for outcomes and replays (docs/stored-decisions.md)",
     docs: "`1`: store the decisions of `POST /v1/assess`, for outcomes and replays ([what the server stores](stored-decisions.md)).",
-    reloadable: true,
     readBy: ["primary", "worker"],
   },
   decisionsDays: {
@@ -281,7 +265,6 @@ export const SETTINGS = {
     default: 30,
     help: "days after which stored decisions are deleted",
     docs: "Days after which stored decisions are deleted, with their outcomes.",
-    reloadable: true,
     readBy: ["primary"],
   },
   decisionsMaxMb: {
@@ -289,7 +272,6 @@ export const SETTINGS = {
     default: 10_000,
     help: "megabytes of stored decisions above which the oldest are deleted",
     docs: "Megabytes that stored decisions may take, about 1.4 KB each. Above it, the server deletes the oldest decisions and logs `decisions-over-limit`.",
-    reloadable: true,
     readBy: ["primary"],
   },
   drainSeconds: {
@@ -313,7 +295,6 @@ export const SETTINGS = {
     unset: "the system's",
     help: "DNS servers for ?checks=mx, comma-separated",
     docs: "DNS servers for [`?checks=mx`](email.md), comma-separated (a list in the file): `192.0.2.53`, `192.0.2.53:5353`, `[2001:db8::53]:5353`. Inkling uses the first three.",
-    reloadable: true,
     readBy: ["worker"],
   },
   dnsExclude: {
@@ -321,7 +302,6 @@ export const SETTINGS = {
     default: [],
     help: "domains that ?checks=mx never looks up in DNS, including their subdomains, comma-separated",
     docs: "Domains that `?checks=mx` never looks up in DNS, including their subdomains, comma-separated (a list in the file).",
-    reloadable: true,
     readBy: ["worker"],
   },
   logLevel: {
@@ -329,7 +309,6 @@ export const SETTINGS = {
     default: "info",
     help: "error, info, or access for one line per request; in a terminal, `inkling up` logs only errors",
     docs: "`error`, `info`, or `access` for one line per request. In a terminal, `inkling up` logs only errors.",
-    reloadable: true,
     readBy: ["primary", "worker"],
   },
 } as const satisfies Readonly<Record<string, SettingRow>>;

@@ -33,7 +33,7 @@ export function addAudit(parent: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-WAY is api, console, cli (this command line) or file (settings that a server read at startup or on SIGHUP).
+WAY is api, console, cli (this command line) or file (settings that a server read at startup).
 Entries from older versions, which did not record the way, have -.
 
 Examples:

@@ -1,7 +1,7 @@
 // build.ts: `inkling build` builds releases for a group of servers. It builds when feeds change and publishes to a
 // channel, but serves no requests.
 
-import { settingsReadBy } from "@inkling/contract";
+import { type Settings, settingsReadBy } from "@inkling/contract";
 import { currentName, messageOf, Poller, ReleaseError, readFeedsReport } from "@inkling/release-store";
 import {
   type BuildResult,
@@ -16,7 +16,7 @@ import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from 
 import { addAction, type Context } from "../runtime/command.ts";
 import { ensureWritable, forgetChannelReport } from "../runtime/data-folder.ts";
 import { keepFresh } from "../runtime/keep-fresh.ts";
-import { LiveSettings, recordStart } from "../runtime/live-settings.ts";
+import { recordStart } from "../runtime/recorded-settings.ts";
 import { percentOf } from "../runtime/rollout.ts";
 import { auditedBy } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
@@ -45,21 +45,19 @@ Examples:
   inkling build --publish --channel s3://inkling-releases/prod
   inkling build --publish --percent 10      then \`inkling channel promote\``,
     );
-  addAction(command, context, settingsReadBy("builder", "publisher"), (call) => {
-    const { flags, read } = call;
+  addAction(command, context, settingsReadBy("builder", "publisher"), ({ settings, flags }) => {
     const percent = flags.publish === true ? percentOf(flags.percent) : undefined;
-    return keepBuilding(new LiveSettings(call, read, "build"), context, percent);
+    return keepBuilding(settings, context, percent);
   });
 }
 
 /** @param percent percentage of servers that take a new release; if undefined, nothing is published */
 async function keepBuilding(
-  live: LiveSettings,
+  settings: Settings,
   context: Context,
   percent: number | undefined,
 ): Promise<void> {
   const { terminal, stopper } = context;
-  const settings = live.current;
   const { dataDir } = settings;
   if (percent !== undefined) {
     channelOf(settings);
@@ -80,8 +78,7 @@ async function keepBuilding(
         log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
       ),
   };
-  live.reloadOnHangUp(stopper, trail);
-  void recordStart(settings, live.role, trail);
+  void recordStart(settings, "build", trail);
   let unread: string | undefined;
   const onUnread = (reason: string) => {
     if (reason !== unread) log.error("channel-warning", { reason }); // checked every 10 s, but logged once
@@ -131,7 +128,7 @@ async function keepBuilding(
   };
   const publishing = new Poller({ check, waitMs: () => PUBLISH_MS });
   await Promise.all([
-    keepFresh(live, log, stopper.signal, { firstMs: 0, onScheduled }),
+    keepFresh(settings, log, stopper.signal, { firstMs: 0, onScheduled }),
     publishing.runUntil(stopper.signal),
   ]);
 }

@@ -12,7 +12,7 @@ const context = {
   env: {},
   cwd: ".",
   version: "1.2.3",
-  stopper: { signal: new AbortController().signal, onHangUp: () => {}, release: () => {} },
+  stopper: { signal: new AbortController().signal, release: () => {} },
   ending: { exitCode: 0 as const },
 };
 const program = await makeProgram(context);

@@ -159,7 +159,7 @@ function notAdded(settings: Settings, id: string, file: string | undefined): Cli
   if (settings.feed.some((one) => one.id === id))
     return new CliError(
       `${id} is configured in ${file}`,
-      "remove its [[feed]] there, then reload or restart",
+      "remove its [[feed]] there, then restart the server",
     );
   feedOf(settings, id); // throws if there is no such feed
   return new CliError(`${id} comes with Inkling`, `\`inkling feeds disable ${id}\` turns it off`);

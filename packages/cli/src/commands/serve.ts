@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { settingsReadBy } from "@inkling/contract";
+import { type Settings, settingsReadBy } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { loadOnce } from "@inkling/server/load-once";
 import type { RunningServer } from "@inkling/server/serve";
@@ -10,7 +10,6 @@ import type { Command } from "commander";
 import { shown } from "../config/settings.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { ensureWritable, forgetChannelReport, whyReadOnly } from "../runtime/data-folder.ts";
-import { LiveSettings } from "../runtime/live-settings.ts";
 import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { formatBytes } from "../terminal/terminal.ts";
@@ -31,7 +30,6 @@ export function addServe(program: Command, context: Context): void {
 The server fetches each feed in the background on its own schedule. INKLING_OFFLINE=1 turns that off; INKLING_MIRROR
 reads feeds from a folder instead. On SIGTERM or SIGINT, the server finishes open requests and exits with code 0. With
 --drain-seconds, it first accepts requests for that long while /readyz returns 503. A second signal stops it immediately.
-SIGHUP reloads the settings.
 
 Examples:
   inkling data update && inkling serve
@@ -39,16 +37,14 @@ Examples:
   INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling serve
   inkling serve --channel https://releases.example/inkling      follows another host's releases and builds nothing`,
     );
-  addAction(command, context, settingsReadBy("primary", "worker", "builder", "follower"), (call) => {
-    const live = new LiveSettings(call, call.read);
-    return call.settings.channel === undefined ? serve(live, context) : serveChannel(live, context);
-  });
+  addAction(command, context, settingsReadBy("primary", "worker", "builder", "follower"), ({ settings }) =>
+    settings.channel === undefined ? serve(settings, context) : serveChannel(settings, context),
+  );
 }
 
 /** Code that the first answer does not need is loaded after startup or on first use. */
-async function serve(live: LiveSettings, context: Context): Promise<void> {
+async function serve(settings: Settings, context: Context): Promise<void> {
   const { stopper } = context;
-  const settings = live.current;
   const { dataDir } = settings;
   const readOnly = whyReadOnly(settings);
   probeListeners(settings);
@@ -56,10 +52,10 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
   const upkeep = loadOnce(async () => {
     const { dataActions, keepFresh, Updates } = await import("../runtime/keep-fresh.ts");
     const updates = new Updates();
-    return { updates, actions: dataActions(updates, live), keepFresh };
+    return { updates, actions: dataActions(updates, settings), keepFresh };
   });
   const actions = async () => (await upkeep()).actions;
-  await serveUntilStopped({ mode: "serve", live, actions }, context, async (running) => {
+  await serveUntilStopped({ mode: "serve", settings, actions }, context, async (running) => {
     const { log } = running;
     if (!running.hasRelease) {
       const hint = "`inkling data status` shows why; `inkling data update` builds one";
@@ -72,14 +68,13 @@ async function serve(live: LiveSettings, context: Context): Promise<void> {
     }
     const { updates, keepFresh } = await upkeep();
     const firstMs = FIRST_UPDATE_MS * (1 + Math.random());
-    await keepFresh(live, log, stopper.signal, { firstMs, updates, isLost: () => !running.hasRelease });
+    await keepFresh(settings, log, stopper.signal, { firstMs, updates, isLost: () => !running.hasRelease });
   });
 }
 
 /** Releases come from the channel, so the server builds nothing and fetches no feed. */
-async function serveChannel(live: LiveSettings, context: Context): Promise<void> {
+async function serveChannel(settings: Settings, context: Context): Promise<void> {
   const { stopper, terminal, env } = context;
-  const settings = live.current;
   const { openFollower, withChannel } = await import("../runtime/channel.ts");
   const { keepFollowing } = await import("../runtime/follow-channel.ts");
   ensureWritable(settings.dataDir);
@@ -104,7 +99,7 @@ async function serveChannel(live: LiveSettings, context: Context): Promise<void>
       download.end();
     }
   }
-  await serveUntilStopped({ mode: "serve", live }, context, (running) => {
+  await serveUntilStopped({ mode: "serve", settings }, context, (running) => {
     server = running;
     return keepFollowing(follower, settings, { env, signal: stopper.signal }, running);
   });

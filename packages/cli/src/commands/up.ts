@@ -15,7 +15,6 @@ import { addAction, type Context } from "../runtime/command.ts";
 import { ensureWritable, forgetChannelReport } from "../runtime/data-folder.ts";
 import { dataActions, keepFresh, SHORTEST_PAUSE_MS, Updates } from "../runtime/keep-fresh.ts";
 import { countKeys, type KeysOf, makeFirstKeys, saveSecrets, secretLines } from "../runtime/keys.ts";
-import { LiveSettings } from "../runtime/live-settings.ts";
 import { probeListeners, serveUntilStopped } from "../runtime/run-server.ts";
 import { withNewStore } from "../runtime/store.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
@@ -42,14 +41,13 @@ Examples:
     command,
     context,
     settingsReadBy("primary", "worker", "builder"),
-    (call) => up(new LiveSettings(call, call.read), context),
+    ({ settings }) => up(settings, context),
     isWatched ? { logLevel: "error" } : {},
   );
 }
 
-async function up(live: LiveSettings, context: Context): Promise<void> {
+async function up(settings: Settings, context: Context): Promise<void> {
   const { terminal, stopper } = context;
-  const settings = live.current;
   if (settings.channel !== undefined) {
     throw new CliError(
       "`inkling up` builds its own data, but a channel is set",
@@ -70,8 +68,8 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
   let served = false;
   try {
     const requests = new Updates();
-    const actions = async () => dataActions(requests, live);
-    await serveUntilStopped({ mode: "up", live, actions }, context, async (running) => {
+    const actions = async () => dataActions(requests, settings);
+    await serveUntilStopped({ mode: "up", settings, actions }, context, async (running) => {
       served = true;
       const { version } = context;
       const { style } = terminal;
@@ -84,7 +82,7 @@ async function up(live: LiveSettings, context: Context): Promise<void> {
         const text = news.after(result, style);
         if (terminal.width !== undefined && text !== undefined) terminal.out(`\n${text}`);
       };
-      await keepFresh(live, running.log, stopper.signal, { firstMs, updates: requests, isLost, onBuilt });
+      await keepFresh(settings, running.log, stopper.signal, { firstMs, updates: requests, isLost, onBuilt });
     });
   } finally {
     // The keys cannot be shown a second time, so they are shown even after a failure.

@@ -33,7 +33,6 @@ import { type Environment, LAUNCHER_VARIABLE } from "./environment.ts";
 import { feedProblems, withAbsoluteFile } from "./feed-rows.ts";
 import { typeOf } from "./setting-types.ts";
 import {
-  CREDENTIALS_VARIABLE,
   type Origin,
   pickNamed,
   type Raw,
@@ -71,8 +70,6 @@ export interface LoadedSettings {
   readonly origins: Readonly<Record<SettingName, Origin>>;
   /** Absolute path of the settings file that was read. */
   readonly file: string | undefined;
-  /** Every file that has content: the settings file and the credential files. */
-  readonly filled: ReadonlySet<string>;
   readonly warnings: readonly string[];
 }
 
@@ -82,24 +79,22 @@ export interface LoadedSettings {
  */
 export function loadSettings(input: SettingsInput): LoadedSettings {
   const problems: string[] = [];
-  const filled = new Set<string>();
-  const file = readSettingsFile(input, problems, filled);
+  const file = readSettingsFile(input, problems);
   const raw = Object.fromEntries(
-    SETTING_NAMES.map((name) => [name, pickRaw(name, input, file, problems, filled)]),
+    SETTING_NAMES.map((name) => [name, pickRaw(name, input, file, problems)]),
   ) as Record<SettingName, Raw>;
   const parsed = settingsSchema.safeParse(
     Object.fromEntries(SETTING_NAMES.map((name) => [name, raw[name].value])),
   );
   problems.push(...problemsOf(parsed.error?.issues ?? [], raw, file));
   if (parsed.success) problems.push(...portConflict(parsed.data, raw));
-  if (!areCredentialsHidden(input.env)) problems.push(...maxmindConflict(raw));
+  problems.push(...maxmindConflict(raw));
   if (!parsed.success || problems.length > 0) throw new SettingsError(problems);
   const origins = Object.fromEntries(SETTING_NAMES.map((name) => [name, raw[name].origin]));
   return {
     settings: settle(parsed.data, raw),
     origins: origins as Record<SettingName, Origin>,
     file: file?.path,
-    filled,
     warnings: unknownVariables(input.env),
   };
 }
@@ -134,12 +129,6 @@ function shownValue(name: SettingName, value: unknown): string {
   if (type === "mirror" && /[?#]/.test(String(value))) return "";
   const shown = MASKED.includes(type) ? maskUrl(String(value)) : value;
   return `: it is ${(JSON.stringify(shown) ?? "nothing").slice(0, 200)}`;
-}
-
-/** systemd hides credentials from ExecReload=, so a missing setting may be one of them. */
-function areCredentialsHidden(env: Environment): boolean {
-  const folder = env[CREDENTIALS_VARIABLE];
-  return folder !== undefined && !existsSync(folder);
 }
 
 function portConflict({ port, host, adminPort, adminHost }: Parsed, raw: Record<SettingName, Raw>): string[] {
@@ -210,17 +199,15 @@ function pickRaw(
   input: SettingsInput,
   file: SettingsFile | undefined,
   problems: string[],
-  filled: Set<string>,
 ): Raw {
-  if (settingRow(name).named) return pickNamed(name, input, file, problems, filled);
+  if (settingRow(name).named) return pickNamed(name, input, file, problems);
   const flag = settingRow(name).fileOnly ? undefined : input.flags[name];
   if (flag !== undefined) return { value: flag, origin: "flag", label: flagName(name), base: input.cwd };
   const variable = settingRow(name).fileOnly ? undefined : input.env[variableName(name)];
   if (variable !== undefined && variable !== "") {
     return { value: variable, origin: "environment", label: variableName(name), base: input.cwd };
   }
-  const credential =
-    settingRow(name).secret && readCredential(tomlKey(name), input.env, file, problems, filled);
+  const credential = settingRow(name).secret && readCredential(tomlKey(name), input.env, file, problems);
   if (credential) return credential;
   const inFile = file?.values[tomlKey(name)];
   if (file !== undefined && inFile !== undefined && inFile !== "") {
@@ -231,11 +218,7 @@ function pickRaw(
   return { value, origin: "default", label: variableName(name), base: input.cwd };
 }
 
-function readSettingsFile(
-  input: SettingsInput,
-  problems: string[],
-  filled: Set<string>,
-): SettingsFile | undefined {
+function readSettingsFile(input: SettingsInput, problems: string[]): SettingsFile | undefined {
   const named = (input.flags.config as string | undefined) ?? (input.env[FILE_VARIABLE] || undefined);
   const path = resolve(input.cwd, named ?? DEFAULT_FILE);
   if (named === undefined && !existsSync(path)) return undefined;
@@ -243,7 +226,6 @@ function readSettingsFile(
   let text: string;
   try {
     text = readFileSync(path, "utf8");
-    if (text.trim() !== "") filled.add(path);
     values = parseToml(text);
   } catch (error) {
     const why =

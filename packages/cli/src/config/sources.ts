@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { type SettingName, type Settings, tomlKey, variableName } from "@inkling/contract";
 import type { Environment } from "./environment.ts";
 
-export const CREDENTIALS_VARIABLE = "CREDENTIALS_DIRECTORY";
+const CREDENTIALS_VARIABLE = "CREDENTIALS_DIRECTORY";
 /** `LoadCredential=inkling:FOLDER` adds this prefix to each file's name. */
 const CREDENTIAL_PREFIX = "inkling_";
 /** The `credentials` folder next to the settings file. */
@@ -46,14 +46,13 @@ export function pickNamed(
   { env, cwd }: SettingsInput,
   file: SettingsFile | undefined,
   problems: string[],
-  filled: Set<string>,
 ): Raw {
   const [key, start] = [`${tomlKey(name)}_`, `${variableName(name)}_`];
   const { folder, prefix = "" } = credentialsFolder(env, file) ?? {};
   const files = folder === undefined ? [] : filesIn(folder);
   const credentials = files.flatMap((path) => {
     if (!path.startsWith(prefix + key)) return [];
-    const read = readCredential(path.slice(prefix.length), env, file, problems, filled);
+    const read = readCredential(path.slice(prefix.length), env, file, problems);
     return read === undefined ? [] : [[path.slice(prefix.length + key.length), read.value]];
   });
   const variables = Object.entries(env).flatMap(([variable, value]) =>
@@ -102,7 +101,6 @@ export function readCredential(
   env: Environment,
   file: SettingsFile | undefined,
   problems: string[],
-  filled: Set<string>,
 ): Raw | undefined {
   const { folder, prefix } = credentialsFolder(env, file) ?? {};
   if (folder === undefined) return undefined;
@@ -110,7 +108,6 @@ export function readCredential(
   try {
     const value = readFileSync(path, "utf8").replace(/[\r\n]+$/, "");
     if (value.trim() === "") return undefined;
-    filled.add(path);
     return { value, origin: "credential", label: path, base: folder };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

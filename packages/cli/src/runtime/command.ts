@@ -97,11 +97,6 @@ export type Flags = Record<string, any>;
 
 export interface Call extends LoadedSettings {
   readonly flags: Flags;
-  /**
-   * Reads the command's settings again.
-   * @throws SettingsError
-   */
-  readonly read: () => LoadedSettings;
 }
 
 export interface Result {
@@ -134,10 +129,9 @@ export function addAction<Args extends (string | undefined)[]>(
 ): void {
   withSettings(command, names).action(async (...given: unknown[]) => {
     const flags = given.at(-2) as Flags; // commander passes the arguments, the flags and the command
-    const read = () => settingsFor(context, flags, names, defaults);
-    const loaded = read();
+    const loaded = settingsFor(context, flags, names, defaults);
     if (loaded.settings.feed.length > 0) (await import("./feeds.ts")).checkOwnFeeds(loaded);
-    const result = await run({ ...loaded, flags, read }, ...(given.slice(0, -2) as Args));
+    const result = await run({ ...loaded, flags }, ...(given.slice(0, -2) as Args));
     if (result) printResult(context, flags, result);
   });
 }

@@ -30,7 +30,6 @@ import {
   writeLastBuild,
 } from "./build.ts";
 import { allFeeds, choiceOf } from "./feeds.ts";
-import type { LiveSettings } from "./live-settings.ts";
 
 /**
  * Returns facts about all feeds. If the choice or the operator's own feeds cannot be read, returns only facts about
@@ -118,14 +117,14 @@ export class Updates {
 
 const now = () => new Date().toISOString();
 
-export function dataActions(updates: Updates, live: { readonly current: FeedSettings }): DataActions {
+export function dataActions(updates: Updates, settings: FeedSettings): DataActions {
   return {
     get feeds() {
-      return factsOf(live.current);
+      return factsOf(settings);
     },
     chooseFeed(id, on) {
-      const { dataDir } = live.current;
-      const feed = allFeeds(live.current).find((one) => one.id === id);
+      const { dataDir } = settings;
+      const feed = allFeeds(settings).find((one) => one.id === id);
       if (feed !== undefined) writeFeedChoice(dataDir, choose(choiceOf(dataDir), feed, on));
     },
     update: () => updates.state,
@@ -303,19 +302,17 @@ interface RoundOptions extends Pick<FreshEffects, "isLost" | "onScheduled"> {
 
 /** Builds repeatedly with these settings until `signal` is aborted. */
 export function keepFresh(
-  live: Pick<LiveSettings, "current">,
+  settings: Settings,
   log: FreshEffects["log"],
   signal: AbortSignal,
   { firstMs, updates = new Updates(), isLost, onBuilt, onScheduled }: RoundOptions,
 ): Promise<void> {
-  const { dataDir } = live.current;
+  const { dataDir } = settings;
   const choice = join(dataDir, DATA_FOLDER.feedChoice);
   let built = fileStamp(choice);
-  let ownFeeds = live.current.feed;
   const buildOnce = async (isWanted: boolean) => {
     built = fileStamp(choice);
-    ownFeeds = live.current.feed;
-    const result = await runBuild(buildOrder(live.current, { fetch: true, onlyDue: !isWanted }), {
+    const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: !isWanted }), {
       signal,
       onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
       onEvent: () => {},
@@ -328,7 +325,7 @@ export function keepFresh(
     {
       build: () => updates.run(buildOnce),
       // A build is also needed if a feed was turned on or off, added or removed.
-      isAsked: () => updates.isRequested || fileStamp(choice) !== built || live.current.feed !== ownFeeds,
+      isAsked: () => updates.isRequested || fileStamp(choice) !== built,
       ...(isLost && { isLost }),
       now: Date.now,
       chance: Math.random,

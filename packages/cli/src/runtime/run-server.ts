@@ -10,7 +10,7 @@ import { probePort, type RunningServer, type ServerOptions, startServer } from "
 import { processEnvironment, surroundings, workerEnvironment } from "../config/environment.ts";
 import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./command.ts";
-import { type LiveSettings, recordStart } from "./live-settings.ts";
+import { recordStart } from "./recorded-settings.ts";
 
 /**
  * Returns a handler for the console's pages. In a clone, the first page request bundles the console, which takes 80 ms,
@@ -26,7 +26,7 @@ function serveConsole(): NonNullable<ServerOptions["console"]> {
 
 interface RunOptions extends Pick<ServerOptions, "actions"> {
   readonly mode: Mode;
-  readonly live: LiveSettings;
+  readonly settings: Settings;
 }
 
 /**
@@ -35,12 +35,11 @@ interface RunOptions extends Pick<ServerOptions, "actions"> {
  * @throws StartError or StoreError before it serves, each with a hint; also the errors of `beside`
  */
 export async function serveUntilStopped(
-  { live, ...rest }: RunOptions,
+  { settings, ...rest }: RunOptions,
   { env, terminal, version, stopper }: Context,
   beside: (running: RunningServer) => Promise<void>,
 ): Promise<void> {
   terminal.outliveReaders?.();
-  const settings = live.current;
   const running = await startServer({
     ...settings,
     ...rest,
@@ -50,8 +49,7 @@ export async function serveUntilStopped(
   });
   const { databaseUrl, apiKey = "" } = settings;
   exitOnFault((error) => running.crash(error, [databaseUrl, apiKey]));
-  live.reloadOnHangUp(stopper, running, (reloaded) => running.reload(reloaded));
-  void recordStart(live.current, live.role, running);
+  void recordStart(settings, settings.port, running);
   const manager = serviceManager(surroundings(env));
   manager.ready();
   const work = beside(running);

@@ -1,21 +1,21 @@
 // stop.ts: handles SIGINT, SIGTERM and SIGHUP. The first signal stops the command in an orderly way, and the second
-// stops it at once. A server that runs without a terminal reads its settings again on SIGHUP.
+// stops it at once. SIGHUP says that the terminal has closed, so a process without a terminal ignores it.
 //
 // A terminal sends Ctrl-C to every process in a job, and npm and the launcher forward the signal as well. One key press
 // therefore arrives up to three times within milliseconds. Repeats that close together count as one.
 
 import { writeSync } from "node:fs";
+import { isatty } from "node:tty";
 import { EXIT } from "./errors.ts";
 
 const REPEAT_MS = 400;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const LAUNCHER_CHECK_MS = 500;
+const STANDARD_STREAMS = [0, 1, 2];
 
 export interface Stopper {
   /** Aborted by the first signal, with the signal's name as the reason. */
   readonly signal: AbortSignal;
-  /** From now on, SIGHUP calls `act` instead of stopping, unless standard input is a terminal. */
-  onHangUp(act: () => void): void;
   /** Stops listening. Signals then have their usual effect again. */
   release(): void;
 }
@@ -49,9 +49,9 @@ function exitAtOnce(): never {
 export function listenForStop(launcherPid: number | undefined): Stopper {
   const controller = new AbortController();
   const rule = makeStopRule();
-  let hangUp: (() => void) | undefined;
+  const hasTerminal = STANDARD_STREAMS.some((descriptor) => isatty(descriptor));
   const on = (name: string) => {
-    if (name === "SIGHUP" && hangUp !== undefined) return hangUp();
+    if (name === "SIGHUP" && !hasTerminal) return;
     const meaning = rule(performance.now());
     if (meaning === "first") controller.abort(name);
     if (meaning === "again") exitAtOnce();
@@ -65,9 +65,6 @@ export function listenForStop(launcherPid: number | undefined): Stopper {
         }, LAUNCHER_CHECK_MS).unref();
   return {
     signal: controller.signal,
-    onHangUp: (act) => {
-      if (!process.stdin.isTTY) hangUp = act;
-    },
     release: () => {
       clearInterval(watch);
       for (const name of SIGNALS) process.off(name, on);

@@ -188,7 +188,7 @@ export const DECISION_HANDLERS = {
         day: new Date(day).toISOString().slice(0, 10),
         ...row,
       }));
-      return { document: { stores_decisions: storesDecisions(), days } };
+      return { document: { stores_decisions: storesDecisions, days } };
     },
   }),
   get_decision: handler({

@@ -91,8 +91,9 @@ export interface AdminAppOptions {
   readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
   readonly rulesetCache: Pick<LiveRulesets, "refresh" | "current">;
   readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
-  /** Returns whether this server stores decisions, according to the last reload of its settings. */
-  readonly storesDecisions: () => boolean;
+  /** The processes that answer requests. */
+  readonly serving: { publish(change: "log-level"): void };
+  readonly storesDecisions: boolean;
   readonly keyLoader: Pick<LiveKeys, "refresh">;
   readonly keyring: Pick<Keyring, "find">;
   /** The database's history, and the revocations that could not be stored in it. */

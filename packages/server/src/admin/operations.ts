@@ -13,7 +13,7 @@ import { SESSION_HANDLERS } from "./login.ts";
 import { LOOKUP_HANDLERS } from "./lookup.ts";
 import { OVERRIDE_HANDLERS } from "./overrides.ts";
 import { RULESET_HANDLERS } from "./rulesets.ts";
-import { AUDIT_HANDLERS, HOST_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
+import { AUDIT_HANDLERS, HOST_HANDLERS, LOG_LEVEL_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
 import { WEBHOOK_HANDLERS } from "./webhooks.ts";
 
 export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
@@ -31,6 +31,7 @@ export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...AUDIT_HANDLERS,
   ...TRAFFIC_HANDLERS,
   ...HOST_HANDLERS,
+  ...LOG_LEVEL_HANDLERS,
   openapi: handler({
     answer: z.looseObject({ openapi: z.string() }),
     run: async ({ status, documents }) => {

@@ -1,8 +1,8 @@
-// watch.ts: shows the audit trail, the group's hosts and recent traffic over the admin API.
+// watch.ts: shows the audit trail, the group's hosts and recent traffic over the admin API, and sets the log level.
 //
 // src  docs/admin-api.md
 
-import { AUDIT_ACTIONS, hasRole } from "@inkling/contract";
+import { AUDIT_ACTIONS, hasRole, LOG_LEVELS } from "@inkling/contract";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { type AuditEntry, auditJson, isAuditCursor } from "@inkling/store/audit";
 import { WAYS } from "@inkling/store/keys/actor";
@@ -221,6 +221,21 @@ function recentRows({ traffic, now }: AdminContext, hours: number, step: number)
   }
   return { rows, hosts: 1, steps };
 }
+
+const logLevel = z.strictObject({ level: z.enum(LOG_LEVELS, oneOf(LOG_LEVELS)) }).meta({ id: "LogLevel" });
+
+export const LOG_LEVEL_HANDLERS = {
+  set_log_level: handler({
+    body: { schema: logLevel },
+    answer: logLevel,
+    run: ({ log, serving }, { body: { level }, by }) => {
+      log.level = level;
+      serving.publish("log-level");
+      log.record("log-level-changed", { to: level, author: by.actor });
+      return { document: { level } };
+    },
+  }),
+} satisfies AdminHandlers;
 
 /**
  * Groups the stored hours of all hosts into steps that start on the hour or at midnight (UTC). The last step may still

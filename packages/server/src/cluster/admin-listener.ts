@@ -3,7 +3,6 @@
 // err  StartError if its port is unavailable; an unexpected error becomes a 500, and the log gets its stack
 
 import { hostname } from "node:os";
-import type { ServerSettings } from "@inkling/contract";
 import { ADMIN_PATH, ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, MAX_IMPORT_BYTES } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
@@ -18,7 +17,7 @@ import type { StatusSource } from "../lookup/status.ts";
 import { verifyInThread } from "../releases/verify.ts";
 import type { ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Serving } from "../serving/serving.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { METRICS_TYPE, metricsText } from "../telemetry/metrics.ts";
 import { MINUTE_MS, Traffic } from "../telemetry/traffic.ts";
@@ -29,11 +28,9 @@ interface AdminListenerParts {
   readonly source: MetricsSource & StatusSource;
   /** Counts the problems of the admin API by code. */
   readonly onProblem: (code: string) => void;
-  /** Updates the counters that the metrics read. */
-  readonly refresh: () => Promise<void>;
+  readonly serving: Serving;
   /** Returns this server's report about itself. */
   readonly report: () => HostReport;
-  readonly log: Log;
 }
 
 /**
@@ -54,7 +51,6 @@ export class AdminListener {
   private readonly hostNames: HostNames;
   private readonly newRequestId = requestIds((bytes) => crypto.getRandomValues(bytes));
   private readonly server: Bun.Server<undefined>;
-  private storesDecisions: boolean;
   /** Loading the admin API takes 40 ms, which delays its first request instead of the startup. */
   private readonly app = loadOnce(() => this.loadApp());
 
@@ -62,10 +58,9 @@ export class AdminListener {
   constructor(options: ServerOptions, parts: AdminListenerParts) {
     this.options = options;
     this.parts = parts;
-    this.storesDecisions = options.decisions;
     this.traffic = new Traffic(
       async () => {
-        await parts.refresh();
+        await parts.serving.refresh();
         return parts.source.counts;
       },
       Date.now,
@@ -86,10 +81,6 @@ export class AdminListener {
     return this.server.port!; // a TCP listener always has a port
   }
 
-  reload(settings: ServerSettings): void {
-    this.storesDecisions = settings.decisions;
-  }
-
   async stop(): Promise<void> {
     await this.traffic.stop();
     await this.server.stop(true);
@@ -100,7 +91,7 @@ export class AdminListener {
       return await this.route(request, isUnclear);
     } catch (error) {
       const id = this.newRequestId();
-      this.parts.log.crash("admin-request-failed", error, [], { request_id: id });
+      this.parts.services.log.crash("admin-request-failed", error, [], { request_id: id });
       return this.refuse("ADMIN_INTERNAL", id);
     }
   }
@@ -112,7 +103,7 @@ export class AdminListener {
       const id = this.newRequestId();
       const response = this.refuse(isOwnHost ? "PATH_INVALID" : "HOST_REFUSED", id);
       const { status } = response;
-      this.parts.log.info("admin-request", { method, route: "none", status, request_id: id });
+      this.parts.services.log.info("admin-request", { method, route: "none", status, request_id: id });
       return response;
     }
     const target = targetOf(url);
@@ -139,14 +130,14 @@ export class AdminListener {
   }
 
   private async metrics(): Promise<Response> {
-    const { refresh, source } = this.parts;
-    await refresh();
+    const { serving, source } = this.parts;
+    await serving.refresh();
     return new Response(metricsText(source), { headers: { "Content-Type": METRICS_TYPE } });
   }
 
   private async loadApp(): Promise<AdminApp> {
-    const { services, source, log, onProblem, report } = this.parts;
-    const { store, overrides, rulesets, decisions, releases, keyLoader, keyring, guard } = services;
+    const { services, serving, source, onProblem, report } = this.parts;
+    const { log, store, overrides, rulesets, decisions, releases, keyLoader, keyring, guard } = services;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
       bodies: this.parts.bodies,
@@ -156,7 +147,8 @@ export class AdminListener {
       overrideCache: overrides,
       rulesetCache: rulesets,
       decisions,
-      storesDecisions: () => this.storesDecisions,
+      serving,
+      storesDecisions: this.options.decisions,
       keyLoader,
       keyring,
       guard,

@@ -4,7 +4,7 @@
 // sent as a whole whenever they change, so a worker that starts later gets the same data. A worker gets only the
 // settings that it reads. The only secrets among them are those of the Supabase hook.
 
-import type { SettingsOf } from "@inkling/contract";
+import type { LogLevel, SettingsOf } from "@inkling/contract";
 import type { Override } from "@inkling/engine";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 import { type PlainKeys, plainKeys } from "@inkling/store/keys/snapshot";
@@ -63,7 +63,7 @@ export type ToWorker =
   /** Sent after the first message of each kind above. */
   | { readonly type: "listen" }
   | ToCollector
-  | { readonly type: "settings"; readonly settings: SettingsOf<"worker"> }
+  | { readonly type: "log-level"; readonly level: LogLevel }
   | { readonly type: "report" }
   /** The server will stop soon. It reports that it is not ready, but still answers. */
   | { readonly type: "drain" }
@@ -94,7 +94,7 @@ export type FromWorker =
  */
 export function messageOf(
   change: Change,
-  { releases, overrides, rulesets, keys, keyring, clock }: Services,
+  { releases, overrides, rulesets, keys, keyring, clock, log }: Services,
   sentKeys: number,
 ): ToWorker {
   switch (change) {
@@ -106,6 +106,8 @@ export function messageOf(
       return { type: "rulesets", ruleset: rulesets.current };
     case "clock":
       return { type: "clock", offsetMs: clock.offsetMs };
+    case "log-level":
+      return { type: "log-level", level: log.level };
     case "keys": {
       const { lastError, stale = false, unready, warnings = [] } = keyring.state;
       const state = { away: lastError, stale, unready, warnings };

@@ -38,13 +38,12 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   );
 
   // This code is loaded only now. Meanwhile, the first worker loads its own code on a different core.
-  const [{ openServices, changeDefaults }, { HostReporter }, { AdminListener }, { startWebhooks }] =
-    await Promise.all([
-      import("../serving/services.ts"),
-      import("../serving/host-reporter.ts"),
-      import("./admin-listener.ts"),
-      import("../serving/webhooks.ts"),
-    ]);
+  const [{ openServices }, { HostReporter }, { AdminListener }, { startWebhooks }] = await Promise.all([
+    import("../serving/services.ts"),
+    import("../serving/host-reporter.ts"),
+    import("./admin-listener.ts"),
+    import("../serving/webhooks.ts"),
+  ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
   const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
@@ -56,7 +55,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   closers.push(() => reporter.stop());
   if (services.group) services.group.reportHost = () => reporter.forGroup;
   const report = () => reporter.current;
-  const admin = new AdminListener(options, { services, bodies, source, onProblem, refresh, report, log });
+  const admin = new AdminListener(options, { services, serving, bodies, source, onProblem, report });
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
   reporter.port = port;
@@ -93,12 +92,6 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       withEntry(services.store.overrides, options.dataDir, entry, change, (reason) =>
         log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
       ),
-    reload: async (settings) => {
-      log.level = settings.logLevel;
-      changeDefaults(services, settings);
-      serving.reload(settings);
-      admin.reload(settings);
-    },
     crash: (error, secrets) => {
       log.crash("uncaught-error", error, secrets);
       log.flush();

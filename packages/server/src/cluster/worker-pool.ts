@@ -4,7 +4,7 @@
 // err  `listen` throws StartError if a worker cannot start and another attempt would not help. If a worker exits for
 //      any other reason, its exit code or signal is logged, and the worker is replaced.
 
-import { type ServerSettings, type SettingsOf, settingsOf } from "@inkling/contract";
+import { type SettingsOf, settingsOf } from "@inkling/contract";
 import { backoffMs, crashReport, messageOf as textOf, within } from "@inkling/release-store";
 import { processCommand } from "@inkling/release-store/program";
 import type { FromCollector } from "../decisions/collector.ts";
@@ -67,7 +67,7 @@ export class WorkerPool implements Serving {
   counts = new Counts();
   private restarts = 0;
   private readonly visitorKey = crypto.getRandomValues(new Uint8Array(32));
-  private options: ServerOptions;
+  private readonly options: ServerOptions;
   private readonly parts: WorkerPoolParts;
   private readonly members: readonly Member[];
   private readonly totals: WorkerTotals;
@@ -109,13 +109,6 @@ export class WorkerPool implements Serving {
   publish(change: Change): void {
     if (this.services === undefined) return;
     for (const member of this.members) this.sendChange(member, change, this.services);
-  }
-
-  /** Sends new settings to all running workers. A worker that starts later gets them in its first message. */
-  reload(settings: ServerSettings): void {
-    this.options = { ...this.options, ...settings };
-    const message = { type: "settings", settings: this.workerSettings } as const;
-    for (const member of this.members) this.send(member, message);
   }
 
   /** Updates the counts. If a worker does not report in time, its previous report still applies. */

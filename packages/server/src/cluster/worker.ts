@@ -131,9 +131,9 @@ export class Worker {
       case "decisions-taken":
       case "decision-reply":
         return this.decisions.take(message);
-      case "settings":
-        this.log.level = message.settings.logLevel;
-        return this.requestServer.reload(message.settings);
+      case "log-level":
+        this.log.level = message.level;
+        return;
       case "report":
         return this.report();
       case "drain":

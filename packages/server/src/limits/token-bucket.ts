@@ -109,7 +109,7 @@ class Bucket implements Decision {
 
 /** The buckets of all keys. */
 export class Buckets {
-  private defaults: RateDefaults;
+  private readonly defaults: RateDefaults;
   private readonly keyCells: Pick<KeyCells, "cells" | "cellOf">;
   private readonly buckets = new Map<KeyId, Bucket>();
 
@@ -150,12 +150,6 @@ export class Buckets {
   /** Returns the limits that currently apply to a key. */
   limitsOf(key: Key): RateDefaults {
     return limitsOf(key, this.defaults);
-  }
-
-  /** Changes the defaults. Tokens that were taken remain taken. */
-  setDefaults(defaults: RateDefaults): void {
-    this.defaults = defaults;
-    this.buckets.clear();
   }
 
   /** Removes the buckets of keys that no longer have a cell. Call it after cells were replaced. */

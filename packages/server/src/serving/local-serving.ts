@@ -1,6 +1,5 @@
 // local-serving.ts: runs a server with one process. The primary answers requests itself.
 
-import type { ServerSettings } from "@inkling/contract";
 import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../assess/visitor-counts.ts";
 import type { Bodies } from "../limits/bodies.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
@@ -64,7 +63,7 @@ export class LocalServing implements Serving {
     return this.requestServer.listen();
   }
 
-  /** Applies a change. Overrides and rulesets need no action, because each request reads them from the services. */
+  /** Applies a change. Overrides, rulesets and the log level need no action, because each request reads them. */
   publish(change: Change): void {
     const { services, requestServer } = this;
     if (services === undefined || requestServer === undefined) return;
@@ -74,10 +73,6 @@ export class LocalServing implements Serving {
     const { keys, usage } = services;
     requestServer.replaceCells(this.memory.cells, keys.current.cells);
     keys.settle(keys.current.change, usage, Date.now());
-  }
-
-  reload(settings: ServerSettings): void {
-    this.requestServer?.reload(settings);
   }
 
   get mx(): MxCounts {

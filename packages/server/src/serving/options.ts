@@ -54,8 +54,6 @@ export interface RunningServer {
    * @throws StoreError if the entry cannot be recorded, in which case nothing changes; also the errors of `change`
    */
   audited<T>(entry: HostEntry, change: () => Promise<T>): Promise<T>;
-  /** Applies the reloadable settings to requests that begin from now on. Connections remain open. */
-  reload(settings: ServerSettings): Promise<void>;
   /**
    * Logs an uncaught error and writes all pending lines, because the process is about to exit.
    * @param secrets texts that must not appear in the log
@@ -69,7 +67,7 @@ export interface RunningServer {
 }
 
 /** The kinds of changes that must reach the processes that answer requests. */
-export const CHANGES = ["release", "overrides", "rulesets", "clock", "keys"] as const;
+export const CHANGES = ["release", "overrides", "rulesets", "clock", "log-level", "keys"] as const;
 export type Change = (typeof CHANGES)[number];
 
 /**

@@ -55,15 +55,15 @@ interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
 
 export class RequestServer {
   readonly mxCounts = new MxCounts();
-  private settings: WorkerSettings;
+  private readonly settings: WorkerSettings;
   private readonly parts: AnsweringParts;
-  private trustedProxies: readonly Prefix[];
+  private readonly trustedProxies: readonly Prefix[];
   /** Decides the day of quotas and usage. */
   readonly clock: SteadyClock;
   private readonly keyCells: KeyCells;
   private readonly buckets: Buckets;
   private readonly memory: BatchMemory;
-  private mx: MxLookups;
+  private readonly mx: MxLookups;
   private app: App;
   private server: Bun.Server<undefined> | undefined;
   isDraining = false;
@@ -83,13 +83,9 @@ export class RequestServer {
     this.keyCells = new KeyCells(parts.cells, this.clock);
     this.buckets = new Buckets(settings, this.keyCells);
     this.memory = new BatchMemory(parts.worker?.workers, parts.bodies);
-    this.mx = this.makeMx();
+    const dns = makeResolver(dnsServersOf(settings.dnsServers));
+    this.mx = new MxLookups({ dns, counts: this.mxCounts, elapsed: () => performance.now() });
     this.app = this.makeApp();
-  }
-
-  private makeMx(): MxLookups {
-    const dns = makeResolver(dnsServersOf(this.settings.dnsServers));
-    return new MxLookups({ dns, counts: this.mxCounts, elapsed: () => performance.now() });
   }
 
   private makeApp(): App {
@@ -109,15 +105,6 @@ export class RequestServer {
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
       randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
     });
-  }
-
-  /** Applies new settings. Requests in progress keep the old settings. Their DNS lookups take at most 3 s. */
-  reload(settings: WorkerSettings): void {
-    this.settings = settings;
-    this.trustedProxies = networksOf(settings.trustedProxies);
-    this.buckets.setDefaults(settings);
-    this.mx = this.makeMx();
-    this.app = this.makeApp();
   }
 
   /**

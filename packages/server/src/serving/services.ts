@@ -36,7 +36,7 @@ import { GroupCounts } from "../limits/group-counts.ts";
 import { GroupExchange } from "../limits/group-exchange.ts";
 import { type GroupAnswer, GroupTables } from "../limits/group-tables.ts";
 import { SteadyClock } from "../limits/steady-clock.ts";
-import { eachOf, limitsOf, type RateDefaults } from "../limits/token-bucket.ts";
+import { eachOf, limitsOf } from "../limits/token-bucket.ts";
 import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { type ReleaseEvent, Releases } from "../releases/releases.ts";
 import { verifyInThread } from "../releases/verify.ts";
@@ -51,6 +51,7 @@ import { startRetention } from "./start-retention.ts";
 const WAITING_ENTRIES_MS = 1_000;
 
 export interface Services {
+  readonly log: Log;
   readonly releases: Releases;
   readonly store: Store;
   readonly keyring: Keyring;
@@ -60,16 +61,12 @@ export interface Services {
   /** Decides the current day for quotas and usage. */
   readonly clock: SteadyClock;
   readonly decisions: DecisionRecorder;
-  /** What the server keeps. A reload of the settings may change it. */
-  readonly retention: { decisionsDays: number; decisionsMaxMb: number };
   readonly overrides: LiveOverrides;
   readonly rulesets: LiveRulesets;
   readonly guard: DatabaseGuard;
   readonly notices: NoticeListener;
   /** Undefined if the database cannot be shared by several hosts. */
   readonly group: GroupExchange | undefined;
-  /** The limits of keys that set none. */
-  readonly defaults: { current: RateDefaults };
 }
 
 /** What services need from the program that starts them. */
@@ -117,12 +114,9 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
   });
   const decisions = startDecisions(options, store, parts);
-  const { decisionsDays, decisionsMaxMb } = options;
-  const retention = { decisionsDays, decisionsMaxMb };
-  startRetention(retention, store, parts);
-  const defaults = { current: { rate: options.rate, burst: options.burst } };
+  startRetention(options, store, parts);
   const group = store.tables.isShared
-    ? startGroup(options, { store, keyring, keys, clock, defaults }, parts)
+    ? startGroup(options, { store, keyring, keys, clock }, parts)
     : undefined;
   const overrides = liveOverrides({
     store: store.overrides,
@@ -168,6 +162,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   const waitingEntries = pollWaitingEntries(store, options, parts.log);
   closers.push(() => waitingEntries.stop());
   return {
+    log: parts.log,
     releases,
     store,
     keyring,
@@ -176,13 +171,11 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     usage,
     clock,
     decisions,
-    retention,
     overrides,
     rulesets,
     guard,
     notices,
     group,
-    defaults,
   };
 }
 
@@ -314,33 +307,13 @@ async function startKeyLoader(
   return loader;
 }
 
-/** Changes the default limits for keys that set none, and how long decisions are kept. */
-export function changeDefaults(
-  services: Pick<Services, "defaults" | "retention">,
-  {
-    rate,
-    burst,
-    decisionsDays,
-    decisionsMaxMb,
-  }: Pick<ServerSettings, "rate" | "burst" | "decisionsDays" | "decisionsMaxMb">,
-): void {
-  services.defaults.current = { rate, burst };
-  Object.assign(services.retention, { decisionsDays, decisionsMaxMb });
-}
-
 /** A smaller difference between this host's clock and the database's does not matter for the day of a quota. */
 const CLOCK_SLACK_MS = 1_000;
 
 /** Connects the limits of this host with those of the other hosts on the same database. */
 function startGroup(
   options: ServerOptions,
-  {
-    store,
-    keyring,
-    keys,
-    clock,
-    defaults,
-  }: Pick<Services, "store" | "keyring" | "keys" | "clock" | "defaults">,
+  { store, keyring, keys, clock }: Pick<Services, "store" | "keyring" | "keys" | "clock">,
   { log, memory, closers, onChange }: ServiceParts,
 ): GroupExchange {
   const counts = new GroupCounts(
@@ -348,7 +321,7 @@ function startGroup(
     (keyId) => {
       const [key, cell] = [keyring.find(keyId), keys.current.cells.get(keyId)];
       if (key === undefined || cell === undefined) return undefined;
-      const { rate, burst } = limitsOf(key, defaults.current);
+      const { rate, burst } = limitsOf(key, options);
       const each = eachOf(rate);
       return each === 0 ? undefined : { cell, each, whole: burst * each };
     },

@@ -1,7 +1,6 @@
 // serving.ts: defines how the primary controls the processes that answer requests, which are the primary itself or its
 // workers.
 
-import type { ServerSettings } from "@inkling/contract";
 import type { EpochMs } from "@inkling/store/keys/key";
 import { readiness, type StatusSource } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
@@ -17,7 +16,6 @@ export interface Serving extends ServingNumbers {
   listen(services: Services): Promise<number>;
   /** Tells the processes that the services have changed. Does nothing before `listen`. */
   publish(change: Change): void;
-  reload(settings: ServerSettings): void;
   /** Updates all numbers, so that the numbers in one scrape are consistent. */
   refresh(): Promise<void>;
   /** Makes `/readyz` return 503. Requests are still answered until `stop`. */
@@ -42,8 +40,8 @@ export function serverReadiness(source: StatusSource & Pick<MetricsSource, "work
 
 /** Creates the source of metrics and status. */
 export function metricsSource(
-  { version, mode }: ServerOptions,
-  { store, releases, keyring, overrides, guard, usage, decisions, retention, notices, group }: Services,
+  { version, mode, decisionsMaxMb }: ServerOptions,
+  { store, releases, keyring, overrides, guard, usage, decisions, notices, group }: Services,
   { serving, adminProblems, webhooks }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
@@ -85,7 +83,7 @@ export function metricsSource(
       return serving.lostDecisions;
     },
     get storage() {
-      const decisionsLimitBytes = retention.decisionsMaxMb * BYTES_PER_MB;
+      const decisionsLimitBytes = decisionsMaxMb * BYTES_PER_MB;
       return { decisionsBytes: store.retention.decisions.bytes, decisionsLimitBytes };
     },
   };

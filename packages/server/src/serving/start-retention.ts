@@ -11,10 +11,8 @@ import type { Closers } from "./options.ts";
 const EXPIRE_MS = 60_000;
 export const BYTES_PER_MB = 1_000_000;
 
-type RetentionLimits = Pick<ServerSettings, "decisionsDays" | "decisionsMaxMb">;
-
 export function startRetention(
-  limits: RetentionLimits,
+  { decisionsDays, decisionsMaxMb }: Pick<ServerSettings, "decisionsDays" | "decisionsMaxMb">,
   { retention }: Pick<Store, "retention">,
   { log, closers }: { readonly log: Log; readonly closers: Closers },
 ): void {
@@ -22,10 +20,10 @@ export function startRetention(
   let lastFailure: string | undefined;
   const check = async () => {
     try {
-      const expired = await retention.expire(limits.decisionsDays);
+      const expired = await retention.expire(decisionsDays);
       if (Object.keys(expired).length > 0) log.info("rows-expired", expired);
-      const deleted = await retention.limitDecisions(limits.decisionsMaxMb * BYTES_PER_MB);
-      if (deleted > 0) log.error("decisions-over-limit", { deleted, limit_mb: limits.decisionsMaxMb });
+      const deleted = await retention.limitDecisions(decisionsMaxMb * BYTES_PER_MB);
+      if (deleted > 0) log.error("decisions-over-limit", { deleted, limit_mb: decisionsMaxMb });
       lastFailure = undefined;
       const { aheadMs } = retention.state;
       if (aheadMs > 0 && !isHeld) log.error("expiry-held", { ahead_seconds: Math.round(aheadMs / 1_000) });
