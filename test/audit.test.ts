@@ -550,6 +550,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   up: "below: the keys of a first start; settings as of serve",
   serve: "test/scenarios/server/reload.test.ts: settings at SIGHUP and at a start",
   build: "settings as of serve; what it publishes is no operator's change",
+  "database copy": "test/scenarios/server/backup.test.ts: its entry is in the new database",
 };
 
 const READS = [

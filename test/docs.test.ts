@@ -226,7 +226,7 @@ describe("code blocks", () => {
 
 /** Commands that take something away for good, unless their argument is a placeholder. `key_3fK9…` is nobody's key. */
 const DESTRUCTIVE =
-  /admin token rotate|(?:keys|admin-tokens) revoke (?!ID\b|NAME\b|key_3fK9)|keys rotate (?!ID\b|key_3fK9)|decisions delete(?! --ref REF\b| --before TIME\b)|restore .*--force|\brm -r|> (?:inkling\.toml|\.env)$/;
+  /admin token rotate|(?:keys|admin-tokens) revoke (?!ID\b|NAME\b|key_3fK9)|keys rotate (?!ID\b|key_3fK9)|decisions delete(?! --ref REF\b| --before TIME\b)|restore (?!--force FILE\b).*--force|\brm -r|> (?:inkling\.toml|\.env)$/;
 
 /** Lines of examples, in pages and in the help of commands, that destroy what their reader has. */
 const destructiveExamples = (all: readonly ProjectFile[]) =>

@@ -22,6 +22,7 @@ export const AUDIT_ACTIONS = [
   "key-rotated",
   "key-revoked",
   "database-restored",
+  "database-copied",
   "data-update-asked",
   "release-rolled-back",
   "release-pinned",

@@ -53,6 +53,13 @@ export interface RevokedAdminToken {
   readonly created: readonly AdminToken[];
 }
 
+/** What replaced all admin tokens. */
+export interface ReplacedAdminTokens {
+  /** The new root token. */
+  readonly token: string;
+  readonly revoked: readonly AdminToken[];
+}
+
 /** A named token with its secret text, which is shown only once. */
 export interface IssuedAdminToken {
   readonly adminToken: AdminToken;
@@ -180,20 +187,37 @@ export class AdminTokenStore {
     return (await this.replace(by, false))!;
   }
 
+  /** Creates a new root token, and revokes the previous one and all named tokens. */
+  replaceAll(by: Actor): Promise<ReplacedAdminTokens> {
+    return this.tables.write(async (tx) => {
+      await lockAudit(tx);
+      const rows: AdminTokenRow[] =
+        await tx`SELECT ${columns(tx)} FROM inkling_named_admin_tokens ORDER BY created_at, name`;
+      const revoked = rows.map(readablePart);
+      await tx`DELETE FROM inkling_named_admin_tokens`;
+      for (const token of revoked) await this.audit(tx, by, "admin-token-revoked", token, undefined);
+      return { token: await this.insertRoot(tx, by, await readCreation(tx)), revoked };
+    }, true);
+  }
+
   private replace(by: Actor, onlyFirst: boolean): Promise<string | undefined> {
-    const { tables } = this;
-    return tables.write(async (tx: TransactionSQL) => {
+    return this.tables.write(async (tx) => {
       await lockAudit(tx);
       const before = await readCreation(tx);
       if (onlyFirst && before !== undefined) return undefined; // another process has created a token first
-      const token = newToken(ADMIN_PREFIX, tables.randomBytes);
-      const at = tables.now();
-      await tx`DELETE FROM inkling_admin_tokens`;
-      await tx`INSERT INTO inkling_admin_tokens (hash, created_at) VALUES (${hashToken(token)}, ${at})`;
-      const entry = { ...by, action: "admin-token-made", subject: "admin token" } as const;
-      await insertAudit(tx, [{ ...entry, before, after: { created_at: isoTime(at) } }], at);
-      return token;
+      return this.insertRoot(tx, by, before);
     }, true);
+  }
+
+  private async insertRoot(tx: TransactionSQL, by: Actor, before: object | undefined): Promise<string> {
+    const { tables } = this;
+    const token = newToken(ADMIN_PREFIX, tables.randomBytes);
+    const at = tables.now();
+    await tx`DELETE FROM inkling_admin_tokens`;
+    await tx`INSERT INTO inkling_admin_tokens (hash, created_at) VALUES (${hashToken(token)}, ${at})`;
+    const entry = { ...by, action: "admin-token-made", subject: "admin token" } as const;
+    await insertAudit(tx, [{ ...entry, before, after: { created_at: isoTime(at) } }], at);
+    return token;
   }
 
   private async findIn(sql: SQL, name: string): Promise<AdminToken | undefined> {

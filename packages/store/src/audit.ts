@@ -1,5 +1,5 @@
 // audit.ts: records the audit trail: who changed what, when and how. Only a restore changes or deletes entries: it
-// replaces the whole trail (dump.ts).
+// replaces the whole trail (copy.ts).
 
 import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";

@@ -5,13 +5,14 @@
 
 /**
  * - AWAY: unreachable, busy or full; the same call can succeed later
- * - REFUSED: reachable, but unusable: wrong password, missing rights, no such database, not a database
+ * - REFUSED: reachable, but unusable: wrong password, missing rights, no such database
+ * - DAMAGED: the file is not an SQLite database, or is damaged
  * - NEWER: written by a newer program
  * - CONFLICT: the change contradicts what is stored: the object already exists, or a limit is reached
  * - ADDRESS: the address cannot be parsed
  * - BROKEN: a fault of this program, or rows changed by hand
  */
-type StoreErrorCode = "AWAY" | "REFUSED" | "NEWER" | "CONFLICT" | "ADDRESS" | "BROKEN";
+type StoreErrorCode = "AWAY" | "REFUSED" | "DAMAGED" | "NEWER" | "CONFLICT" | "ADDRESS" | "BROKEN";
 
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
@@ -67,7 +68,7 @@ const SQLITE: readonly Row[] = [
   ],
   [
     /^SQLITE_(NOTADB|CORRUPT)/,
-    "REFUSED",
+    "DAMAGED",
     "restore a backup, or move the file away with its -wal and -shm files: a server then starts from the copies in the data folder, and `inkling database adopt` writes them into a new database",
   ],
   [/^SQLITE_CONSTRAINT_(PRIMARYKEY|UNIQUE)/, "CONFLICT", "it already exists: choose a different one"],

@@ -1,9 +1,10 @@
 // @inkling/store: keys, overrides, rulesets, decisions, usage and audit on SQLite or PostgreSQL.
 
-export { isAdminToken } from "./admin-token.ts";
+export { isAdminToken, type ReplacedAdminTokens } from "./admin-token.ts";
 export * from "./adopt-copies.ts";
 export * from "./adopt-key.ts";
 export { type AuditEntry, auditJson, type NewAuditEntry } from "./audit.ts";
+export type { RowCounts } from "./copy.ts";
 export {
   type DecisionJson,
   decisionJson,
@@ -20,7 +21,6 @@ export {
   healthJson,
   type WebhookHealth,
 } from "./deliveries.ts";
-export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./dump.ts";
 export * from "./error.ts";
 export { judge, readRemembered } from "./history.ts";
 export { type Actor, WAYS } from "./keys/actor.ts";

@@ -3,7 +3,7 @@
 // in   checked overrides, the actor
 // out  overrides, and the result of each write; every change adds an audit entry in the same transaction
 // err  OverrideConflictError: nothing was written; StoreError
-// note Only a restore changes or deletes audit entries (dump.ts).
+// note Only a restore changes or deletes audit entries (copy.ts).
 
 import type { NewOverride, Override } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";

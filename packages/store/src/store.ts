@@ -2,8 +2,8 @@
 //
 // in   the database's address
 // out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions`
-//      (decisions.ts), `retention` (retention.ts), `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts), `dump`
-//      (dump.ts)
+//      (decisions.ts), `retention` (retention.ts), `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts), `copy`
+//      (copy.ts)
 // err  StoreError with a hint; its message never contains the password or a token
 // cost see each method; no lookup waits for the store
 
@@ -11,10 +11,10 @@ import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import { AdminTokenStore } from "./admin-token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
+import { DatabaseCopy } from "./copy.ts";
 import { Database } from "./database.ts";
 import { DecisionStore } from "./decisions.ts";
 import { DeliveryStore } from "./deliveries.ts";
-import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
 import { type HistoryReading, type Remembered, readHistory } from "./history.ts";
 import { noteKeyChange, readKeyChanges } from "./key-changes.ts";
@@ -110,8 +110,8 @@ export class Store implements KeySource {
   readonly deliveries: DeliveryStore;
   readonly adminToken: AdminTokenStore;
   readonly usage: UsageTables;
-  /** The tables that backups read and restores write. */
-  readonly dump: DumpTables;
+  /** Writes the file of a backup, and takes the rows of another file. */
+  readonly copy: DatabaseCopy;
   private readonly database: Database;
   /** The same database through connections that keys, limits and the operator's changes do not use. */
   private readonly records: Database;
@@ -140,7 +140,7 @@ export class Store implements KeySource {
     this.deliveries = new DeliveryStore(records);
     this.adminToken = new AdminTokenStore(this.tables);
     this.usage = new UsageTables(records);
-    this.dump = new DumpTables(records);
+    this.copy = new DatabaseCopy(records);
   }
 
   /** The database's address, without its password. */

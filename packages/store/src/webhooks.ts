@@ -3,7 +3,7 @@
 // err  WebhooksFullError if there are too many webhooks, in which case nothing was written; StoreError
 // note Signing needs the secrets, so the table contains them in plain text. This file returns them in only two ways: in
 //      the response to the operator who adds or rotates a webhook, and through `signing`, for a delivery. Backups also
-//      contain them (dump.ts).
+//      contain them (copy.ts).
 
 import { type AuditAction, MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";

@@ -1,8 +1,10 @@
-// Tests `inkling backup` and `inkling restore`: round trips of both databases, bad archives, and running servers.
+// Tests `inkling backup`, `inkling restore` and `inkling database copy`: round trips, bad archives, and running servers.
 
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import {
+  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -13,11 +15,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import type { NewOverride } from "@inkling/engine";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
+import { TAR_END, tarHeader, tarPadding } from "../../../packages/cli/src/runtime/tar.ts";
 import { startServer } from "../../../packages/server/src/server.ts";
-import type { DumpedRow } from "../../../packages/store/src/dump.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { hashToken } from "../../../packages/store/src/keys/token.ts";
 import { openStore, type Store } from "../../../packages/store/src/store.ts";
@@ -38,7 +40,7 @@ interface Host {
   readonly database: string;
 }
 const FRESH = {
-  sqlite: async (): Promise<Host> => {
+  sqlite: (): Host => {
     const dataDir = temporaryFolder();
     return { dataDir, database: `sqlite://${join(dataDir, "inkling.db")}` };
   },
@@ -47,8 +49,6 @@ const FRESH = {
     database: await postgres.freshDatabase(),
   }),
 };
-type Kind = keyof typeof FRESH;
-const KINDS = Object.keys(FRESH) as Kind[];
 
 const inkling = ({ dataDir, database }: Host, ...args: string[]) =>
   runHere(args, {
@@ -75,20 +75,68 @@ const flagged = (value: string, note = "our office 東京"): NewOverride => ({
   expiresAt: undefined,
 });
 
-const content = (host: Host) =>
+/** What a backup contains, and what it does not. */
+const CONTENT = [
+  "keys",
+  "tokens",
+  "overrides",
+  "rulesets",
+  "webhooks",
+  "admin_tokens",
+  "named_admin_tokens",
+  "audit",
+  "usage",
+] as const;
+const BIG_NUMBER = /^\d+$/; // PostgreSQL returns large numbers as text
+
+type Row = Record<string, unknown>;
+
+/** Reads tables, with rows in a fixed order and in the same form for both databases. */
+const rowsOf = <Name extends string>(host: Host, names: readonly Name[]): Promise<Record<Name, Row[]>> =>
+  withStore(host, async (store) => {
+    const found: [string, Row[]][] = [];
+    for (const name of names) {
+      const rows: Row[] = await store.tables.read((sql) => sql.unsafe(`SELECT * FROM inkling_${name}`));
+      const plain = rows.map((row) =>
+        Object.fromEntries(
+          Object.entries(row)
+            .map(([key, value]) => [key, BIG_NUMBER.test(String(value)) ? Number(value) : value])
+            .sort(),
+        ),
+      );
+      found.push([name, plain.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))]);
+    }
+    return Object.fromEntries(found) as Record<Name, Row[]>;
+  });
+const content = (host: Host) => rowsOf(host, CONTENT);
+
+const decide = (host: Host, count: number, prefix = "asm") =>
   withStore(host, (store) =>
-    store.dump.read(async (pages) => {
-      const tables: Record<string, DumpedRow[]> = {};
-      for await (const { table, rows } of pages) tables[table] = [...(tables[table] ?? []), ...rows];
-      return tables;
-    }),
+    store.tables.write(async (tx) => {
+      const rows = Array.from({ length: count }, (_, i) => ({
+        id: `${prefix}_${String(i).padStart(16, "0")}`,
+        created_at: Date.now() - i,
+        event: "sign_up",
+        ruleset: 0,
+        data_version: "x",
+        action: "deny",
+        review: 0,
+        score: 0.25 + i / 1e6,
+        reasons: "[]",
+        shadow: "[]",
+        degraded: "[]",
+        facts: JSON.stringify({ "facts.plan": "free\u0000", "facts.city": "東京" }),
+        outcome: i % 2 === 0 ? "abuse" : null,
+      }));
+      await tx`INSERT INTO inkling_decisions ${tx(rows)}`;
+    }, true),
   );
 
 /**
  * Fills the store with more rows than a page has, and every kind of value.
  * @returns tokens
  */
-async function fill(host: Host): Promise<{ plain: string; limited: string; revoked: string }> {
+async function fill(host: Host): Promise<Record<"plain" | "limited" | "revoked" | "root" | "named", string>> {
   writeFileSync(join(host.dataDir, "feeds.json"), '{ "enabled": ["ip2proxy-lite"], "disabled": [] }\n');
   return withStore(host, async (store) => {
     const make = async (wanted: object) =>
@@ -104,9 +152,9 @@ async function fill(host: Host): Promise<{ plain: string; limited: string; revok
     const revoked = await make({ name: "old" });
     await store.revokeKey(revoked.key.id);
     await store.rotateKey(limited.key.id, Date.now() + 60_000);
-    await store.adminToken.create({ actor: "ada", way: "cli" });
-    const named = { name: "bob", role: "read", expiresAt: undefined } as const;
-    await store.adminToken.add(named, { actor: "ada", way: "cli" });
+    const root = (await store.adminToken.create({ actor: "ada", way: "cli" }))!;
+    const wanted = { name: "bob", role: "read", expiresAt: undefined } as const;
+    const named = await store.adminToken.add(wanted, { actor: "ada", way: "cli" });
     await store.overrides.put([flagged("81.2.69.142"), flagged("2a02:8010::1", "a second\nline")], {
       actor: "ada",
       way: "cli",
@@ -117,98 +165,230 @@ async function fill(host: Host): Promise<{ plain: string; limited: string; revok
       sequence: 1,
       entries: days.map((day, i) => ({ keyId: plain.key.id, day, lookup: "geolocate", count: i + 1 })),
     });
-    return { plain: plain.token, limited: limited.token, revoked: revoked.token };
+    return {
+      plain: plain.token,
+      limited: limited.token,
+      revoked: revoked.token,
+      root,
+      named: named.token,
+    };
   });
 }
 
 const hashes = (host: Host) =>
   withStore(host, async (store) => (await store.loadKeys()).tokens.map(({ hash }) => hash));
 
-describe.each(KINDS)("a backup of %s", (from) => {
+interface Member {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+const tarOf = (members: readonly Member[]): Buffer =>
+  Buffer.concat([
+    ...members.flatMap(({ name, bytes }) => [
+      tarHeader(name, bytes.length, 0),
+      bytes,
+      tarPadding(bytes.length),
+    ]),
+    TAR_END,
+  ]);
+
+/** Unpacks an archive with tar, as an operator would. */
+function unpacked(archive: string): { readonly folder: string; readonly manifest: Record<string, unknown> } {
+  const folder = temporaryFolder();
+  expect(Bun.spawnSync(["tar", "-xf", archive, "-C", folder]).exitCode).toBe(0);
+  return { folder, manifest: JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")) };
+}
+
+/** Returns an archive whose manifest lists these files. */
+function archiveOf(files: readonly Member[], changes: object, from: string): Buffer {
+  const listed = files.map(({ name, bytes }) => ({ name, bytes: bytes.length, sha256: sha256(bytes) }));
+  const manifest = { ...unpacked(from).manifest, files: listed, ...changes };
+  return tarOf([{ name: "manifest.json", bytes: Buffer.from(JSON.stringify(manifest)) }, ...files]);
+}
+
+describe("a backup", () => {
   let source: Host;
   let archive: string;
   let tokens: Awaited<ReturnType<typeof fill>>;
   beforeAll(async () => {
-    source = await FRESH[from]();
+    source = FRESH.sqlite();
     tokens = await fill(source);
+    await decide(source, 3);
     writeFileSync(join(source.dataDir, "inkling.toml"), "burst = 17\n");
     archive = join(temporaryFolder(), "inkling.backup");
     expect(await inkling(source, "backup", archive)).toMatchObject({ code: 0, err: "" });
   });
 
-  test("is for its owner alone, and has hashes of keys, not the keys", () => {
+  test("is a tar file for its owner alone, with hashes of tokens and without decisions", () => {
     expect(statSync(archive).mode & 0o777).toBe(0o600);
-    const text = gunzipSync(readFileSync(archive)).toString();
-    expect(text).toContain(hashToken(tokens.plain));
-    for (const token of Object.values(tokens)) expect(text).not.toContain(token);
+    const listed = Bun.spawnSync(["tar", "-tvf", archive]).stdout.toString();
+    expect(listed.trimEnd().split("\n")).toEqual(
+      ["manifest.json", "inkling.db", "feeds.json", "inkling.toml"].map((name) =>
+        expect.stringMatching(new RegExp(`^-rw-------.* ${name}$`)),
+      ),
+    );
+    const bytes = readFileSync(archive).toString("latin1");
+    for (const token of Object.values(tokens)) {
+      expect(bytes).toContain(hashToken(token));
+      expect(bytes).not.toContain(token);
+    }
+    const database = new Database(join(unpacked(archive).folder, "inkling.db"), { readonly: true });
+    expect(database.query("SELECT COUNT(*) AS n FROM inkling_decisions").get()).toEqual({ n: 0 });
+    expect(database.query("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+    database.close();
+    expect(bytes).not.toContain("facts.plan");
+    expect(readdirSync(join(archive, ".."))).toEqual(["inkling.backup"]);
   });
 
-  test.each(KINDS)("is restored to %s as it was, and goes on from there", async (to) => {
-    const target = await FRESH[to]();
-    const ran = await inkling(target, "restore", archive, "--json", "--settings", "restored.toml");
-    expect(ran).toMatchObject({ code: 0, err: "" });
-    const [was, is] = [await content(source), await content(target)];
-    expect(was.inkling_usage).toHaveLength(1_203);
-    const restored = is.inkling_audit!.pop();
-    expect(restored).toMatchObject({ action: "database-restored", subject: "database" });
-    expect(JSON.parse(String(restored!.became))).toMatchObject({
-      sha256: JSON.parse(ran.out).sha256,
-      rows: { inkling_keys: 3 },
-    });
-    expect(is).toEqual(was);
-    for (const [name, of] of [
-      ["feeds.json", "feeds.json"],
-      ["inkling.toml", "restored.toml"],
-    ] as const)
-      expect(readFileSync(join(target.dataDir, of), "utf8")).toBe(
-        readFileSync(join(source.dataDir, name), "utf8"),
-      );
-    expect((await hashes(target)).sort()).toEqual((await hashes(source)).sort());
+  test.each(["sqlite", "postgres"] as const)(
+    "is restored to %s as it was, which goes on from there",
+    async (to) => {
+      const target = await FRESH[to]();
+      const ran = await inkling(target, "restore", archive, "--json", "--settings", "restored.toml");
+      expect(ran).toMatchObject({ code: 0, err: "" });
+      const [was, is] = [await content(source), await content(target)];
+      expect([was.usage.length, was.tokens.length]).toEqual([1_203, 4]);
+      const isRestore = ({ action }: Row) => action === "database-restored";
+      expect(is.audit.filter(isRestore)).toMatchObject([{ subject: "database", way: "cli" }]);
+      expect(JSON.parse(String(is.audit.find(isRestore)!.became))).toMatchObject({
+        created_at: JSON.parse(ran.out).created_at,
+        rows: { inkling_keys: 3 },
+      });
+      expect({ ...is, audit: is.audit.filter((row) => !isRestore(row)) }).toEqual(was);
+      for (const [name, of] of [
+        ["feeds.json", "feeds.json"],
+        ["inkling.toml", "restored.toml"],
+      ] as const)
+        expect(readFileSync(join(target.dataDir, of), "utf8")).toBe(
+          readFileSync(join(source.dataDir, name), "utf8"),
+        );
+      await withStore(target, async (store) => {
+        await store.createKey(parseNewKey({ name: "next" }, Date.now()));
+        const { items } = await store.overrides.audit({ limit: 1 });
+        expect(items).toMatchObject([{ action: "key-made", sequence: is.audit.length + 1 }]);
+      });
+    },
+  );
+
+  test("contains decisions if asked; a restore replaces decisions only then", async () => {
+    const whole = join(temporaryFolder(), "whole.backup");
+    expect((await inkling(source, "backup", whole, "--decisions")).out).toContain(", 3 decisions, ");
+    const target = FRESH.sqlite();
+    await decide(target, 5, "late");
+    expect((await inkling(target, "restore", archive, "--force")).code).toBe(0);
+    expect((await rowsOf(target, ["decisions"])).decisions).toHaveLength(5);
+    const ran = await inkling(target, "restore", whole, "--force", "--json");
+    expect(ran.code).toBe(0);
+    expect(await rowsOf(target, ["decisions"])).toEqual(await rowsOf(source, ["decisions"]));
+    expect((await inkling(target, "restore", JSON.parse(ran.out).before, "--force")).code).toBe(0);
+    expect((await rowsOf(target, ["decisions"])).decisions).toHaveLength(5);
+  });
+
+  test("with --rotate-tokens, no admin token of the backup works, and the new root token does", async () => {
+    const target = FRESH.sqlite();
+    expect((await inkling(target, "restore", archive)).out).toContain(
+      "\nAdmin tokens that were replaced or revoked after the backup are valid again. ",
+    );
+    const ran = await inkling(target, "restore", archive, "--force", "--rotate-tokens");
+    expect([ran.code, ran.err]).toEqual([0, ""]);
+    expect(ran.out).toContain("\n  inkling admin-tokens create bob --role read\n");
+    const [root] = /ink_admin_\w+/.exec(ran.out)!;
     await withStore(target, async (store) => {
-      await store.createKey(parseNewKey({ name: "next" }, Date.now()));
-      await store.overrides.put([flagged("81.2.69.143")], { actor: "ada", way: "cli" });
-      expect((await store.overrides.audit({ limit: 2 })).items.map(({ sequence }) => sequence)).toEqual([
-        is.inkling_audit!.length + 3,
-        is.inkling_audit!.length + 2,
+      const found = async (token: string) => (await store.adminToken.find(hashToken(token)))?.role;
+      expect([await found(tokens.root), await found(tokens.named), await found(root)]).toEqual([
+        undefined,
+        undefined,
+        "admin",
+      ]);
+      const { items } = await store.overrides.audit({ limit: 3 });
+      expect(items.map(({ action, subject }) => [action, subject])).toEqual([
+        ["database-restored", "database"],
+        ["admin-token-made", "admin token"],
+        ["admin-token-revoked", "bob"],
       ]);
     });
   });
+
+  test("from an earlier version is migrated while it is restored", async () => {
+    const { folder } = unpacked(archive);
+    const file = join(folder, "inkling.db");
+    const database = new Database(file);
+    database.run("DROP TABLE inkling_key_changes");
+    database.run("DELETE FROM inkling_migrations WHERE id >= 19");
+    database.close();
+    const older = join(folder, "older.backup");
+    writeFileSync(older, archiveOf([{ name: "inkling.db", bytes: readFileSync(file) }], {}, archive));
+    const target = FRESH.sqlite();
+    expect(await inkling(target, "restore", older)).toMatchObject({ code: 0 });
+    expect((await content(target)).keys).toEqual((await content(source)).keys);
+  });
+
+  test("on a host with PostgreSQL has everything but the database, and says so", async () => {
+    const host = await FRESH.postgres();
+    writeFileSync(join(host.dataDir, "feeds.json"), '{"enabled":["ip2proxy-lite"]}');
+    const file = join(host.dataDir, "files.backup");
+    const ran = await inkling(host, "backup", file, "--json");
+    expect(ran.err).toMatch(/^warning: the file does not contain the database postgres:.*pg_dump\n$/);
+    expect(JSON.parse(ran.out).files).toMatchObject([{ name: "feeds.json" }]);
+    const target = FRESH.sqlite();
+    expect(await inkling(target, "restore", file, "--rotate-tokens")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("the backup has no database"),
+    });
+    expect(await inkling(target, "restore", file)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("The backup has no database: restore the database with pg_restore."),
+    });
+    expect(readFileSync(join(target.dataDir, "feeds.json"), "utf8")).toContain("ip2proxy-lite");
+    expect(existsSync(join(target.dataDir, "inkling.db"))).toBe(false);
+  });
+
+  test("is never written over a file, nor made of a database that is not there", async () => {
+    const host = FRESH.sqlite();
+    expect(await inkling(host, "backup", "x.backup")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("there is no database yet"),
+    });
+    await fill(host);
+    const before = await content(host);
+    expect(await inkling(host, "backup", "inkling.db")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("already exists"),
+    });
+    expect(await content(host)).toEqual(before);
+    expect(await inkling(host, "backup", "none/x.backup")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("the folder"),
+    });
+    const [fifo, link] = [join(host.dataDir, "fifo"), join(host.dataDir, "link")];
+    Bun.spawnSync(["mkfifo", fifo]);
+    expect(await inkling(host, "backup", fifo)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("already exists"),
+    });
+    symlinkSync("linked.backup", link); // to no file yet
+    expect(await inkling(host, "backup", link)).toMatchObject({ code: 0, err: "" });
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(statSync(join(host.dataDir, "linked.backup")).isFile()).toBe(true);
+  });
 });
 
-describe.each(KINDS)("a restore to %s", (to) => {
-  test("of an archive whose audit entries have no way", async () => {
-    const source = await FRESH[to]();
-    await fill(source);
-    const archive = join(temporaryFolder(), "inkling.backup");
-    expect((await inkling(source, "backup", archive)).code).toBe(0);
-    // The archive as the previous version wrote it.
-    const [header, ...lines] = gunzipSync(readFileSync(archive)).toString().trimEnd().split("\n");
-    const { tables, ...rest } = JSON.parse(header!);
-    const at = tables.inkling_audit.indexOf("way");
-    tables.inkling_audit.splice(at, 1);
-    const older = lines.slice(0, -1).map((line) => {
-      const page = JSON.parse(line);
-      if (page.table === "inkling_audit") for (const row of page.rows) row.splice(at, 1);
-      return JSON.stringify(page);
-    });
-    const text = `${[JSON.stringify({ ...rest, tables }), ...older].join("\n")}\n`;
-    const { end } = JSON.parse(lines.at(-1)!);
-    const sha256 = createHash("sha256").update(text).digest("hex");
-    const last = `${JSON.stringify({ end: { ...end, sha256 } })}\n`;
-    writeFileSync(archive, gzipSync(text + last));
-    const target = await FRESH[to]();
-    expect(await inkling(target, "restore", archive)).toMatchObject({ code: 0 });
-    const ways = (await content(target)).inkling_audit!.map(({ way }) => way);
-    expect(ways.length).toBeGreaterThan(5);
-    expect(new Set(ways.slice(0, -1))).toEqual(new Set([null]));
-    expect(ways.at(-1)).toBe("cli");
+describe("a restore", () => {
+  let source: Host;
+  let archive: string;
+  let token: string;
+  beforeAll(async () => {
+    source = FRESH.sqlite();
+    token = (await fill(source)).plain;
+    archive = join(temporaryFolder(), "inkling.backup");
+    await inkling(source, "backup", archive);
   });
 
   test("where there is an audit trail alone needs no --force, and keeps it", async () => {
-    const [source, target] = [await FRESH[to](), await FRESH[to]()];
-    await fill(source);
-    const archive = join(temporaryFolder(), "inkling.backup");
-    expect((await inkling(source, "backup", archive)).code).toBe(0);
+    const target = FRESH.sqlite();
     const entry = {
       action: "feed-disabled",
       subject: "ipsum-3",
@@ -221,17 +401,8 @@ describe.each(KINDS)("a restore to %s", (to) => {
     expect(existsSync(JSON.parse(ran.out).before)).toBe(true);
   });
 
-  let archive: string;
-  let token: string;
-  beforeAll(async () => {
-    const source = await FRESH.sqlite();
-    token = (await fill(source)).plain;
-    archive = join(temporaryFolder(), "inkling.backup");
-    await inkling(source, "backup", archive);
-  });
-
   test("makes the data folder of a new host", async () => {
-    const fresh = await FRESH[to]();
+    const fresh = FRESH.sqlite();
     const host = { ...fresh, dataDir: join(fresh.dataDir, "of/host") };
     const ran = await inkling(host, "restore", archive);
     expect(ran).toMatchObject({ code: 0, err: "", out: expect.stringContaining("contains no releases: ") });
@@ -240,8 +411,8 @@ describe.each(KINDS)("a restore to %s", (to) => {
   });
 
   test("replaces what is there only with --force, and keeps it", async () => {
-    const target = await FRESH[to]();
-    const [mine] = Object.values(await fill(target));
+    const target = FRESH.sqlite();
+    const { plain } = await fill(target);
     writeFileSync(join(target.dataDir, "feeds.json"), "{}\n");
     const before = await content(target);
     expect(await inkling(target, "restore", archive)).toMatchObject({
@@ -255,88 +426,153 @@ describe.each(KINDS)("a restore to %s", (to) => {
     expect(await inkling(target, "restore", archive, "--force")).toMatchObject({
       code: 0,
       err: "",
-      out: expect.stringContaining("\nKeys revoked after the backup are valid again. "),
+      out: expect.stringContaining("\nKeys revoked after the backup are valid again"),
     });
     expect(await hashes(target)).toContain(hashToken(token));
-    expect(await hashes(target)).not.toContain(hashToken(mine!));
+    expect(await hashes(target)).not.toContain(hashToken(plain));
     const kept = join(target.dataDir, "inkling.backup.before");
     expect(statSync(kept).mode & 0o777).toBe(0o600);
     smallRelease(target.dataDir, 1);
     const back = await inkling(target, "restore", kept, "--force");
     expect([back.code, back.out]).toEqual([0, expect.not.stringContaining("contains no releases")]);
-    expect({ ...(await content(target)), inkling_audit: [] }).toEqual({ ...before, inkling_audit: [] });
+    expect({ ...(await content(target)), audit: [] }).toEqual({ ...before, audit: [] });
     expect(readFileSync(join(target.dataDir, "feeds.json"), "utf8")).toBe("{}\n");
     expect(existsSync(`${kept}.before`)).toBe(true);
   });
 
-  test("that ends half-way changes nothing", async () => {
-    const target = await FRESH[to]();
-    await fill(target);
+  test("into PostgreSQL needs an empty database, even with --force", async () => {
+    const target = await FRESH.postgres();
+    await withStore(target, (store) => store.createKey(parseNewKey({ name: "shop" }, Date.now())));
     const before = await content(target);
-    const half = (async function* () {
-      yield { table: "inkling_admin_tokens", rows: [{ hash: "0".repeat(64), created_at: 1 }] };
-      throw new Error("made up");
-    })();
-    await expect(
-      withStore(target, (store) => store.dump.replace(half, { actor: "ada", way: "cli" }, {})),
-    ).rejects.toThrow("made up");
+    const ran = await inkling(target, "restore", archive, "--force");
+    expect(ran.code).toBe(1);
+    expect(ran.err).toMatch(/the target is not empty: postgres:.*\nhint: create an empty database/);
     expect(await content(target)).toEqual(before);
   });
 
+  test("that fails half-way changes nothing, and leaves no files", async () => {
+    const target = FRESH.sqlite();
+    await fill(target);
+    writeFileSync(join(target.dataDir, "feeds.json"), "{}\n");
+    const before = await content(target);
+    const { folder } = unpacked(archive);
+    const file = join(folder, "inkling.db");
+    const database = new Database(file);
+    // A key without a token's key: the last check of the transaction fails.
+    database.run("PRAGMA foreign_keys = OFF");
+    database.run("UPDATE inkling_tokens SET key_id = 'key_none'");
+    database.close();
+    const bad = join(folder, "bad.backup");
+    const files = ["inkling.db", "feeds.json"].map((name) => ({
+      name,
+      bytes: readFileSync(join(folder, name)),
+    }));
+    writeFileSync(bad, archiveOf(files, {}, archive));
+    const had = readdirSync(target.dataDir).sort();
+    const ran = await inkling(target, "restore", bad, "--force");
+    expect(ran).toMatchObject({ code: 1, err: expect.stringContaining("FOREIGN KEY constraint failed") });
+    expect(await content(target)).toEqual(before);
+    expect(readFileSync(join(target.dataDir, "feeds.json"), "utf8")).toBe("{}\n");
+    const left = readdirSync(target.dataDir).filter((name) => !had.includes(name));
+    expect(left).toEqual(["bad.backup.before"]);
+    const fresh = FRESH.sqlite();
+    expect(await inkling(fresh, "restore", bad)).toMatchObject({ code: 1 });
+    expect(readdirSync(fresh.dataDir)).toEqual([]);
+  });
+
+  test.each(["damaged", "newer"])(
+    "replaces a %s database with --force, and keeps its file",
+    async (state) => {
+      const target = FRESH.sqlite();
+      await fill(target);
+      const file = join(target.dataDir, "inkling.db");
+      if (state === "newer") {
+        const database = new Database(file);
+        database.run("INSERT INTO inkling_migrations (id, name, applied_at) VALUES (1000, 'future', 0)");
+        database.close();
+      } else {
+        const bytes = readFileSync(file);
+        writeFileSync(file, bytes.fill(0xff, 4_096, bytes.length - 4_096)); // its first page remains
+      }
+      const was = readFileSync(file);
+      const refused = await inkling(target, "restore", archive);
+      expect(refused).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(
+          /(malformed|written by a newer version).*\nhint: use `--force` to replace it; the file is kept as .*\/inkling\.db\.before\n$/,
+        ),
+      });
+      expect(readFileSync(file).equals(was)).toBe(true);
+      const restored = await inkling(target, "restore", archive, "--force");
+      expect(restored).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(`The old data is kept in ${file}.before.`),
+      });
+      expect(readFileSync(`${file}.before`).equals(was)).toBe(true);
+      expect(await hashes(target)).toContain(hashToken(token));
+    },
+  );
+
   test("of an archive that is not good is refused, and changes nothing", async () => {
-    const target = await FRESH[to]();
+    const target = FRESH.sqlite();
     const good = readFileSync(archive);
-    const text = gunzipSync(good).toString();
-    const lines = text.trimEnd().split("\n");
-    const bad = (name: string, bytes: Uint8Array): [string, Uint8Array] => [name, bytes];
+    const { folder } = unpacked(archive);
+    const member = (name: string): Member => ({ name, bytes: readFileSync(join(folder, name)) });
+    const database = member("inkling.db");
+    const newer = join(folder, "newer.db");
+    copyFileSync(join(folder, "inkling.db"), newer);
+    const future = new Database(newer);
+    future.run("INSERT INTO inkling_migrations (id, name, applied_at) VALUES (1000, 'future', 0)");
+    future.close();
     const flipped = (at: number) => {
       const bytes = Buffer.from(good);
       bytes[at]! ^= 0x40;
       return bytes;
     };
-    const packed = (changed: string | readonly string[]) =>
-      gzipSync(typeof changed === "string" ? changed : `${changed.join("\n")}\n`);
-    const header = JSON.parse(lines[0]!);
+    const listing = (files: readonly Member[], changes = {}) => archiveOf(files, changes, archive);
+    const symbolic = join(folder, "symbolic.tar");
+    symlinkSync("/etc/passwd", join(folder, "evil"));
+    Bun.spawnSync(["tar", "--format=ustar", "-C", folder, "-cf", symbolic, "manifest.json", "evil"]);
+    const atDatabase = good.indexOf("SQLite format 3");
     const cases: (readonly [name: string, bytes: Uint8Array, message: RegExp])[] = [
-      ...[0, 1].map((at) => [...bad(`byte ${at}`, flipped(at)), /is not an Inkling backup/] as const),
-      ...[40, 500, good.length >> 1, good.length - 3].map(
-        (at) => [...bad(`byte ${at}`, flipped(at)), /is damaged|is not an Inkling backup/] as const,
-      ),
-      ...[30, good.length >> 1, good.length - 1].map(
-        (length) =>
-          [
-            ...bad(`${length} bytes`, good.subarray(0, length)),
-            /is damaged|is not an Inkling backup/,
-          ] as const,
-      ),
-      [...bad("nothing", new Uint8Array()), /is not an Inkling backup|is damaged/],
-      [...bad("text", Buffer.from("keys\n")), /is not an Inkling backup/],
-      [...bad("gzip of another program", packed('{"format":"other"}\n')), /is not an Inkling backup/],
-      [...bad("no end", packed(lines.slice(0, -1))), /is damaged: it ends too early/],
-      [...bad("a line left out", packed(lines.toSpliced(2, 1))), /is damaged: its content/],
-      [...bad("another note", packed(text.replace("our office", "my office"))), /is damaged: its content/],
+      ["a byte of the first header", flipped(3), /is not an Inkling backup/],
+      ["a byte of the database", flipped(atDatabase + 5_000), /content of inkling.db does not match/],
+      ["a byte of a file", flipped(good.indexOf('"ip2proxy-lite"')), /content of feeds.json does not match/],
+      ["a byte of another header", flipped(atDatabase - 512), /a header is damaged/],
+      ["100 bytes", good.subarray(0, 100), /is not an Inkling backup/],
+      ["half of it", good.subarray(0, good.length >> 1), /is damaged: it ends too early/],
+      ["without its end", good.subarray(0, -1_024), /is damaged: it ends too early/],
+      ["nothing", new Uint8Array(), /is not an Inkling backup/],
+      ["text", Buffer.from("keys\n"), /is not an Inkling backup/],
+      ["compressed", gzipSync(good), /is not an Inkling backup\nhint: .*decompress/],
+      ["a tar file of another program", tarOf([database]), /is not an Inkling backup/],
       [
-        ...bad("a line after the end", packed([...lines, lines[1]!])),
-        /is damaged: there is data after its end/,
+        "a manifest of another program",
+        tarOf([{ name: "manifest.json", bytes: Buffer.from('{"format":"other"}') }]),
+        /is not an Inkling backup/,
+      ],
+      ["a symbolic link", readFileSync(symbolic), /"evil" is not an ordinary file/],
+      ["a file too many", tarOf([member("manifest.json"), database, database]), /not those of its manifest/],
+      ["a file twice", listing([database, database]), /two entries of the same name/],
+      ["no rows", listing([database], { rows: undefined }), /its manifest is invalid/],
+      [
+        "no database in the database",
+        listing([{ name: "inkling.db", bytes: Buffer.from("x".repeat(10_000)) }]),
+        /inkling.db is invalid/,
       ],
       [
-        ...bad("a bad value", packed(text.replace(/"rows":\[\["key_/, '"rows":[[5,"key_'))),
-        /is damaged: a row/,
+        "a newer format",
+        listing([database], { version: 2, program: "9.9" }),
+        /newer version of Inkling \(9.9\)/,
       ],
       [
-        ...bad("a newer format", packed([JSON.stringify({ ...header, version: 2 }), ...lines.slice(1)])),
-        /created by another version/,
-      ],
-      [
-        ...bad(
-          "a column more",
-          packed([JSON.stringify({ ...header, tables: { inkling_keys: ["soul"] } }), ...lines.slice(1)]),
-        ),
-        /created by another version/,
+        "a newer database",
+        listing([{ name: "inkling.db", bytes: readFileSync(newer) }], { program: "9.8" }),
+        /newer version of Inkling \(9.8\).*\nhint: .*install that version/,
       ],
     ];
     for (const [name, bytes, message] of cases) {
-      const path = join(target.dataDir, "bad.backup");
+      const path = join(folder, "bad.backup");
       writeFileSync(path, bytes);
       const { code, err, out } = await inkling(target, "restore", path, "--force");
       expect({ name, code, err, out }).toEqual({
@@ -346,23 +582,78 @@ describe.each(KINDS)("a restore to %s", (to) => {
         out: "",
       });
       expect([name, err]).toEqual([name, expect.stringMatching(/^inkling: .+\nhint: .+\n$/)]);
+      expect([name, readdirSync(target.dataDir)]).toEqual([name, []]);
     }
-    const folder = join(target.dataDir, "folder");
-    mkdirSync(folder);
+    mkdirSync(join(folder, "folder"));
     for (const [path, message] of [
-      [folder, /is a folder/],
+      [join(folder, "folder"), /is a folder/],
       [join(folder, "none"), /does not exist/],
     ] as const)
       expect(await inkling(target, "restore", path)).toMatchObject({
         code: 1,
         err: expect.stringMatching(message),
       });
-    expect(await content(target)).toEqual({});
+    expect(readdirSync(target.dataDir)).toEqual([]);
     expect(await inkling(target, "restore", archive)).toMatchObject({ code: 0 });
   });
 
+  test("names files that are broken or unknown, and does not put them in place", async () => {
+    const changed = join(source.dataDir, "changed.backup");
+    const { folder } = unpacked(archive);
+    const database: Member = { name: "inkling.db", bytes: readFileSync(join(folder, "inkling.db")) };
+    const restoreWith = async (files: readonly (readonly [string, string])[], ...flags: string[]) => {
+      const members = files.map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
+      writeFileSync(changed, archiveOf([database, ...members], {}, archive));
+      const target = FRESH.sqlite();
+      const dataDir = join(target.dataDir, "of/host");
+      return { dataDir, target, ...(await inkling({ ...target, dataDir }, "restore", changed, ...flags)) };
+    };
+    const evil = ["../../evil", "/etc/evil", "a\u001b[2Jb\u202e\n", "current", "__proto__"];
+    const found = await restoreWith([
+      ...evil.map((name) => [name, "x"] as const),
+      ["feeds.json", '{"enabled":["NO SUCH"]'],
+      ["channel.json", '{"version":"7"}'],
+    ]);
+    expect(found.code).toBe(0);
+    for (const name of [
+      "../../evil",
+      "/etc/evil",
+      "a\\u001b[2Jb\\u202e\\n",
+      "current",
+      "feeds.json",
+      "channel.json",
+    ]) {
+      expect(found.err).toContain(`"${name}" was not restored from the backup: `);
+      expect(found.out).not.toContain(name.slice(0, 6));
+    }
+    expect(found.err).toContain("it is not JSON");
+    expect(`${found.out}${found.err}`).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
+    expect(readdirSync(found.dataDir)).toEqual([]);
+    expect(existsSync(join(found.dataDir, "../../evil"))).toBe(false);
+    expect(await hashes(found.target)).toContain(hashToken(token));
+
+    const json = await restoreWith(
+      [
+        ["../evil", "x"],
+        ["feeds.json", "{}"],
+      ],
+      "--json",
+    );
+    expect(JSON.parse(json.out)).toMatchObject({
+      files: ["inkling.db", "feeds.json"],
+      ignored: [{ name: "../evil", why: "this version of Inkling does not support it" }],
+    });
+    expect(readFileSync(join(json.dataDir, "feeds.json"), "utf8")).toBe("{}");
+
+    const toml = join(source.dataDir, "restored.toml");
+    expect(await restoreWith([["inkling.toml", "port = = 1"]], "--settings", toml)).toMatchObject({
+      code: 1,
+    });
+    expect(existsSync(toml)).toBe(false);
+  });
+
   test("and a backup of a running server fail no request, and take effect", async () => {
-    const target = await FRESH[to]();
+    const target = FRESH.sqlite();
     const { plain } = await fill(target);
     smallRelease(target.dataDir, 1);
     const server = await startServer({
@@ -398,7 +689,7 @@ describe.each(KINDS)("a restore to %s", (to) => {
       await load;
       expect([...seen.keys()]).toEqual([200]);
       // Usage continues from the backup's values.
-      const { inkling_keys: keys = [] } = await content(target);
+      const { keys } = await content(target);
       const id = String(keys.find(({ rate, revoked_at }) => rate === null && revoked_at === null)?.id);
       const today = new Date().toISOString().slice(0, 10);
       await until(() =>
@@ -410,126 +701,87 @@ describe.each(KINDS)("a restore to %s", (to) => {
       await server.stop();
     }
   });
+
+  test("keeps the version of a channel that a host has taken, and restores it to a new one", async () => {
+    const host = FRESH.sqlite();
+    await fill(host);
+    const trust = (version: number) =>
+      JSON.stringify({ channel: "stable", version, sha256: "0".repeat(64), release: "x" });
+    const file = join(host.dataDir, "channel.json");
+    writeFileSync(file, trust(7));
+    expect(await inkling(host, "backup", "x.backup")).toMatchObject({ code: 0 });
+    writeFileSync(file, trust(9));
+    expect(await inkling(host, "restore", "x.backup", "--force")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("This host's channel.json was not replaced"),
+    });
+    expect(readFileSync(file, "utf8")).toBe(trust(9));
+    const other = FRESH.sqlite();
+    expect(await inkling(other, "restore", join(host.dataDir, "x.backup"))).toMatchObject({ code: 0 });
+    expect(readFileSync(join(other.dataDir, "channel.json"), "utf8")).toBe(trust(7));
+  });
 });
 
-test("a backup is never written over a file, nor made of a database that is not there", async () => {
-  const host = await FRESH.sqlite();
-  expect(await inkling(host, "backup", "x.backup")).toMatchObject({
-    code: 1,
-    err: expect.stringContaining("there is no database yet"),
-  });
-  await fill(host);
-  const before = await content(host);
-  expect(await inkling(host, "backup", "inkling.db")).toMatchObject({
-    code: 1,
-    err: expect.stringContaining("already exists"),
-  });
-  expect(await content(host)).toEqual(before);
-  expect(await inkling(host, "backup", "none/x.backup")).toMatchObject({
-    code: 1,
-    err: expect.stringContaining("the folder"),
-  });
-  const [fifo, link] = [join(host.dataDir, "fifo"), join(host.dataDir, "link")];
-  Bun.spawnSync(["mkfifo", fifo]);
-  expect(await inkling(host, "backup", fifo)).toMatchObject({
-    code: 1,
-    err: expect.stringContaining("already exists"),
-  });
-  symlinkSync("linked.backup", link); // to no file yet
-  expect(await inkling(host, "backup", link)).toMatchObject({ code: 0, err: "" });
-  expect(lstatSync(link).isSymbolicLink()).toBe(true);
-  expect(statSync(join(host.dataDir, "linked.backup")).isFile()).toBe(true);
-});
+describe("database copy", () => {
+  const ALL = [...CONTENT, "decisions", "deliveries", "domain_verdicts", "retention", "key_changes"] as const;
 
-/** Returns an archive with other files, and a valid hash of them. */
-function withFiles(archive: string, files: readonly (readonly [name: string, text: string])[]): Buffer {
-  const lines = gunzipSync(readFileSync(archive)).toString().trimEnd().split("\n");
-  const { end } = JSON.parse(lines.pop()!);
-  const kept = lines.filter((line) => !line.startsWith('{"file"'));
-  const all = [...kept, ...files.map(([file, text]) => JSON.stringify({ file, text }))];
-  const text = all.map((line) => `${line}\n`).join("");
-  const sha256 = createHash("sha256").update(text).digest("hex");
-  return gzipSync(`${text}${JSON.stringify({ end: { ...end, sha256 } })}\n`);
-}
+  test("copies all tables to an empty PostgreSQL database once, decisions included", async () => {
+    const source = FRESH.sqlite();
+    const { plain, root } = await fill(source);
+    await decide(source, 1_200);
+    const target = { ...source, database: await postgres.freshDatabase() };
+    const was = await rowsOf(source, ALL);
+    const ran = await inkling(source, "database", "copy", "--to", target.database);
+    expect([ran.code, ran.err]).toEqual([0, ""]);
+    expect(ran.out).toContain(", 1,200 decisions from ");
+    expect(ran.out).not.toContain(new URL(target.database).password);
+    expect(await rowsOf(source, ALL)).toEqual(was);
+    const is = await rowsOf(target, ALL);
+    const isCopy = ({ action }: Row) => action === "database-copied";
+    expect(is.audit.filter(isCopy)).toMatchObject([{ subject: "database", way: "cli" }]);
+    expect({ ...is, audit: is.audit.filter((row) => !isCopy(row)) }).toEqual(was);
+    expect(await hashes(target)).toContain(hashToken(plain));
+    await withStore(target, async (store) =>
+      expect((await store.adminToken.find(hashToken(root)))?.role).toBe("admin"),
+    );
 
-test("files that are broken or unknown are named, and not put in place; the rest is restored", async () => {
-  const source = await FRESH.sqlite();
-  const { plain } = await fill(source);
-  const good = join(source.dataDir, "good.backup");
-  await inkling(source, "backup", good);
-  const changed = join(source.dataDir, "changed.backup");
-  const restoreWith = async (files: readonly (readonly [string, string])[], ...flags: string[]) => {
-    writeFileSync(changed, withFiles(good, files));
-    const target = await FRESH.sqlite();
-    const dataDir = join(target.dataDir, "of/host");
-    return { dataDir, target, ...(await inkling({ ...target, dataDir }, "restore", changed, ...flags)) };
-  };
-  const evil = ["../../evil", "/etc/evil", "a\u001b[2Jb\u202e\n", "current", "__proto__"];
-  const found = await restoreWith([
-    ...evil.map((name) => [name, "x"] as const),
-    ["feeds.json", '{"enabled":["NO SUCH"]'],
-    ["channel.json", '{"version":"7"}'],
-  ]);
-  expect(found.code).toBe(0);
-  for (const name of [
-    "../../evil",
-    "/etc/evil",
-    "a\\u001b[2Jb\\u202e\\n",
-    "current",
-    "feeds.json",
-    "channel.json",
-  ]) {
-    expect(found.err).toContain(`"${name}" was not restored from the backup: `);
-    expect(found.out).not.toContain(name.slice(0, 6));
-  }
-  expect(found.err).toContain("it is not JSON");
-  expect(`${found.out}${found.err}`).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
-  expect(readdirSync(found.dataDir)).toEqual([]);
-  expect(existsSync(join(found.dataDir, "../../evil"))).toBe(false);
-  expect(await hashes(found.target)).toContain(hashToken(plain));
-
-  const json = await restoreWith(
-    [
-      ["../evil", "x"],
-      ["feeds.json", "{}"],
-    ],
-    "--json",
-  );
-  expect(JSON.parse(json.out)).toMatchObject({
-    files: ["feeds.json"],
-    ignored: [{ name: "../evil", why: "this version of Inkling does not support it" }],
+    const again = await inkling(source, "database", "copy", "--to", target.database);
+    expect(again).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/the target is not empty: .*inkling_keys.*\nhint: use an empty database\n$/),
+    });
+    expect(await rowsOf(target, ALL)).toEqual(is);
   });
-  expect(readFileSync(join(json.dataDir, "feeds.json"), "utf8")).toBe("{}");
 
-  expect(
-    await restoreWith([
-      ["feeds.json", "{}"],
-      ["feeds.json", '{"disabled":[]}'],
-    ]),
-  ).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('is damaged: it has "feeds.json" twice'),
+  test("that fails leaves the target empty", async () => {
+    const source = FRESH.sqlite();
+    await fill(source);
+    await withStore(source, (store) =>
+      store.tables.write((tx) => tx`UPDATE inkling_audit SET subject = 'a' || char(0) || 'b'`, true),
+    );
+    const database = await postgres.freshDatabase();
+    expect(await inkling(source, "database", "copy", "--to", database)).toMatchObject({ code: 1, out: "" });
+    const { audit, keys } = await content({ ...source, database });
+    expect([audit, keys]).toEqual([[], []]);
   });
-  const toml = join(source.dataDir, "restored.toml");
-  expect(await restoreWith([["inkling.toml", "port = = 1"]], "--settings", toml)).toMatchObject({ code: 1 });
-  expect(existsSync(toml)).toBe(false);
-});
 
-test("the version of a channel that a host has taken is kept, and restored to a new one", async () => {
-  const host = await FRESH.sqlite();
-  await fill(host);
-  const trust = (version: number) =>
-    JSON.stringify({ channel: "stable", version, sha256: "0".repeat(64), release: "x" });
-  const file = join(host.dataDir, "channel.json");
-  writeFileSync(file, trust(7));
-  expect(await inkling(host, "backup", "x.backup")).toMatchObject({ code: 0 });
-  writeFileSync(file, trust(9));
-  expect(await inkling(host, "restore", "x.backup", "--force")).toMatchObject({
-    code: 0,
-    out: expect.stringContaining("This host's channel.json was not replaced"),
+  test("needs SQLite here and PostgreSQL there", async () => {
+    const source = FRESH.sqlite();
+    await fill(source);
+    for (const to of ["other.db", "sqlite://other.db", "pg://x"])
+      expect(await inkling(source, "database", "copy", "--to", to)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining("not the address of a PostgreSQL database"),
+      });
+    const group = await FRESH.postgres();
+    const empty = await postgres.freshDatabase();
+    expect(await inkling(group, "database", "copy", "--to", empty)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/is not an SQLite database\nhint: .*pg_dump/),
+    });
+    expect(await inkling(FRESH.sqlite(), "database", "copy", "--to", empty)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("there is no database yet"),
+    });
   });
-  expect(readFileSync(file, "utf8")).toBe(trust(9));
-  const other = await FRESH.sqlite();
-  expect(await inkling(other, "restore", join(host.dataDir, "x.backup"))).toMatchObject({ code: 0 });
-  expect(readFileSync(join(other.dataDir, "channel.json"), "utf8")).toBe(trust(7));
 });

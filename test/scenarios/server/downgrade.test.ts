@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { inkling } from "../../harness/inkling.ts";
 import { ROOT } from "../../harness/project-files.ts";
@@ -21,13 +21,13 @@ async function start(options: ConstructorParameters<typeof ServerProgram>[0]): P
   return server;
 }
 
-const [, steps = "", backup = ""] =
-  /### Put back the database[\s\S]*?```sh\ncd \S+\n([\s\S]*?)\nrunuser .* inkling restore (\S+)\n```/.exec(
+const [, flag = ""] =
+  /### Put back the database[\s\S]*?```sh\ncd \S+\nrunuser .* inkling restore (\S+) FILE\n```/.exec(
     readFileSync(join(ROOT, "docs/updates.md"), "utf8"),
   ) ?? [];
 
-test("the documented steps bring an older version back, with the keys of the backup", async () => {
-  expect(backup).toEndWith(".backup");
+test("the documented steps bring an older version back, with the keys of the backup, and forth again", async () => {
+  expect(flag).toBe("--force");
   const first = await start({});
   const { dataDir, token } = first;
   const env = { ...process.env, INKLING_DATA_DIR: dataDir };
@@ -35,16 +35,30 @@ test("the documented steps bring an older version back, with the keys of the bac
   const file = join(temporaryFolder(), "before-upgrade.backup");
   expect((await run("keys", "create", "--name", "before")).code).toBe(0);
   expect((await run("backup", file)).code).toBe(0);
+  expect((await run("keys", "create", "--name", "since")).code).toBe(0);
   first.child.kill("SIGTERM");
   await first.child.exited;
-  const database = new Database(join(dataDir, "inkling.db"));
+  const path = join(dataDir, "inkling.db");
+  const database = new Database(path);
   database.run("INSERT INTO inkling_migrations (id, name, applied_at) VALUES (1000, 'future', 0)");
   database.close();
-  const refused = await run("restore", file, "--force");
-  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('docs/updates.md, "Downgrade"') });
-  expect(Bun.spawnSync(["sh", "-ec", steps], { cwd: dataDir }).exitCode).toBe(0);
-  expect(await run("restore", file)).toMatchObject({ code: 0, out: expect.stringContaining("Restored") });
-  expect((await run("keys", "list")).out).toContain("before");
-  expect(existsSync(join(dataDir, "newer/inkling.db"))).toBe(true);
-  await start({ dataDir, token }); // answers with the key as before
+  const list = await run("keys", "list");
+  expect(list).toMatchObject({ code: 1, err: expect.stringContaining("`inkling restore --force FILE`") });
+  const refused = await run("restore", file);
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("use `--force` to replace it") });
+  expect(await run("restore", flag, file)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(`The old data is kept in ${path}.before.`),
+  });
+  const { out } = await run("keys", "list");
+  expect([out.includes("before"), out.includes("since")]).toEqual([true, false]);
+  const second = await start({ dataDir, token }); // answers with the key as before
+  second.child.kill("SIGTERM");
+  await second.child.exited;
+
+  renameSync(`${path}.before`, path);
+  const newer = new Database(path);
+  newer.run("DELETE FROM inkling_migrations WHERE id = 1000"); // this version plays the newer one
+  newer.close();
+  expect((await run("keys", "list")).out).toContain("since");
 });

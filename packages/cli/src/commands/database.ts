@@ -19,10 +19,11 @@ import {
   withNewStore,
 } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
+import { addDatabaseCopy } from "./database-copy.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
-/** What an adopted database lacks. A backup does not contain decisions either (store/src/dump.ts). */
+/** What an adopted database lacks. */
 const ONLY_IN_BACKUPS = `The copies hold only keys and overrides. Only a backup restores admin tokens, usage, the audit trail, rulesets and
 webhooks. Stored decisions are in neither. Without a backup, create admin tokens with \`inkling admin-tokens create\`. Until
 you publish a ruleset, servers apply the newest one from ruleset.json, if that file exists.`;
@@ -34,6 +35,7 @@ export function addDatabase(program: Command, context: Context): void {
   addStatus(database, context);
   addAdopt(database, context);
   addConfirm(database, context);
+  addDatabaseCopy(database, context);
 }
 
 function addStatus(database: Command, context: Context): void {

@@ -34,6 +34,7 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "channel-rolled-back": "channel rolled back",
   "settings-changed": "settings changed",
   "database-restored": "database restored",
+  "database-copied": "database copied",
   "key-adopted": "key adopted from a copy",
   "ruleset-published": "ruleset published",
   "ruleset-rolled-back": "ruleset rolled back",

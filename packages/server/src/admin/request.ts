@@ -134,7 +134,8 @@ export function problemOf(error: unknown): AdminProblem {
 function databaseDetail({ code, isReadOnly }: StoreError): string | undefined {
   const rest = "nothing was changed. Search the log for the request_id to find the cause.";
   if (isReadOnly) return `The database cannot be written; ${rest}`;
-  if (code === "REFUSED" || code === "NEWER") return `This server cannot use the database; ${rest}`;
+  if (code === "REFUSED" || code === "DAMAGED" || code === "NEWER")
+    return `This server cannot use the database; ${rest}`;
   return undefined;
 }
 
