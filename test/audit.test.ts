@@ -6,7 +6,6 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { ADMIN_OPERATION_IDS, ADMIN_OPERATIONS, type AdminOperationId } from "@inkling/contract";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
 import type { Command } from "commander";
 import { userName } from "../packages/cli/src/config/user.ts";
@@ -14,6 +13,7 @@ import { runHere } from "../packages/cli/src/program.testing.ts";
 import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { ADMIN_ROUTES } from "../packages/server/src/admin/operations.ts";
 import { type AuditEntry, auditJson } from "../packages/store/src/audit.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
 import { keySnapshotText } from "../packages/store/src/keys/snapshot.ts";
@@ -767,7 +767,7 @@ describe("the admin API", () => {
     after: expect.objectContaining(FLAG),
   };
 
-  const CHANGES: Readonly<Partial<Record<AdminOperationId, Prepare>>> = {
+  const CHANGES: Readonly<Record<string, Prepare>> = {
     choose_feed: async () => [
       "data/feeds",
       { id: FACTS.id, on: false },
@@ -941,17 +941,17 @@ describe("the admin API", () => {
       return ["database/adopt", undefined, { action: "override-adopted", subject, before: null, after }];
     },
   };
-  const CHANGED = ADMIN_OPERATION_IDS.flatMap((id) => {
+  const CHANGED = [...ADMIN_ROUTES.keys()].flatMap((id) => {
     const prepare = CHANGES[id];
     return prepare === undefined ? [] : [[id, prepare] as const];
   });
-  const auditsOf = (id: AdminOperationId): readonly string[] => {
-    const row = ADMIN_OPERATIONS[id];
+  const auditsOf = (id: string): readonly string[] => {
+    const row = ADMIN_ROUTES.get(id)!.row;
     return row.method === "GET" ? [] : row.audits;
   };
 
   test("every operation whose row names an audit action has a change here", () => {
-    const audited = ADMIN_OPERATION_IDS.filter((id) => auditsOf(id).length > 0);
+    const audited = [...ADMIN_ROUTES.keys()].filter((id) => auditsOf(id).length > 0);
     expect(Object.keys(CHANGES).sort()).toEqual([...audited].sort());
   });
 
@@ -980,7 +980,7 @@ describe("the admin API", () => {
       });
       const [path, body, expected] = await prepare({ ...it, host });
       const { sequence } = (await it.store.overrides.audit({ limit: 1 })).items[0]!;
-      const { method } = ADMIN_OPERATIONS[id];
+      const { method } = ADMIN_ROUTES.get(id)!.row;
       const answer = await it.ask(method, path, body, await headersOf(it, way));
       expect([answer.code, answer.status < 300]).toEqual([answer.code, true]);
       const { items } = await it.store.overrides.audit({ limit: 100 });

@@ -21,16 +21,27 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "release-store": ["contract", "engine"],
   compiler: ["contract", "engine", "release-store"],
   store: ["contract", "engine", "release-store"],
-  server: ["contract", "engine", "release-store", "store"],
+  operations: ["contract", "engine", "store"],
+  server: ["contract", "engine", "release-store", "store", "operations"],
   client: [],
   console: ["contract"],
   local: ["contract", "engine", "release-store", "client"],
   bulk: ["contract", "engine", "release-store"],
-  cli: ["contract", "engine", "release-store", "compiler", "store", "server", "bulk", "console"],
+  cli: [
+    "contract",
+    "engine",
+    "release-store",
+    "compiler",
+    "store",
+    "operations",
+    "server",
+    "bulk",
+    "console",
+  ],
 };
 
 /** Packages from which only types may be imported, and nothing that exists at run time. */
-const TYPES_OF: Readonly<Record<string, readonly string[]>> = { console: ["server"] };
+const TYPES_OF: Readonly<Record<string, readonly string[]>> = { console: ["server", "operations"] };
 
 /**
  * The folders of a package in order. A folder imports folders before it, never folders after it or beside it.

@@ -6,7 +6,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Inkling, InklingError } from "@inkling/client";
 import {
-  ADMIN_OPERATIONS,
   ADMIN_PROBLEMS,
   CLIENT_PROBLEMS,
   LOG_EVENTS,
@@ -17,6 +16,7 @@ import {
   variableName,
 } from "@inkling/contract";
 import type { Command } from "commander";
+import { ADMIN_ROUTES } from "../packages/server/src/admin/operations.ts";
 import { commandTree } from "./harness/command-tree.ts";
 import { ROOT } from "./harness/project-files.ts";
 
@@ -36,7 +36,7 @@ export async function publicNames(): Promise<string> {
     "codes of the admin API": statuses(ADMIN_PROBLEMS),
     "codes of the clients": Object.keys(CLIENT_PROBLEMS),
     "paths of the API": paths(OPERATIONS),
-    "paths of the admin API": paths(ADMIN_OPERATIONS),
+    "paths of the admin API": paths(Object.fromEntries([...ADMIN_ROUTES].map(([id, { row }]) => [id, row]))),
     metrics: Object.keys(METRICS),
     "log events": Object.keys(LOG_EVENTS),
     settings: SETTING_NAMES.map(variableName),

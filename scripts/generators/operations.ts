@@ -1,6 +1,7 @@
 // operations.ts: generates the tables of requests in docs/api.md and docs/admin-api.md.
 
-import { ADMIN_OPERATIONS, OPERATIONS, type OperationRow, roleOf } from "@inkling/contract";
+import { OPERATIONS, type OperationRow, roleOf } from "@inkling/contract";
+import { ADMIN_ROUTES } from "../../packages/server/src/admin/operations.ts";
 import { type Generated, markdownTable } from "./generated.ts";
 
 export const operations = (): Generated[] => [
@@ -25,7 +26,7 @@ function publicTable(): string {
 }
 
 function adminTable(): string {
-  const rows = Object.values(ADMIN_OPERATIONS).map((row) => [
+  const rows = [...ADMIN_ROUTES.values()].map(({ row }) => [
     `\`${row.method} ${row.path}\``,
     row.isOpen ? "none" : `\`${roleOf(row)}\``,
     row.docs,

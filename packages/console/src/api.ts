@@ -7,6 +7,7 @@
 // sent the request. It is kept in localStorage, which is bound to the port and which other tabs can read. The secret is
 // useless without the cookie, which no script can read.
 
+import type { Api } from "@inkling/operations";
 import type { AdminSession } from "@inkling/server/admin-answers";
 
 export const LOGGED_OUT = "inkling:logged-out";
@@ -97,6 +98,30 @@ export async function api<T>(path: string, options: RequestOptions = {}): Promis
   const isOut = response.status === 401 || document.code === "CSRF_REJECTED";
   if (isOut && path !== "session") dispatchEvent(new Event(LOGGED_OUT));
   throw new ApiError(response.status, document);
+}
+
+/**
+ * Sends the request of a route, such as "GET keys/{id}". Members of the input that are in the path go there; the others
+ * go into the query (GET, DELETE) or the body.
+ * @throws {ApiError}
+ */
+export function call<Route extends keyof Api>(
+  route: Route,
+  input: Api[Route]["input"],
+  signal: AbortSignal | null = null,
+): Promise<Api[Route]["output"]> {
+  const [method, template] = route.split(" ") as [NonNullable<RequestOptions["method"]>, string];
+  const rest = new Map<string, unknown>(Object.entries(input));
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(rest.get(name));
+    rest.delete(name);
+    return encodeURIComponent(value);
+  });
+  const hasQuery = (method === "GET" || method === "DELETE") && rest.size > 0;
+  if (!hasQuery)
+    return api(path, { method, signal, ...(rest.size > 0 && { body: Object.fromEntries(rest) }) });
+  const query = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)]));
+  return api(`${path}?${query}`, { method, signal });
 }
 
 /**

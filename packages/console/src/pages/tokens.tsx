@@ -1,9 +1,9 @@
 // tokens.tsx: lists named admin tokens, with a form for a new token and a button that revokes one.
 
-import { ADMIN_ROLE_TEXTS, ADMIN_ROLES } from "@inkling/contract";
+import { ADMIN_ROLE_TEXTS, ADMIN_ROLES, type AdminRole } from "@inkling/contract";
 import type { AdminToken, IssuedAdminToken } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api } from "../api.ts";
+import { call } from "../api.ts";
 import { Badge, Card, Expiry, RelativeTime } from "../components/basics.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from "../components/form.tsx";
@@ -15,11 +15,11 @@ import { notify, useLoad } from "../hooks.ts";
 const ROLES = ADMIN_ROLES.map((role) => [role, `${role}: ${ADMIN_ROLE_TEXTS[role]}`] as const);
 
 export function TokensPage() {
-  const tokens = useLoad((signal) => api<{ admin_tokens: AdminToken[] }>("admin-tokens", { signal }), []);
+  const tokens = useLoad((signal) => call("GET admin-tokens", {}, signal), []);
   const [created, setCreated] = useState<IssuedAdminToken>();
   const create = async (values: FormData, form: HTMLFormElement) => {
-    const body = { name: textOf(values, "name"), role: textOf(values, "role"), ...expiryOf(values) };
-    setCreated(await api("admin-tokens", { method: "POST", body }));
+    const role = textOf(values, "role") as AdminRole; // the options are the roles
+    setCreated(await call("POST admin-tokens", { name: textOf(values, "name"), role, ...expiryOf(values) }));
     form.reset();
     tokens.reload();
   };
@@ -79,7 +79,7 @@ const COLUMNS = [
 
 function Revoke({ of: { name }, reload }: { of: AdminToken; reload: () => void }) {
   const run = async () => {
-    await api(`admin-tokens/${name}`, { method: "DELETE" });
+    await call("DELETE admin-tokens/{id}", { id: name });
     notify("Revoked.");
     reload();
   };

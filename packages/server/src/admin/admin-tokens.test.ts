@@ -2,17 +2,10 @@
 // sessions become invalid.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import {
-  ADMIN_OPERATION_IDS,
-  ADMIN_OPERATIONS,
-  ADMIN_PATH,
-  ADMIN_ROLES,
-  type AdminRole,
-  hasRole,
-  roleOf,
-} from "@inkling/contract";
+import { ADMIN_PATH, ADMIN_ROLES, type AdminRole, hasRole, roleOf } from "@inkling/contract";
 import { StoreError } from "@inkling/store/error";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
+import { ADMIN_ROUTES } from "./operations.ts";
 
 let it: AdminTest;
 beforeEach(async () => {
@@ -47,11 +40,11 @@ describe("an operation", () => {
   };
   const roles = new Set<AdminRole>();
 
-  const OPERATIONS = ADMIN_OPERATION_IDS.filter((id) => !ADMIN_OPERATIONS[id].isOpen);
+  const OPERATIONS = [...ADMIN_ROUTES.keys()].filter((id) => !ADMIN_ROUTES.get(id)!.row.isOpen);
   test.each(OPERATIONS.flatMap((id) => ADMIN_ROLES.map((role) => [id, role] as const)))(
     "%s with the role %s is refused if the role is too low, before anything else of it is read",
     async (id, role) => {
-      const row = ADMIN_OPERATIONS[id];
+      const row = ADMIN_ROUTES.get(id)!.row;
       const token = bearer(await create("bob", role));
       const path = row.path.slice(ADMIN_PATH.length).replace("{id}", EXAMPLES[row.names ?? ""] ?? "");
       const response = await it.ask(row.method, `${path}?unknown=1`, undefined, token);

@@ -1,9 +1,9 @@
 // answers.ts: types of the admin API's answers, inferred from the schemas of its operations. The console imports them.
 
+import type { Api } from "@inkling/operations";
 import type { newKeyBody } from "@inkling/store/keys/key-input";
 import type { z } from "zod";
 import type * as schemas from "../lookup/answer-schemas.ts";
-import type { adminTokenAnswer, issuedAdminTokenAnswer } from "./admin-tokens.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
 import type { countsAnswer, decisionAnswer, replayAnswer } from "./decisions.ts";
@@ -51,8 +51,8 @@ export type UsagePoint = Usage["usage"][number];
 export type Refusals = UsagePoint["refused"];
 
 export type AdminSession = z.output<typeof sessionAnswer>;
-export type AdminToken = z.output<typeof adminTokenAnswer>;
-export type IssuedAdminToken = z.output<typeof issuedAdminTokenAnswer>;
+export type AdminToken = Api["GET admin-tokens/{id}"]["output"];
+export type IssuedAdminToken = Api["POST admin-tokens"]["output"];
 
 export type Override = z.output<typeof overrideAnswer>;
 export type Imported = z.output<typeof importAnswer>;

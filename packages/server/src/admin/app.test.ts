@@ -4,13 +4,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import {
-  ADMIN_OPERATION_IDS,
-  ADMIN_OPERATIONS,
-  ADMIN_PATH,
-  ADMIN_PROBLEMS,
-  type AdminProblemCode,
-} from "@inkling/contract";
+import { ADMIN_PATH, ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
 import { currentName, releaseNames, temporaryPath } from "@inkling/release-store";
 import { StoreError } from "@inkling/store/error";
 import { newToken } from "@inkling/store/keys/token";
@@ -19,6 +13,7 @@ import { type AdminTest, adminServer, closeAdminServers } from "../../../../test
 import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { freshToken, randomBytes } from "../../../../test/harness/tokens.ts";
 import { Bodies } from "../limits/bodies.ts";
+import { ADMIN_ROUTES } from "./operations.ts";
 
 afterAll(closeAdminServers);
 
@@ -141,12 +136,11 @@ describe("overrides", () => {
   });
 });
 
-const READS = ADMIN_OPERATION_IDS.filter((id) => {
-  const { method, names } = ADMIN_OPERATIONS[id];
-  return method === "GET" && names === undefined;
-});
+const READS = [...ADMIN_ROUTES].flatMap(([id, { row }]) =>
+  row.method === "GET" && row.names === undefined ? [id] : [],
+);
 test.each(READS)("%s answers as its row and its schema say", async (id) => {
-  const { path, problems = [] } = ADMIN_OPERATIONS[id];
+  const { path, problems = [] } = ADMIN_ROUTES.get(id)!.row;
   // the harness checks the answer against the OpenAPI document
   const { status, code } = await it.ask("GET", path.slice(ADMIN_PATH.length));
   expect(status === 200 || problems.some((known) => known === code)).toBe(true);

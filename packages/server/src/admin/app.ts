@@ -11,39 +11,27 @@
 // A change applies in this process before the response is sent, and in other processes within a second. A client may
 // repeat any write after a timeout: writes are idempotent, either by their content or by `Idempotency-Key`.
 
-import {
-  ADMIN_OPERATION_IDS,
-  ADMIN_OPERATIONS,
-  type AdminOperationRow,
-  type AdminRole,
-  hasRole,
-  MAX_BODY_BYTES,
-  roleOf,
-} from "@inkling/contract";
+import { type AdminOperationRow, type AdminRole, hasRole, MAX_BODY_BYTES, roleOf } from "@inkling/contract";
 import { StoreError } from "@inkling/store/error";
 import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/admin-token";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { PathTemplate, Router } from "../http/router.ts";
-import type { AdminAppOptions, AdminContext, AdminHandler, Reply } from "./handler.ts";
+import type { AdminRoute } from "./derived.ts";
+import type { AdminAppOptions, AdminContext, Reply } from "./handler.ts";
 import { admit } from "./login.ts";
-import { HANDLERS } from "./operations.ts";
+import { ADMIN_ROUTES } from "./operations.ts";
 import { Idempotency, problemOf, readActor, readBody, readBytes, readQuery } from "./request.ts";
 import { AdminSessions } from "./sessions.ts";
 
 export type { AdminAppOptions } from "./handler.ts";
 
-interface Operation {
-  readonly row: AdminOperationRow;
-  readonly handler: AdminHandler;
-}
-
 /** A path and its operations. */
 interface Route {
   readonly path: PathTemplate;
   /** The path's operations by HTTP method. */
-  readonly operations: ReadonlyMap<string, Operation>;
+  readonly operations: ReadonlyMap<string, AdminRoute>;
 }
 
 /** Patterns that `{id}` must match, by the kind of object. A request with any other id returns PATH_NOT_FOUND. */
@@ -58,13 +46,12 @@ const ID_PATTERNS: Readonly<Record<NonNullable<AdminOperationRow["names"]>, stri
 };
 
 function makeRouter(): Router<Route> {
-  const routes = new Map<string, { path: PathTemplate; operations: Map<string, Operation> }>();
-  for (const id of ADMIN_OPERATION_IDS) {
-    const row: AdminOperationRow = ADMIN_OPERATIONS[id];
-    const { path: text, names, method } = row;
+  const routes = new Map<string, { path: PathTemplate; operations: Map<string, AdminRoute> }>();
+  for (const operation of ADMIN_ROUTES.values()) {
+    const { path: text, names, method } = operation.row;
     const path = new PathTemplate(text, names === undefined ? undefined : ID_PATTERNS[names]);
     const route = routes.get(text) ?? { path, operations: new Map() };
-    route.operations.set(method, { row, handler: HANDLERS[id] });
+    route.operations.set(method, operation);
     routes.set(text, route);
   }
   return new Router([...routes.values()]);

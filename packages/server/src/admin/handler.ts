@@ -13,7 +13,6 @@ import type { OverrideStore } from "@inkling/store/overrides";
 import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
 import type { LiveRulesets } from "@inkling/store/rulesets/live-rulesets";
 import type { Store } from "@inkling/store/store";
-import { MAX_PAGE } from "@inkling/store/tables";
 import { z } from "zod";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { HostNames } from "../http/host-names.ts";
@@ -23,6 +22,8 @@ import type { Releases } from "../releases/releases.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Traffic } from "../telemetry/traffic.ts";
 import type { AdminSessions, Session } from "./sessions.ts";
+
+export { count, nextCursor, pageInput as pageQuery, text, time } from "@inkling/operations/operation";
 
 /** Facts about a feed that the host program provides, in addition to the feed's state. */
 export interface FeedFacts {
@@ -174,6 +175,8 @@ export interface BodyFormat<T> {
    * the JSON and reports errors.
    */
   readonly isRaw?: boolean;
+  /** The number of path members that a problem shows; by default all. */
+  readonly depth?: number;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: only the handler has the types of its query and body
@@ -192,38 +195,6 @@ export function handler<Q extends Query = Record<never, never>, B = undefined>(
 /** Declares a body whose schema is only documentation. A function that `run` calls checks the body. */
 export const rawBody = (schema: z.ZodType): BodyFormat<unknown> => ({ schema, isRaw: true });
 
-export const text = z.string().min(1);
-export const time = z.iso.datetime();
-export const count = z.int().nonnegative();
-
-export const nextCursor = {
-  next_cursor: text.nullable().meta({ description: "`cursor` for the next page; null on the last page" }),
-};
-
-const DEFAULT_PAGE = 100;
-const LIMIT = `must be a whole number from 1 to ${MAX_PAGE}`;
-
-/** Returns the query parameters of a paged list. */
-export function pageQuery(isCursor: (text: string) => boolean) {
-  return {
-    limit: z
-      .string()
-      .regex(/^[1-9]\d{0,3}$/, LIMIT)
-      .transform(Number)
-      .pipe(z.int(LIMIT).min(1, LIMIT).max(MAX_PAGE, LIMIT))
-      .default(DEFAULT_PAGE)
-      .meta({ description: "Rows per page" }),
-    cursor: z
-      .string()
-      .refine(isCursor, "must be the `next_cursor` of the previous page")
-      .optional()
-      .meta({ description: "`next_cursor` of the previous page" }),
-  };
-}
-
 export function booleanQuery(description: string) {
-  return z
-    .stringbool({ truthy: ["true"], falsy: ["false"], case: "sensitive", error: "must be true or false" })
-    .default(false)
-    .meta({ description });
+  return z.boolean("must be true or false").default(false).meta({ description });
 }

@@ -1,10 +1,11 @@
 // Tests logins to the admin API: what a session allows, when it ends, and that no other site can use it.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import type { AdminProblemCode } from "@inkling/contract";
 import { newToken } from "@inkling/store/keys/token";
 import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
 import { freshToken, randomBytes } from "../../../../test/harness/tokens.ts";
-import type { AdminProblemCode } from "../http/problems.ts";
+
 import { SESSION_MS } from "./sessions.ts";
 
 let it: AdminTest;

@@ -1,12 +1,14 @@
-// operations.ts: maps each operation of the admin API to its handler (contract/src/admin-operations.ts).
+// operations.ts: lists the routes of the admin API. They derive from packages/operations; the others pair a row
+// (contract/src/admin-operations.ts) with a handler.
 
-import type { AdminOperationId } from "@inkling/contract";
+import { ADMIN_OPERATIONS, ADMIN_TAGS, type AdminOperationId, keysOf } from "@inkling/contract";
+import { RESOURCES } from "@inkling/operations";
 import { z } from "zod";
-import { ADMIN_TOKEN_HANDLERS } from "./admin-tokens.ts";
 import { DATA_HANDLERS } from "./data.ts";
 import { DATA_ACTION_HANDLERS } from "./data-actions.ts";
 import { DATABASE_HANDLERS } from "./database.ts";
 import { DECISION_HANDLERS } from "./decisions.ts";
+import { type AdminRoute, routesOf } from "./derived.ts";
 import { type AdminHandler, handler } from "./handler.ts";
 import { KEY_HANDLERS } from "./keys.ts";
 import { SESSION_HANDLERS } from "./login.ts";
@@ -16,13 +18,12 @@ import { RULESET_HANDLERS } from "./rulesets.ts";
 import { AUDIT_HANDLERS, HOST_HANDLERS, LOG_LEVEL_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
 import { WEBHOOK_HANDLERS } from "./webhooks.ts";
 
-export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
+const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...SESSION_HANDLERS,
   ...LOOKUP_HANDLERS,
   ...DATA_HANDLERS,
   ...DATA_ACTION_HANDLERS,
   ...KEY_HANDLERS,
-  ...ADMIN_TOKEN_HANDLERS,
   ...OVERRIDE_HANDLERS,
   ...RULESET_HANDLERS,
   ...DECISION_HANDLERS,
@@ -40,3 +41,16 @@ export const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
     },
   }),
 };
+
+const TAGS = keysOf(ADMIN_TAGS);
+const written = keysOf(ADMIN_OPERATIONS).map((id): [string, AdminRoute] => [
+  id,
+  { row: ADMIN_OPERATIONS[id], handler: HANDLERS[id] },
+]);
+
+/** Every route by the id of its operation, in the order of the tags. */
+export const ADMIN_ROUTES: ReadonlyMap<string, AdminRoute> = new Map(
+  [...written, ...RESOURCES.flatMap(routesOf)].sort(
+    ([, a], [, b]) => TAGS.indexOf(a.row.tag) - TAGS.indexOf(b.row.tag),
+  ),
+);

@@ -3,6 +3,7 @@
 // err  AdminProblem
 
 import { issueLines, whyUncheckable } from "@inkling/engine";
+import { fromText } from "@inkling/operations/operation";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { StoreError } from "@inkling/store/error";
 import { KeyInputError } from "@inkling/store/keys/key";
@@ -25,7 +26,11 @@ export function readQuery(search: string, query: z.ZodRawShape): Record<string, 
   const allowed = Object.keys(query);
   const unknown = names.filter((name) => !allowed.includes(name));
   const repeated = names.filter((name, i) => allowed.includes(name) && names.indexOf(name) !== i);
-  const read = z.object(query).safeParse(Object.fromEntries(parameters));
+  const given = [...parameters].map(([name, text]) => [
+    name,
+    allowed.includes(name) ? fromText(query[name] as z.ZodType, text) : text,
+  ]);
+  const read = z.object(query).safeParse(Object.fromEntries(given));
   if (unknown.length + repeated.length === 0 && read.success) return read.data;
   const problems = [
     ...unknown.map((name) => `${name.slice(0, 60)}: unknown parameter`),
@@ -92,7 +97,7 @@ export async function readBytes(
 /** Maximum number of values in a body. The longest body, a key with 256 networks, has about 300. */
 const MAX_VALUES = 1_000;
 
-export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false }: BodyFormat<T>): unknown {
+export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false, depth }: BodyFormat<T>): unknown {
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -104,7 +109,7 @@ export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false }: BodyFo
   if (why !== undefined) throw bodyProblem([`body: ${why}`]);
   const read = schema.safeParse(json);
   if (read.success) return read.data;
-  throw bodyProblem(issueLines(read.error, "body", json));
+  throw bodyProblem(issueLines(read.error, "body", json, depth));
 }
 
 /** Returns the problem for a body that is not valid for the path. */

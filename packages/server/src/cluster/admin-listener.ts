@@ -3,13 +3,19 @@
 // err  StartError if its port is unavailable; an unexpected error becomes a 500, and the log gets its stack
 
 import { hostname } from "node:os";
-import { ADMIN_PATH, ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, MAX_IMPORT_BYTES } from "@inkling/contract";
+import {
+  ADMIN_PATH,
+  ADMIN_PROBLEM_CODES,
+  ADMIN_PROBLEMS,
+  type AdminProblemCode,
+  MAX_IMPORT_BYTES,
+} from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
 import { loadOnce } from "../http/load-once.ts";
-import { AdminProblem, type AdminProblemCode, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
+import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import type { Bodies } from "../limits/bodies.ts";

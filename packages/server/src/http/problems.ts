@@ -12,14 +12,14 @@
 
 import {
   ADMIN_PROBLEMS,
-  type AdminProblemCode,
   INSUFFICIENT_SCOPE,
   PROBLEMS,
   type ProblemCode,
   type ProblemRow,
 } from "@inkling/contract";
+import { AdminProblem } from "@inkling/operations/problem";
 
-export type { AdminProblemCode, ProblemCode };
+export { AdminProblem, type ProblemCode };
 export const PROBLEM_TYPE = "application/problem+json";
 
 type Headers = Readonly<Record<string, string>>;
@@ -53,32 +53,6 @@ export function scopeProblem(scope: string): Problem {
   return problem("SCOPE_REQUIRED", `This operation needs a key with the "${scope}" scope.`, {
     "WWW-Authenticate": `${INSUFFICIENT_SCOPE}, scope="${scope}"`,
   });
-}
-
-/** A refusal of the admin API. It is thrown and then sent to the caller. */
-export class AdminProblem extends Error {
-  override readonly name = "AdminProblem";
-  readonly code: AdminProblemCode;
-  readonly status: number;
-  readonly detail: string;
-  readonly problems: readonly string[];
-  readonly headers: Headers;
-
-  /** @param detail replaces the row's detail */
-  constructor(
-    code: AdminProblemCode,
-    detail?: string,
-    problems: readonly string[] = [],
-    headers: Headers = NO_HEADERS,
-  ) {
-    super(code);
-    const row: ProblemRow = ADMIN_PROBLEMS[code];
-    this.code = code;
-    this.status = row.status;
-    this.detail = detail ?? row.detail;
-    this.problems = problems;
-    this.headers = { ...row.headers, ...headers };
-  }
 }
 
 /**

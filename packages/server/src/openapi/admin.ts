@@ -1,20 +1,18 @@
 // admin.ts: builds /admin/v1/openapi.json from the rows of the admin API's operations.
 
 import {
-  ADMIN_OPERATION_IDS,
-  ADMIN_OPERATIONS,
   ADMIN_PATH,
   ADMIN_PROBLEM_CODES,
   ADMIN_PROBLEMS,
   ADMIN_TAGS,
-  type AdminOperationId,
   type AdminOperationRow,
   type AdminProblemCode,
   roleOf,
 } from "@inkling/contract";
 import { z } from "zod";
+import type { AdminRoute } from "../admin/derived.ts";
 import { text } from "../admin/handler.ts";
-import { HANDLERS } from "../admin/operations.ts";
+import { ADMIN_ROUTES } from "../admin/operations.ts";
 import { SESSION_COOKIE } from "../admin/sessions.ts";
 import { AdminProblem, problemBody } from "../http/problems.ts";
 import { problemDocument } from "../lookup/answer-schemas.ts";
@@ -48,9 +46,9 @@ const problemSchema = z
 /** @param version the server's version */
 export function adminOpenApi(version: string): unknown {
   const paths: Record<string, Record<string, Operation<AdminProblemCode>>> = {};
-  for (const id of ADMIN_OPERATION_IDS) {
-    const { path, method } = ADMIN_OPERATIONS[id];
-    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(id) };
+  for (const [id, route] of ADMIN_ROUTES) {
+    const { path, method } = route.row;
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(id, route) };
   }
   const api: Api<AdminProblemCode> = {
     info: {
@@ -91,11 +89,10 @@ export function adminOpenApi(version: string): unknown {
   return writeOpenApi(api);
 }
 
-function describe(id: AdminOperationId): Operation<AdminProblemCode> {
-  const row: AdminOperationRow = ADMIN_OPERATIONS[id];
+function describe(id: string, { row, handler }: AdminRoute): Operation<AdminProblemCode> {
   const { method, tag, summary, status = 200, otherStatus, headers = [], names } = row;
   const { isOpen = false, isIdempotent = false } = row;
-  const { query = {}, body, answer } = HANDLERS[id];
+  const { query = {}, body, answer } = handler;
   const success = {
     description: "Done",
     headers: [...COMMON, ...headers],

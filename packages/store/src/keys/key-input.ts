@@ -110,19 +110,24 @@ export const newAdminTokenBody = z
       .regex(
         new RegExp(`^${ADMIN_TOKEN_NAME}$`),
         "must have 1 to 63 lower-case letters, digits, `.`, `_` or `-`, and begin with a letter or digit",
-      ),
-    role: z.enum(ADMIN_ROLES, `must be ${ADMIN_ROLES.slice(0, -1).join(", ")} or ${ADMIN_ROLES.at(-1)}`),
-    expires_at: isoTime.nullish(),
+      )
+      .meta({ description: "Author of every change made with the token" }),
+    role: z
+      .enum(ADMIN_ROLES, `must be ${ADMIN_ROLES.slice(0, -1).join(", ")} or ${ADMIN_ROLES.at(-1)}`)
+      .meta({ description: "What the token may do" }),
+    expires_at: isoTime.nullish().meta({ description: "When it expires; null for never" }),
   })
   .meta({ id: "NewAdminToken" });
 
 /**
- * Parses a new admin token from external input.
+ * Returns a new admin token.
  * @param now epoch ms; a new token must not be expired already
- * @throws KeyInputError with one line per mistake
+ * @throws KeyInputError
  */
-export function parseNewAdminToken(input: unknown, now: number): NewAdminToken {
-  const { name, role, expires_at } = read(newAdminTokenBody, input, "token");
+export function newAdminToken(
+  { name, role, expires_at }: z.output<typeof newAdminTokenBody>,
+  now: number,
+): NewAdminToken {
   refusePast(expires_at, now);
   return { name, role, expiresAt: expires_at ?? undefined };
 }
@@ -138,8 +143,8 @@ function refuseLongTrace(tracedUntil: number | null | undefined, now: number): v
     throw new KeyInputError([`traced_until: must be at most ${MAX_TRACE_MS / DAY_MS} days from now`]);
 }
 
-function read<T>(schema: z.ZodType<T>, input: unknown, what = "key"): T {
+function read<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  throw new KeyInputError(issueLines(result.error, what, input, 1));
+  throw new KeyInputError(issueLines(result.error, "key", input, 1));
 }

@@ -1,0 +1,253 @@
+// operation-command.ts: derives commands, with their arguments, flags, help and JSON, from the rows of operations.
+//
+// A command runs its operation in this process, on the servers' database, so that it works while no server runs.
+
+import { issueLines } from "@inkling/engine";
+import {
+  AdminProblem,
+  type AnyOperation,
+  type CommandRow,
+  type Flag,
+  fromText,
+  type Input,
+  memberSchema,
+  type Output,
+  type Resource,
+} from "@inkling/operations";
+import { KeyInputError, MAX_PAGE, type Store } from "@inkling/store";
+import { type Command, Option } from "commander";
+import { z } from "zod";
+import { cliActor } from "../config/user.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
+import { addAction, type Context, type Flags, joined, type Result } from "./command.ts";
+import { expiryOf, parseDuration } from "./durations.ts";
+import { warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
+
+/** What a command adds to its operation: the text for people. With `--json`, it prints the output itself. */
+export interface CommandText<I, O> {
+  readonly text: (output: O, input: I) => string;
+  /** Printed to standard error instead of a list without rows. */
+  readonly empty?: string;
+  /** Printed to standard error, so that standard output has only a secret. */
+  readonly remark?: (output: O, input: I, isFirst: boolean) => string;
+}
+
+type Texts<Rows> = {
+  readonly [Id in keyof Rows as Rows[Id] extends { readonly command: CommandRow }
+    ? Id
+    : never]: Rows[Id] extends AnyOperation ? CommandText<Input<Rows[Id]>, Output<Rows[Id]>> : never;
+};
+
+/** Adds the group of commands of a resource, in the order of `texts`. @returns the group */
+export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>(
+  program: Command,
+  context: Context,
+  resource: Resource<Rows>,
+  texts: Texts<Rows>,
+): Command {
+  const { name, summary } = resource.command;
+  const group = program.command(name).description(summary);
+  for (const [id, text] of Object.entries(texts))
+    addOperation(group, context, resource, resource.operations[id]!, text as CommandText<unknown, unknown>);
+  return group;
+}
+
+/** A member of the input, as an argument or a flag. */
+interface Member {
+  readonly name: string;
+  readonly schema: z.ZodType;
+  readonly flag: Flag;
+  /** The argument's or flag's name. */
+  readonly shown: string;
+  readonly isArgument: boolean;
+}
+
+function addOperation(
+  group: Command,
+  context: Context,
+  resource: Resource,
+  operation: AnyOperation,
+  face: CommandText<unknown, unknown>,
+): void {
+  const row = operation.command!; // `texts` has only operations with a command
+  const { args, flags } = membersBy(operation, row);
+  const word = row.words.split(" ").at(-1)!;
+  const command = group
+    .command([word, ...args.map(({ shown }) => `<${shown}>`)].join(" "))
+    .description(lowerFirst(operation.summary));
+  for (const member of flags) command.addOption(optionOf(member));
+  const notes = row.notes === undefined ? "" : `\n${row.notes}\n`;
+  const examples = row.examples.map((line) => `  ${line}`).join("\n");
+  command.option("--json", "print JSON").addHelpText("after", `${notes}\nExamples:\n${examples}`);
+  const creates = operation.status === 201;
+  addAction(command, context, ["dataDir"], async ({ settings, flags: given }, ...words) => {
+    const texts = Object.fromEntries([
+      ...args.map(({ name }, i) => [name, words[i]]),
+      ...flags.map(({ name, shown }) => [name, given[camelCase(shown)]]),
+    ]);
+    const refuse = (lines: readonly string[]) =>
+      usageError(`Cannot ${word} the ${resource.noun}:`, row, lines, [...args, ...flags], texts);
+    const input = parse(operation, [...args, ...flags], texts, refuse);
+    const isFirst = creates && warnOfNewDatabase(settings, context.terminal);
+    const output = await (creates ? withStore : withExistingStore)(settings, (store) =>
+      runAll(operation, store, input).catch((error: unknown) => {
+        throw explain(error, resource, texts.id, refuse);
+      }),
+    );
+    return resultOf(context, given, face, output, input, isFirst);
+  });
+}
+
+function resultOf(
+  { terminal }: Context,
+  flags: Flags,
+  { text, empty, remark }: CommandText<unknown, unknown>,
+  output: unknown,
+  input: unknown,
+  isFirst: boolean,
+): Result | undefined {
+  const json = listOf(output) ?? output;
+  if (empty !== undefined && Array.isArray(json) && json.length === 0 && !flags.json) {
+    terminal.err(`${empty}\n`);
+    return undefined;
+  }
+  if (remark !== undefined && !flags.json) terminal.err(`${remark(output, input, isFirst)}\n`);
+  return { json, text: () => text(output, input) };
+}
+
+/** The rows of an output that is a list, without the name of the list and its cursor. */
+function listOf(output: unknown): readonly unknown[] | undefined {
+  const { next_cursor: _, ...rest } = output as Record<string, unknown>;
+  const [list, ...others] = Object.values(rest);
+  return others.length === 0 && Array.isArray(list) ? list : undefined;
+}
+
+/** Runs an operation. Reads all pages of a list, unless the command has a flag for their number of rows. */
+async function runAll(operation: AnyOperation, store: Store, input: Record<string, unknown>) {
+  const context = { store, by: cliActor(), now: Date.now, token: undefined };
+  const isPaged = "cursor" in operation.input && operation.command?.flags?.limit === undefined;
+  if (!isPaged) return operation.run(context, input);
+  const rows: unknown[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await operation.run(context, { ...input, limit: MAX_PAGE, cursor });
+    rows.push(...listOf(page)!); // a paged output is a list
+    const list = Object.keys(page).find((name) => name !== "next_cursor")!;
+    if (page.next_cursor === null) return { [list]: rows, next_cursor: null };
+    cursor = page.next_cursor;
+  }
+}
+
+function membersBy({ route, input }: AnyOperation, { arguments: more = [], flags = {} }: CommandRow) {
+  const isPaged = "cursor" in input;
+  const all = Object.entries(input as Record<string, z.ZodType>).flatMap(([name, schema]): Member[] => {
+    const flag = flags[name];
+    if (isPaged && (name === "cursor" || (name === "limit" && flag === undefined))) return [];
+    const shown = flag?.name ?? name.replace(/_(at|until|seconds)$/, "").replaceAll("_", "-");
+    const isArgument = route.includes(`{${name}}`) || more.includes(name);
+    return [{ name, schema, flag: flag ?? {}, shown, isArgument }];
+  });
+  return {
+    args: all.filter(({ isArgument }) => isArgument),
+    flags: all.filter(({ isArgument }) => !isArgument),
+  };
+}
+
+const TIME_TEXT = ": 90d, 2027-01-31 or 2027-01-31T12:00:00Z";
+const isTime = (name: string) => /_(at|until)$/.test(name);
+const isDuration = (name: string) => name.endsWith("_seconds");
+const lowerFirst = (text: string) => `${text[0]!.toLowerCase()}${text.slice(1)}`;
+const camelCase = (name: string) => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+
+function optionOf({ name, schema, flag, shown }: Member): Option {
+  const { type, enum: values, description = "", default: standard } = memberSchema(schema);
+  const { help = lowerFirst(description), none } = flag;
+  const placeholder =
+    type === "boolean"
+      ? ""
+      : ` <${isTime(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : values ? shown : type === "string" ? "text" : "number"}>`;
+  const word = none === undefined ? "" : none.means ? `; ${none.word} = ${none.means}` : `, or ${none.word}`;
+  const option = new Option(`--${shown}${placeholder}`, `${help}${isTime(name) ? TIME_TEXT : ""}${word}`);
+  if (values !== undefined) option.choices(values);
+  if (type === "array") option.argParser(joined);
+  if (standard !== undefined && none === undefined && type !== "boolean")
+    option.description += ` (default: ${isDuration(name) ? durationText(Number(standard)) : standard})`;
+  if (!schema.safeParse(undefined).success) option.makeOptionMandatory();
+  return option;
+}
+
+const durationText = (seconds: number) => (seconds % 3_600 === 0 ? `${seconds / 3_600}h` : `${seconds}s`);
+
+/** Converts arguments and flags to the operation's input. @throws CliError */
+function parse(
+  { input }: AnyOperation,
+  members: readonly Member[],
+  texts: Flags,
+  refuse: (lines: readonly string[]) => CliError,
+): Record<string, unknown> {
+  const now = Date.now();
+  const given = Object.fromEntries(
+    members.flatMap((member) =>
+      texts[member.name] === undefined ? [] : [[member.name, memberOf(member, texts[member.name], now)]],
+    ),
+  );
+  const read = z.strictObject(input).safeParse(given);
+  if (read.success) return read.data;
+  throw refuse(issueLines(read.error, "input", given, 1));
+}
+
+function memberOf({ name, schema, flag, shown }: Member, given: string | boolean, now: number): unknown {
+  if (typeof given === "boolean") return given;
+  if (flag.none?.word === given) return flag.none.value ?? null;
+  if (isTime(name)) return expiryOf(given, now);
+  if (!isDuration(name)) return fromText(schema, given);
+  const ms = parseDuration(given);
+  if (ms !== undefined) return ms / 1_000;
+  throw new CliError(
+    `--${shown} must be a number and s, m, h or d: it is ${JSON.stringify(given.slice(0, 60))}`,
+    `for example --${shown} 24h`,
+    EXIT.usage,
+  );
+}
+
+/** Explains mistakes in terms of arguments and flags. */
+function usageError(
+  title: string,
+  { words }: CommandRow,
+  lines: readonly string[],
+  members: readonly Member[],
+  texts: Flags,
+): CliError {
+  const shown = lines.map((line) => {
+    const plain = line
+      .replaceAll("`", "")
+      .replace("must be a date such as", "must be a duration such as 90d, a date such as");
+    const [, name = "", rest = ""] = /^(\w+)(.*)$/s.exec(plain) ?? [];
+    const member = members.find((one) => one.name === name);
+    if (member === undefined) return `  ${plain}`;
+    const given = texts[name];
+    const quoted =
+      given === undefined || /[`"]/.test(line) ? "" : ` ${JSON.stringify(String(given).slice(0, 60))}`;
+    return `  ${member.isArgument ? "" : "--"}${member.shown}${quoted}${rest}`;
+  });
+  return new CliError([title, ...shown].join("\n"), `\`inkling ${words} --help\` shows examples`, EXIT.usage);
+}
+
+/** Turns a refusal into an error of the command line. Returns anything else unchanged. */
+function explain(
+  error: unknown,
+  { noun, command }: Resource,
+  id: unknown,
+  refuse: (lines: readonly string[]) => CliError,
+): unknown {
+  if (error instanceof KeyInputError) return refuse(error.problems);
+  if (!(error instanceof AdminProblem)) return error;
+  if (error.cause instanceof Error) return error.cause;
+  if (error.code.endsWith("_NOT_FOUND")) {
+    const hint = error.problems[0] ?? `\`inkling ${command.name} list\` lists all`;
+    return new CliError(`there is no ${noun} ${JSON.stringify(String(id).slice(0, 63))}`, hint);
+  }
+  return new CliError(
+    [error.detail, ...error.problems].join("\n"),
+    `see docs/admin-errors.md#${error.code.toLowerCase()}`,
+  );
+}

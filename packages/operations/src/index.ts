@@ -1,0 +1,26 @@
+// @inkling/operations: every operation of operators, by kind of object.
+
+import type { z } from "zod";
+import { ADMIN_TOKENS } from "./admin-tokens.ts";
+import type { AnyOperation, Resource } from "./operation.ts";
+
+export * from "./operation.ts";
+export * from "./problem.ts";
+export { ADMIN_TOKENS };
+
+export const RESOURCES: readonly Resource[] = [ADMIN_TOKENS];
+
+type Rows = (typeof ADMIN_TOKENS)["operations"];
+type Row = Rows[keyof Rows];
+
+/** The input and output of each route, for clients in TypeScript. */
+export type Api = {
+  [One in Row as One["route"]]: {
+    readonly input: z.input<z.ZodObject<One["input"]>>;
+    readonly output: z.output<One["output"]>;
+  };
+};
+
+/** The input and output of an operation. */
+export type Input<One extends AnyOperation> = z.output<z.ZodObject<One["input"]>>;
+export type Output<One extends AnyOperation> = z.output<One["output"]>;

@@ -1,0 +1,166 @@
+// operation.ts: defines a row for something that an operator can do or read.
+//
+// The admin API's route and OpenAPI, the command with its flags and help, the console's typed requests and the tables
+// of the docs derive from the row. A face adds only its own: a command a text, a page a layout.
+
+import type {
+  ADMIN_TAGS,
+  AdminOperationRow,
+  AdminProblemCode,
+  AdminRole,
+  AuditAction,
+} from "@inkling/contract";
+import type { ValidAdminToken } from "@inkling/store/admin-token";
+import type { Actor } from "@inkling/store/keys/actor";
+import type { Store } from "@inkling/store/store";
+import { MAX_PAGE } from "@inkling/store/tables";
+import { z } from "zod";
+
+/** What an operation runs with, whichever face it was called through. */
+export interface OperationContext {
+  readonly store: Store;
+  /** The author of the change and the interface, for the audit trail. */
+  readonly by: Actor;
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** The admin token of the request; undefined on the command line. */
+  readonly token: ValidAdminToken | undefined;
+}
+
+/** A method and a path below /admin/v1/. `{id}` in the path is the member `id` of the input. */
+export type Route = `${"GET" | "POST" | "PATCH" | "DELETE"} ${string}`;
+
+/** What differs between a member of the input and its flag or argument. */
+export interface Flag {
+  /** The flag's name; by default the member's, without `_at`, `_until` or `_seconds`. */
+  readonly name?: string;
+  /** Replaces the description. */
+  readonly help?: string;
+  /** A word that means "not set", the value that is sent for it (default: null), and what it means in the help. */
+  readonly none?: { readonly word: string; readonly value?: unknown; readonly means?: string };
+}
+
+export interface CommandRow {
+  /** The words after `inkling`. */
+  readonly words: string;
+  /** Members of the input that are arguments, in addition to those in the path. */
+  readonly arguments?: readonly string[];
+  readonly flags?: Readonly<Record<string, Flag>>;
+  /** Text of the help before the examples. */
+  readonly notes?: string;
+  readonly examples: readonly string[];
+}
+
+export interface Operation<
+  R extends Route = Route,
+  I extends z.ZodRawShape = z.ZodRawShape,
+  O extends z.ZodType = z.ZodType,
+> {
+  readonly route: R;
+  readonly summary: string;
+  /** The operation's text in the table in docs/admin-api.md. */
+  readonly docs: string;
+  /** The role that the operation needs: by default `read` for GET, otherwise `admin`. */
+  readonly role?: AdminRole;
+  /** Actions of the audit entries that the operation writes. An operation that is not a GET writes at least one. */
+  readonly audits?: readonly AuditAction[];
+  /** Problems in addition to the problems of every operation. */
+  readonly problems?: readonly AdminProblemCode[];
+  /** 201: the operation creates an object, and answers with its `Location`. It runs once per `Idempotency-Key`. */
+  readonly status?: 200 | 201;
+  readonly isIdempotent?: boolean;
+  /** What the server loads again before it answers, so that the change applies at once. */
+  readonly refreshes?: "keys" | "overrides" | "rulesets";
+  /** Members of the path, and of the query (GET, DELETE) or the body (POST, PATCH). */
+  readonly input: I;
+  readonly output: O;
+  /** Undefined if there is no command. */
+  readonly command?: CommandRow;
+  // A method, so that rows of all inputs are Operations.
+  run(context: OperationContext, input: z.output<z.ZodObject<I>>): Promise<z.input<O>>;
+}
+
+/** Infers the types of a row. */
+export const operation = <const R extends Route, I extends z.ZodRawShape, O extends z.ZodType>(
+  row: Operation<R, I, O>,
+): Operation<R, I, O> => row;
+
+// biome-ignore lint/suspicious/noExplicitAny: only the row has the types of its input and output
+export type AnyOperation = Operation<Route, any, any>;
+
+/** The operations of one kind of object, by their ids in OpenAPI. */
+export interface Resource<Rows = Readonly<Record<string, AnyOperation>>> {
+  readonly tag: keyof typeof ADMIN_TAGS;
+  /** What `{id}` identifies. */
+  readonly noun: NonNullable<AdminOperationRow["names"]>;
+  /** The group of commands. */
+  readonly command: { readonly name: string; readonly summary: string };
+  readonly operations: Rows;
+}
+
+export const text = z.string().min(1);
+export const time = z.iso.datetime();
+export const count = z.int().nonnegative();
+
+/** The member `id` of an operation on one object. */
+export const id = (description: string) => ({ id: text.meta({ description }) });
+
+export const nextCursor = {
+  next_cursor: text.nullable().meta({ description: "`cursor` for the next page; null on the last page" }),
+};
+
+const DEFAULT_PAGE = 100;
+const LIMIT = `must be a whole number from 1 to ${MAX_PAGE}`;
+
+/** Returns the members that select a page of a list. */
+export const pageInput = (isCursor: (text: string) => boolean) => ({
+  limit: z
+    .int(LIMIT)
+    .min(1, LIMIT)
+    .max(MAX_PAGE, LIMIT)
+    .default(DEFAULT_PAGE)
+    .meta({ description: "Rows per page" }),
+  cursor: z
+    .string()
+    .refine(isCursor, "must be the `next_cursor` of the previous page")
+    .optional()
+    .meta({ description: "`next_cursor` of the previous page" }),
+});
+
+/** The parts of a member's JSON Schema that faces use. */
+export interface MemberSchema {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly description?: string;
+  readonly default?: unknown;
+}
+
+const members = new WeakMap<z.ZodType, MemberSchema>();
+
+/** Returns what a face needs to know about a member. A member that may be null counts as its other type. */
+export function memberSchema(schema: z.ZodType): MemberSchema {
+  const known = members.get(schema);
+  if (known !== undefined) return known;
+  const written = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as MemberSchema & {
+    readonly anyOf?: readonly MemberSchema[];
+  };
+  const { anyOf = [], ...rest } = written;
+  const member = { ...anyOf.find(({ type }) => type !== "null"), ...rest };
+  members.set(schema, member);
+  return member;
+}
+
+const NUMBER = /^[0-9]+(\.[0-9]+)?$/;
+const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, false: false };
+
+/** Converts the text of a query parameter or flag to the type of its member. Leaves it if the schema must refuse it. */
+export function fromText(schema: z.ZodType, given: string): unknown {
+  const { type } = memberSchema(schema);
+  if (type === "array") return given.split(",").filter(Boolean);
+  if (type === "boolean") return BOOLEANS[given] ?? given;
+  return (type === "number" || type === "integer") && NUMBER.test(given) ? Number(given) : given;
+}
+
+/** Returns the members of the input that are not in the path. */
+export const membersOf = ({ route, input }: AnyOperation): [name: string, schema: z.ZodType][] =>
+  Object.entries(input as Record<string, z.ZodType>).filter(([name]) => !route.includes(`{${name}}`));

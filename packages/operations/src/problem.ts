@@ -1,0 +1,42 @@
+// problem.ts: the refusal of an operation. The admin API sends it as a problem document; the command line prints it.
+
+import { ADMIN_PROBLEMS, type AdminProblemCode, type ProblemRow } from "@inkling/contract";
+
+type Headers = Readonly<Record<string, string>>;
+
+export class AdminProblem extends Error {
+  override readonly name = "AdminProblem";
+  readonly code: AdminProblemCode;
+  readonly status: number;
+  /** It may contain the override or feed that prevents the operation. */
+  readonly detail: string;
+  /** One line for each mistake. */
+  readonly problems: readonly string[];
+  readonly headers: Headers;
+
+  /**
+   * @param detail replaces the row's detail
+   * @param cause an error with a text and a hint for the command line
+   */
+  constructor(
+    code: AdminProblemCode,
+    detail?: string,
+    problems: readonly string[] = [],
+    headers: Headers = {},
+    cause?: Error,
+  ) {
+    super(code, { cause });
+    const row: ProblemRow = ADMIN_PROBLEMS[code];
+    this.code = code;
+    this.status = row.status;
+    this.detail = detail ?? row.detail;
+    this.problems = problems;
+    this.headers = { ...row.headers, ...headers };
+  }
+}
+
+/** Returns `value`. @throws AdminProblem if it is undefined, because nothing has this id */
+export function found<T>(value: T | undefined, code: AdminProblemCode): T {
+  if (value === undefined) throw new AdminProblem(code);
+  return value;
+}

@@ -1,0 +1,72 @@
+// derived.ts: derives the admin API's routes from the rows of packages/operations.
+
+import { ADMIN_PATH, type AdminOperationRow } from "@inkling/contract";
+import { type AnyOperation, membersOf, type Resource } from "@inkling/operations";
+import { z } from "zod";
+import type { AdminContext, AdminHandler } from "./handler.ts";
+
+export interface AdminRoute {
+  readonly row: AdminOperationRow;
+  readonly handler: AdminHandler;
+}
+
+/** Returns the routes of a resource by the ids of their operations. */
+export const routesOf = ({ tag, noun, operations }: Resource): [id: string, route: AdminRoute][] =>
+  Object.entries(operations).map(([id, operation]) => [
+    id,
+    { row: rowOf(operation, tag, noun), handler: handlerOf(id, operation) },
+  ]);
+
+function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["noun"]): AdminOperationRow {
+  const { route, summary, docs, status = 200, problems = [], audits = [] } = operation;
+  const [method, path] = splitRoute(route);
+  const isIdempotent = operation.isIdempotent ?? status === 201;
+  const row = {
+    path: `${ADMIN_PATH}${path}`,
+    tag,
+    summary,
+    docs,
+    status,
+    isIdempotent,
+    problems: isIdempotent ? ([...problems, "IDEMPOTENCY_KEY_INVALID"] as const) : problems,
+    ...(path.includes("{id}") && { names: noun }),
+    ...(status === 201 && { headers: ["Location"] }),
+  };
+  return method === "GET" ? { ...row, method } : { ...row, method, audits, role: operation.role ?? "admin" };
+}
+
+const splitRoute = (route: AnyOperation["route"]) =>
+  route.split(" ") as [method: AdminOperationRow["method"], path: string];
+
+function handlerOf(id: string, operation: AnyOperation): AdminHandler {
+  const { route, status, output: answer, refreshes } = operation;
+  const [method, path] = splitRoute(route);
+  const members = Object.fromEntries(membersOf(operation));
+  const isInQuery = method === "GET" || method === "DELETE";
+  const hasBody = !isInQuery && Object.keys(members).length > 0;
+  return {
+    ...(isInQuery && { query: members }),
+    ...(hasBody && { body: { schema: z.strictObject(members).meta({ id: bodyName(id) }), depth: 1 } }),
+    answer,
+    run: async (context, { id, query, body, by, token }) => {
+      const { store, now } = context;
+      const input = { ...query, ...body, ...(path.includes("{id}") && { id }) };
+      const document = await operation.run({ store, now, by, token }, input);
+      if (refreshes !== undefined) await REFRESH[refreshes](context);
+      if (status !== 201) return { document };
+      return { document, headers: { Location: `${ADMIN_PATH}${path}/${document.id ?? document.name}` } };
+    },
+  };
+}
+
+/** The name of a body's schema: "MakeKeyBody". */
+const bodyName = (id: string) =>
+  `${id.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Body`;
+
+const REFRESH: Readonly<
+  Record<NonNullable<AnyOperation["refreshes"]>, (context: AdminContext) => Promise<unknown>>
+> = {
+  keys: ({ keyLoader }) => keyLoader.refresh(),
+  overrides: ({ overrideCache }) => overrideCache.refresh(),
+  rulesets: ({ rulesetCache }) => rulesetCache.refresh(),
+};

@@ -1,0 +1,42 @@
+import { expect, test } from "bun:test";
+import { ADMIN_PATH, roleOf } from "@inkling/contract";
+import { ADMIN_ROUTES } from "./operations.ts";
+
+const IDS = [...ADMIN_ROUTES.keys()];
+const rowOf = (id: string) => ADMIN_ROUTES.get(id)!.row;
+
+test.each(IDS)("%s is below /admin/v1/, and says what `{id}` names if its path has one", (id) => {
+  const { path, names } = rowOf(id);
+  expect(path).toStartWith(ADMIN_PATH);
+  expect(path.includes("{id}")).toBe(names !== undefined);
+});
+
+test.each(IDS)("%s needs a role above read if it leaves an audit entry", (id) => {
+  const row = rowOf(id);
+  const isAudited = row.method !== "GET" && row.audits.length > 0;
+  expect(isAudited && roleOf(row) === "read").toBe(false);
+});
+
+test("these requests need only the role read, although their method is not GET", () => {
+  const ids = IDS.filter((id) => {
+    const row = rowOf(id);
+    return row.method !== "GET" && roleOf(row) === "read";
+  });
+  expect(ids).toEqual([
+    "log_in",
+    "log_out",
+    "look_up",
+    "look_up_history",
+    "check_ruleset",
+    "replay_ruleset",
+    "assess_visitor",
+  ]);
+});
+
+test("no two operations have the same method and path", () => {
+  const requests = IDS.map((id) => {
+    const { method, path } = rowOf(id);
+    return `${method} ${path}`;
+  });
+  expect(new Set(requests).size).toBe(requests.length);
+});
