@@ -36,9 +36,13 @@ import {
   rowKeys,
   WORLD,
 } from "../packages/compiler/src/place/accuracy.ts";
-import { knownCoordinates } from "../packages/compiler/src/place/coordinates.ts";
-import { distanceKm } from "../packages/compiler/src/place/distance.ts";
-import { DENSITIES, type Density, type Place } from "../packages/compiler/src/place/place.ts";
+import {
+  DENSITIES,
+  type Density,
+  distanceKm,
+  knownCoordinates,
+  type Place,
+} from "../packages/compiler/src/place/place.ts";
 import { Random } from "../test/contract/random.ts";
 import { type Addresses, drawAddresses, drawNetworks, type Family, placesOf } from "./drawn-addresses.ts";
 

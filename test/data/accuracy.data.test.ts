@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { IpSegment, parseIp } from "@inkling/engine";
-import { distanceKm } from "../../packages/compiler/src/place/distance.ts";
+import { distanceKm } from "../../packages/compiler/src/place/place.ts";
 import { MIRROR, mirrorRelease } from "../harness/data-folders.ts";
 
 interface Proxy {

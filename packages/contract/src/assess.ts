@@ -1,5 +1,5 @@
 // assess.ts: defines the input and output of an assessment, with its actions and reasons. facts.ts defines the facts
-// that rules read, and crawlers.ts lists the crawlers that an assessment can check.
+// that rules read, and lists the crawlers that an assessment can check.
 //
 // The engine's reasons, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 

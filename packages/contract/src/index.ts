@@ -6,7 +6,6 @@ export * from "./admin-operations.ts";
 export * from "./admin-problems.ts";
 export * from "./assess.ts";
 export * from "./countries.ts";
-export * from "./crawlers.ts";
 export * from "./facts.ts";
 export * from "./flags.ts";
 export * from "./log-event-row.ts";
@@ -24,7 +23,6 @@ export {
   REQUEST_HEADERS,
   type SchemaName,
 } from "./operation-parts.ts";
-export * from "./operation-row.ts";
 export * from "./operations.ts";
 export * from "./own-feeds.ts";
 export * from "./problems.ts";

@@ -13,7 +13,7 @@
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolder } from "@inkling/release-store";
-import { HAS_SEEDS } from "@inkling/release-store/program";
+import { HAS_SEEDS, programFile, seedFolder } from "@inkling/release-store/program";
 import manifest from "../../package.json" with { type: "json" };
 import {
   type Credentials,
@@ -21,15 +21,59 @@ import {
   type Feed,
   FeedError,
   requiredCredentials,
+  type Seed,
   variableName,
 } from "../catalog/feed.ts";
 import { findDate } from "../parse/text.ts";
-import { type Candidate, isCopy, loadStable, measure, type NoCopy, type Source } from "./copy.ts";
+import {
+  type Candidate,
+  type CopyFile,
+  type FeedCopy,
+  isCopy,
+  loadStable,
+  measure,
+  type NoCopy,
+  type Source,
+} from "./copy.ts";
 import { AnswerError, download, FETCH_TIMES, type FetchTimes, LateError, UnreachedError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
 import { readFromFile, readFromFolder } from "./mirror.ts";
 import { isMirrorUrl, splitMirrorUrl } from "./mirror-url.ts";
-import { readOwn, readSeed } from "./package-files.ts";
+
+/** @param packageFolder returns the folder of an npm package; throws if the package is not installed */
+export function readSeed(
+  feed: Feed,
+  seed: Seed,
+  packageFolder: (name: string) => string = seedFolder,
+): FeedCopy {
+  let folder: string;
+  try {
+    folder = packageFolder(seed.package);
+  } catch {
+    throw new FeedError(`the npm package ${seed.package} is not installed: run npm install`);
+  }
+  const files = seed.files.map((file) => load(join(folder, file)));
+  return {
+    source: "seed",
+    format: seed.format,
+    licence: seed.licence ?? feed.licence,
+    ...measure(files),
+    ...(seed.published !== undefined && { publishedAt: new Date(seed.published) }),
+  };
+}
+
+export function readOwn(feed: Feed, own: string): FeedCopy {
+  const file = load(programFile(join("compiler", own)));
+  return { source: "own", format: feed.ownFormat ?? feed.format, licence: feed.licence, ...measure([file]) };
+}
+
+function load(path: string): CopyFile {
+  try {
+    return loadStable(path);
+  } catch (error) {
+    throw new FeedError(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}
 
 export interface SourceOptions {
   readonly dataDir: string;

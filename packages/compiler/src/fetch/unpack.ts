@@ -2,9 +2,9 @@
 //
 // in   chunks of a file or an HTTP body; gzip is recognized by its first two bytes, not by its name or headers
 // out  chunks. A packed feed file may be packed again in transfer, so up to two layers of gzip are removed. Then the
-//      one data file is extracted from an archive (archive.ts)
+//      one data file is extracted from a zip or tar file (for tar, "ustar" is at byte 257)
 // err  FeedError: too large (including a small file that unpacks to a large one), damaged or truncated gzip, or an
-//      error of archive.ts
+//      error of zip.ts or tar.ts
 // cost memory for the chunks in flight (for a zip file, for the whole file). A zip bomb takes no more memory than any
 //      other file
 
@@ -12,8 +12,27 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { FeedError } from "../catalog/feed.ts";
-import { unarchived } from "./archive.ts";
 import { type Chunks, limited, withHead } from "./chunks.ts";
+import { BLOCK, isTar, untarred } from "./tar.ts";
+import { unzipped } from "./zip.ts";
+
+const ZIP_STARTS = [
+  [0x50, 0x4b, 0x03, 0x04],
+  [0x50, 0x4b, 0x05, 0x06], // an empty zip file
+];
+
+/** @param maxBytes maximum size of the output, in bytes */
+export async function* unarchived(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
+  const { head, all, close } = await withHead(chunks, BLOCK);
+  try {
+    if (ZIP_STARTS.some((start) => start.every((byte, i) => head[i] === byte)))
+      yield* unzipped(all, maxBytes);
+    else if (isTar(head)) yield* untarred(all);
+    else yield* all;
+  } finally {
+    await close();
+  }
+}
 
 /**
  * Bytes that a layer may contain in addition to the data, such as headers and licences. Without this limit, 2 KB of

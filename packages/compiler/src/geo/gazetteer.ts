@@ -10,10 +10,8 @@
 import type { RangeColumns } from "@inkling/engine";
 import { densityOf, RADIUS_STEPS } from "../place/accuracy.ts";
 import { completeSubdivisions } from "../place/complete-place.ts";
-import { type Coordinates, knownCoordinates } from "../place/coordinates.ts";
 import { countryCode } from "../place/countries.ts";
-import { distanceKm } from "../place/distance.ts";
-import { DENSITIES, type Density } from "../place/place.ts";
+import { type Coordinates, DENSITIES, type Density, distanceKm, knownCoordinates } from "../place/place.ts";
 import { nameKeys, nameWords } from "../place/place-names.ts";
 import { areRelated, findSubdivisionCode } from "../place/subdivisions.ts";
 import type { PlaceList, PlaceSource } from "./place-list.ts";

@@ -13,8 +13,7 @@ import {
 } from "./accuracy.ts";
 import { findContinentName, findCountry } from "./countries.ts";
 import { dataTable } from "./data-table.ts";
-import { distanceKm } from "./distance.ts";
-import { DENSITIES, type Density, type Place } from "./place.ts";
+import { DENSITIES, type Density, distanceKm, type Place } from "./place.ts";
 
 /** The kinds of network/kinds.ts. */
 const KINDS = ["hosting", "isp", "mobile", "education", "government", "business", "unknown"];

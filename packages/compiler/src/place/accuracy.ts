@@ -12,10 +12,9 @@
 // src  data/accuracy-radius.csv, created by scripts/accuracy-radius.ts; method and figures: docs/accuracy-radius.md
 // cost one string and one map lookup per place
 
-import { knownCoordinates } from "./coordinates.ts";
 import { findCountry, knownCountry } from "./countries.ts";
 import { dataTable, once } from "./data-table.ts";
-import { DENSITIES, type Density, type Place } from "./place.ts";
+import { DENSITIES, type Density, knownCoordinates, type Place } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 
 /**

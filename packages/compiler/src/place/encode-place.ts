@@ -8,9 +8,8 @@
 // src  docs/api.md
 // cost 1.4 µs per DB-IP City place
 
-import { knownCoordinates, shortDegrees } from "./coordinates.ts";
 import { findContinentName, knownCountry } from "./countries.ts";
-import type { Place } from "./place.ts";
+import { knownCoordinates, type Place, shortDegrees } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 
 export function encodePlace(place: Place): string {

@@ -3,9 +3,12 @@
 // A flag is set if the lists that claim it for an address together reach the weight QUORUM (verdict.ts has the
 // exceptions). docs/policy.md gives the reasons, and a test checks that it matches these tables.
 
+import { LABEL_ROWS } from "@inkling/contract";
 import type { Space } from "@inkling/engine";
 import type { Flag, Label } from "../catalog/claims.ts";
+import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
+import { weightOf } from "./domain-weights.ts";
 import { IS_ABUSER, IS_PROXY } from "./flags.ts";
 
 /** The effect of a label. The contract's LABEL_ROWS define which flag the label sets. */
@@ -69,3 +72,10 @@ const NOISY = new Set(FEEDS.filter(({ optIn }) => optIn?.why === "noisy").map(({
  * operator enabled them. Only a noisy list needs another list.
  */
 export const weightOfList = (feed: string): ListWeight => (NOISY.has(feed) ? 1 : 2);
+
+/** @returns undefined for a feed whose claims set no flag */
+export function feedWeight({ id, label, sets, weight }: Feed): number | undefined {
+  if (sets === "disposable") return weightOf(id, weight);
+  if (label === undefined || label === "unknown" || LABEL_ROWS[label].sets === undefined) return undefined;
+  return weight ?? weightOfList(id);
+}
