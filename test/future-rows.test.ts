@@ -232,7 +232,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   override_stamp: "any text",
   recorders: "a number and a time",
   usage: "counts of an unknown lookup are not read",
-  usage_hours: "counts of an unknown lookup are shown under their name",
+  usage_hours: "no longer read",
   hosts: "hosts.test.ts: a report that cannot be read counts as none",
   group_counts: "a number",
   low_quotas: "a day, a number and a time",

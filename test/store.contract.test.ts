@@ -370,31 +370,6 @@ for (const backend of BACKENDS) {
         expect(await store.usage.readByDay("key_a", DAY, DAY)).toMatchObject([{ count: 6 }]);
       });
 
-      test("countries are read apart from all else", async () => {
-        const store = await open();
-        const today = new Date(NOW).toISOString().slice(0, 10);
-        const entry = (lookup: UsageBatch["entries"][number]["lookup"], count: number, day = today) => ({
-          keyId: "key_a",
-          day,
-          lookup,
-          count,
-        });
-        const entries = [entry("country:DE", 2), entry("geolocate", 3), entry("country:FR", 1)];
-        await store.usage.add({ recorder: "r1", sequence: 1, entries });
-        await store.usage.add({
-          recorder: "r2",
-          sequence: 1,
-          entries: [entry("country:DE", 4, "2026-05-01")],
-        });
-        expect(await store.usage.readCountries("key_a", today, today)).toEqual({ DE: 2, FR: 1 });
-        expect(await store.usage.readCountries("key_a", "2026-05-01", today)).toEqual({ DE: 6, FR: 1 });
-        expect(await store.usage.readCountries("key_b", "2026-05-01", today)).toEqual({});
-        expect(await store.usage.readByDay("key_a", today, today)).toMatchObject([{ lookup: "geolocate" }]);
-        expect(await store.usage.readDay(today)).toEqual(new Map([["key_a", { geolocate: 3 }]]));
-        const hours = await store.usage.readByHour("key_a", `${today}T00`, `${today}T23`);
-        expect(hours).toMatchObject([{ lookup: "geolocate", count: 3 }]);
-      });
-
       test("the day's usage of keys with a quota", async () => {
         const store = await open();
         const limited = (await store.createKey(wanted({ quota: 10 }))).key;
@@ -437,35 +412,6 @@ for (const backend of BACKENDS) {
         for (const id of ["key_0", "key_49"]) {
           expect(await stores[0]!.usage.readByDay(id, DAY, DAY)).toMatchObject([{ count: 20 }]);
         }
-      });
-
-      test("by the hour in which counts arrive, for a month", async () => {
-        const store = await open();
-        const today = new Date(NOW).toISOString().slice(0, 10);
-        const yesterday = new Date(NOW - 86_400_000).toISOString().slice(0, 10);
-        const hour = (ms: number) => new Date(ms).toISOString().slice(0, 13);
-        const entry = (day: string, count: number) =>
-          ({ keyId: "key_a", day, lookup: "email", count }) as const;
-        await store.usage.add({
-          recorder: "r",
-          sequence: 1,
-          entries: [entry(today, 1), entry(yesterday, 7)],
-        });
-        clock += 3_600_000;
-        await store.usage.add({ recorder: "r", sequence: 2, entries: [entry(today, 2)] });
-        await store.usage.add({ recorder: "r", sequence: 3, entries: [entry(today, 4)] });
-        await store.usage.add({ recorder: "r", sequence: 3, entries: [entry(today, 4)] });
-        expect(await store.usage.readByHour("key_a", `${yesterday}T00`, hour(clock))).toEqual([
-          { hour: `${yesterday}T23`, lookup: "email", count: 7 },
-          { hour: hour(NOW), lookup: "email", count: 1 },
-          { hour: hour(clock), lookup: "email", count: 6 },
-        ]);
-        expect(await store.usage.readByHour("key_b", `${yesterday}T00`, hour(clock))).toEqual([]);
-        expect(await store.usage.readDay(today)).toEqual(new Map([["key_a", { email: 7 }]]));
-        await pass(store, 32 * 86_400_000);
-        expect(await store.retention.expire(30)).toMatchObject({ usage_hours: 3 });
-        expect(await store.usage.readByHour("key_a", `${yesterday}T00`, hour(clock))).toEqual([]);
-        expect(await store.usage.readByDay("key_a", yesterday, today)).toHaveLength(2);
       });
 
       test("the traffic of each host by the hour, added up, for a month", async () => {
@@ -726,7 +672,7 @@ for (const backend of BACKENDS) {
         clock += 40 * DAY_MS; // the server was off
         expect(await restarted.expire(30)).toEqual({});
         running += 6 * 3_600_000;
-        expect(await restarted.expire(30)).toMatchObject({ decisions: 2, usage_hours: 1, recorders: 1 });
+        expect(await restarted.expire(30)).toMatchObject({ decisions: 2, recorders: 1 });
         expect(await restarted.expire(30)).toEqual({});
       });
 
@@ -1296,6 +1242,74 @@ for (const backend of BACKENDS) {
         expect(ids((await store.overrides.load()).overrides)).toEqual(["ovr_flag"]);
         await database.close();
       });
+
+      test("hours of an earlier version become days where the days are missing, and countries end", async () => {
+        const database = new Database(address);
+        await migrate(database, NOW, MIGRATIONS.slice(0, 14)); // the tables of ba0a7277
+        type Row = [at: string, key_id: string, lookup: string, count: number];
+        const onDay = (...[day, key_id, lookup, count]: Row) => ({ day, key_id, lookup, count });
+        const inHour = (...[hour, key_id, lookup, count]: Row) => ({ hour, key_id, lookup, count });
+        const days = [
+          onDay(DAY, "key_a", "geolocate", 5_000_000_000),
+          onDay(DAY, "key_a", "country:DE", 4),
+          onDay(DAY, "key_c", "email", 2),
+        ];
+        const hours = [
+          inHour(`${DAY}T09`, "key_a", "geolocate", 2),
+          inHour(`${DAY}T23`, "key_a", "geolocate", 3),
+          inHour(`${DAY}T22`, "key_b", "geolocate", 4_000_000_000),
+          inHour(`${DAY}T23`, "key_b", "geolocate", 3_000_000_000),
+          inHour("2026-06-02T00", "key_b", "rate_limited", 6),
+          inHour(`${DAY}T00`, "key_c", "email", 1),
+          inHour(`${DAY}T01`, "key_c", "email", 8),
+        ];
+        // As ba0a7277 stores a batch.
+        const add = () =>
+          database.transaction(async (tx) => {
+            await tx`INSERT INTO inkling_usage AS u ${tx(days)}
+              ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
+            await tx`INSERT INTO inkling_usage_hours AS u ${tx(hours)}
+              ON CONFLICT (hour, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
+          });
+        await add();
+        const store = await open();
+        const used = async (keyId: string) =>
+          (await store.usage.readByDay(keyId, DAY, "2026-06-02")).map(({ day, lookup, count }) => [
+            day,
+            lookup,
+            count,
+          ]);
+        expect(await used("key_a")).toEqual([[DAY, "geolocate", 5_000_000_000]]);
+        expect(await used("key_b")).toEqual([
+          [DAY, "geolocate", 7_000_000_000],
+          ["2026-06-02", "rate_limited", 6],
+        ]);
+        expect(await used("key_c")).toEqual([[DAY, "email", 9]]);
+        expect(await store.usage.readLastDays()).toEqual(
+          new Map([
+            ["key_a", DAY],
+            ["key_b", "2026-06-02"],
+            ["key_c", DAY],
+          ]),
+        );
+        const left = await database.run((sql) => sql`SELECT hour FROM inkling_usage_hours`);
+        expect([...left]).toEqual([]);
+        await add(); // a server of that version that has not been restarted yet
+        expect(await used("key_c")).toEqual([[DAY, "email", 11]]);
+        await database.close();
+      });
+
+      // A statement of SQLite runs inside the call, so that its time is never up.
+      if (backend.name === "postgres")
+        test("steps may take longer than other transactions", async () => {
+          await open();
+          const database = new Database(address, 200);
+          const statements = ["SELECT pg_sleep(0.5)", "CREATE TABLE inkling_slow (a TEXT)"];
+          expect(await codeOf(database.transaction((tx) => tx.unsafe(statements[0]!)))).toBe("AWAY");
+          await migrate(database, NOW, [...MIGRATIONS, { id: 99, name: "slow", statements }]);
+          expect(await database.run((sql) => sql`SELECT * FROM inkling_slow`)).toBeEmpty();
+          await database.close();
+        });
 
       test("a running process of the previous version continues when a later one adds columns", async () => {
         const store = await open();

@@ -188,7 +188,6 @@ export const MONTH = {
       flagged: { is_abuser: n >> 6, is_proxy: n >> 5, is_tor_exit: 0, disposable: n >> 4 },
     };
   }),
-  countries: { DE: 52_000, GB: 31_000, US: 9_000, FR: 9, NL: 8, ES: 7, IT: 6, PL: 5, SE: 4 },
 };
 
 const fetched_at = new Date(Date.now() - 90_000).toISOString();

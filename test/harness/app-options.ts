@@ -13,7 +13,6 @@ import {
 import type { AppOptions } from "../../packages/server/src/api/app.ts";
 import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../../packages/server/src/assess/visitor-counts.ts";
 import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testing.ts";
-import { KeyCountries } from "../../packages/server/src/limits/key-countries.ts";
 import { Buckets } from "../../packages/server/src/limits/token-bucket.ts";
 import { PublicDocuments } from "../../packages/server/src/openapi/documents.ts";
 import { Counts } from "../../packages/server/src/telemetry/counts.ts";
@@ -79,7 +78,6 @@ export function testOptions<T>(
       giveQuotaBack: () => {},
       chargedDay: 0,
     },
-    countries: new KeyCountries(),
     overrides: { current: Overrides.NONE },
     rulesets: { current: NO_RULESET },
     visits: new VisitorCounts(new Uint8Array(VISITOR_COUNTS_BYTES), new Uint8Array(32)),

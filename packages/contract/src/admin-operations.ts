@@ -220,9 +220,9 @@ const ROWS = {
     path: `${ADMIN_PATH}keys/{id}/usage`,
     names: "key",
     tag: "Keys",
-    summary: "Lookups of a key by day, or by hour for a month",
+    summary: "Lookups of a key by day",
     problems: ["KEY_NOT_FOUND"],
-    docs: "lookups and refusals by day (`from`, `to`; default 30 days), or by hour with `by=hour` (default 24 hours, kept for 31 days)",
+    docs: "lookups, refusals and flags by day (UTC), from `from` to `to` (default 30 days, at most 400)",
   },
   list_overrides: {
     method: "GET",

@@ -184,16 +184,22 @@ export class Database {
    * may only send work that can safely be repeated.
    * @param durable whether the result must survive a power cut (SQLite: one more fsync, 1-10 ms)
    */
-  transaction<T>(work: (sql: TransactionSQL) => Promise<T>, durable = false): Promise<T> {
+  transaction<T>(
+    work: (sql: TransactionSQL) => Promise<T>,
+    durable = false,
+    timeoutMs = this.timeoutMs,
+  ): Promise<T> {
     if (this.dialect === "postgres") {
-      return this.unit((sql) =>
-        sql.begin(async (tx): Promise<T> => {
-          // If a process disappears during a transaction, its row locks must not block others.
-          await tx.unsafe(
-            `SET LOCAL statement_timeout = ${2 * this.timeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${2 * this.timeoutMs}`,
-          );
-          return await work(tx);
-        }),
+      return this.unit(
+        (sql) =>
+          sql.begin(async (tx): Promise<T> => {
+            // If a process disappears during a transaction, its row locks must not block others.
+            await tx.unsafe(
+              `SET LOCAL statement_timeout = ${2 * timeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${2 * timeoutMs}`,
+            );
+            return await work(tx);
+          }),
+        timeoutMs,
       ) as Promise<T>;
     }
     return this.unit(async (sql) => {
@@ -203,7 +209,7 @@ export class Database {
       } finally {
         if (durable) await sql`PRAGMA synchronous = NORMAL`;
       }
-    });
+    }, timeoutMs);
   }
 
   /** Runs queries that all read the same state, without blocking any writer. They may run twice. */
@@ -272,20 +278,20 @@ export class Database {
     await sql?.close({ timeout: Math.ceil(this.timeoutMs / 1_000) });
   }
 
-  private unit<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
-    if (this.dialect === "postgres") return this.attempt(work);
-    const turn = this.queue.then(() => this.attempt(work));
+  private unit<T>(work: (sql: SQL) => Promise<T>, timeoutMs = this.timeoutMs): Promise<T> {
+    if (this.dialect === "postgres") return this.attempt(work, timeoutMs);
+    const turn = this.queue.then(() => this.attempt(work, timeoutMs));
     this.queue = turn.catch(() => {}); // the caller receives the error; the next unit of work must not
     return turn;
   }
 
-  private async attempt<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+  private async attempt<T>(work: (sql: SQL) => Promise<T>, timeoutMs: number): Promise<T> {
     if (this.isClosed) throw new StoreError("AWAY", `${this.label}: closed`, "the program is shutting down");
     const deadline = performance.now() + this.timeoutMs;
     for (;;) {
       try {
         this.requireSameFile();
-        return await this.withTimeout(this.connected().then(work));
+        return await this.withTimeout(this.connected().then(work), timeoutMs);
       } catch (cause) {
         const error = this.errorFrom(cause);
         if (!isLockHeld(cause) || performance.now() > deadline) throw error;
@@ -346,10 +352,10 @@ export class Database {
   }
 
   /** Rejects after the time-out. A query of SQLite runs inside the call, so a time-out can only come between two. */
-  private withTimeout<T>(work: Promise<T>): Promise<T> {
-    return within(this.timeoutMs, work, () => {
+  private withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+    return within(timeoutMs, work, () => {
       this.discard(); // the work fails later, when its connection is closed
-      throw new StoreError("AWAY", `${this.label}: no answer within ${this.timeoutMs} ms`, "try again");
+      throw new StoreError("AWAY", `${this.label}: no answer within ${timeoutMs} ms`, "try again");
     });
   }
 

@@ -400,6 +400,23 @@ export const MIGRATIONS: readonly Migration[] = [
       "CREATE INDEX inkling_key_changes_stamp ON inkling_key_changes (stamp)",
     ],
   },
+  {
+    id: 20,
+    name: "usage by day only",
+    // Earlier versions added each count to its day and to its hour, so a day has rows already, unless they were lost.
+    // The empty table remains, because servers of an earlier version write to it until they are restarted.
+    statements: [
+      // Such a server's flush waits here. Otherwise, both could wait for each other's rows.
+      { sqlite: "SELECT 1", postgres: "LOCK TABLE inkling_usage IN EXCLUSIVE MODE" },
+      `INSERT INTO inkling_usage AS u (day, key_id, lookup, count)
+        SELECT substr(hour, 1, 10), key_id, lookup, SUM(count) FROM inkling_usage_hours
+        WHERE count > 0 GROUP BY 1, 2, 3
+        ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = excluded.count WHERE u.count < excluded.count`,
+      "DELETE FROM inkling_usage_hours",
+      // The countries of a key's locations are no longer counted.
+      "DELETE FROM inkling_usage WHERE lookup LIKE 'country:%'",
+    ],
+  },
 ];
 
 /**
@@ -412,6 +429,8 @@ export function networkFact(dialect: Database["dialect"]): string {
     : `substring(facts from '"ip.network":"([^"]*)"')`;
 }
 
+/** Maximum milliseconds for all steps. Steps that rewrite large tables take longer than other transactions may. */
+const TIMEOUT_MS = 600_000;
 /** An arbitrary number. Every process takes this lock while it migrates. */
 const POSTGRES_LOCK = 0x696e6b6c; // "inkl"
 
@@ -428,16 +447,20 @@ export async function migrate(
   const newest = migrations.at(-1)?.id ?? 0;
   // At an ordinary start, this check reads one row. It needs neither a lock nor the right to create tables.
   if ((await database.run(versionOf)) === newest) return;
-  await database.transaction(async (tx) => {
-    if (database.dialect === "postgres") await tx`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`;
-    await tx`CREATE TABLE IF NOT EXISTS inkling_migrations
+  await database.transaction(
+    async (tx) => {
+      if (database.dialect === "postgres") await tx`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`;
+      await tx`CREATE TABLE IF NOT EXISTS inkling_migrations
       (id INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`;
-    const version = await versionOf(tx);
-    if (version > newest) throw newer(database, version, newest);
-    for (const migration of migrations) {
-      if (migration.id > version) await apply(tx, migration, database.dialect, now);
-    }
-  }, true);
+      const version = await versionOf(tx);
+      if (version > newest) throw newer(database, version, newest);
+      for (const migration of migrations) {
+        if (migration.id > version) await apply(tx, migration, database.dialect, now);
+      }
+    },
+    true,
+    TIMEOUT_MS,
+  );
 }
 
 async function apply(

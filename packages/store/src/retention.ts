@@ -31,7 +31,7 @@ interface AgedRows {
   readonly isOld: (sql: SQL, now: EpochMs, decisionsDays: number) => SQL.Query<unknown>;
 }
 
-/** Milliseconds for which hourly usage and traffic are kept. Daily usage is kept permanently. */
+/** Milliseconds for which hourly traffic is kept. Usage per day is kept permanently. */
 const KEEP_HOURS_MS = 31 * DAY_MS;
 
 /** Every table whose rows are deleted by age. */
@@ -50,11 +50,6 @@ const AGED_ROWS: Readonly<Record<string, AgedRows>> = {
     table: "inkling_domain_verdicts",
     key: "domain",
     isOld: (sql, now) => sql`at < ${now - 30 * DAY_MS}`,
-  },
-  usage_hours: {
-    table: "inkling_usage_hours",
-    key: "hour, key_id, lookup",
-    isOld: (sql, now) => sql`hour < ${hourOf(now - KEEP_HOURS_MS)}`,
   },
   traffic_hours: {
     table: "inkling_traffic_hours",

@@ -1,6 +1,4 @@
-// usage.ts: keeps key usage by day and hour, and host traffic by hour, in the store's tables.
-//
-// err  StoreError
+// usage.ts: stores the usage of each key by day, and the traffic of each host by hour.
 
 import type { TransactionSQL } from "bun";
 import { hourOf } from "./keys/day.ts";
@@ -11,30 +9,11 @@ import { sumTraffic, type TrafficCounts } from "./traffic-counts.ts";
 /** The part of a quota from which on every host of a group follows a key's usage, even if it has not seen the key. */
 const LOW_QUOTA = 0.8;
 
-/** Prefix for counts of locations in a country. */
-const COUNTRY = "country:";
-
-/**
- * One count for one key on one day: lookups of one kind, refusals for one reason, answers with one flag, or locations
- * in one country.
- */
+/** One count for one key on one day: lookups of one kind, refusals for one reason, or answers with one flag. */
 export interface UsageEntry {
   readonly keyId: KeyId;
   /** UTC, such as "2026-06-01". */
   readonly day: string;
-  readonly lookup: Counted | `${typeof COUNTRY}${string}`;
-  readonly count: number;
-}
-
-/** Usage without countries. */
-interface DailyUsage extends UsageEntry {
-  readonly lookup: Counted;
-}
-
-/** One count in one hour. */
-interface HourlyUsage {
-  /** The hour in UTC, such as "2026-06-01T13". */
-  readonly hour: string;
   readonly lookup: Counted;
   readonly count: number;
 }
@@ -96,13 +75,6 @@ export class UsageTables {
         if (at > 0) await Bun.sleep(0);
         await tx`INSERT INTO inkling_usage AS u ${tx(rows.slice(at, at + ROWS_AT_ONCE))}
           ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
-        const hours = rows
-          .slice(at, at + ROWS_AT_ONCE)
-          .filter(({ lookup }) => !lookup.startsWith(COUNTRY)) // countries per hour would be too many rows
-          .map(({ day, ...row }) => ({ hour: this.hourInto(day), ...row }));
-        if (hours.length === 0) continue;
-        await tx`INSERT INTO inkling_usage_hours AS u ${tx(hours)}
-          ON CONFLICT (hour, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
         if (this.tables.isShared) await noteLowQuotas(tx, rows.slice(at, at + ROWS_AT_ONCE));
       }
       for (const entry of traffic) await addTraffic(tx, entry);
@@ -110,24 +82,10 @@ export class UsageTables {
     }, false);
   }
 
-  /**
-   * Reads the hourly usage of one key, from `fromHour` through `toHour`, such as "2026-06-01T13". A count belongs to
-   * the hour in which it arrived in the store. That is a second after the lookup, or later if the database was
-   * unreachable.
-   */
-  async readByHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
-    const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.tables.read(
-      (sql) => sql`SELECT hour, lookup, count FROM inkling_usage_hours
-        WHERE key_id = ${keyId} AND hour >= ${fromHour} AND hour <= ${toHour} ORDER BY hour, lookup`,
-    );
-    return rows.map(({ count, ...row }) => ({ ...row, count: Number(count) }));
-  }
-
-  /** Reads the usage of each key on one UTC day, without countries. */
+  /** Reads the usage of each key on one UTC day. */
   async readDay(day: string): Promise<Map<KeyId, DayUsage>> {
     const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.tables.read(
-      (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage
-        WHERE day = ${day} AND lookup NOT LIKE ${`${COUNTRY}%`}`,
+      (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage WHERE day = ${day}`,
     );
     const byKey = new Map<KeyId, DayUsage>();
     for (const { key_id, lookup, count } of rows) {
@@ -157,35 +115,11 @@ export class UsageTables {
     return this.tables.unreadable.read("traffic_hours", rows, trafficFromRow, rowId);
   }
 
-  /**
-   * Returns the hour for a daily count that arrives now: the current hour, or the day's last hour if the day is over.
-   */
-  private hourInto(day: string): string {
-    const hour = hourOf(this.tables.now());
-    return hour.startsWith(day) ? hour : `${day}T23`;
-  }
-
-  /**
-   * Counts the locations of one key by ISO 3166-1 code, from `fromDay` through `toDay` in UTC, such as "2026-06-01".
-   */
-  async readCountries(keyId: KeyId, fromDay: string, toDay: string): Promise<Record<string, number>> {
-    const rows: { lookup: string; total: number | string }[] = await this.tables.read(
-      (sql) => sql`SELECT lookup, SUM(count) AS total FROM inkling_usage
-        WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} AND lookup LIKE ${`${COUNTRY}%`}
-        GROUP BY lookup ORDER BY lookup`,
-    );
-    return Object.fromEntries(rows.map(({ lookup, total }) => [lookup.slice(COUNTRY.length), Number(total)]));
-  }
-
-  /**
-   * Reads the daily usage of one key, from `fromDay` through `toDay` in UTC, such as "2026-06-01". Countries are left
-   * out.
-   */
-  async readByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<DailyUsage[]> {
+  /** Reads the usage of one key, from `fromDay` through `toDay` in UTC, such as "2026-06-01". */
+  async readByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
     const rows: { day: string; lookup: Counted; count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT day, lookup, count FROM inkling_usage
-        WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} AND lookup NOT LIKE ${`${COUNTRY}%`}
-        ORDER BY day, lookup`,
+        WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} ORDER BY day, lookup`,
     );
     return rows.map(({ day, lookup, count }) => ({ keyId, day, lookup, count: Number(count) }));
   }

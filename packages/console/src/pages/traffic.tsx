@@ -12,7 +12,7 @@ import { LazyMap, Loaded } from "../components/loaded.tsx";
 import { Table, TableCard } from "../components/table.tsx";
 import { countryName, flagName, formatCount, formatMilliseconds } from "../format.ts";
 import { type PageProps, useLoad } from "../hooks.ts";
-import { MoreCountries, SCOPES } from "./keys/usage.tsx";
+import { SCOPES } from "./keys/usage.tsx";
 
 const REFRESH_MS = 60_000;
 /** Number of refusals to show at first, so that cards side by side are about the same height. */
@@ -151,6 +151,7 @@ function Charts({ hours, traffic: { series: points, total } }: { hours: Period; 
 
 function Countries({ counts }: { counts: readonly CountryCount[] }) {
   const most = Math.max(1, ...counts.map(({ count }) => count));
+  const hidden = counts.length - MAX_COUNTRIES;
   const meterOf = ({ count }: CountryCount) => (
     <Meter part={count / most} text={formatCount(count)} color="series-0" />
   );
@@ -169,7 +170,7 @@ function Countries({ counts }: { counts: readonly CountryCount[] }) {
         ]}
         empty="None yet."
       />
-      <MoreCountries count={counts.length - MAX_COUNTRIES} />
+      {hidden > 0 && <p class="faint">{`and ${hidden} more ${hidden === 1 ? "country" : "countries"}`}</p>}
     </Card>
   );
 }

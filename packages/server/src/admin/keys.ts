@@ -9,11 +9,12 @@ import { OVERRIDE_FLAGS, parseTime } from "@inkling/engine";
 import { within } from "@inkling/release-store";
 import { StoreError } from "@inkling/store/error";
 import type { Actor } from "@inkling/store/keys/actor";
-import { DAY_MS, dayOf, hourOf } from "@inkling/store/keys/day";
+import { DAY_MS, dayOf } from "@inkling/store/keys/day";
 import { batchedOf, type Counted, type Key, keyJson, REFUSALS, SCOPES } from "@inkling/store/keys/key";
 import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "@inkling/store/keys/key-input";
 import { KEY_MODES } from "@inkling/store/keys/token";
 import { KEY_PAGES, type Store } from "@inkling/store/store";
+import type { UsageEntry } from "@inkling/store/usage";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import {
@@ -29,24 +30,7 @@ import {
 } from "./handler.ts";
 
 const DEFAULT_DAYS = 30;
-
-/** The possible periods of a usage row. A list by hour covers at most 31 days. */
-const STEPS = {
-  day: {
-    textOf: dayOf,
-    rest: "T00:00:00Z",
-    defaultMs: DEFAULT_DAYS * DAY_MS,
-    maxMs: 400 * DAY_MS,
-    must: "`from` and `to` are days in UTC such as 2026-06-01, at most 400 days apart.",
-  },
-  hour: {
-    textOf: hourOf,
-    rest: ":00:00Z",
-    defaultMs: DAY_MS,
-    maxMs: 31 * DAY_MS,
-    must: "With `by=hour`, `from` and `to` are hours in UTC such as 2026-06-01T13, at most 31 days apart.",
-  },
-} as const;
+const MAX_DAYS = 400;
 
 const perScope = recordOf(SCOPES, () => count);
 const lookups = z.strictObject(perScope);
@@ -58,12 +42,11 @@ const flags = z
   .strictObject(recordOf(OVERRIDE_FLAGS, () => count))
   .meta({ description: "Answers that set each flag, including those in assessments" });
 export const usageAnswer = z.strictObject({
-  by: z.enum(["day", "hour"]),
   from: text,
   to: text,
   usage: z.array(
     z.strictObject({
-      at: text,
+      at: text.meta({ description: "The day (UTC), such as 2026-06-01" }),
       ...perScope,
       total: count,
       batch: lookups.meta({ description: "Lookups made in batches" }),
@@ -71,20 +54,12 @@ export const usageAnswer = z.strictObject({
       flagged: flags,
     }),
   ),
-  countries: z.record(text, count).meta({
-    description:
-      "Locations returned from `from` to `to`, by ISO 3166-1 code, in whole UTC days; under load, estimated from a sample",
-  }),
 });
 
-const TIME = /^\d{4}-\d\d-\d\d(T\d\d)?$/;
-const timeQuery = (description: string) =>
-  z.string().regex(TIME, "must be a day or an hour").optional().meta({ description });
-const usageQuery = {
-  by: z.enum(["day", "hour"], "must be day or hour").default("day").meta({ description: "Period per row" }),
-  from: timeQuery("First day, such as 2026-06-01, or hour, such as 2026-06-01T13 (UTC)"),
-  to: timeQuery("Last day or hour"),
-};
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const dayQuery = (description: string) =>
+  z.string().regex(DAY, "must be a day such as 2026-06-01").optional().meta({ description });
+const usageQuery = { from: dayQuery("First day, such as 2026-06-01 (UTC)"), to: dayQuery("Last day") };
 
 const members = {
   id: text,
@@ -228,7 +203,7 @@ export const KEY_HANDLERS = {
     answer: usageAnswer,
     run: async ({ store, now }, { id, query }) => {
       await existingKey(store, id);
-      return { document: await keyUsage(store, id, query, now()) };
+      return { document: await keyUsage(store, id, now(), query) };
     },
   }),
 } satisfies AdminHandlers;
@@ -280,38 +255,24 @@ const refusalsOf = (use: Use) => countsOf(REFUSALS, (reason) => use[reason]);
 async function keyUsage(
   store: Store,
   keyId: string,
-  { by, ...span }: z.output<z.ZodObject<typeof usageQuery>>,
   now: number,
+  { from = dayOf(now - DEFAULT_DAYS * DAY_MS), to = dayOf(now) }: z.output<z.ZodObject<typeof usageQuery>>,
 ) {
-  const { textOf, defaultMs } = STEPS[by];
-  const { from = textOf(now - defaultMs), to = textOf(now) } = span;
-  requireSpan(by, from, to);
-  const rows =
-    by === "hour"
-      ? (await store.usage.readByHour(keyId, from, to)).map(({ hour, ...row }) => ({ at: hour, ...row }))
-      : (await store.usage.readByDay(keyId, from, to)).map(({ day, ...row }) => ({ at: day, ...row }));
-  const countries = await store.usage.readCountries(keyId, dayIn(from), dayIn(to));
-  return { by, from, to, usage: inColumns(rows), countries };
+  const ms = (parseTime(to) ?? Number.NaN) - (parseTime(from) ?? Number.NaN);
+  if (!(ms >= 0 && ms <= MAX_DAYS * DAY_MS)) {
+    const must = `\`from\` and \`to\` are days in UTC such as 2026-06-01, at most ${MAX_DAYS} days apart.`;
+    throw new AdminProblem("QUERY_INVALID", must);
+  }
+  return { from, to, usage: inColumns(await store.usage.readByDay(keyId, from, to)) };
 }
 
-/** Returns the day that contains this day or hour. */
-const dayIn = (at: string) => at.slice(0, dayOf(0).length);
-
-/** Groups counts into one row per day or hour, with a count for each kind of lookup, reason for a refusal, and flag. */
-function inColumns(rows: readonly { at: string; lookup: Counted; count: number }[]) {
-  const byTime = new Map<string, Use>();
-  for (const { at, lookup, count } of rows) byTime.set(at, { ...byTime.get(at), [lookup]: count });
-  return [...byTime].map(([at, use]) => {
+/** Groups counts into one row per day, with a count for each kind of lookup, reason for a refusal, and flag. */
+function inColumns(rows: readonly UsageEntry[]) {
+  const byDay = new Map<string, Use>();
+  for (const { day, lookup, count } of rows) byDay.set(day, { ...byDay.get(day), [lookup]: count });
+  return [...byDay].map(([at, use]) => {
     const found = lookupsOf(use);
     const total = SCOPES.reduce((sum, scope) => sum + found[scope], 0);
     return { at, ...found, total, batch: batchOf(use), refused: refusalsOf(use), flagged: flagsOf(use) };
   });
-}
-
-function requireSpan(by: keyof typeof STEPS, from: string, to: string): void {
-  const { textOf, rest, maxMs, must } = STEPS[by];
-  const digits = textOf(0).length;
-  const ms = (parseTime(to + rest) ?? Number.NaN) - (parseTime(from + rest) ?? Number.NaN);
-  if (from.length === digits && to.length === digits && ms >= 0 && ms <= maxMs) return;
-  throw new AdminProblem("QUERY_INVALID", must);
 }

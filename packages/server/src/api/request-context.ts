@@ -12,7 +12,6 @@ import type { BatchMemory } from "../batch/memory.ts";
 import { callerAddress, proxyAddress, visitorAddress } from "../http/client-address.ts";
 import { type RequestIds, requestId, traceIdOf, traceparentOf } from "../http/request-id.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
-import type { CountrySink } from "../limits/key-countries.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import type { EmailChecks } from "../lookup/mx.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
@@ -47,7 +46,6 @@ export interface AppOptions extends StatusSource {
   readonly keyring: Pick<Keyring, "authenticate" | "state">;
   readonly buckets: Pick<Buckets, "limitsOf" | "take" | "takeUpTo">;
   readonly usage: UsageCounter;
-  readonly countries: CountrySink;
   readonly overrides: { readonly current: Overrides };
   readonly rulesets: { readonly current: PublishedRuleset };
   readonly visits: Pick<VisitorCounts, "add">;

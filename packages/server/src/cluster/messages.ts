@@ -11,7 +11,6 @@ import { type PlainKeys, plainKeys } from "@inkling/store/keys/snapshot";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import type { FromCollector, ToCollector } from "../decisions/collector.ts";
 import type { CellIndex } from "../limits/cells.ts";
-import type { CountryCounts } from "../limits/key-countries.ts";
 import type { MxReport } from "../mx/counts.ts";
 import type { Change, ServerOptions } from "../serving/options.ts";
 import { type ReleaseMessage, releaseMessage } from "../serving/release-follower.ts";
@@ -73,8 +72,6 @@ export interface WorkerReport {
   readonly mx: MxReport;
   readonly cpuSeconds: number;
   readonly residentBytes: number;
-  /** Counts since the previous report. */
-  readonly countries: ReadonlyMap<KeyId, CountryCounts>;
 }
 
 export type FromWorker =

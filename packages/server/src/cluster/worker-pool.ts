@@ -290,8 +290,6 @@ export class WorkerPool implements Serving {
         return;
       case "report":
         this.totals.take(slot, message.report);
-        for (const [keyId, counts] of message.report.countries)
-          this.services?.usage.recordCountries(keyId, counts, Date.now());
         member.silentSeconds = 0;
         for (const onReport of this.onReport) onReport(member);
         return;

@@ -17,7 +17,6 @@ import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { DecisionCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
 import type { CellIndex } from "../limits/cells.ts";
-import { KeyCountries } from "../limits/key-countries.ts";
 import { ReleaseFollower } from "../serving/release-follower.ts";
 import { RequestServer } from "../serving/request-server.ts";
 import { Log } from "../telemetry/log.ts";
@@ -51,7 +50,6 @@ export class Worker {
   private cells = new Map<KeyId, CellIndex>();
   private readonly overrides = { current: Overrides.NONE };
   private readonly rulesets = { current: NO_RULESET };
-  private readonly countries = new KeyCountries();
   private readonly decisions: DecisionCollector;
   private readonly requestServer: RequestServer;
   private view: SharedView;
@@ -101,7 +99,6 @@ export class Worker {
       cells: this.view.cells,
       clockAheadMs: start.clockAheadMs,
       counts,
-      countries: this.countries,
       decisions: this.decisions,
       log: this.log,
       worker: { slot, workers },
@@ -240,7 +237,6 @@ export class Worker {
         mx: requestServer.mxCounts.report,
         cpuSeconds: (user + system) / 1e6,
         residentBytes: this.residentBytes,
-        countries: this.countries.take(),
       },
     });
   }

@@ -19,7 +19,6 @@ import { DAY_MS, dayOf, hourOf } from "@inkling/store/keys/day";
 import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "@inkling/store/keys/key";
 import { sumTraffic, type TrafficCounts } from "@inkling/store/traffic-counts";
 import type { UsageBatch, UsageEntry } from "@inkling/store/usage";
-import type { CountryCounts, CountrySink } from "./key-countries.ts";
 import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 
 /**
@@ -82,7 +81,6 @@ export interface UsageState {
 /** The counts of one key on one day. */
 class Tally {
   readonly counts = recordOf(COUNTED, () => 0);
-  readonly countries = new Map<string, number>();
   /** Lookups sent, but not yet confirmed. */
   sending = 0;
   /** Lookups that the store has confirmed. */
@@ -94,13 +92,13 @@ class Tally {
   }
 
   get isStored(): boolean {
-    return this.countries.size === 0 && COUNTED.every((counted) => this.counts[counted] === 0);
+    return COUNTED.every((counted) => this.counts[counted] === 0);
   }
 }
 
 type Tallies = Map<KeyId, Tally>;
 
-export class UsageRecorder implements CountrySink {
+export class UsageRecorder {
   private readonly store: UsageStore;
   private readonly now: () => EpochMs;
   private readonly id: string;
@@ -172,16 +170,6 @@ export class UsageRecorder implements CountrySink {
   /** Reads a key's lookups at the next flush, because its quota has changed. */
   readAgain(keyId: KeyId): void {
     this.used.add(keyId);
-  }
-
-  /** Counts locations in a country. They do not affect `oldestMs`, because nobody needs these counts at once. */
-  recordCountry(keyId: KeyId, country: string, count: number, now: EpochMs): void {
-    const { countries } = this.tally(keyId, now);
-    countries.set(country, (countries.get(country) ?? 0) + count);
-  }
-
-  recordCountries(keyId: KeyId, counts: CountryCounts, now: EpochMs): void {
-    for (const [country, count] of Object.entries(counts)) this.recordCountry(keyId, country, count, now);
   }
 
   /** Adds traffic to the hour of `at`. It does not affect `oldestMs`, because nobody needs these counts at once. */
@@ -345,9 +333,6 @@ function drain(tally: Tally, keyId: KeyId, day: string, entries: UsageEntry[]): 
     entries.push({ keyId, day, lookup, count });
     tally.counts[lookup] = 0;
   }
-  for (const [country, count] of tally.countries)
-    entries.push({ keyId, day, lookup: `country:${country}`, count });
-  tally.countries.clear();
 }
 
 function isStored(tallies: Tallies): boolean {

@@ -28,7 +28,6 @@ import type { KeyId } from "@inkling/store/keys/key";
 import type { Problem } from "../http/problems.ts";
 import type { RequestIds } from "../http/request-id.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
-import type { CountrySink } from "../limits/key-countries.ts";
 import type { MxFinding } from "../mx/resolve.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { CALLER_UNKNOWN, problemOf } from "./failures.ts";
@@ -72,11 +71,10 @@ export function isLookup(answer: Answer | ComposedAnswer): boolean {
   return !("code" in answer) || answer.code === "IP_ADDRESS_NOT_FOUND";
 }
 
-/** The counters for the content of answers: in total, and for each key. */
+/** The counters for the content of answers: in total, and flags for each key. */
 export interface AnswerCounts {
   readonly counts: Pick<Counts, "countFlags" | "countDisposable" | "countCountry" | "sampleWeight">;
   readonly usage: Pick<UsageCounter, "record">;
-  readonly countries: CountrySink;
 }
 
 export class Pipeline {
@@ -133,7 +131,7 @@ export class Pipeline {
       return;
     }
     const weight = this.counted.counts.sampleWeight(question.now);
-    if (weight > 0) this.addCountry(this.countryOf(subject, question), weight, question);
+    if (weight > 0) this.counted.counts.countCountry(this.countryOf(subject, question), weight);
   }
 
   /** Counts the flags that are set in an answer about an address. @param bits the flags, as bits */
@@ -156,14 +154,7 @@ export class Pipeline {
   /** Counts a location's country. @param country ISO 3166-1 alpha-2 code */
   countCountry(country: string | undefined, question: Question): void {
     const weight = this.counted.counts.sampleWeight(question.now);
-    if (weight > 0) this.addCountry(country, weight, question);
-  }
-
-  private addCountry(country: string | undefined, weight: number, { key, now }: Question): void {
-    if (country === undefined) return;
-    const { counts, countries } = this.counted;
-    counts.countCountry(country, weight);
-    if (key !== undefined) countries.recordCountry(key.id, country, weight, now);
+    if (weight > 0) this.counted.counts.countCountry(country, weight);
   }
 
   /** Returns the ISO 3166-1 alpha-2 code of the country where an address is located. */
@@ -184,7 +175,7 @@ export class Pipeline {
       return;
     }
     const weight = this.counted.counts.sampleWeight(question.now);
-    if (weight > 0) this.addCountry(segment.countryOf(record), weight, question);
+    if (weight > 0) this.counted.counts.countCountry(segment.countryOf(record), weight);
   }
 
   /** Answers a lookup of an email address. Returns a promise only while DNS is queried. */

@@ -147,7 +147,6 @@ const SANDBOX: Question = {
 const noCounts: AnswerCounts = {
   counts: { countFlags() {}, countDisposable() {}, countCountry() {}, sampleWeight: () => 0 },
   usage: { record() {} },
-  countries: { recordCountry() {} },
 };
 
 const noChecks = { checkMx: () => ({ outcome: "skipped" as const, known: [] }) };

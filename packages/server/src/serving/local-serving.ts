@@ -42,7 +42,7 @@ export class LocalServing implements Serving {
 
   async listen(services: Services): Promise<number> {
     const { options, counts, log, releases } = this;
-    const { keyring, overrides, rulesets, decisions, usage } = services;
+    const { keyring, overrides, rulesets, decisions } = services;
     const { mode, version } = options;
     const memory = new Uint8Array(VISITOR_COUNTS_BYTES);
     const visits = new VisitorCounts(memory, crypto.getRandomValues(new Uint8Array(32)));
@@ -53,7 +53,6 @@ export class LocalServing implements Serving {
       ...state,
       cells: this.memory.cells,
       counts,
-      countries: usage,
       log,
       bodies: this.bodies,
     };

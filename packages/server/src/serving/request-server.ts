@@ -45,7 +45,6 @@ interface AnsweringParts extends Pick<AppOptions, "mode" | "version"> {
   readonly decisions: AppOptions["decisions"];
   readonly cells: LimitCells;
   readonly counts: Counts;
-  readonly countries: AppOptions["countries"];
   readonly log: Log;
   /** Set if another listener of this process reads bodies too. */
   readonly bodies?: Bodies;
