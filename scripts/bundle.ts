@@ -6,16 +6,16 @@
 
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { codeDigest } from "@inkling/compiler/inputs";
 import { bundleConsole } from "@inkling/console/bundle";
-import { PROCESSES, THREADS } from "@inkling/release-store/program";
+import { PACKAGE_FILES, PROCESSES, packageFile, THREADS } from "@inkling/release-store/program";
 import manifest from "../packages/cli/package.json" with { type: "json" };
 
 const PACKAGES = resolve(import.meta.dir, "../packages");
 export const DIST = join(PACKAGES, "cli/dist");
 /** Folders that the code reads with `programFile`. */
-const FILES = ["compiler/data", "server/src/openapi/reference"];
+const FILES = ["compiler/data"];
 /** Separates two licences. */
 export const SEPARATOR = `\n${"-".repeat(80)}\n\n`;
 export const ENTRIES = { main: "cli/src/main.ts", ...PROCESSES, ...THREADS };
@@ -45,14 +45,18 @@ export async function bundle(out: string = DIST): Promise<void> {
     rmSync(entries, { recursive: true });
   }
   for (const path of FILES) cpSync(join(PACKAGES, path), join(out, "files", path), { recursive: true });
+  for (const path of PACKAGE_FILES) cpSync(packageFile(path), join(out, "files", path), { recursive: true });
   mkdirSync(join(out, "files/console"));
   const pages = await bundleConsole();
   for (const [name, bytes] of pages.files) writeFileSync(join(out, "files/console", name), bytes);
-  writeFileSync(join(out, "LICENSES.txt"), licences([...inputs, ...pages.inputs]));
+  writeFileSync(
+    join(out, "LICENSES.txt"),
+    licences([...inputs, ...pages.inputs, ...PACKAGE_FILES.map(packageFile)]),
+  );
 }
 
 /**
- * Returns the name, version and licence of every npm package with a file in the bundle.
+ * Returns the name, version, licence and notices of every npm package with a file in the bundle.
  * @throws Error if a package names no licence
  */
 function licences(inputs: readonly string[]): string {
@@ -64,10 +68,18 @@ function licences(inputs: readonly string[]): string {
     .map((path) => {
       const folder = resolve(path);
       const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-      const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+      const entries = readdirSync(folder);
+      const texts = [
+        entries.find((entry) => /^(licen[cs]e|copying)/i.test(entry)),
+        entries.find((entry) => /^notice/i.test(entry)),
+        // the licences of what a package has bundled into a file
+        ...inputs
+          .filter((input) => resolve(input, "..") === folder)
+          .map((input) => entries.find((entry) => entry === `${basename(input)}.LICENSE.txt`)),
+      ].filter((entry) => entry !== undefined);
       if (typeof license !== "string") throw new Error(`${name} names no licence`);
-      const text = file === undefined ? "" : `\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
-      return `${name} ${version}: ${license}\n${text}`;
+      const text = texts.map((entry) => `\n${readFileSync(join(folder, entry), "utf8").trim()}\n`);
+      return `${name} ${version}: ${license}\n${text.join("")}`;
     })
     .join(SEPARATOR);
 }

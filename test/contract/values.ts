@@ -68,7 +68,7 @@ export const METHODS = words("HEAD POST PUT PATCH DELETE OPTIONS TRACE");
 /** Paths, with and without a route. */
 export const PATHS = words(`
   / /v1 /v1/ /v1/status /v1/status/ /V1/status /healthz /healthz/ /readyz /openapi.json /docs /docs/
-  /docs/errors /docs/docs.css /docs/docs.js /docs/index.html /docs/../status /metrics /admin/v1/keys
+  /docs/errors /docs/swagger-ui.css /docs/start.js /docs/index.html /docs/../status /metrics /admin/v1/keys
   /favicon.ico // /v1//status /v1/ip-intel/geolocate/ /v1/ip-intel/reputation/ /v1/user-intel/email/
   /v1/ip-intel/geolocate /v1/ip-intel/reputation /v1/user-intel/email /v1/ip-intel /v1/ip-intel/
   /v1/ip-intel/network/8.8.8.8 /v1/assess /robots.txt /.well-known/security.txt /%76%31/status *

@@ -125,7 +125,13 @@ export async function walk(program: PackagedProgram): Promise<void> {
     const metrics = async () => (await program.admin("/metrics")).text();
     await until(async () => (await metrics()).includes('inkling_workers{state="serving"} 2'));
 
-    for (const path of ["/docs", "/docs/docs.css", "/docs/docs.js", "/docs/call.js", "/openapi.json"])
+    for (const path of [
+      "/docs",
+      "/docs/swagger-ui.css",
+      "/docs/swagger-ui-bundle.js",
+      "/docs/errors",
+      "/openapi.json",
+    ])
       expect([path, (await program.get(path)).status]).toEqual([path, 200]);
     const page = await (await program.admin("/")).text();
     const files = [...page.matchAll(/"(\/console\/[^"]+)"/g)].map(([, path]) => path!);

@@ -29,6 +29,12 @@ export const THREADS = {
   verify: "server/src/releases/verify-thread.ts",
 } as const;
 
+/** Files of npm packages that come with the program. */
+export const PACKAGE_FILES = [
+  "swagger-ui-dist/swagger-ui.css",
+  "swagger-ui-dist/swagger-ui-bundle.js",
+] as const;
+
 /** The argument that makes a binary run one of the program's processes. It is not for users. */
 export const PROCESS_FLAG = "--inkling-process=";
 
@@ -55,6 +61,11 @@ export function threadModule(name: keyof typeof THREADS): string {
 /** Returns the path of a file that comes with the program. @param path the path of the file's source in `packages/` */
 export function programFile(path: string): string {
   return join(FORM === "clone" ? PACKAGES : join(import.meta.dir, "files"), path);
+}
+
+/** Returns the path of a file of an npm package. */
+export function packageFile(path: (typeof PACKAGE_FILES)[number]): string {
+  return FORM === "clone" ? Bun.resolveSync(path, join(PACKAGES, "server")) : programFile(path);
 }
 
 /** Are there seeds? Only a binary can be without them. */

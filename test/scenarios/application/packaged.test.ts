@@ -59,7 +59,7 @@ describe("each published package", () => {
     await run(["tar", "-xzf", await archiveOf("cli"), "-C", folder, "--strip-components=1"], folder);
     expect(readFileSync(join(folder, "NOTICE"), "utf8")).toBe(readFileSync(join(ROOT, "NOTICE"), "utf8"));
     const text = readFileSync(join(folder, "dist/LICENSES.txt"), "utf8");
-    for (const name of ["zod", "tldts", "preact", "d3-geo"])
+    for (const name of ["zod", "tldts", "preact", "d3-geo", "swagger-ui-dist"])
       expect([name, new RegExp(`^${name} [\\d.]+: \\S+`, "m").test(text)]).toEqual([name, true]);
   });
 

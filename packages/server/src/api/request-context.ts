@@ -28,7 +28,7 @@ export interface Peers {
 
 /** A file that this server publishes about itself. */
 export interface OpenDocument {
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly etag: string;
   readonly headers: Readonly<Record<string, string>>;
 }

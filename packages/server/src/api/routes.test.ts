@@ -20,7 +20,7 @@ test.each([
   ["/v1/ip-intel/geolocate", "/v1/ip-intel/geolocate"],
   ["/openapi.json", "/openapi.json"],
   ["/docs", "/docs"],
-  ["/docs/docs.js", "/docs/{file}"],
+  ["/docs/start.js", "/docs/{file}"],
   ["/docs/", "/docs"],
   ["/docs/a/b", "none"],
   ["/v1/ip-intel/geolocate/8.8.8.8/", "none"],

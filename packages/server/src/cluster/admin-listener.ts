@@ -3,13 +3,7 @@
 // err  StartError if its port is unavailable; an unexpected error becomes a 500, and the log gets its stack
 
 import { hostname } from "node:os";
-import {
-  ADMIN_PATH,
-  ADMIN_PROBLEM_CODES,
-  ADMIN_PROBLEMS,
-  type AdminProblemCode,
-  MAX_IMPORT_BYTES,
-} from "@inkling/contract";
+import { ADMIN_PATH, ADMIN_PROBLEMS, type AdminProblemCode, MAX_IMPORT_BYTES } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { HostNames } from "../http/host-names.ts";
@@ -44,11 +38,6 @@ interface AdminListenerParts {
  * body is larger, the listener refuses it.
  */
 const SLACK_BYTES = 1024 * 1024;
-/** The page that `type` in this listener's problem documents refers to. */
-const ADMIN_ERRORS = ADMIN_PROBLEM_CODES.map(
-  (code) =>
-    `${code} (${ADMIN_PROBLEMS[code].status}): ${ADMIN_PROBLEMS[code].title}\n${ADMIN_PROBLEMS[code].detail}\n`,
-).join("\n");
 
 export class AdminListener {
   private readonly options: ServerOptions;
@@ -116,7 +105,10 @@ export class AdminListener {
     if (target.startsWith(ADMIN_PATH)) return (await this.app()).handle(request);
     const path = target.slice(0, pathEnd(target));
     if (path === "/metrics") return this.metrics();
-    if (path === "/docs/errors") return new Response(ADMIN_ERRORS);
+    if (path === "/docs/errors") {
+      const { PROBLEMS_PAGE_HEADERS, problemsPage } = await import("../openapi/problems-page.ts");
+      return new Response(problemsPage(ADMIN_PROBLEMS), { headers: PROBLEMS_PAGE_HEADERS });
+    }
     const file = await this.options.console?.(request, path);
     return (
       file ??

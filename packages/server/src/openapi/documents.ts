@@ -1,32 +1,55 @@
-// documents.ts: provides the public documents: /openapi.json, and the files under /docs.
-//
-// in   the name of a document
-// out  its bytes, type and ETag; undefined if no document has that name
-// cost built or read at the first request, then kept
-//
-// The first request for a document imports this file, so that startup does not pay for it.
+// documents.ts: the documents that the public listener serves without a key: /openapi.json, the reference page under
+// /docs, which is Swagger UI, and /docs/errors. The first request for a document imports this file, so that startup does
+// not pay for it. A document is built or read once, then kept.
 
 import { readFileSync } from "node:fs";
-import { programFile } from "@inkling/release-store/program";
+import { PROBLEMS } from "@inkling/contract";
+import { packageFile } from "@inkling/release-store/program";
 import type { OpenDocument, OpenDocuments } from "../api/request-context.ts";
+import { PROBLEMS_PAGE_HEADERS, problemsPage } from "./problems-page.ts";
 import { openApiJson } from "./public.ts";
 
+const SCRIPT = { "Content-Type": "text/javascript; charset=utf-8" };
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Inkling API</title>
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+    <script src="/docs/swagger-ui-bundle.js" defer></script>
+    <script src="/docs/start.js" defer></script>
+  </head>
+  <body>
+    <div id="reference"></div>
+    <noscript>This page needs JavaScript. <a href="/openapi.json">/openapi.json</a> has the same content.</noscript>
+  </body>
+</html>
+`;
+
 /** Allows only this server's files, and requests to it, so that injected content has no effect. */
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-const HTML = "text/html; charset=utf-8";
-const SCRIPT = "text/javascript; charset=utf-8";
-
-/** The file for each name under /docs. Problem documents link to /docs/errors. */
-const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
-  "": ["index.html", HTML],
-  errors: ["index.html", HTML],
-  "docs.css": ["reference.css", "text/css; charset=utf-8"],
-  "docs.js": ["reference.js", SCRIPT],
-  "call.js": ["call.js", SCRIPT],
-  "elements.js": ["elements.js", SCRIPT],
+const PAGE_HEADERS = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Content-Security-Policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "Referrer-Policy": "no-referrer",
 };
+
+/** Without `validatorUrl: null`, Swagger UI sends the document's address to its publisher's validator. */
+const START = `const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
+SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#reference",
+  deepLinking: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+});
+`;
 
 export class PublicDocuments implements OpenDocuments {
   private readonly version: string;
@@ -38,33 +61,40 @@ export class PublicDocuments implements OpenDocuments {
   }
 
   openApi(): OpenDocument {
-    return this.keep("/openapi.json", () => ({ body: openApiJson(this.version), type: "application/json" }));
+    return this.keep("/openapi.json", { "Content-Type": "application/json" }, () =>
+      openApiJson(this.version),
+    );
   }
 
   docsPage(name: string): OpenDocument | undefined {
-    const row = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
-    if (row === undefined) return undefined;
-    const [file, type] = row;
-    return this.keep(file, () => ({
-      body: readFileSync(programFile(`server/src/openapi/reference/${file}`), "utf8"),
-      type,
-    }));
+    switch (name) {
+      case "":
+        return this.keep(name, PAGE_HEADERS, () => PAGE);
+      case "errors":
+        return this.keep(name, PROBLEMS_PAGE_HEADERS, () => problemsPage(PROBLEMS));
+      case "start.js":
+        return this.keep(name, SCRIPT, () => START);
+      case "swagger-ui-bundle.js":
+        return this.keep(name, SCRIPT, () => readFileSync(packageFile(`swagger-ui-dist/${name}`)));
+      case "swagger-ui.css":
+        return this.keep(name, { "Content-Type": "text/css; charset=utf-8" }, () =>
+          readFileSync(packageFile(`swagger-ui-dist/${name}`)),
+        );
+    }
   }
 
-  private keep(name: string, make: () => { body: string; type: string }): OpenDocument {
+  private keep(
+    name: string,
+    headers: Readonly<Record<string, string>>,
+    make: () => string | Uint8Array,
+  ): OpenDocument {
     const before = this.kept.get(name);
     if (before !== undefined) return before;
-    const { body, type } = make();
+    const body = make();
     const document = {
       body,
       etag: `"${Bun.hash.xxHash64(body).toString(16)}"`,
-      headers: {
-        "Content-Type": type,
-        "X-Content-Type-Options": "nosniff",
-        ...(type === HTML
-          ? { "Content-Security-Policy": CONTENT_SECURITY_POLICY, "Referrer-Policy": "no-referrer" }
-          : {}),
-      },
+      headers: { "X-Content-Type-Options": "nosniff", ...headers },
     };
     this.kept.set(name, document);
     return document;
