@@ -588,7 +588,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   ip: "81.2.69.142",
   email_address: "a@gmail.com",
   assessment_id: `asm_${"0".repeat(16)}`,
-  file: "docs.css",
+  file: "start.js",
 };
 
 /** Bodies of the POST operations that do not take a batch. */
