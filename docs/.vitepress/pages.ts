@@ -70,7 +70,7 @@ export const MENU: readonly Section[] = [
       ["Updates", "/updates", "docs/updates.md"],
       ["Backup", "/backup", "docs/backup.md"],
       ["Several hosts", "/cluster", "docs/cluster.md"],
-      ["Roll-outs", "/roll-outs", "docs/roll-outs.md"],
+      ["Channels", "/channels", "docs/channels.md"],
       ["Failures of a group", "/cluster-failures", "docs/cluster-failures.md"],
       ["Kubernetes", "/kubernetes", "docs/kubernetes.md"],
       ["Monitoring", "/monitoring", "docs/monitoring.md"],

@@ -14,7 +14,6 @@ import { randomBytes } from "./tokens.ts";
 export const ADMIN_NOW = Date.parse("2026-06-01T12:00:00Z");
 const stores: Store[] = [];
 const HOST_REPORT: HostReport = {
-  server_id: null,
   name: "web-1:8080",
   version: "0.0.0",
   at: "2026-06-01T12:00:00.000Z",

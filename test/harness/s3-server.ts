@@ -20,6 +20,12 @@ export interface S3Faults {
   isFull?: boolean;
   /** Leaves paths that contain this text out of lists. */
   unlisted?: string;
+  /**
+   * What a write with If-Match or If-None-Match does: `checked` (the default) returns 412 if the condition is not met,
+   * as Amazon, MinIO, R2 and Ceph do; `conflict` returns 409, as Amazon does while another write is under way; `ignored`
+   * overwrites; `unknown` returns 501; `untagged` ignores the condition and sends no ETag.
+   */
+  conditions?: "checked" | "conflict" | "ignored" | "unknown" | "untagged";
 }
 
 export interface S3Server {
@@ -61,8 +67,7 @@ export function startS3(bucket: string): S3Server {
       switch (request.method) {
         case "PUT":
           if (faults.isFull) return fault(507, "InsufficientStorage");
-          objects.set(key, body);
-          return new Response(null);
+          return unmet(request, found, faults.conditions ?? "checked") ?? put(objects, key, body);
         case "DELETE":
           objects.delete(key);
           return new Response(null, { status: 204 });
@@ -72,7 +77,7 @@ export function startS3(bucket: string): S3Server {
         default:
           return found === undefined
             ? fault(404, "NoSuchKey")
-            : part(found, range, key.includes("segments/") ? faults : {});
+            : withTag(part(found, range, key.includes("segments/") ? faults : {}), found, faults);
       }
     },
   });
@@ -83,6 +88,36 @@ export function startS3(bucket: string): S3Server {
     requests,
     stop: () => void server.stop(true),
   };
+}
+
+const tagOf = (content: Uint8Array) => `"${createHash("md5").update(content).digest("hex")}"`;
+
+/** @returns the refusal of a write whose condition is not met */
+function unmet(
+  { headers }: Request,
+  found: Uint8Array | undefined,
+  conditions: NonNullable<S3Faults["conditions"]>,
+): Response | undefined {
+  const [match, none] = [headers.get("if-match"), headers.get("if-none-match")];
+  if ((match === null && none === null) || conditions === "ignored" || conditions === "untagged")
+    return undefined;
+  if (conditions === "unknown") return fault(501, "NotImplemented");
+  if (match !== null && found === undefined) return fault(404, "NoSuchKey");
+  const isMet = match === null ? found === undefined : match === tagOf(found!);
+  if (isMet) return undefined;
+  return conditions === "conflict"
+    ? fault(409, "ConditionalRequestConflict")
+    : fault(412, "PreconditionFailed");
+}
+
+function put(objects: Map<string, Uint8Array>, key: string, body: Uint8Array): Response {
+  objects.set(key, body);
+  return new Response(null, { headers: { ETag: tagOf(body) } });
+}
+
+function withTag(response: Response, found: Uint8Array, { conditions }: S3Faults): Response {
+  if (conditions !== "untagged") response.headers.set("ETag", tagOf(found));
+  return response;
 }
 
 function part(found: Uint8Array, range: string | null, faults: S3Faults): Response {

@@ -117,7 +117,6 @@ function suite(program: string): void {
     privateKey: readPrivateKey(keys.privatePem),
     now: Date.now,
     signal,
-    settleMs: 5,
   });
   let postgres: Postgres;
   let dns: Awaited<ReturnType<typeof startDnsServer>>;
@@ -138,13 +137,12 @@ function suite(program: string): void {
       env: { INKLING_DATABASE_URL: await postgres.freshDatabase(), INKLING_MAX_STALE: "6" },
     });
 
-    await publisher.publish(builder, release(builder, 2, { created_at: now(), feeds: [feed()] }), 100);
+    await publisher.publish(builder, release(builder, 2, { created_at: now(), feeds: [feed()] }));
     const follower = new ChannelFollower({
       store: openReader(store, {}),
       channel: "stable",
       publicKeys: [keys.publicKey],
       dataDir,
-      serverId: "single",
       verify: verifyRelease,
       now: Date.now,
     });
@@ -271,7 +269,7 @@ function suite(program: string): void {
       feeds: [bad],
       missing: ["is_proxy"],
     });
-    await publisher.publish(builder, old, 100);
+    await publisher.publish(builder, old);
     await until(() => requireCurrent(dataDir).name === old);
     const report: FeedsReport = {
       format: 1,

@@ -561,7 +561,7 @@ describe("output for programs", () => {
     const flags = ["--channel", temp, "--channel-key", makeKeyPair().publicKey];
     const dataDir = temporaryFolder();
     const since = "2026-11-01T00:00:00.000Z";
-    const none = { followed_at: null, version: null, release: null, percent: null, expires_at: null };
+    const none = { followed_at: null, version: null, release: null, expires_at: null };
     const fault = { kind: "wrong-object", reason: "x is damaged", since } as const;
     writeChannelReport(dataDir, { channel: "stable", ...none, fault });
     const found = async () => {

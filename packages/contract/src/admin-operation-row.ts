@@ -34,7 +34,6 @@ export const AUDIT_ACTIONS = [
   "feed-removed",
   "settings-changed",
   "channel-published",
-  "channel-promoted",
   "channel-rolled-back",
   "change-failed",
   "key-adopted",

@@ -53,11 +53,6 @@ export const DATA_EVENTS = {
     levels: ["error"],
     help: "The server does not follow the channel, because of `reason`. [Cluster](cluster-failures.md#when-something-fails) explains `fault`. `channel-back` reports the recovery.",
   },
-  "channel-not-reported": {
-    about: "updates",
-    levels: ["info"],
-    help: "This server cannot write its report next to the channel, for example because it has no permission. Promotions do not count this server.",
-  },
   "channel-published": {
     about: "updates",
     levels: ["info"],

@@ -22,7 +22,6 @@ import {
   rebuildHint,
   releasesBefore,
   requireCurrentName,
-  serverId,
   sha256Hex,
   verifyRelease,
 } from "@inkling/release-store";
@@ -151,7 +150,6 @@ export class ReleaseWatcher {
       channel: channel.channel,
       publicKeys: channel.publicKeys,
       dataDir,
-      serverId: serverId(dataDir),
       verify: verifyRelease,
       served: () => this.taken,
       takesRuleset: this.options.isRulesetFollowed,

@@ -44,7 +44,7 @@ export const DATA_FOLDER = {
   /** The last ruleset from the channel that could be evaluated. */
   appliedRuleset: "applied-ruleset.json",
   channelReport: "channel-report.json",
-  /** This server's id, for roll-outs. */
+  /** This server's id among the hosts of its group. */
   serverId: "server-id",
   /** When the server was started with the current release, to notice a release that crashes it. */
   starts: "starts.json",

@@ -228,40 +228,6 @@ export class Database {
     return this.address.connect(this.timeoutMs, { max: 1, onclose });
   }
 
-  /**
-   * Tries to take an advisory lock, and runs `work` on a dedicated connection. The database releases the lock when
-   * `work` ends or the connection is lost. SQLite has no such lock, so `isHeld` always returns false there.
-   * @param work is called in any case; `isHeld` checks whether this process still holds the lock
-   * @throws StoreError if there is no connection; also the errors of `work`
-   */
-  async withLock<T>(lock: number, work: (isHeld: () => Promise<boolean>) => Promise<T>): Promise<T> {
-    const client = this.connectForNotices(() => {});
-    if (client === undefined) return work(async () => false);
-    let outcome: Promise<T> | undefined;
-    // PgBouncer keeps its connection during a transaction, in every mode.
-    const transaction = client.begin(async (tx) => {
-      await tx.unsafe("SET LOCAL idle_in_transaction_session_timeout = 0");
-      const rows: { held: boolean }[] = await tx`SELECT pg_try_advisory_xact_lock(${lock}) AS held`;
-      const answers = () => {
-        const answer = tx`SELECT 1`.then(
-          () => true,
-          () => false,
-        );
-        return within(this.timeoutMs, answer, () => false);
-      };
-      outcome = work(async () => rows[0]?.held === true && (await answers()));
-      await outcome.catch(() => {}); // the caller receives the error
-    });
-    try {
-      await transaction;
-    } catch (error) {
-      if (outcome === undefined) throw this.errorFrom(error); // otherwise, a lost connection only releases the lock
-    } finally {
-      client.close({ timeout: 0 }).catch(() => {});
-    }
-    return outcome!; // `work` has been called
-  }
-
   /** Converts an error of any client of this database, without the password. */
   errorFrom(cause: unknown): StoreError {
     return storeErrorFrom(cause, this.label, this.address.secrets);

@@ -50,8 +50,6 @@ export { isSharedDatabase } from "./database.ts";
  * KEY_INVALID.
  */
 const LOAD_TOKENS_MS = 30 * DAY_MS;
-/** An arbitrary number. Programs that publish releases take this lock. */
-const PUBLISHER_LOCK = 0x696e6b70;
 /** Number of tokens that are read at once. */
 const TOKENS_AT_ONCE = 5_000;
 /** The actor if the caller does not name one. */
@@ -181,11 +179,6 @@ export class Store implements KeySource {
       (sql) => sql`SELECT ${this.tables.clock(sql)} AS now`,
     );
     return Number(rows[0]?.now);
-  }
-
-  /** Runs `work` as the only publisher on this PostgreSQL database (see {@link Database.withLock}). */
-  asPublisher<T>(work: (isHeld: () => Promise<boolean>) => Promise<T>): Promise<T> {
-    return this.database.withLock(PUBLISHER_LOCK, work);
   }
 
   async close(): Promise<void> {

@@ -255,11 +255,10 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
       privateKey: readPrivateKey(privatePem),
       now: Date.now,
       signal: new AbortController().signal,
-      settleMs: 0,
     });
     const publish = async (n: number) => {
       smallRelease(built, n);
-      await publisher.publish(built, requireCurrentName(built), 100);
+      await publisher.publish(built, requireCurrentName(built));
     };
     await publish(1);
     const port = freePort();
@@ -314,15 +313,14 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
       privateKey: readPrivateKey(privatePem),
       now: Date.now,
       signal: new AbortController().signal,
-      settleMs: 0,
       ruleset: async () => ruleset,
     });
     smallRelease(built, 1);
     const publish = (number: number, text: string) => {
       ruleset = { number, text };
-      return publisher.publish(built, requireCurrentName(built), 100);
+      return publisher.publish(built, requireCurrentName(built));
     };
-    await publisher.publish(built, requireCurrentName(built), 100);
+    await publisher.publish(built, requireCurrentName(built));
     const options = { data: temporaryFolder(), channel, channelKey: publicKey };
     const app = new Application(runtime, "decides", { options });
     await app.line(({ ready }) => ready === true);

@@ -1,7 +1,15 @@
 // Tests a builder and servers of one channel, as processes from the command line.
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { releaseName } from "@inkling/engine";
 import { currentName, DATA_FOLDER, sha256Hex, writeChannelReport } from "@inkling/release-store";
@@ -110,7 +118,8 @@ describe("two servers of a channel", () => {
     const again = await run("channel", "publish", "--data-dir", builder, "--again");
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining(`rolled back: ${second}`) });
     expect(again.err).toContain("sending segments/");
-    expect((await run("channel", "publish", "--again", "--percent", "10")).code).toBe(2);
+    for (const other of [["--to", "beta"], ["--force"], [second]])
+      expect((await run("channel", "publish", "--again", ...other)).code).toBe(2);
     expect(readFileSync(statement, "utf8")).toBe(back);
     for (const server of servers) expect(await city(server)).toBe(smallCity(1));
     expect((await run("channel", "rollback", second)).code).toBe(0);
@@ -135,7 +144,7 @@ describe("two servers of a channel", () => {
     copyFileSync(statement, good);
     const envelope = JSON.parse(readFileSync(good, "utf8"));
     envelope.payload = Buffer.from(
-      Buffer.from(envelope.payload, "base64").toString().replace('"percent":100', '"percent":99'),
+      Buffer.from(envelope.payload, "base64").toString().replace('"version":1', '"version":2'),
     ).toString("base64");
     writeFileSync(statement, JSON.stringify(envelope));
     for (const server of servers) {
@@ -241,7 +250,7 @@ test("a server that follows no channel any more reports none", async () => {
 /** Writes the report of a server that followed a channel with this data folder and then failed. */
 function leaveReport(dataDir: string): string {
   const since = "2026-11-01T00:00:00.000Z";
-  const none = { followed_at: null, version: null, release: null, percent: null, expires_at: null };
+  const none = { followed_at: null, version: null, release: null, expires_at: null };
   const fault = { kind: "unreachable", reason: "gone", since } as const;
   writeChannelReport(dataDir, { channel: "stable", ...none, fault });
   return join(dataDir, DATA_FOLDER.channelReport);
@@ -257,6 +266,35 @@ describe("the command line", () => {
     expect(await channel()).toBe("problem");
     expect((await run("channel", "publish", "--data-dir", builder)).code).toBe(0);
     expect([existsSync(report), await channel()]).toEqual([false, "ok"]);
+  });
+
+  test("publishes to one channel what another one has", async () => {
+    const { name } = JSON.parse((await run("channel", "status", "--json")).out).release;
+    const to = (...args: string[]) => run("channel", "publish", "--data-dir", join(temp, "no-data"), ...args);
+    const copied = JSON.parse((await to("--to", "beta", "--json")).out);
+    expect(copied).toMatchObject({ channel: "beta", release: { name } });
+    const status = await run("channel", "status", "--channel", `${store}#beta`);
+    expect(status.out).toContain("servers: not shown, because");
+    expect(status).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(`Channel beta, version ${copied.version}`),
+    });
+    expect(await to("--to", "stable")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("another channel"),
+    });
+    expect(await to("--to", "No#Name")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("channel name"),
+    });
+    expect(await to("--to", "beta", name)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--to cannot"),
+    });
+    expect(await to("--to", "beta", "--channel", `${store}#gamma`)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("there is no channel gamma"),
+    });
   });
 
   test("names the place where there is no channel", async () => {
@@ -282,7 +320,7 @@ describe("the command line", () => {
     expect(readFileSync(join(temp, "code"), "utf8")).toBe("0\n");
     expect(JSON.parse(readFileSync(join(temp, "out.json"), "utf8")).release.name).toBe(name);
     expect(existsSync(join(publication, "channels/stable.json"))).toBe(true);
-    expect(existsSync(join(publication, "publishing.json"))).toBe(false);
+    expect(readdirSync(join(publication, "channels"))).toEqual(["stable.json"]);
   });
 
   test("explains what is missing", async () => {
@@ -321,7 +359,6 @@ describe("the command line", () => {
       err: expect.stringContaining("already exists"),
     });
     expect(await run("up")).toMatchObject({ code: 2, err: expect.stringContaining("serve") });
-    expect(await run("channel", "promote", "--percent", "200")).toMatchObject({ code: 2 });
   });
 
   test("a builder that could not read its key publishes once it can", async () => {

@@ -22,18 +22,14 @@ import { ANSWERS, type Release, releaseName } from "@inkling/engine";
 import {
   checkFiles,
   currentName,
-  type HostReport,
   pin,
   publish,
   ReleaseError,
-  readReports,
   releaseId,
   releaseNames,
-  removeReport,
   segmentFiles,
   sha256Hex,
   verifyRelease,
-  writeReport,
 } from "@inkling/release-store";
 import {
   ChannelError,
@@ -48,11 +44,11 @@ import {
   PublishStopped,
   readChannelRuleset,
   readPrivateKey,
-  rolloutSlot,
   type S3Environment,
   type Statement,
 } from "@inkling/release-store/channel";
 import { seal } from "../../../packages/release-store/src/channel/envelope.ts";
+import { FolderObjects } from "../../../packages/release-store/src/channel/folder-objects.ts";
 import { HttpObjects, STALL_MS } from "../../../packages/release-store/src/channel/http-objects.ts";
 import { readText } from "../../../packages/release-store/src/channel/object-store.ts";
 import { type ReleaseEvent, Releases } from "../../../packages/server/src/releases/releases.ts";
@@ -66,19 +62,6 @@ const DAY = 86_400_000;
 const { signal } = new AbortController();
 const folder = temporaryFolder;
 
-const REPORT: Omit<HostReport, "server_id" | "at"> = {
-  name: "web-1:8080",
-  version: "0.1.0",
-  ready: true,
-  reasons: [],
-  warnings: [],
-  release: null,
-  pinned: false,
-  refused: null,
-  channel: null,
-  requests_per_second: 0,
-  clock_offset_seconds: null,
-};
 const keys = makeKeyPair();
 
 /** A builder and servers of one channel, with their own clock. */
@@ -104,11 +87,15 @@ class Group {
       privateKey: readPrivateKey(keys.privatePem),
       now: () => this.now,
       signal,
-      settleMs: 5,
       onWarning: (message) => this.warnings.push(message),
       onUpload: (path) => this.uploads.push(path),
       ...change,
     });
+  }
+
+  /** The warnings, apart from the one about a store that does not check conditions. */
+  get problems(): readonly string[] {
+    return this.warnings.filter((each) => !each.includes("does not check If-Match"));
   }
 
   /**
@@ -120,8 +107,8 @@ class Group {
     return currentName(this.builder)!;
   }
 
-  publish(n: number, percent = 100): Promise<Statement> {
-    return this.publisher().publish(this.builder, this.build(n), percent);
+  publish(n: number): Promise<Statement> {
+    return this.publisher().publish(this.builder, this.build(n));
   }
 
   server(change: Partial<FollowerOptions> = {}): Server {
@@ -130,7 +117,6 @@ class Group {
       channel: "stable",
       publicKeys: [keys.publicKey],
       dataDir: folder(),
-      serverId: "server",
       verify: verifyRelease,
       now: () => this.now,
       ...change,
@@ -274,27 +260,9 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     group = new Group(base, env, readBase);
   });
 
-  test("reports of servers are written, read, and removed when they are old or no longer wanted", async () => {
-    const store = openStore(group.base, group.env)!;
-    const at = (id: string, ms: number) =>
-      writeReport(store, "stable", { ...REPORT, server_id: id, at: new Date(ms).toISOString() }, signal);
-    const [one, two, three] = [1, 2, 3].map((n) => `${n}`.repeat(36)) as [string, string, string];
-    expect(await readReports(store, "stable", 0, signal)).toEqual([]);
-    await at(one, 5_000);
-    await at(two, 1_000);
-    await at(three, 5_000);
-    await removeReport(store, "stable", three, signal);
-    const read = async (oldest: number) =>
-      (await readReports(store, "stable", oldest, signal)).map(({ server_id }) => server_id);
-    expect(await read(4_000)).toEqual([one]);
-    expect(await read(0)).toEqual([one]);
-    expect(await readReports(store, "canary", 0, signal)).toEqual([]);
-  });
-
   test("carries releases from the builder to servers, and back again", async () => {
     const server = group.server();
     const first = await group.publish(1);
-    expect(first).toMatchObject({ percent: 100 });
     expect(await server.follow()).toMatchObject({ release: first.release.name, isNew: true });
     expect(server.release).toBe(first.release.name);
     verifyRelease(server.dataDir, server.release!);
@@ -312,7 +280,7 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     expect((await group.publisher().rollback(second.release.name)).version).toBe(back.version + 1);
     await server.follow();
     expect(server.release).toBe(second.release.name);
-    expect(group.warnings).toEqual([]);
+    expect(group.problems).toEqual([]);
   });
 
   test("keeps five releases, and removes the files of others", async () => {
@@ -327,52 +295,51 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     const named = kept.flatMap(({ name }) => segmentFiles(group.builder, name));
     const paths = new Set(named.map((file) => file.slice(group.builder.length + 1)));
     expect((await store.list("segments/", signal)).sort()).toEqual([...paths].sort());
-    expect(await store.size("publishing.json", signal)).toBeUndefined();
-    expect(group.warnings).toEqual([]);
+    expect(await store.list("channels/", signal)).toEqual(["channels/stable.json"]);
+    expect(group.problems).toEqual([]);
   });
 
   test("does nothing more once it is stopped", async () => {
     const store = openStore(group.base, group.env)!;
-    await store.write("reports/stable/kept.json", "kept", signal);
+    await store.write("rulesets/kept", "kept", signal);
     const stopped = AbortSignal.abort("SIGINT");
     for (const act of [
-      () => store.read("reports/stable/kept.json", 0, stopped),
-      () => store.size("reports/stable/kept.json", stopped),
-      () => store.write("reports/stable/kept.json", "changed", stopped),
-      () => store.list("reports/stable/", stopped),
-      () => store.remove("reports/stable/kept.json", stopped),
+      () => store.read("rulesets/kept", 0, stopped),
+      () => store.size("rulesets/kept", stopped),
+      () => store.write("rulesets/kept", "changed", stopped),
+      () => store.list("rulesets/", stopped),
+      () => store.remove("rulesets/kept", stopped),
     ])
       expect(await faultOf(act())).toMatchObject({
         fault: "unreachable",
         message: expect.stringContaining("SIGINT"),
       });
-    expect(await store.size("reports/stable/kept.json", signal)).toBe(4);
-    await store.remove("reports/stable/kept.json", signal);
+    expect(await store.size("rulesets/kept", signal)).toBe(4);
+    await store.remove("rulesets/kept", signal);
   });
 
   test("a stop leaves the channel as it is, until the statement is written; then it is written whole", async () => {
     await group.publish(18);
-    await group.publish(19, 10);
     const before = await group.publisher().read();
-    const promote = async (stopAt: "raise" | "write") => {
+    const renew = async (stopAt: "read" | "write") => {
       const stopper = new AbortController();
       const store = openStore(group.base, group.env)!;
-      const write = store.write.bind(store);
-      store.write = (path, ...rest) => {
-        if (stopAt === "write" && path.startsWith("channels/")) stopper.abort("SIGINT");
-        return write(path, ...rest);
+      const replace = store.replace.bind(store);
+      store.replace = (...args) => {
+        stopper.abort("SIGINT");
+        return replace(...args);
       };
-      const onRaise = async () => {
-        if (stopAt === "raise") stopper.abort("SIGINT");
+      const ruleset = async () => {
+        if (stopAt === "read") stopper.abort("SIGINT");
+        return undefined;
       };
-      return group.publisher({ store, onRaise, signal: stopper.signal }).promote(100);
+      return group.publisher({ store, ruleset, signal: stopper.signal }).renew();
     };
-    await expect(promote("raise")).rejects.toBeInstanceOf(PublishStopped);
+    await expect(renew("read")).rejects.toBeInstanceOf(PublishStopped);
     expect(await group.publisher().read()).toEqual(before);
-    expect(await promote("write")).toMatchObject({ percent: 100, version: before!.version + 1 });
-    expect(await group.publisher().read()).toMatchObject({ percent: 100 });
-    const lock = await openStore(group.base, group.env)!.size("publishing.json", signal);
-    expect([lock, group.warnings]).toEqual([undefined, []]);
+    expect(await renew("write")).toMatchObject({ version: before!.version + 1 });
+    expect(await group.publisher().read()).toMatchObject({ version: before!.version + 1 });
+    expect(group.problems).toEqual([]);
   });
 
   test("carries the newest ruleset to those who want it, and keeps it while the database is away", async () => {
@@ -380,7 +347,7 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
     const [server, app] = [group.server(), group.server({ takesRuleset: true })];
     const publish = async (number: number, ruleset: { number: number; text: string } | undefined) => {
       const publisher = group.publisher({ ruleset: async () => ruleset });
-      const statement = await publisher.publish(group.builder, group.build(21), 100);
+      const statement = await publisher.publish(group.builder, group.build(21));
       expect(statement.ruleset?.number).toBe(number);
       await Promise.all([server.follow(), app.follow()]);
       return readChannelRuleset(app.dataDir);
@@ -414,21 +381,6 @@ test("a folder is open to other users, as a web server is one, whatever the umas
   expect(modes.length).toBeGreaterThan(7);
   expect([...new Set(modes)].sort()).toEqual(["file 644", "folder 755"]);
   expect(statSync(parent).mode & 0o777).toBe(0o700); // the folder existed before
-});
-
-test("a folder on a slow disk is published to; one that is too slow for a lock is reported as that", async () => {
-  const group = new Group();
-  const slow = (waitMs: number, settleMs?: number) => {
-    const store = openStore(group.base, {})!;
-    const write = store.write.bind(store);
-    const slowly: typeof write = (...args) => Bun.sleep(waitMs).then(() => write(...args));
-    return Object.assign(store, { write: slowly }, settleMs && { settleMs });
-  };
-  await group.publisher({ store: slow(150) }).publish(group.builder, group.build(1), 100);
-  const error = await faultOf(group.publisher({ store: slow(40, 20) }).promote(100));
-  expect(error).toMatchObject({ fault: "unreachable", hint: undefined });
-  expect(error.message).toMatch(/ took \d+ ms to write publishing\.json, but must take less than 20 ms$/);
-  expect(await openStore(group.base, {})!.size("publishing.json", signal)).toBeUndefined();
 });
 
 test("a call that never ends is given up after a while, and at a stop; until it ends, no other begins", async () => {
@@ -471,36 +423,8 @@ test("a call that never ends is given up after a while, and at a stop; until it 
   }
 });
 
-describe("a roll-out", () => {
-  test("reaches the share of servers that it names, the same ones first, then all", async () => {
-    const group = new Group();
-    // Their slots are 8 and 0, 38 and 42, 53 and 85.
-    const ids = [3, 12, 6, 7, 1, 2].map((n) => `server-${n}`);
-    const servers = ids.map((id) => ({ id, server: group.server({ serverId: id }) }));
-    const first = await group.publish(1);
-    for (const { server } of servers) await server.follow();
-    const second = await group.publish(2, 10);
-    for (const percent of [10, 50, 100]) {
-      if (percent > 10) await group.publisher().promote(percent);
-      for (const { id, server } of servers) {
-        await server.follow();
-        const isIn = rolloutSlot(id) < percent;
-        expect(server.release).toBe(isIn ? second.release.name : first.release.name);
-      }
-    }
-  });
-
-  test("that is replaced on the way leaves the others at the last release for all", async () => {
-    const group = new Group();
-    const first = await group.publish(1);
-    await group.publish(2, 50);
-    const third = await group.publish(3, 50);
-    expect(third.previous).toEqual(first.release);
-    const back = await group.publisher().rollback();
-    expect(back.release).toEqual(first.release);
-  });
-
-  test("goes back to the release that all servers had before, not to the one that was published before", async () => {
+describe("a channel", () => {
+  test("goes back to the release before, not to one that was rolled back", async () => {
     const group = new Group();
     const first = await group.publish(1);
     await group.publish(2);
@@ -510,30 +434,20 @@ describe("a roll-out", () => {
     expect(await faultOf(group.publisher().rollback())).toMatchObject({ fault: "absent" });
   });
 
-  test("goes back past a trial that was given up", async () => {
-    const group = new Group();
-    const first = await group.publish(1);
-    await group.publish(2, 10);
-    await group.publish(3, 10);
-    await group.publisher().promote(100);
-    expect((await group.publisher().rollback()).release).toEqual(first.release);
-  });
-
-  test("goes back from a release that was put back in place of a trial", async () => {
+  test("goes back from a release that was put back in place of a newer one", async () => {
     const group = new Group();
     const first = await group.publish(1);
     const second = await group.publish(2);
-    await group.publish(3, 10);
-    await group.publisher().publish(group.builder, second.release.name, 100);
+    await group.publish(3);
+    await group.publisher().publish(group.builder, second.release.name);
     expect((await group.publisher().rollback()).release).toEqual(first.release);
   });
 
   test("a rollback stays: damaged objects are repaired without it, and publishing the release again needs force", async () => {
     const group = new Group();
-    const servers = [group.server(), group.server({ serverId: "another" })];
+    const servers = [group.server(), group.server()];
     const first = await group.publish(1);
-    const second = await group.publish(2, 10);
-    await group.publisher().promote(100);
+    const second = await group.publish(2);
     for (const server of servers) await server.follow();
     const back = await group.publisher().rollback();
     expect(back.release).toEqual(first.release);
@@ -547,11 +461,10 @@ describe("a roll-out", () => {
     expect(readFileSync(join(group.base, "channels/stable.json"), "utf8")).toBe(statement);
     expect(readFileSync(there).equals(bytes)).toBe(true);
     expect(group.uploads).toContain(`segments/${there.slice(-68)}`);
-    expect(existsSync(join(group.base, "publishing.json"))).toBe(false);
 
     // This is also true for a builder that has only its data folder, and after newer releases.
     const again = (isForced?: boolean) =>
-      group.publisher().publish(group.builder, second.release.name, 100, isForced);
+      group.publisher().publish(group.builder, second.release.name, isForced);
     const refused = { fault: "rolled-back", hint: expect.stringContaining("--force") };
     expect(await faultOf(again())).toMatchObject(refused);
     for (const server of servers) {
@@ -568,17 +481,13 @@ describe("a roll-out", () => {
     expect((await again()).release).toEqual(second.release);
   });
 
-  test("on its way is sent again to both halves; a builder that lacks one sends nothing", async () => {
+  test("that is sent again by a host without its release: nothing is sent", async () => {
     const group = new Group();
     const first = await group.publish(1);
-    const second = await group.publish(2, 50);
-    const removed = [first, second].map(({ release }) => {
-      const path = join(group.base, `releases/${release.name}.json`);
-      rmSync(path);
-      return path;
-    });
-    expect(await group.publisher().sendAgain(group.builder)).toEqual(second);
-    expect(removed.map((path) => existsSync(path))).toEqual([true, true]);
+    const path = join(group.base, `releases/${first.release.name}.json`);
+    rmSync(path);
+    expect(await group.publisher().sendAgain(group.builder)).toEqual(first);
+    expect(existsSync(path)).toBe(true);
     const other = folder();
     smallRelease(other, 2);
     group.uploads.length = 0;
@@ -590,18 +499,80 @@ describe("a roll-out", () => {
     expect(await faultOf(new Group().publisher().sendAgain(other))).toMatchObject({ fault: "absent" });
   });
 
-  test("the first release of a channel is for all", async () => {
+  test("publishes what another channel has: its release and ruleset, without the data folder", async () => {
     const group = new Group();
-    expect(await faultOf(group.publish(1, 10))).toMatchObject({ fault: "absent" });
-    expect((await group.publish(1)).percent).toBe(100);
+    const [stable, canary] = ["stable", "canary"].map((channel) => group.server({ channel })) as [
+      Server,
+      Server,
+    ];
+    const ruleset = async () => ({ number: 3, text: "# three\n" });
+    const onCanary = (n: number) =>
+      group.publisher({ channel: "canary", ruleset }).publish(group.builder, group.build(n));
+    const first = await group.publish(1);
+    const second = await onCanary(2);
+    await Promise.all([stable.follow(), canary.follow()]);
+    expect([stable.release, canary.release]).toEqual([first.release.name, second.release.name]);
+    group.uploads.length = 0;
+    const published = await group.publisher().publishFrom("canary");
+    expect(published).toMatchObject({ channel: "stable", release: second.release, ruleset: second.ruleset! });
+    expect(group.uploads).toEqual([]);
+    await stable.follow();
+    expect(stable.release).toBe(second.release.name);
+
+    await group.publisher().rollback();
+    expect(await faultOf(group.publisher().publishFrom("canary"))).toMatchObject({ fault: "rolled-back" });
+    expect((await group.publisher().publishFrom("canary", true)).release).toEqual(second.release);
+
+    const third = await onCanary(3);
+    const [file = ""] = segmentFiles(group.builder, third.release.name);
+    const there = join(group.base, file.slice(group.builder.length + 1));
+    rmSync(there);
+    const missing = faultOf(group.publisher().publishFrom("canary"));
+    expect(await missing).toMatchObject({ fault: "missing-object" });
+    truncateSync(join(group.base, `releases/${third.release.name}.json`), 10);
+    expect(await faultOf(group.publisher().publishFrom("canary"))).toMatchObject({ fault: "wrong-object" });
+    expect(await faultOf(group.publisher().publishFrom("beta"))).toMatchObject({ fault: "absent" });
+    group.now += 8 * DAY;
+    expect(await faultOf(group.publisher().publishFrom("canary"))).toMatchObject({ fault: "expired" });
+    expect((await group.publisher().read())?.release).toEqual(second.release);
+  });
+});
+
+describe("a statement of the version before, with percentages", () => {
+  /** Writes the channel as the version before did: release 2 for a share of the servers, the others at release 1. */
+  async function earlier(percent: number) {
+    const group = new Group();
+    const first = await group.publish(1);
+    const second = await group.publish(2);
+    const { format: _, rolled_back: __, ...same } = second;
+    const statement = { ...same, format: 1, percent, previous: first.release };
+    writeFileSync(
+      join(group.base, "channels/stable.json"),
+      seal(JSON.stringify(statement), readPrivateKey(keys.privatePem)),
+    );
+    return { group, first: first.release, second: second.release };
+  }
+
+  test.each([
+    [100, "second"],
+    [99, "first"],
+    [0, "first"],
+  ] as const)("at %d %%: servers take the %s release", async (percent, name) => {
+    const { group, ...releases } = await earlier(percent);
+    const server = group.server();
+    await server.follow();
+    expect(server.release).toBe(releases[name].name);
   });
 
-  test("slots are even", () => {
-    const below = Array.from({ length: 10_000 }, (_, n) => rolloutSlot(`host ${n}`)).filter(
-      (slot) => slot < 10,
-    );
-    expect(below.length).toBeGreaterThan(900);
-    expect(below.length).toBeLessThan(1_100);
+  test("is renewed, rolled back and replaced in the new format", async () => {
+    const { group, first, second } = await earlier(10);
+    const trial = faultOf(group.publisher().publish(group.builder, second.name));
+    expect(await trial).toMatchObject({ fault: "rolled-back" });
+    expect(await group.publisher().renew()).toMatchObject({ format: 2, release: first });
+    const third = await group.publish(3);
+    expect(third).toMatchObject({ format: 2, rolled_back: [second.name] });
+    expect((await group.publisher().rollback()).release).toEqual(first);
+    expect((await group.publisher().publish(group.builder, second.name, true)).release).toEqual(second);
   });
 });
 
@@ -633,7 +604,7 @@ describe("a server refuses, and goes on with what it has", () => {
     const { group, server, first } = await behind();
     await group.publish(2);
     edit(statementFile(group), (value) => {
-      const text = Buffer.from(value.payload, "base64").toString().replace('"percent":100', '"percent":50');
+      const text = Buffer.from(value.payload, "base64").toString().replace('"version":1', '"version":2');
       value.payload = Buffer.from(text).toString("base64");
     });
     const error = await server.fault();
@@ -663,7 +634,7 @@ describe("a server refuses, and goes on with what it has", () => {
       privateKey: createPrivateKey(other.privatePem),
       trusted: [keys.publicKey],
     });
-    const second = await publisher.publish(group.builder, group.build(2), 100);
+    const second = await publisher.publish(group.builder, group.build(2));
     const error = await server.fault();
     expect(error).toMatchObject({ fault: "other-key", hint: expect.stringContaining("INKLING_CHANNEL_KEY") });
     expect(server.release).toBe(first);
@@ -686,7 +657,7 @@ describe("a server refuses, and goes on with what it has", () => {
   test("a publisher whose key is not the channel's", async () => {
     const { group, first: currentReleaseBefore } = await behind();
     const publisher = group.publisher({ privateKey: createPrivateKey(makeKeyPair().privatePem) });
-    const error = await faultOf(publisher.publish(group.builder, group.build(2), 100));
+    const error = await faultOf(publisher.publish(group.builder, group.build(2)));
     expect(error.fault).toBe("other-key");
     expect((await group.publisher().read())?.release.name).toBe(currentReleaseBefore);
   });
@@ -697,7 +668,7 @@ describe("a server refuses, and goes on with what it has", () => {
     expect(await server.fault()).toMatchObject({ fault: "expired" });
     expect(await group.server({ dataDir: server.dataDir }).fault()).toMatchObject({ fault: "expired" });
     expect(server.release).toBe(first);
-    await group.publisher().promote(100);
+    await group.publisher().renew();
     expect((await server.follow()).release).toBe(first);
   });
 
@@ -718,7 +689,7 @@ describe("a server refuses, and goes on with what it has", () => {
 
   test("the statement of another channel under this name", async () => {
     const { group, server, first } = await behind();
-    await group.publisher({ channel: "beta" }).publish(group.builder, group.build(2), 100);
+    await group.publisher({ channel: "beta" }).publish(group.builder, group.build(2));
     writeFileSync(statementFile(group), readFileSync(join(group.base, "channels/beta.json")));
     expect(await server.fault()).toMatchObject({ fault: "other-key" });
     expect(server.release).toBe(first);
@@ -858,7 +829,7 @@ describe("a server refuses, and goes on with what it has", () => {
       const second = group.build(2);
       const unsound = change(manifestOf(group.builder, second), manifestOf(group.builder, first)) as Manifest;
       const name = as === "first" ? first : releaseName(unsound);
-      const published = await group.publisher().publish(group.builder, second, 100);
+      const published = await group.publisher().publish(group.builder, second);
       const text = `${JSON.stringify(unsound, null, 2)}\n`;
       writeFileSync(join(group.base, `releases/${name}.json`), text);
       const release = { name, sha256: sha256Hex(text) };
@@ -925,7 +896,7 @@ describe("a server refuses, and goes on with what it has", () => {
     const publish = (number: number, text: string) =>
       group
         .publisher({ ruleset: async () => ({ number, text }) })
-        .publish(group.builder, group.build(number), 100);
+        .publish(group.builder, group.build(number));
     const { ruleset } = await publish(1, "# one\n");
     await app.follow();
     const path = join(group.base, `rulesets/${ruleset!.sha256}.toml`);
@@ -993,10 +964,10 @@ describe("a server refuses, and goes on with what it has", () => {
     const [file = ""] = segmentFiles(group.builder, name);
     const bytes = readFileSync(file);
     writeFileSync(file, bytes.toReversed());
-    const damaged = await faultOf(group.publisher().publish(group.builder, name, 100));
+    const damaged = await faultOf(group.publisher().publish(group.builder, name));
     expect(damaged).toMatchObject({ fault: "unsound" });
     writeFileSync(file, bytes);
-    await group.publisher().publish(group.builder, name, 100);
+    await group.publisher().publish(group.builder, name);
     const there = join(group.base, file.slice(group.builder.length + 1));
     writeFileSync(there, bytes.toReversed());
     expect(await server.fault()).toMatchObject({ fault: "wrong-object" });
@@ -1060,24 +1031,6 @@ describe("a server refuses, and goes on with what it has", () => {
     });
     for (let poll = 0; poll < 3; poll++) await counting.follow();
     expect(verified.count).toBe(0);
-  });
-
-  test("a publisher whose lock was taken over while it sent", async () => {
-    const { group, server, first } = await behind();
-    const slow = group.publisher({
-      onUpload: (path) => {
-        if (path.startsWith("releases/")) {
-          writeFileSync(
-            join(group.base, "publishing.json"),
-            '{"holder":"another","until":"2026-11-22T00:10:00Z"}',
-          );
-        }
-      },
-    });
-    expect(await faultOf(slow.publish(group.builder, group.build(2), 100))).toMatchObject({ fault: "busy" });
-    expect(existsSync(join(group.base, "publishing.json"))).toBe(true);
-    await server.follow();
-    expect(server.release).toBe(first);
   });
 
   describe("a store that drips", () => {
@@ -1342,47 +1295,168 @@ describe("a bucket", () => {
 
   test("shared by two channels keeps what either names", async () => {
     const beta = group.publisher({ channel: "beta" });
-    const { release } = await beta.publish(group.builder, group.build(40), 100);
+    const { release } = await beta.publish(group.builder, group.build(40));
     for (let n = 40; n < 50; n++) await group.publish(n);
     expect(bucket.objects.has(`x/releases/${release.name}.json`)).toBe(true);
     expect(await group.server({ channel: "beta" }).follow()).toMatchObject({ release: release.name });
   });
+});
 
-  test("two publishers at once: one publishes", async () => {
-    const name = group.build(60);
-    const both = await Promise.allSettled([
-      group.publisher({ settleMs: 500 }).publish(group.builder, name, 100),
-      group.publisher({ settleMs: 500 }).publish(group.builder, name, 100),
-    ]);
-    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    const [lost] = both.filter((each) => each.status === "rejected");
-    expect(lost!.reason).toMatchObject({ fault: "busy" });
-    expect(existsSync(group.builder)).toBe(true);
+/** Each store, with what a publisher says about it. */
+const CONDITIONS: Readonly<
+  Record<string, { start: () => { base: string; env?: S3Environment }; warns: boolean }>
+> = {
+  "a folder": { start: () => ({ base: folder() }), warns: false },
+  ...Object.fromEntries(
+    (["checked", "conflict", "ignored", "unknown", "untagged"] as const).map((conditions) => [
+      `a bucket whose conditions are ${conditions}`,
+      {
+        start: () => {
+          const bucket = startS3("inkling");
+          stops.push(() => bucket.stop());
+          bucket.faults.conditions = conditions;
+          return { base: "s3://inkling/x", env: bucket.env };
+        },
+        warns: !["checked", "conflict"].includes(conditions),
+      },
+    ]),
+  ),
+};
+
+describe.each(Object.entries(CONDITIONS))("two publishers of %s", (_, { start, warns }) => {
+  /** Returns a group, and a publisher that lets another one publish release 2 before it replaces the statement. */
+  async function beaten() {
+    const { base, env } = start();
+    const group = new Group(base, env);
+    const first = await group.publish(1);
+    const name = group.build(3);
+    const store = openStore(group.base, group.env)!;
+    const replace = store.replace.bind(store);
+    let winner: Statement | undefined;
+    store.replace = async (...args) => {
+      winner ??= await group.publish(2);
+      return replace(...args);
+    };
+    const loser = group.publisher({ store });
+    return { group, first, name, loser, winner: () => winner! };
+  }
+
+  test("one fails with the other's release, and nothing is lost; then it publishes", async () => {
+    const { group, first, name, loser, winner } = await beaten();
+    const error = await faultOf(loser.publish(group.builder, name));
+    expect(error).toMatchObject({
+      fault: "busy",
+      message: `another publisher changed the channel stable at the same time: it now has ${winner().release.name} (version ${winner().version})`,
+    });
+    expect(await group.publisher().read()).toEqual(winner());
+    const third = await loser.publish(group.builder, name);
+    expect(third.kept).toEqual([third.release, winner().release, first.release]);
+    expect(group.warnings.some((each) => each.includes("run only one publisher"))).toBe(warns);
+    expect(group.problems).toEqual([]);
+    const server = group.server();
+    await server.follow();
+    expect(server.release).toBe(name);
   });
 
-  test("a publisher that is stopped while it takes the lock leaves none", async () => {
-    const stopper = new AbortController();
-    const warnings = group.warnings.length;
-    const lock = "x/publishing.json";
-    const stopped = group.publisher({ settleMs: 300, signal: stopper.signal }).promote(100);
-    await until(() => bucket.objects.has(lock));
-    stopper.abort("SIGINT");
-    await expect(stopped).rejects.toBeInstanceOf(PublishStopped);
-    expect([bucket.objects.has(lock), group.warnings.length]).toEqual([false, warnings]);
-    await group.publisher().promote(100);
+  test("the first publication, too", async () => {
+    const { base, env } = start();
+    const group = new Group(base, env);
+    const name = group.build(1);
+    const store = openStore(group.base, group.env)!;
+    const replace = store.replace.bind(store);
+    store.replace = async (...args) => {
+      await group.publish(2);
+      return replace(...args);
+    };
+    expect(await faultOf(group.publisher({ store }).publish(group.builder, name))).toMatchObject({
+      fault: "busy",
+    });
+    expect((await group.publisher().read())?.kept).toHaveLength(1);
   });
 
-  test("a publisher that was killed blocks others for a quarter of an hour, not for good", async () => {
-    const until = new Date(group.now + 60_000).toISOString();
-    bucket.objects.set("x/publishing.json", Buffer.from(JSON.stringify({ holder: "gone", until })));
-    expect(await faultOf(group.publish(70))).toMatchObject({ fault: "busy" });
-    group.now += 61_000;
-    await group.publish(70);
-    const later = new Date(group.now + 40 * DAY).toISOString();
-    bucket.objects.set(
-      "x/publishing.json",
-      Buffer.from(JSON.stringify({ holder: "a wrong clock", until: later })),
-    );
-    await group.publish(71);
+  test("a statement that was taken although the answer was lost counts as written", async () => {
+    const { base, env } = start();
+    const group = new Group(base, env);
+    await group.publish(1);
+    const store = openStore(group.base, group.env)!;
+    const replace = store.replace.bind(store);
+    store.replace = async (...args) => {
+      await replace(...args);
+      throw new ChannelError("unreachable", "the connection was lost");
+    };
+    const statement = await group.publisher({ store }).publish(group.builder, group.build(2));
+    expect(await group.publisher().read()).toEqual(statement);
+    store.replace = async () => {
+      throw new ChannelError("unreachable", "the connection was lost");
+    };
+    expect(await faultOf(group.publisher({ store }).renew())).toMatchObject({ fault: "unreachable" });
+    expect(await group.publisher().read()).toEqual(statement);
+  });
+
+  test("objects that another publisher removed before they were named are sent again", async () => {
+    const { base, env } = start();
+    const group = new Group(base, env);
+    await group.publish(1);
+    const store = openStore(group.base, group.env)!;
+    const replace = store.replace.bind(store);
+    const name = group.build(2);
+    const [file = ""] = segmentFiles(group.builder, name);
+    const path = file.slice(group.builder.length + 1);
+    store.replace = async (...args) => {
+      await store.remove(path, signal);
+      return replace(...args);
+    };
+    await group.publisher({ store }).publish(group.builder, name);
+    expect(await store.size(path, signal)).toBe(statSync(file).size);
+    expect(group.problems).toEqual([]);
+  });
+});
+
+describe("the lock of a folder", () => {
+  const lockOf = (group: Group) => join(group.base, "channels/stable.json.lock");
+
+  test("of a publisher that was killed is taken over once it has not changed for a while", async () => {
+    const group = new Group();
+    await group.publish(1);
+    for (const left of ['{"host":"gone"}', ""]) {
+      writeFileSync(lockOf(group), left);
+      const store = new FolderObjects(group.base, 1_500);
+      const begun = performance.now();
+      await group.publisher({ store }).renew();
+      expect(performance.now() - begun).toBeGreaterThan(1_500);
+      expect(existsSync(lockOf(group))).toBe(false);
+      expect(group.warnings.pop()).toMatch(
+        /^waiting at most 1\.5 s for .*stable\.json\.lock, which another publisher holds or left behind: /,
+      );
+    }
+  });
+
+  test("of a publisher that works is waited for", async () => {
+    const group = new Group();
+    await group.publish(1);
+    writeFileSync(lockOf(group), "held");
+    const begun = performance.now();
+    const renewed = group.publisher().renew();
+    await Bun.sleep(300);
+    rmSync(lockOf(group));
+    await renewed;
+    expect(performance.now() - begun).toBeGreaterThan(300);
+    expect(group.warnings).toEqual([]);
+  });
+
+  test("that was taken over while its holder was asleep ends the holder's attempt", async () => {
+    const group = new Group();
+    const before = await group.publish(1);
+    const store = new FolderObjects(group.base);
+    const read = store.read.bind(store);
+    store.read = async (path, ...rest) => {
+      const body = await read(path, ...rest);
+      if (existsSync(lockOf(group))) writeFileSync(lockOf(group), "another publisher's");
+      return body;
+    };
+    expect(await faultOf(group.publisher({ store }).renew())).toMatchObject({ fault: "busy" });
+    expect(readFileSync(lockOf(group), "utf8")).toBe("another publisher's");
+    rmSync(lockOf(group));
+    expect(await group.publisher().read()).toEqual(before);
   });
 });

@@ -11,13 +11,12 @@ import {
   writeBuildResult,
 } from "@inkling/release-store/channel";
 import type { HostEntry } from "@inkling/store";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { ensureWritable, forgetChannelReport } from "../runtime/data-folder.ts";
 import { keepFresh } from "../runtime/keep-fresh.ts";
 import { recordStart } from "../runtime/recorded-settings.ts";
-import { percentOf } from "../runtime/rollout.ts";
 import { auditedBy } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 
@@ -32,9 +31,6 @@ export function addBuild(program: Command, context: Context): void {
     .command("build")
     .description("build releases as feeds change, without serving")
     .option("--publish", "publish each release to the channel, and renew the channel once a day")
-    .addOption(
-      new Option("--percent <percent>", "share of the servers that take a new release").default("100", "100"),
-    )
     .addHelpText(
       "after",
       `
@@ -43,23 +39,18 @@ To build only once, run \`inkling data update\`.
 
 Examples:
   inkling build --publish --channel s3://inkling-releases/prod
-  inkling build --publish --percent 10      then \`inkling channel promote\``,
+  inkling build --publish --channel s3://inkling-releases/prod#canary
+                                            then \`inkling channel publish --to stable\``,
     );
-  addAction(command, context, settingsReadBy("builder", "publisher"), ({ settings, flags }) => {
-    const percent = flags.publish === true ? percentOf(flags.percent) : undefined;
-    return keepBuilding(settings, context, percent);
-  });
+  addAction(command, context, settingsReadBy("builder", "publisher"), ({ settings, flags }) =>
+    keepBuilding(settings, context, flags.publish === true),
+  );
 }
 
-/** @param percent percentage of servers that take a new release; if undefined, nothing is published */
-async function keepBuilding(
-  settings: Settings,
-  context: Context,
-  percent: number | undefined,
-): Promise<void> {
+async function keepBuilding(settings: Settings, context: Context, isPublisher: boolean): Promise<void> {
   const { terminal, stopper } = context;
   const { dataDir } = settings;
-  if (percent !== undefined) {
+  if (isPublisher) {
     channelOf(settings);
     signingKey(settings); // missing settings end the command now rather than after the first build
   }
@@ -86,17 +77,17 @@ async function keepBuilding(
   };
   const publish = async () => {
     const name = currentName(dataDir);
-    if (percent === undefined || name === undefined) return;
+    if (!isPublisher || name === undefined) return;
     try {
       const publisher = openPublisher(settings, context, {
         onUpload: (path, bytes) => log.info("channel-upload", { path, bytes }),
         onWarning: (reason) => log.error("channel-warning", { reason }),
       });
       const ruleset = await newestRuleset(settings, onUnread);
-      const done = await renewIfDue(publisher, dataDir, name, percent, ruleset);
+      const done = await renewIfDue(publisher, dataDir, name, ruleset);
       if (done === undefined) return;
       const { channel, version, release } = done;
-      log.info("channel-published", { channel, version, release: release.name, percent: done.percent });
+      log.info("channel-published", { channel, version, release: release.name });
     } catch (error) {
       if (error instanceof PublishStopped) return;
       // The next check retries. A failed build must not hide this fault, nor may this fault hide a failed build.
@@ -110,7 +101,7 @@ async function keepBuilding(
   };
   const sendResult = async () => {
     const result = unsent;
-    if (percent === undefined || result === undefined) return;
+    if (!isPublisher || result === undefined) return;
     const { base, channel } = channelOf(settings);
     const store = openStore(base, context.env);
     try {

@@ -1,10 +1,11 @@
-// channel.ts: `inkling channel init | publish | promote | rollback | status` distributes releases to many servers.
+// channel.ts: `inkling channel init | publish | rollback | status` distributes releases to many servers.
 
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Settings, settingsReadBy, variableName } from "@inkling/contract";
 import {
   currentName,
+  parseChannel,
   prepareOutput,
   readChannelReport,
   releaseNames,
@@ -12,8 +13,6 @@ import {
   requireCurrentName,
 } from "@inkling/release-store";
 import {
-  ChannelError,
-  isTooFew,
   keyId,
   makeKeyPair,
   openReader,
@@ -25,13 +24,15 @@ import {
   rolledBack,
   type Statement,
 } from "@inkling/release-store/channel";
-import { type Command, Option } from "commander";
+import { hostJson, listHosts } from "@inkling/server";
+import { StoreError } from "@inkling/store";
+import { isSharedDatabase } from "@inkling/store/store";
+import type { Command } from "commander";
+import { maskUrl } from "../config/settings.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
-import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
-import { confirm } from "../runtime/confirm.ts";
+import { addAction, type Context } from "../runtime/command.ts";
 import { forgetChannelReport } from "../runtime/data-folder.ts";
-import { nextStep, percentOf, readRollout, requireReady, rolloutText, watched } from "../runtime/rollout.ts";
-import { audited } from "../runtime/store.ts";
+import { audited, withExistingStore } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
 import { formatAge, formatBytes, warn } from "../terminal/terminal.ts";
 
@@ -39,12 +40,9 @@ const PUBLISH_SETTINGS = settingsReadBy("publisher");
 const OWNER_ONLY = 0o600;
 
 export function addChannel(program: Command, context: Context): void {
-  const channel = program
-    .command("channel")
-    .description("publish, roll out and roll back releases for many servers");
+  const channel = program.command("channel").description("publish and roll back releases for many servers");
   addInit(channel, context);
   addPublish(channel, context);
-  addPromote(channel, context);
   addRollback(channel, context);
   addStatus(channel, context);
 }
@@ -93,12 +91,7 @@ function addPublish(channel: Command, context: Context): void {
     .command("publish")
     .description("publish the release in use, or another kept release, to the channel")
     .argument("[release]", "release name from `data status` (default: the release in use)")
-    .addOption(
-      new Option(
-        "--percent <percent>",
-        "share of servers that take the release; the other servers keep the previous one",
-      ).default("100", "100"),
-    )
+    .option("--to <name>", "publish to this channel what the channel in the settings has")
     .option("--again", "upload the current release's objects again, because they were damaged in the channel")
     .option("--force", "publish a release even if it was rolled back before")
     .option("--json", "print JSON")
@@ -108,33 +101,47 @@ function addPublish(channel: Command, context: Context): void {
 The command uploads only segments that the channel does not have yet. Publishing the same release again renews the
 channel: servers refuse a channel that has not been renewed for seven days.
 
+With --to, the channel NAME gets the release and the ruleset of the channel in the settings. Nothing is uploaded, so
+this works on every host that has the private key.
+
 Publishing a release that was rolled back needs --force, because it undoes the rollback on every server. With --again,
-the channel keeps its version, release and share of servers.
+the channel keeps its version and its release.
+
+If another publisher changes the channel at the same time, the command changes nothing and exits with 1.
 
 Examples:
   inkling channel publish --channel s3://inkling-releases/prod
-  inkling channel publish --percent 10
+  inkling channel publish --channel s3://inkling-releases/prod#canary --to stable
   inkling channel publish --again
   INKLING_CHANNEL=/srv/inkling inkling channel publish`,
     );
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, release?: string) => {
     const { dataDir } = settings;
+    const isForced = flags.force === true;
+    const others = {
+      "a release": release !== undefined,
+      "--to": flags.to !== undefined,
+      "--force": isForced,
+    };
     if (flags.again === true) {
-      if (release !== undefined || command.getOptionValueSource("percent") === "cli") {
-        throw new CliError(
-          "--again cannot be combined with a release or --percent: it uploads the channel's current release",
-          "leave them out; `inkling channel status` shows the current release",
-          EXIT.usage,
-        );
-      }
+      requireAlone("--again", others, "it uploads the channel's current release");
       return done(
         await changed("nothing was sent", () =>
           publisher(settings, context, "channel-published").sendAgain(dataDir),
         ),
       );
     }
+    if (flags.to !== undefined) {
+      requireAlone("--to", { "a release": others["a release"] }, "it publishes what another channel has");
+      const { channel: source } = channelOf(settings);
+      const target = otherChannel(settings, String(flags.to));
+      return done(
+        await changed("nothing was published", () =>
+          publisher(target, context, "channel-published").publishFrom(source, isForced),
+        ),
+      );
+    }
     const name = release ?? requireCurrentName(dataDir);
-    const percent = percentOf(flags.percent);
     const names = releaseNames(dataDir);
     if (!names.includes(name)) {
       const hint =
@@ -143,103 +150,40 @@ Examples:
     }
     const publishing = publisher(settings, context, "channel-published");
     forgetChannelReport(dataDir);
-    const statement = await changed("nothing was published", () =>
-      publishing.publish(dataDir, name, percent, flags.force === true),
-    );
-    if (statement.percent !== percent) {
-      warn(
-        context.terminal,
-        `${statement.percent} % of the servers already have this release: \`promote\` changes the share`,
-      );
-    }
-    return done(statement);
+    return done(await changed("nothing was published", () => publishing.publish(dataDir, name, isForced)));
   });
 }
 
-function addPromote(channel: Command, context: Context): void {
-  const command = channel
-    .command("promote")
-    .description("give the channel's release to more servers")
-    .argument("[name]", "channel name (default: the name in the `channel` setting)")
-    .addOption(
-      new Option(
-        "--percent <percent>",
-        "share of servers that take the release; the other servers keep the previous one",
-      ).default("100", "100"),
-    )
-    .option(
-      "--watch [seconds]",
-      `wait for reports before and after (${WATCH_SECONDS} s each); restore the previous share if too few servers are ready afterwards`,
-    )
-    .option("--force", "continue even if too few servers are ready, and lower the share without asking")
-    .option("--yes", "lower the share without asking")
-    .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      `
-Servers report through PostgreSQL, or through the channel's folder or bucket if they may write there. If fewer than 90 %
-of the servers that should have the release report it ready, the share does not change, and the exit code is 1. The same
-happens if the present share reaches none of the servers that report, and the new one more than the first of them.
-Without reports, the check is skipped. Lowering the share takes the release away from some servers, so the command asks
-first.
-
-Examples:
-  inkling channel promote --percent 50 --watch
-  inkling channel promote`,
-    );
-  addAction(command, context, PUBLISH_SETTINGS, ({ settings, flags }, name?: string) =>
-    withChannel(() => promote(named(settings, name), context, flags)),
+/** @throws CliError if one of the other arguments is given */
+function requireAlone(option: string, others: Readonly<Record<string, boolean>>, why: string): void {
+  const given = Object.keys(others).filter((name) => others[name]);
+  if (given.length === 0) return;
+  throw new CliError(
+    `${option} cannot be combined with ${given.join(" and ")}: ${why}`,
+    "leave out one of them; `inkling channel status` shows the channel's release",
+    EXIT.usage,
   );
 }
 
-const WATCH_SECONDS = 120;
-
-async function promote(settings: Settings, context: Context, flags: Flags): Promise<Result> {
-  const percent = percentOf(flags.percent);
-  const seconds = flags.watch === undefined ? undefined : secondsOf(flags.watch);
-  const publishing = publisher(settings, context, "channel-promoted", flags.force === true, seconds);
-  const [before, statement] = await changed("nothing was promoted", async () => {
-    const found = await publishing.read();
-    if (found !== undefined) await agreeToLess(found, percent, flags, context);
-    return [found, await publishing.promote(percent)];
-  });
-  if (before !== undefined && before.percent > percent)
-    context.terminal.err(
-      `The share was ${before.percent} %: servers outside the new share return to the previous release.\n`,
-    );
-  if (seconds === undefined) return done(statement);
-  const rollout = await watched(settings, context, statement, seconds);
-  const remains = `${statement.release.name} is at ${statement.percent} %`;
-  if (rollout === undefined) throw new Stopped(remains);
-  const text = `${statementText(statement)}\n  ${rolloutText(rollout)}`;
-  if (!isTooFew(rollout)) return { json: { ...statement, servers: rollout }, text };
-  if (before?.previous === undefined || before.percent >= percent) {
+/** Returns the settings with another channel in the same store. @throws CliError */
+function otherChannel(settings: Settings, name: string): Settings {
+  const { base, channel } = channelOf(settings);
+  const target = `${base}#${name}`;
+  if (parseChannel(target) === undefined) {
     throw new CliError(
-      `too few servers are ready: ${rolloutText(rollout)}`,
-      nextStep(rollout, "`inkling channel rollback` returns all servers to the previous release"),
+      `--to must be a channel name: it is "${name}"`,
+      "a name has at most 63 lower-case letters, digits, dots, hyphens and underscores, for example stable",
+      EXIT.usage,
     );
   }
-  const { version } = await changed(remains, () => publishing.promote(before.percent));
-  throw new CliError(
-    `went back to ${before.percent} % (version ${version}): ${rolloutText(rollout)}`,
-    nextStep(rollout, "`inkling channel rollback` removes the release from the remaining servers"),
-  );
-}
-
-/** @throws CliError if some servers would lose the release and the user does not confirm that */
-async function agreeToLess(
-  { release, percent: before }: Statement,
-  percent: number,
-  flags: Flags,
-  context: Context,
-): Promise<void> {
-  if (percent >= before || flags.yes === true || flags.force === true) return;
-  const question = `${release.name} is at ${before} %: at ${percent} %, some servers return to the previous release`;
-  await confirm(context, `${question}. Lower the share?`, {
-    unasked: question,
-    declined: `the share remains at ${before} %`,
-    hint: `\`inkling channel promote --percent ${percent} --yes\` lowers the share`,
-  });
+  if (name === channel) {
+    throw new CliError(
+      `--to must be another channel than ${channel}, which the settings have`,
+      `for example \`--channel ${maskUrl(base)}#canary --to ${name}\``,
+      EXIT.usage,
+    );
+  }
+  return { ...settings, channel: target };
 }
 
 /**
@@ -254,25 +198,15 @@ async function changed<T>(remains: string, act: () => Promise<T>): Promise<T> {
   }
 }
 
-function secondsOf(value: true | string): number {
-  if (value === true) return WATCH_SECONDS;
-  if (/^[1-9]\d{0,4}$/.test(value)) return Number(value);
-  throw new CliError(
-    `--watch must be a number of seconds: it is "${value}"`,
-    "for example --watch 120",
-    EXIT.usage,
-  );
-}
-
 function addRollback(channel: Command, context: Context): void {
   const command = channel
     .command("rollback")
-    .description("give all servers the previous release, or another release that the channel keeps")
+    .description("return to the previous release, or to another release that the channel keeps")
     .argument("[release]", "release name from `channel status`")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
-      "\nExamples:\n  inkling channel rollback\n  inkling channel rollback 20260601T043000000Z-0123456789ab",
+      "\nServers follow within seconds. The channel gets a higher version that has the older release.\n\nExamples:\n  inkling channel rollback\n  inkling channel rollback 20260601T043000000Z-0123456789ab",
     );
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings }, release?: string) =>
     done(
@@ -286,9 +220,16 @@ function addRollback(channel: Command, context: Context): void {
 function addStatus(channel: Command, context: Context): void {
   const command = channel
     .command("status")
-    .description("show the channel's release, and what this host has taken from it")
+    .description("show the channel's release, and which servers use it")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling channel status --channel https://releases.example/inkling");
+    .addHelpText(
+      "after",
+      `
+The servers are those that share this command's PostgreSQL database. Servers with another database are not shown.
+
+Examples:
+  inkling channel status --channel https://releases.example/inkling`,
+    );
   addAction(command, context, settingsReadBy("follower", "publisher"), async ({ settings }) => {
     const { base, channel: name } = channelOf(settings);
     const { stopper, env } = context;
@@ -308,17 +249,18 @@ function addStatus(channel: Command, context: Context): void {
       taken: (await withChannel(async () => readTrustState(dataDir))) ?? null,
       report: readChannelReport(dataDir) ?? null,
     };
-    const rollout = await readRollout(settings, context, statement).catch((error: Error) => {
-      warn(context.terminal, `cannot read the servers' reports: ${error.message}`);
-      return null; // a server's credentials may not allow listing the reports
+    const servers = await serversOf(settings, statement).catch((error) => {
+      if (!(error instanceof StoreError)) throw error;
+      warn(context.terminal, `cannot read the servers: ${error.message}`);
+      return null;
     });
     const isExpired = Date.parse(statement.expires_at) <= Date.now();
     const fault = here.report?.fault;
     return {
-      json: { ...statement, expired: isExpired, servers: rollout, here },
+      json: { ...statement, expired: isExpired, servers: servers ?? null, here },
       text: [
         statementText(statement),
-        rollout === null ? "" : `  ${rolloutText(rollout)}`,
+        servers === null ? "" : serversText(servers),
         isExpired
           ? `  expired at ${statement.expires_at}: servers refuse the channel until it is published again`
           : "",
@@ -345,36 +287,57 @@ function publicKeyIn(path: string): string {
   }
 }
 
+interface ChannelServer {
+  readonly name: string;
+  readonly state: ReturnType<typeof hostJson>["state"];
+  readonly release: string | null;
+  readonly pinned: boolean;
+  /** Does the server use the channel's release? */
+  readonly current: boolean;
+  /** Why the server cannot follow the channel. */
+  readonly fault: string | null;
+}
+
 /**
- * @param isForced true to ignore the servers' reports
- * @param seconds how many seconds to wait for the servers' reports before the percentage is raised
+ * Returns the servers of this database that follow the channel; undefined if the database is SQLite, which no other host
+ * can use.
  */
+async function serversOf(settings: Settings, statement: Statement): Promise<ChannelServer[] | undefined> {
+  if (!isSharedDatabase(settings.databaseUrl)) return undefined;
+  const hosts = await withExistingStore(settings, (store) => listHosts(store.tables));
+  return hosts.map(hostJson).flatMap(({ name, state, release, channel }) => {
+    if (channel?.name !== statement.channel) return [];
+    return {
+      ...{ name, state, release: release?.name ?? null, pinned: release?.pinned ?? false },
+      ...{ current: release?.name === statement.release.name, fault: channel.fault },
+    };
+  });
+}
+
+function serversText(servers: readonly ChannelServer[] | undefined): string {
+  if (servers === undefined)
+    return "  servers: not shown, because only servers that share a PostgreSQL database report to it";
+  const current = servers.filter((server) => server.current && server.state === "ready");
+  const others = servers.filter((server) => !current.includes(server));
+  return [
+    `  servers: ${current.length} of ${servers.length} in this database use it and are ready; servers with another database are not shown`,
+    ...others.map(({ name, state, release, pinned, fault }) => {
+      const why = fault === null ? "" : `; cannot follow the channel: ${fault}`;
+      return `    ${name}: ${state.replace("-", " ")}, ${release ?? "no release"}${pinned ? " (pinned)" : ""}${why}`;
+    }),
+  ].join("\n");
+}
+
 function publisher(
   settings: Settings,
   context: Context,
-  action: "channel-published" | "channel-promoted" | "channel-rolled-back",
-  isForced = false,
-  seconds = 0,
+  action: "channel-published" | "channel-rolled-back",
 ) {
   const { terminal } = context;
-  const onRaise = async (before: Statement, percent: number) => {
-    const rollout = await watched(settings, context, before, seconds).catch(async (error) => {
-      const { StoreError } = await import("@inkling/store"); // only publishers need this
-      if (!(error instanceof StoreError) && !(error instanceof ChannelError)) throw error;
-      throw new CliError(
-        `cannot read the servers' reports: ${error.message}`,
-        `${error instanceof StoreError ? "make the database reachable" : "make the reports beside the channel readable"}, or promote without checking reports: \`inkling channel promote --force\``,
-      );
-    });
-    if (rollout === undefined) return; // the publisher then stops as well
-    requireReady(before, rollout, percent);
-    terminal.err(`At ${before.percent} %: ${rolloutText(rollout)}.\n`);
-  };
   return openPublisher(settings, context, {
-    ...(!isForced && { onRaise }),
     audited: (before, after, change) => {
-      const entry = { action, subject: after.channel, before: before && rolledOut(before) };
-      return audited(settings, terminal, { ...entry, after: rolledOut(after) }, change);
+      const entry = { action, subject: after.channel, before: before && named(before) };
+      return audited(settings, terminal, { ...entry, after: named(after) }, change);
     },
     onUpload: (path, bytes) => terminal.err(`  sending ${path} (${formatBytes(bytes)})\n`),
     onWarning: (message) => warn(terminal, message),
@@ -382,22 +345,16 @@ function publisher(
 }
 
 /** Describes a statement for the audit trail. */
-const rolledOut = ({ version, release, percent }: Statement) => ({ version, release: release.name, percent });
-
-function named(settings: Settings, name: string | undefined): Settings {
-  if (name === undefined) return settings;
-  return { ...settings, channel: `${channelOf(settings).base}#${name}` };
-}
+const named = ({ version, release }: Statement) => ({ version, release: release.name });
 
 const done = (statement: Statement) => ({ json: statement, text: statementText(statement) });
 
 function statementText(statement: Statement): string {
-  const { channel, version, release, percent, previous, kept, published_at, expires_at, ruleset } = statement;
+  const { channel, version, release, kept, published_at, expires_at, ruleset } = statement;
   const age = formatAge(Date.now() - Date.parse(published_at));
-  const others = percent < 100 && previous !== undefined ? `; the other servers have ${previous.name}` : "";
   const left = [...rolledBack(statement)];
   return [
-    `Channel ${channel}, version ${version}, published ${published_at} (age: ${age}): ${release.name} for ${percent} % of the servers${others}`,
+    `Channel ${channel}, version ${version}, published ${published_at} (age: ${age}): ${release.name}`,
     `  kept for a rollback: ${kept.map(({ name }) => name).join(", ")}`,
     ...(left.length === 0 ? [] : [`  rolled back: ${left.join(", ")}`]),
     ...(ruleset === undefined ? [] : [`  ruleset ${ruleset.number}, for @inkling/local`]),

@@ -199,7 +199,7 @@ describe("data diff", () => {
 
 test("on a host that follows a channel, no hint is a build on this host", async () => {
   const dataDir = temporaryFolder();
-  const none = { followed_at: null, version: null, release: null, percent: null, expires_at: null };
+  const none = { followed_at: null, version: null, release: null, expires_at: null };
   writeChannelReport(dataDir, { channel: "stable", ...none, fault: null });
   const run = async (...args: string[]) => {
     const { out, err } = await runHere(["data", ...args, "--data-dir", dataDir], { cwd: dataDir });

@@ -4,7 +4,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { type Settings, variableName } from "@inkling/contract";
-import { type ChannelLocation, messageOf, parseChannel, serverId } from "@inkling/release-store";
+import { type ChannelLocation, messageOf, parseChannel } from "@inkling/release-store";
 import {
   ChannelError,
   ChannelFollower,
@@ -20,7 +20,6 @@ import {
 } from "@inkling/release-store/channel";
 import type { RunningServer } from "@inkling/server";
 import { verifyInThread } from "@inkling/server/verify";
-import { isSharedDatabase } from "@inkling/store/store";
 import { databaseFile, maskUrl } from "../config/settings.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import type { Context } from "./command.ts";
@@ -83,7 +82,7 @@ export function trustedKeys(settings: Settings): readonly string[] {
 export function openPublisher(
   settings: Settings,
   { env, stopper }: Pick<Context, "env" | "stopper">,
-  progress: Pick<PublisherOptions, "onUpload" | "onWarning" | "onRaise" | "audited">,
+  progress: Pick<PublisherOptions, "onUpload" | "onWarning" | "audited">,
 ): Publisher {
   const { base, channel } = channelOf(settings);
   const store = openStore(base, env);
@@ -99,42 +98,11 @@ export function openPublisher(
     channel,
     privateKey: signingKey(settings),
     trusted: settings.channelKey,
-    ...(isSharedDatabase(settings.databaseUrl) && {
-      exclusively: databaseLock(settings, progress.onWarning),
-    }),
     ruleset: () => newestRuleset(settings, progress.onWarning),
     now: Date.now,
     signal: stopper.signal,
     ...progress,
   });
-}
-
-/**
- * Returns a function that works under a lock in the database. Unlike the lock in the channel's store, this lock depends
- * neither on clocks nor on the store's speed.
- */
-function databaseLock(
-  { databaseUrl }: Settings,
-  onWarning: PublisherOptions["onWarning"],
-): NonNullable<PublisherOptions["exclusively"]> {
-  return async (work) => {
-    const { openStore, StoreError } = await import("@inkling/store"); // only publishers need this
-    const store = await openStore(databaseUrl, { mayBeAway: true });
-    let isBegun = false;
-    try {
-      return await store.asPublisher((isHeld) => {
-        isBegun = true;
-        return work(isHeld);
-      });
-    } catch (error) {
-      if (isBegun || !(error instanceof StoreError)) throw error;
-      // Even if the database is unreachable for days, the channel must not expire.
-      onWarning?.(`publishing without the database lock: ${error.message}`);
-      return await work(async () => true);
-    } finally {
-      await store.close();
-    }
-  };
 }
 
 /**
@@ -168,7 +136,6 @@ export async function renewIfDue(
   publisher: Publisher,
   dataDir: string,
   name: string,
-  percent: number,
   ruleset: ChannelRuleset | undefined,
 ): Promise<Statement | undefined> {
   const before = await publisher.read();
@@ -178,9 +145,9 @@ export async function renewIfDue(
   // published again, but the next newer release is.
   if (isSame || before?.kept.some((each) => each.name === name)) {
     const isOtherRuleset = ruleset !== undefined && ruleset.number !== before.ruleset?.number;
-    return isOld || isOtherRuleset ? publisher.promote(before.percent) : undefined;
+    return isOld || isOtherRuleset ? publisher.renew() : undefined;
   }
-  return publisher.publish(dataDir, name, before === undefined ? 100 : percent);
+  return publisher.publish(dataDir, name);
 }
 
 /** @param server returns the server on this data folder once it is running; the files that it uses are kept */
@@ -199,7 +166,6 @@ export function openFollower(
     channel,
     publicKeys: trustedKeys(settings),
     dataDir,
-    serverId: serverId(dataDir),
     verify: verifyInThread,
     served: () => server?.()?.report().release?.name,
     now: Date.now,

@@ -1,21 +1,18 @@
 // follow-channel.ts: follows the channel while Inkling serves.
 //
-// out  log events: channel-followed, channel-refused, channel-failed, channel-back, channel-not-reported;
+// out  log events: channel-followed, channel-refused, channel-failed, channel-back;
 //      channel-report.json for status and metrics
-// err  none: each fault is logged once, and the server continues to serve; the same applies if a report cannot be sent
+// err  none: each fault is logged once, and the server continues to serve
 
 import type { Settings } from "@inkling/contract";
 import {
   type ChannelReport,
-  type HostReport,
   Live,
   messageOf,
   Poller,
   readChannelReport,
   recordFailedBuild,
-  removeReport,
   writeChannelReport,
-  writeReport,
 } from "@inkling/release-store";
 import {
   type BuildResult,
@@ -24,13 +21,10 @@ import {
   type ChannelFollower,
   type Followed,
   failureOf,
-  type ObjectStore,
   openReader,
-  openStore,
   readBuildResult,
 } from "@inkling/release-store/channel";
 import type { RunningServer } from "@inkling/server";
-import { isSharedDatabase } from "@inkling/store/store";
 import { channelOf, trustedKeys } from "./channel.ts";
 import type { Context } from "./command.ts";
 
@@ -40,22 +34,17 @@ const LONGEST_POLL_MS = 60_000;
  * followed.
  */
 const REPORT_MS = 60_000;
-/** Milliseconds between two reports that this server sends. The channel's rollout.ts relies on this interval. */
-const SEND_MS = 60_000;
-/** Milliseconds to wait after a report was denied. Read-only credentials are common. */
-const DENIED_MS = 600_000;
-const TIMEOUT_MS = 5_000;
 /** Milliseconds between two checks of the builder's last result. */
 const BUILDER_MS = 60_000;
 
-/** Follows the channel until `signal` is aborted, and publishes this server's state next to the channel. */
+/** Follows the channel until `signal` is aborted. */
 export async function keepFollowing(
   follower: ChannelFollower,
   settings: Settings,
   { env, signal }: { env: Context["env"]; signal: AbortSignal },
-  { log, report }: Pick<RunningServer, "log" | "report">,
+  { log }: Pick<RunningServer, "log">,
 ): Promise<void> {
-  const { base, channel } = channelOf(settings);
+  const { channel } = channelOf(settings);
   const reports = new Reports(settings.dataDir, channel);
   const followed = new Live<Followed | undefined>({
     initial: undefined,
@@ -78,15 +67,9 @@ export async function keepFollowing(
     pollMs: CHANNEL_POLL_MS * (1 + Math.random() / 5), // servers that start together then poll at different times
     longestWaitMs: LONGEST_POLL_MS,
   });
-  // With PostgreSQL, the report is in the server's database row.
-  const store = isSharedDatabase(settings.databaseUrl) ? undefined : openStore(base, env);
-  const sent = store && new SentReports(store, channel, log);
-  const reporting =
-    sent && new Poller({ check: () => sent.send(report(), signal), waitMs: () => CHANNEL_POLL_MS });
   const builder = new BuilderWatch(settings, env, log);
   const watching = new Poller({ check: () => builder.check(signal), waitMs: () => BUILDER_MS });
-  await Promise.all([followed.runUntil(signal), reporting?.runUntil(signal), watching.runUntil(signal)]);
-  await sent?.remove();
+  await Promise.all([followed.runUntil(signal), watching.runUntil(signal)]);
 }
 
 function asFault(error: unknown): ChannelError {
@@ -102,7 +85,7 @@ class Reports {
   constructor(dataDir: string, channel: string) {
     this.dataDir = dataDir;
     const known = readChannelReport(dataDir);
-    const none = { followed_at: null, version: null, release: null, percent: null, expires_at: null };
+    const none = { followed_at: null, version: null, release: null, expires_at: null };
     this.report = { ...(known?.channel === channel ? known : { channel, ...none }), fault: null };
   }
 
@@ -111,9 +94,9 @@ class Reports {
   }
 
   followed({ statement, release }: Followed): void {
-    const { version, percent, expires_at } = statement;
+    const { version, expires_at } = statement;
     const isSame = this.report.version === version && this.report.release === release && !this.report.fault;
-    this.report = { ...this.report, followed_at: now(), version, percent, expires_at, release, fault: null };
+    this.report = { ...this.report, followed_at: now(), version, expires_at, release, fault: null };
     this.write(!isSame);
   }
 
@@ -170,56 +153,5 @@ class BuilderWatch {
     } catch {
       // On a full disk, the server still follows the channel, and the log shows what happens.
     }
-  }
-}
-
-class SentReports {
-  private readonly store: ObjectStore;
-  private readonly channel: string;
-  private readonly log: RunningServer["log"];
-  /** The last report that was sent or attempted, without the parts that change all the time. */
-  private state: string | undefined;
-  private serverId: string | undefined;
-  private nextAt = Number.NEGATIVE_INFINITY;
-  private isFailing = false;
-
-  constructor(store: ObjectStore, channel: string, log: RunningServer["log"]) {
-    this.store = store;
-    this.channel = channel;
-    this.log = log;
-  }
-
-  async send(report: HostReport, signal: AbortSignal): Promise<void> {
-    const { server_id, ready, release, refused, channel: taken } = report;
-    const state = JSON.stringify([ready, release?.name, refused, taken]);
-    const isNew = state !== this.state && !this.isFailing;
-    if (server_id === null || (!isNew && performance.now() < this.nextAt)) return;
-    this.nextAt = performance.now() + SEND_MS;
-    this.state = state;
-    this.serverId = server_id;
-    try {
-      const late = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-      await writeReport(this.store, this.channel, { ...report, server_id }, late);
-      this.isFailing = false;
-    } catch (error) {
-      if (!signal.aborted) this.fail(error);
-    }
-  }
-
-  /** Removes the report when this server stops in an orderly way. Otherwise, the server would count as silent. */
-  async remove(): Promise<void> {
-    const { store, channel, serverId } = this;
-    if (serverId === undefined) return;
-    // A server that may not remove the report could not send it either. An unreachable store has already been logged.
-    await removeReport(store, channel, serverId, AbortSignal.timeout(TIMEOUT_MS)).catch(() => {});
-  }
-
-  private fail(error: unknown): void {
-    const isDenied = error instanceof ChannelError && error.fault === "denied";
-    if (isDenied) this.nextAt = performance.now() + DENIED_MS;
-    if (this.isFailing) return;
-    this.isFailing = true;
-    const effect = "promotions do not count this server";
-    this.log.info("channel-not-reported", { channel: this.channel, reason: messageOf(error), effect });
   }
 }

@@ -30,7 +30,6 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "release-pinned": "release pinned",
   "release-unpinned": "release unpinned",
   "channel-published": "channel published",
-  "channel-promoted": "channel promoted",
   "channel-rolled-back": "channel rolled back",
   "settings-changed": "settings changed",
   "database-restored": "database restored",

@@ -64,8 +64,9 @@ export const CHANNEL_FAULTS = {
     fix: "run `inkling data update` to build a newer release; to publish the refused release anyway, use `--force`",
   },
   busy: {
-    happened: "another publisher is running, or a build is running in this data folder",
-    fix: "wait until it is done: a server retries by itself",
+    happened:
+      "another publisher changed the channel at the same time, or a build is running in this data folder",
+    fix: "repeat the command if it is still needed: servers and builders retry by themselves",
   },
   disk: {
     happened: "the disk is full, or the data folder is not writable",

@@ -38,21 +38,25 @@ export async function sendRuleset(
   return { number, sha256 };
 }
 
-/** Downloads a ruleset that is not in the data folder yet. @throws ChannelError */
-export async function takeRuleset(
+/** Downloads a ruleset. @returns undefined if the data folder already has it @throws ChannelError */
+export async function fetchRuleset(
   store: ObjectReader,
   dataDir: string,
   { number, sha256 }: RulesetRef,
   signal: AbortSignal,
   times?: TransferTimes,
-): Promise<void> {
+): Promise<ChannelRuleset | undefined> {
   const here = findChannelRuleset(dataDir);
-  if (here?.number === number && sha256Hex(here.text) === sha256) return;
+  if (here?.number === number && sha256Hex(here.text) === sha256) return undefined;
   const path = CHANNEL_PATHS.ruleset(sha256);
   const text = await readText(store, path, TEXT_LIMIT, signal, times);
   if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
   if (sha256Hex(text) !== sha256) throw new ChannelError("wrong-object", `${path} is not the signed ruleset`);
-  replaceJson(join(dataDir, DATA_FOLDER.channelRuleset), { number, text } satisfies ChannelRuleset);
+  return { number, text };
+}
+
+export function storeRuleset(dataDir: string, ruleset: ChannelRuleset): void {
+  replaceJson(join(dataDir, DATA_FOLDER.channelRuleset), ruleset);
 }
 
 /**

@@ -5,34 +5,66 @@
 // note A network file system may never answer, so no call here waits for it synchronously or without a time limit. The
 //      limit is 30 s, or 10 minutes for uploading a segment. A call that hangs blocks a thread, and Bun has few
 //      threads. So no other call into the same folder begins until the hanging call ends.
+//
+// An object is replaced under a lock file beside it, which a publisher holds for milliseconds. If a publisher was killed
+// in that moment, the next one takes the lock over after it has watched the unchanged lock for a minute. This needs no
+// clock that hosts agree on, and no process id, which means nothing on another host or in another container.
 
+import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { chmod, constants, type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import {
+  chmod,
+  constants,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { hostname } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { PUBLIC_FILE, temporaryPath } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
 import { ChannelError } from "./channel-error.ts";
 import { STALL_MS, Stall, UPLOAD_MS, unreachable } from "./http-objects.ts";
-import type { ObjectBody, ObjectStore, OwnFile } from "./object-store.ts";
+import {
+  type FoundText,
+  findText,
+  type ObjectBody,
+  type ObjectStore,
+  type OwnFile,
+  REPLACED_LIMIT,
+  type Replaced,
+} from "./object-store.ts";
 
 const BLOCK = 1 << 20;
 /** Mode of the folders, which other users and programs read: a web server, or the servers of other hosts. */
 const PUBLIC_FOLDER = 0o755;
+/** Milliseconds after which an unchanged lock counts as left behind: twice the time limit of a call. */
+const LOCK_MS = 2 * STALL_MS;
+const LOCK_POLL_MS = 100;
+/** Milliseconds until a publisher that waits for the lock says so. */
+const SAY_AFTER_MS = 1_000;
 
 /** For each folder, a promise that resolves when all abandoned calls have ended. */
 const givenUp = new Map<string, Promise<unknown>>();
 
 export class FolderObjects implements ObjectStore {
   readonly location: string;
-  /** Milliseconds to settle. A hard disk or a network file system may take hundreds of milliseconds to write a lock. */
-  readonly settleMs: number = 1_000;
+  private readonly lockMs: number;
 
-  constructor(folder: string) {
+  /** @param lockMs milliseconds after which an unchanged lock counts as left behind */
+  constructor(folder: string, lockMs = LOCK_MS) {
     this.location = folder;
+    this.lockMs = lockMs;
   }
 
   async read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined> {
-    // The file is opened immediately, because another publisher may remove a lock before its first block is read.
     const open = (until: AbortSignal) => openFile(join(this.location, path), until).catch(absent);
     const file = await this.within(signal, open);
     return file && { chunks: this.blocks(file, offset, signal), offset };
@@ -45,6 +77,62 @@ export class FolderObjects implements ObjectStore {
   write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
     const limitMs = typeof content === "string" ? STALL_MS : UPLOAD_MS;
     return this.within(signal, (until) => replace(join(this.location, path), content, until), limitMs);
+  }
+
+  async replace(
+    path: string,
+    text: string,
+    before: FoundText | undefined,
+    signal: AbortSignal,
+    onWait?: (reason: string) => void,
+  ): Promise<Replaced> {
+    const lock = join(this.location, `${path}.lock`);
+    const own = await this.lock(lock, signal, onWait);
+    try {
+      const now = await findText(this, path, REPLACED_LIMIT, signal);
+      if (now?.text !== before?.text || (await this.holder(lock, signal)) !== own) return "changed";
+      await this.write(path, text, signal);
+      return "done";
+    } finally {
+      // A lock that cannot be removed is taken over later.
+      const late = AbortSignal.timeout(STALL_MS);
+      if ((await this.holder(lock, late).catch(() => undefined)) === own)
+        await this.within(late, () => rm(lock, { force: true })).catch(() => {});
+    }
+  }
+
+  /** Creates the lock, or waits until it is free or counts as left behind. @returns its content */
+  private async lock(
+    path: string,
+    signal: AbortSignal,
+    onWait: ((reason: string) => void) | undefined,
+  ): Promise<string> {
+    const own = JSON.stringify({ host: hostname(), process: process.pid, id: randomUUID() });
+    let seen: string | undefined;
+    let since = performance.now();
+    let isSaid = false;
+    for (;;) {
+      if (await this.within(signal, () => create(path, own))) return own;
+      const holder = await this.holder(path, signal);
+      if (holder === undefined) continue; // it was removed a moment ago
+      if (holder !== seen) {
+        seen = holder;
+        since = performance.now();
+      }
+      const waitedMs = performance.now() - since;
+      if (waitedMs > this.lockMs) await this.within(signal, () => rm(path, { force: true }));
+      else if (waitedMs > SAY_AFTER_MS && !isSaid) {
+        isSaid = true;
+        onWait?.(
+          `waiting at most ${this.lockMs / 1_000} s for ${path}, which another publisher holds or left behind: ${holder}`,
+        );
+      }
+      await sleep(LOCK_POLL_MS, undefined, { signal }).catch(() => {}); // if aborted, the next call ends the loop
+    }
+  }
+
+  private holder(path: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.within(signal, () => readFile(path, "utf8").catch(absent));
   }
 
   list(prefix: string, signal: AbortSignal): Promise<string[]> {
@@ -109,6 +197,18 @@ export class FolderObjects implements ObjectStore {
     } finally {
       stall.end();
     }
+  }
+}
+
+/** @returns false if the file exists */
+async function create(path: string, content: string): Promise<boolean> {
+  await makeFolder(dirname(path));
+  try {
+    await writeFile(path, content, { flag: "wx", mode: PUBLIC_FILE });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
   }
 }
 

@@ -1,7 +1,7 @@
 // follower.ts: implements a server's side of a channel: downloads the release that the channel names into the data
 // folder.
 //
-// in   a store to read from, the public keys, and this server's id
+// in   a store to read from, and the public keys
 // out  the verified release, as the data folder's current release unless another one is pinned; from there on, the
 //      server follows the data folder
 // err  ChannelError; if the release is unsound, its cause is the verifier's ReleaseError. Serving continues, and no
@@ -9,7 +9,7 @@
 //
 // A segment is downloaded to <name>.part and hashed while it arrives. An interrupted download resumes where it stopped.
 // The whole release is then verified, and a damaged file is downloaded again. A version counts as trusted only after its
-// whole release has been found sound.
+// whole release has been found sound, and before the release becomes the current one.
 
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -31,12 +31,12 @@ import {
 import { sha256Hex } from "../sha256.ts";
 import type { TransferTimes } from "../transfer-limit.ts";
 import { ChannelError } from "./channel-error.ts";
-import { takeRuleset } from "./channel-ruleset.ts";
+import { fetchRuleset, storeRuleset } from "./channel-ruleset.ts";
 import { unseal } from "./envelope.ts";
 import { type ObjectReader, readInTime, readText } from "./object-store.ts";
 import { PartFile } from "./part-file.ts";
 import { MANIFEST_LIMIT, readManifest, requireOwn, STATEMENT_LIMIT } from "./publisher.ts";
-import { CHANNEL_PATHS, type ReleaseRef, readStatement, releaseFor, type Statement } from "./statement.ts";
+import { CHANNEL_PATHS, type ReleaseRef, readStatement, type Statement } from "./statement.ts";
 
 /**
  * Milliseconds between two checks of a channel. A server makes each wait up to a fifth longer, at random. At one check
@@ -53,7 +53,6 @@ export interface FollowerOptions {
   /** The trusted keys, any of which may have signed the channel. */
   readonly publicKeys: readonly string[];
   readonly dataDir: string;
-  readonly serverId: string;
   /** Reads a whole release. Throws a ReleaseError if the release is not sound. */
   readonly verify: (dataDir: string, name: string, signal: AbortSignal) => unknown;
   /** The release that a server on this data folder is using. Its files are kept. */
@@ -80,7 +79,7 @@ type TrustState = z.infer<typeof trustState>;
 
 export interface Followed {
   readonly statement: Statement;
-  /** The release that the channel names for this server. If another release is pinned, the server does not run it. */
+  /** The release that the channel names. If another release is pinned, the server does not run it. */
   readonly release: string;
   /** Did this call make a different release the current one? */
   readonly isNew: boolean;
@@ -116,22 +115,26 @@ export class ChannelFollower {
       this.requireFresh(this.followed.result.statement);
       return { ...this.followed.result, isNew: false, bytes: 0 };
     }
-    const { dataDir, publicKeys, serverId, takesRuleset = false } = this.options;
+    const { dataDir, publicKeys, takesRuleset = false } = this.options;
     const text = unseal(envelope, publicKeys);
     const statement = requireOwn(readStatement(text), channel);
     const sha256 = sha256Hex(text);
     this.requireNewer(statement, sha256);
     this.requireFresh(statement);
-    const ref = releaseFor(statement, serverId);
+    const { name } = statement.release;
     prepareDataFolder(dataDir);
     const unlock = lockDataFolder(dataDir);
     try {
-      const { bytes, isNew } = await this.take(statement, ref, signal);
-      if (takesRuleset && statement.ruleset !== undefined)
-        await takeRuleset(store, dataDir, statement.ruleset, signal, times);
-      const trusted: TrustState = { channel, version: statement.version, sha256, release: ref.name };
+      const bytes = await this.fetch(statement, signal);
+      const ruleset =
+        takesRuleset && statement.ruleset !== undefined
+          ? await fetchRuleset(store, dataDir, statement.ruleset, signal, times)
+          : undefined;
+      this.requireFresh(statement); // verifying may last long, too
+      const trusted: TrustState = { channel, version: statement.version, sha256, release: name };
       replaceJson(join(dataDir, DATA_FOLDER.channel), trusted);
-      const result = { statement, release: ref.name, isNew, bytes };
+      if (ruleset !== undefined) storeRuleset(dataDir, ruleset);
+      const result = { statement, release: name, isNew: this.use(name), bytes };
       this.followed = { envelope, result };
       return result;
     } finally {
@@ -182,16 +185,13 @@ export class ChannelFollower {
     );
   }
 
-  /** Downloads and verifies a release, and makes it the current one unless another release is pinned. */
-  private async take(
-    statement: Statement,
-    ref: ReleaseRef,
-    signal: AbortSignal,
-  ): Promise<{ bytes: number; isNew: boolean }> {
+  /** Downloads and verifies the release that the statement names. @returns the number of bytes downloaded */
+  private async fetch(statement: Statement, signal: AbortSignal): Promise<number> {
     const { dataDir } = this.options;
+    const ref = statement.release;
     const { manifest, text } = await this.manifestOf(ref, signal);
     const isVerified = readTrustState(dataDir)?.release === ref.name;
-    if (isVerified && this.isInPlace(ref.name)) return { bytes: 0, isNew: false };
+    if (isVerified && this.isInPlace(ref.name)) return 0;
     const segments = Object.values(manifest.segments).filter((segment) => segment !== undefined);
     let bytes = 0;
     for (const segment of segments) {
@@ -213,11 +213,17 @@ export class ChannelFollower {
       if (!error.isRetryable && !this.isInUse(ref.name)) rmSync(file, { force: true });
       throw new ChannelError("unsound", error.message, error.hint, { cause: error });
     }
-    if (this.isCurrent(ref.name)) return { bytes, isNew: false };
-    appendToOrder(dataDir, ref.name);
-    const isNew = makeCurrent(dataDir, ref.name);
-    sweep(dataDir, KEPT_BY_SERVER, this.options.served?.());
-    return { bytes, isNew };
+    return bytes;
+  }
+
+  /** Makes a release the current one unless another one is pinned. @returns whether the current release has changed */
+  private use(name: string): boolean {
+    if (this.isCurrent(name)) return false;
+    const { dataDir, served } = this.options;
+    appendToOrder(dataDir, name);
+    const isNew = makeCurrent(dataDir, name);
+    sweep(dataDir, KEPT_BY_SERVER, served?.());
+    return isNew;
   }
 
   private async verify(name: string, signal: AbortSignal): Promise<void> {

@@ -62,7 +62,11 @@ export class HttpObjects implements ObjectReader {
       }
       if (!response.ok) throw await refusal(this.location, path, response);
       isRead = true;
-      return { chunks: stall.watch(response.body, path), offset: response.status === 206 ? offset : 0 };
+      return {
+        chunks: stall.watch(response.body, path),
+        offset: response.status === 206 ? offset : 0,
+        tag: response.headers.get("etag") ?? undefined,
+      };
     } catch (error) {
       throw error instanceof ChannelError ? error : unreachable(this.location, error);
     } finally {

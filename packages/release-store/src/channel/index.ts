@@ -22,6 +22,5 @@ export {
 export type { ObjectReader, ObjectStore } from "./object-store.ts";
 export { openReader, openStore } from "./open-store.ts";
 export { Publisher, type PublisherOptions, readChannel, VALID_MS } from "./publisher.ts";
-export { type AgedReport, hasFailed, isTooFew, isUntried, type Rollout, rolloutOf } from "./rollout.ts";
 export { S3_VARIABLES, type S3Environment } from "./s3-objects.ts";
-export { releaseFor, rolledBack, rolloutSlot, type Statement } from "./statement.ts";
+export { rolledBack, type Statement } from "./statement.ts";

@@ -2,7 +2,6 @@
 //
 // in   paths relative to the base: segments/…, releases/…, channels/…
 // err  ChannelError: unreachable (a retry may succeed), slow, denied, wrong-object (too large)
-// note There are no conditional writes, because some stores refuse them.
 
 import { TRANSFER_MS, TransferLimit, type TransferTimes } from "../transfer-limit.ts";
 import { ChannelError } from "./channel-error.ts";
@@ -11,7 +10,24 @@ export interface ObjectBody {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** The offset of the body's first byte; 0 if the store cannot start in the middle. */
   readonly offset: number;
+  /** The store's ETag, which changes with the content; absent if the store has none. */
+  readonly tag?: string | undefined;
 }
+
+/** A whole object as it was read. */
+export interface FoundText {
+  readonly text: string;
+  readonly tag: string | undefined;
+}
+
+/** Maximum size of an object that is replaced, in bytes. */
+export const REPLACED_LIMIT = 64 << 10;
+
+/**
+ * How {@link ObjectStore.replace} ended. `changed`: nothing was written, because the object is not the one that was
+ * read. `unguarded`: the object was written, but the store cannot notice that somebody else writes at the same moment.
+ */
+export type Replaced = "done" | "changed" | "unguarded";
 
 export interface ObjectReader {
   /** The store's location for messages, without credentials. */
@@ -25,11 +41,21 @@ export interface ObjectStore extends ObjectReader {
   size(path: string, signal: AbortSignal): Promise<number | undefined>;
   /** Writes a whole object or nothing. */
   write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void>;
+  /**
+   * Writes an object if it is still as it was read.
+   * @param before the object as it was read; undefined if it did not exist
+   * @param onWait called once if another publisher makes this one wait, with the reason
+   */
+  replace(
+    path: string,
+    text: string,
+    before: FoundText | undefined,
+    signal: AbortSignal,
+    onWait?: (reason: string) => void,
+  ): Promise<Replaced>;
   /** Lists the paths that begin with `prefix`. */
   list(prefix: string, signal: AbortSignal): Promise<string[]>;
   remove(path: string, signal: AbortSignal): Promise<void>;
-  /** Milliseconds after which two concurrent writers see the same content. */
-  readonly settleMs: number;
 }
 
 /** A file on this machine and its SHA-256. */
@@ -83,7 +109,7 @@ export async function readInTime(
     const body = await store.read(path, offset, own.signal);
     if (body === undefined) end();
     else limit.startBody();
-    return body && { offset: body.offset, chunks: chunksOf(body) };
+    return body && { ...body, chunks: chunksOf(body) };
   } catch (error) {
     end();
     throw explain(error);
@@ -102,6 +128,17 @@ export async function readText(
   signal: AbortSignal,
   times?: TransferTimes,
 ): Promise<string | undefined> {
+  return (await findText(store, path, limit, signal, times))?.text;
+}
+
+/** Reads a whole object as {@link readText} does, with the tag that {@link ObjectStore.replace} compares. */
+export async function findText(
+  store: ObjectReader,
+  path: string,
+  limit: number,
+  signal: AbortSignal,
+  times?: TransferTimes,
+): Promise<FoundText | undefined> {
   const body = await readInTime(store, path, 0, signal, times);
   if (body === undefined) return undefined;
   const chunks: Uint8Array[] = [];
@@ -111,5 +148,5 @@ export async function readText(
     if (bytes > limit) throw new ChannelError("wrong-object", `${path} has more than ${limit} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString();
+  return { text: Buffer.concat(chunks).toString(), tag: body.tag };
 }

@@ -1,13 +1,14 @@
-// publisher.ts: lets a builder publish a release on a channel, promote it to more servers, and roll back.
+// publisher.ts: lets a builder publish a release on a channel, publish another channel's release, and roll back.
 //
 // in   the data folder, the store, the private key
 // out  the signed statement
 // err  ChannelError: the channel has either the old statement or the complete new one; PublishStopped: the channel is
 //      unchanged
 //
-// Objects are uploaded first and the statement last. The object under a segment's or manifest's name never changes. The
-// publisher removes only objects that this channel named before and that no channel names now. It removes nothing if it
-// cannot read the complete list of channels.
+// Objects are uploaded first and the statement last, only if nobody has changed it since it was read. The object under
+// a segment's or manifest's name never changes. The publisher removes only objects that this channel named before and
+// that no channel names now, and nothing if it cannot read the complete list of channels. Another publisher may be
+// about to name such an object, so each publisher checks its objects again after it has written the statement.
 
 import type { KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -21,8 +22,15 @@ import { ChannelError, PublishStopped } from "./channel-error.ts";
 import { CHANNEL_NAME } from "./channel-name.ts";
 import { type ChannelRuleset, sendRuleset } from "./channel-ruleset.ts";
 import { publicKeyOf, seal, unseal } from "./envelope.ts";
-import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
-import { PublisherLock } from "./publisher-lock.ts";
+import {
+  type FoundText,
+  findText,
+  type ObjectReader,
+  type ObjectStore,
+  REPLACED_LIMIT,
+  type Replaced,
+  readText,
+} from "./object-store.ts";
 import {
   CHANNEL_PATHS,
   type ReleaseRef,
@@ -32,12 +40,11 @@ import {
   rolledBack,
   type Statement,
   stillRolledBack,
-  whole,
 } from "./statement.ts";
 
 /** Number of releases whose files remain in the store for a rollback, including the current release. */
 const KEPT = 5;
-export const STATEMENT_LIMIT = 64 << 10;
+export const STATEMENT_LIMIT = REPLACED_LIMIT;
 export const MANIFEST_LIMIT = 8 << 20;
 const DAY_MS = 86_400_000;
 /** Milliseconds for which servers accept a statement if no newer one is published. */
@@ -50,44 +57,39 @@ export interface PublisherOptions {
   /** Epoch ms. */
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** Milliseconds until another publisher's lock is certainly visible; by default the store's `settleMs`. */
-  readonly settleMs?: number;
-  /**
-   * Takes a second lock, which ends with its process, in addition to the lock in the store. It always calls `work`,
-   * with a function that returns whether the second lock is held.
-   */
-  readonly exclusively?: <T>(work: (isHeld: () => Promise<boolean>) => Promise<T>) => Promise<T>;
   /** Other public keys that may have signed the channel before the key was changed. */
   readonly trusted?: readonly string[];
   /** Called before an object of this many bytes is uploaded. */
   readonly onUpload?: (path: string, bytes: number) => void;
   /** Returns the newest ruleset, which every new statement names. If undefined, the channel keeps its ruleset. */
   readonly ruleset?: () => Promise<ChannelRuleset | undefined>;
-  /**
-   * Called before more servers receive the channel's release: `percent` of them. If it throws, the channel does not
-   * change.
-   */
-  readonly onRaise?: (before: Statement, percent: number) => Promise<void>;
   /** Records a change in the audit trail, then calls `change`. */
   readonly audited?: (
     before: Statement | undefined,
     after: Statement,
     change: () => Promise<void>,
   ) => Promise<void>;
-  /** Called if old objects or the lock could not be removed. The channel itself is not affected. */
+  /**
+   * Called if old objects could not be removed, if another publisher makes this one wait, or if the store cannot tell
+   * two publishers apart.
+   */
   readonly onWarning?: (message: string) => void;
+}
+
+/** A statement as it was read, and the object that contains it. */
+interface Found {
+  readonly statement: Statement;
+  readonly object: FoundText;
 }
 
 export class Publisher {
   private readonly options: PublisherOptions;
   private readonly trusted: readonly string[];
-  private readonly lock: PublisherLock;
   /** Has the upload of the statement begun? If so, it is too late to stop. */
   private isStated = false;
 
   constructor(options: PublisherOptions) {
     this.options = options;
-    this.lock = new PublisherLock(options);
     this.trusted = [publicKeyOf(options.privateKey), ...(options.trusted ?? [])];
   }
 
@@ -96,75 +98,85 @@ export class Publisher {
    * @throws ChannelError, including if another key signed it
    */
   read(): Promise<Statement | undefined> {
-    const { store, channel, signal } = this.options;
-    return readChannel(store, channel, this.trusted, signal).catch((error) => {
-      throw this.orStopped(error);
-    });
+    return this.stoppable(async () => (await this.find())?.statement);
   }
 
   /**
    * Uploads a release from the data folder, and names it in the channel.
-   * @param percent percentage of servers that take the release; the first release of a channel is for all servers
    * @param isForced allows a release from which the channel was rolled back
    */
-  publish(dataDir: string, name: string, percent: number, isForced = false): Promise<Statement> {
-    return this.locked(async (before) => {
-      if (before !== undefined && !isForced) requireNotRolledBack(before, name);
-      if (before === undefined && percent < 100) {
-        throw new ChannelError("absent", "a channel's first release must go to all servers");
-      }
-      const ref = readRef(dataDir, name);
-      const known = before?.kept.find((each) => each.name === name);
-      if (known !== undefined && known.sha256 !== ref.sha256) {
-        throw new ChannelError(
-          "wrong-object",
-          `${name} is in the channel with a different manifest`,
-          "build a newer release with `inkling data update`, then publish it",
-        );
-      }
+  publish(dataDir: string, name: string, isForced = false): Promise<Statement> {
+    return this.stoppable(async () => {
+      const before = await this.find();
+      if (before !== undefined && !isForced) requireNotRolledBack(before.statement, name);
+      const release = readRef(dataDir, name);
+      requireSame(before?.statement, release);
       await this.upload(dataDir, name, false);
-      if (before?.release.name === name)
-        return this.write(before, { percent: Math.max(percent, before.percent) });
-      // If only some servers took the previous release, it was on trial. All other servers keep the release before it.
-      const previous = before === undefined ? undefined : whole(before);
-      return this.write(before, { release: ref, percent, previous });
+      const statement = await this.write(before, release, await this.sendRuleset());
+      await this.checkAgain(dataDir, release);
+      return statement;
     });
   }
 
   /**
-   * Uploads the objects of the channel's current and previous release again, because the store's copies are damaged.
-   * The statement does not change.
+   * Names the release and the ruleset of another channel in the same store.
+   * @param isForced allows a release from which this channel was rolled back
    */
-  sendAgain(dataDir: string): Promise<Statement> {
-    return this.locked(async (found) => {
-      const before = required(found, this.options);
-      const names = releaseNames(dataDir);
-      const refs = [before.release, before.previous].filter((ref) => ref !== undefined);
-      for (const { name, sha256 } of refs) {
-        if (!names.includes(name) || readRef(dataDir, name).sha256 !== sha256) {
-          throw new ChannelError(
-            "absent",
-            `the channel's release ${name} is not in ${dataDir}`,
-            "run this on the host that published it, publish a newer release, or roll back with `inkling channel rollback RELEASE`",
-          );
-        }
+  publishFrom(channel: string, isForced = false): Promise<Statement> {
+    return this.stoppable(async () => {
+      const { store, signal, now } = this.options;
+      const source = required(await readChannel(store, channel, this.trusted, signal), { channel, store });
+      if (Date.parse(source.expires_at) <= now()) {
+        throw new ChannelError(
+          "expired",
+          `version ${source.version} of the channel ${channel} expired at ${source.expires_at}`,
+          `publish to ${channel} first`,
+        );
       }
-      for (const { name } of refs) await this.upload(dataDir, name, true);
-      return before;
+      const before = await this.find();
+      const { release, ruleset } = source;
+      if (before !== undefined && !isForced) requireNotRolledBack(before.statement, release.name);
+      requireSame(before?.statement, release);
+      await this.requireObjects(release);
+      return this.write(before, release, ruleset);
     });
   }
 
-  /** Rolls out the current release to this percentage of the servers. */
-  promote(percent: number): Promise<Statement> {
-    return this.locked((before) => this.write(required(before, this.options), { percent }));
+  /**
+   * Uploads the objects of the channel's current release again, because the store's copies are damaged. The statement
+   * does not change.
+   */
+  sendAgain(dataDir: string): Promise<Statement> {
+    return this.stoppable(async () => {
+      const { statement } = required(await this.find(), this.options);
+      const { name, sha256 } = statement.release;
+      if (!releaseNames(dataDir).includes(name) || readRef(dataDir, name).sha256 !== sha256) {
+        throw new ChannelError(
+          "absent",
+          `the channel's release ${name} is not in ${dataDir}`,
+          "run this on the host that published it, publish a newer release, or roll back with `inkling channel rollback RELEASE`",
+        );
+      }
+      await this.upload(dataDir, name, true);
+      return statement;
+    });
   }
 
-  /** Rolls all servers back to the previous release, or to the kept release that `to` names. */
+  /** Names the same release under a higher version, which is valid for another seven days, with the newest ruleset. */
+  renew(): Promise<Statement> {
+    return this.stoppable(async () => {
+      const before = required(await this.find(), this.options);
+      return this.write(before, before.statement.release, await this.sendRuleset());
+    });
+  }
+
+  /** Names the release before the current one, or the kept release that `to` names, under a higher version. */
   rollback(to?: string): Promise<Statement> {
-    return this.locked((found) => {
-      const before = required(found, this.options);
-      const { release, kept, channel } = before;
-      const target = to === undefined ? releaseBefore(before) : kept.find(({ name }) => name === to);
+    return this.stoppable(async () => {
+      const before = required(await this.find(), this.options);
+      const { release, kept, channel } = before.statement;
+      const target =
+        to === undefined ? releaseBefore(before.statement) : kept.find(({ name }) => name === to);
       if (target === undefined) {
         const names = kept.map(({ name }) => name).join(", ");
         throw new ChannelError(
@@ -175,30 +187,34 @@ export class Publisher {
           `the kept releases are ${names}`,
         );
       }
-      return this.write(before, { release: target, percent: 100, previous: undefined });
+      return this.write(before, target, await this.sendRuleset());
     });
+  }
+
+  private async find(): Promise<Found | undefined> {
+    const { store, channel, signal } = this.options;
+    const object = await findText(store, CHANNEL_PATHS.statement(channel), STATEMENT_LIMIT, signal);
+    return (
+      object && { object, statement: requireOwn(readStatement(unseal(object.text, this.trusted)), channel) }
+    );
   }
 
   /** Signs and uploads a statement with a higher version, then removes objects that no channel needs any more. */
   private async write(
-    before: Statement | undefined,
-    change: { release?: ReleaseRef; percent?: number; previous?: ReleaseRef | undefined },
+    found: Found | undefined,
+    release: ReleaseRef,
+    newest: RulesetRef | undefined,
   ): Promise<Statement> {
-    const { store, channel, now, privateKey, signal, onRaise, audited } = this.options;
-    const { percent: wanted = 0 } = change;
-    const isOnTrial = before?.previous !== undefined && before.percent < wanted;
-    if (isOnTrial && change.release === undefined) await onRaise?.(before, wanted);
-    const release = change.release ?? before!.release;
-    const previous = "previous" in change ? change.previous : before?.previous;
+    const { channel, now, audited } = this.options;
+    const before = found?.statement;
     const older = (before?.kept ?? []).filter(({ name }) => name !== release.name);
     // A rollback keeps the order of releases, so that the operator can go forward again.
     const isKept = before?.kept.some(({ name }) => name === release.name) ?? false;
     const all = isKept ? before!.kept : [release, ...older];
-    const needed = [release.name, previous?.name];
-    const kept = all.filter(({ name }, index) => index < KEPT || needed.includes(name));
-    const ruleset = (await this.sendRuleset()) ?? before?.ruleset;
+    const kept = all.filter(({ name }, index) => index < KEPT || name === release.name);
+    const ruleset = newest ?? before?.ruleset;
     const statement: Statement = {
-      format: 1,
+      format: 2,
       channel,
       // The version is at least the seconds since 1970. It therefore exceeds every version that servers have seen, even
       // if the statement was lost.
@@ -206,30 +222,58 @@ export class Publisher {
       published_at: new Date(now()).toISOString(),
       expires_at: new Date(now() + VALID_MS).toISOString(),
       release,
-      percent: change.percent ?? before?.percent ?? 100,
-      ...(previous === undefined ? {} : { previous }),
       kept,
       ...(before !== undefined && stillRolledBack(before, release, kept)),
       ...(ruleset !== undefined && { ruleset }),
     };
-    const path = CHANNEL_PATHS.statement(channel);
-    const text = seal(JSON.stringify(statement), privateKey);
-    const state = async () => {
-      await this.lock.hold();
-      if ((await this.read())?.version !== before?.version) throw this.lock.busy();
-      signal.throwIfAborted();
-      this.isStated = true;
-      // This write is not interrupted, because otherwise nobody would know whether servers follow the new statement.
-      const unstopped = new AbortController().signal;
-      await store.write(path, text, unstopped);
-      if ((await readText(store, path, STATEMENT_LIMIT, unstopped)) !== text) {
-        throw new ChannelError("busy", `${path} was overwritten by another publisher`, "try again");
-      }
-    };
+    const state = () => this.state(found, statement);
     await (audited?.(before, statement, state) ?? state());
     const dropped = all.filter(({ name }) => !kept.some((each) => each.name === name));
     if (dropped.length > 0) await this.sweep(dropped);
     return statement;
+  }
+
+  /** Replaces the channel's statement, unless another publisher has replaced it since it was read. */
+  private async state(found: Found | undefined, statement: Statement): Promise<void> {
+    const { store, channel, privateKey, signal, onWarning } = this.options;
+    const path = CHANNEL_PATHS.statement(channel);
+    const text = seal(JSON.stringify(statement), privateKey);
+    signal.throwIfAborted();
+    this.isStated = true;
+    // This write is not interrupted, because otherwise nobody would know whether servers follow the new statement.
+    const unstopped = new AbortController().signal;
+    let outcome: Replaced | undefined;
+    let failure: unknown;
+    try {
+      outcome = await store.replace(path, text, found?.object, unstopped, onWarning);
+    } catch (error) {
+      failure = error;
+    }
+    if (outcome === "done") return;
+    // The store may have taken the statement although its answer was lost, or a proxy may have sent it twice.
+    const there = await readText(store, path, STATEMENT_LIMIT, unstopped).catch(() => undefined);
+    if (there !== text) throw failure ?? this.overtaken(there);
+    if (outcome === "unguarded") {
+      onWarning?.(
+        `${store.location} does not check If-Match: run only one publisher, because two at the same moment may overwrite each other`,
+      );
+    }
+  }
+
+  private overtaken(there: string | undefined): ChannelError {
+    const { channel } = this.options;
+    let now = "nothing";
+    try {
+      const { release, version } = readStatement(unverified(there ?? ""));
+      now = `${release.name} (version ${version})`;
+    } catch {
+      // somebody else's file: `inkling channel status` says what is wrong with it
+    }
+    return new ChannelError(
+      "busy",
+      `another publisher changed the channel ${channel} at the same time: it now has ${now}`,
+      "this command changed nothing: run `inkling channel status`, then run it again if it is still needed",
+    );
   }
 
   private async sendRuleset(): Promise<RulesetRef | undefined> {
@@ -248,7 +292,6 @@ export class Publisher {
       if (!hasSegment(dataDir, segment.sha256)) {
         throw new ChannelError("unsound", `${path} is missing or damaged here`, "run `inkling data update`");
       }
-      await this.lock.hold();
       onUpload?.(path, segment.bytes);
       const { sha256, bytes } = segment;
       await store.write(path, { file: join(dataDir, path), sha256 }, signal);
@@ -303,23 +346,43 @@ export class Publisher {
     return segmentPaths(readManifest(text, name));
   }
 
-  /**
-   * Runs `act` while no other publisher works in the store, not even for another channel, because channels may share
-   * segments.
-   */
-  private locked<T>(act: (before: Statement | undefined) => Promise<T>): Promise<T> {
-    const { exclusively = (work) => work(async () => true) } = this.options;
-    return exclusively(async (isHeld) => {
-      this.isStated = false;
-      try {
-        await this.lock.take(isHeld);
-        return await act(await this.read());
-      } catch (error) {
-        throw this.orStopped(error);
-      } finally {
-        await this.lock.remove();
-      }
-    });
+  /** Checks that the store has a release's manifest and segments. @throws ChannelError */
+  private async requireObjects({ name, sha256 }: ReleaseRef): Promise<void> {
+    const { store, signal } = this.options;
+    const path = DATA_FOLDER.releaseFile(name);
+    const text = await readText(store, path, MANIFEST_LIMIT, signal);
+    if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
+    if (sha256Hex(text) !== sha256)
+      throw new ChannelError("wrong-object", `${path} is not the signed manifest`);
+    for (const segment of Object.values(readManifest(text, name).segments)) {
+      if (segment === undefined) continue;
+      const file = DATA_FOLDER.segmentFile(segment.sha256);
+      const bytes = await store.size(file, signal);
+      if (bytes === segment.bytes) continue;
+      throw new ChannelError(
+        bytes === undefined ? "missing-object" : "wrong-object",
+        `${file} has ${bytes ?? 0} bytes in the store, but should have ${segment.bytes}`,
+      );
+    }
+  }
+
+  /** Uploads objects that another publisher has removed because no channel named them yet. */
+  private async checkAgain(dataDir: string, release: ReleaseRef): Promise<void> {
+    try {
+      await this.requireObjects(release).catch(() => this.upload(dataDir, release.name, false));
+    } catch (error) {
+      if (!(error instanceof ChannelError)) throw error;
+      this.options.onWarning?.(`published, but its objects could not be checked: ${error.message}`);
+    }
+  }
+
+  private async stoppable<T>(act: () => Promise<T>): Promise<T> {
+    this.isStated = false;
+    try {
+      return await act();
+    } catch (error) {
+      throw this.orStopped(error);
+    }
   }
 
   /**
@@ -394,11 +457,22 @@ function requireNotRolledBack(before: Statement, name: string): void {
   );
 }
 
-function required(
-  statement: Statement | undefined,
+/** @throws ChannelError if the channel has another release of the same name */
+function requireSame(before: Statement | undefined, { name, sha256 }: ReleaseRef): void {
+  const known = before?.kept.find((each) => each.name === name);
+  if (known === undefined || known.sha256 === sha256) return;
+  throw new ChannelError(
+    "wrong-object",
+    `${name} is in the channel with a different manifest`,
+    "build a newer release with `inkling data update`, then publish it",
+  );
+}
+
+function required<T>(
+  found: T | undefined,
   { channel, store }: Pick<PublisherOptions, "channel" | "store">,
-): Statement {
-  if (statement !== undefined) return statement;
+): T {
+  if (found !== undefined) return found;
   throw new ChannelError(
     "absent",
     `there is no channel ${channel} in ${store.location}`,

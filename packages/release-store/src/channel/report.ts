@@ -14,14 +14,13 @@ import { CHANNEL_FAULT_KINDS } from "./channel-error.ts";
 
 const time = z.iso.datetime();
 
-export const channelReport = z.strictObject({
+export const channelReport = z.object({
   channel: z.string(),
   /** When the channel was last read and found valid; null if that has not happened yet. */
   followed_at: time.nullable(),
-  /** The last version that was taken completely. The next three members are from its statement. */
+  /** The last version that was taken completely. The next two members are from its statement. */
   version: z.number().int().nullable(),
   release: z.string().nullable(),
-  percent: z.number().int().nullable(),
   expires_at: time.nullable(),
   /** Why the channel cannot be followed now. */
   fault: z.strictObject({ kind: z.enum(CHANNEL_FAULT_KINDS), reason: z.string(), since: time }).nullable(),

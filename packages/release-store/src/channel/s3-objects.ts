@@ -5,13 +5,25 @@
 // err  the ChannelErrors of http-objects.ts
 // note If an endpoint is set, the bucket is part of the path (endpoint/bucket/key). Otherwise, at Amazon, the
 //      bucket is part of the host name (bucket.s3.region…).
+//
+// An object is replaced with If-Match or If-None-Match. Amazon (since November 2024), MinIO, R2 and Ceph then refuse
+// with 412 if another publisher was faster, and Amazon refuses with 409 while another write is under way. Some stores
+// answer 501, and some ignore the header and overwrite. So each process first writes to an object that cannot match.
 
 import { openAsBlob } from "node:fs";
 import { AwsClient } from "aws4fetch";
 import { sha256Hex } from "../sha256.ts";
 import { ChannelError } from "./channel-error.ts";
 import { beginning, HttpObjects, refusal } from "./http-objects.ts";
-import type { ObjectBody, ObjectStore, OwnFile } from "./object-store.ts";
+import {
+  type FoundText,
+  findText,
+  type ObjectBody,
+  type ObjectStore,
+  type OwnFile,
+  REPLACED_LIMIT,
+  type Replaced,
+} from "./object-store.ts";
 
 export type S3Environment = Readonly<Record<string, string | undefined>>;
 
@@ -28,11 +40,21 @@ export const S3_VARIABLES = [
 const MAX_PAGES = 1_000;
 const MAX_LIST_BYTES = 4 << 20;
 
+/** An object that is written only to learn whether the store checks conditions, and a tag that it never has. */
+const PROBE = "conditional-writes";
+const NO_TAG = '"00000000000000000000000000000000"';
+/** Statuses of stores that do not know conditional writes. */
+const LACKS_CONDITIONS = new Set([400, 501]);
+
+/** @param isMatch whether the condition was If-Match, which Amazon answers with 404 if there is no object */
+const isUnmet = (status: number, isMatch: boolean) =>
+  status === 412 || status === 409 || (isMatch && status === 404);
+
 export class S3Objects implements ObjectStore {
   readonly location: string;
-  readonly settleMs = 2_000;
   private readonly objects: HttpObjects;
   private readonly prefix: string;
+  private isConditional: boolean | undefined;
 
   /** @throws ChannelError if credentials are missing, or if the endpoint is not a URL */
   constructor(location: string, env: S3Environment) {
@@ -84,17 +106,70 @@ export class S3Objects implements ObjectStore {
   }
 
   async write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
+    await this.put(path, content, {}, signal, async (response) => {
+      if (!response.ok) throw await refusal(this.location, path, response);
+    });
+  }
+
+  async replace(
+    path: string,
+    text: string,
+    before: FoundText | undefined,
+    signal: AbortSignal,
+  ): Promise<Replaced> {
+    const condition =
+      before === undefined ? { "If-None-Match": "*" } : before.tag && { "If-Match": before.tag };
+    if (!condition || !(await this.checksConditions(signal))) {
+      const now = await findText(this, path, REPLACED_LIMIT, signal);
+      if (now?.text !== before?.text) return "changed";
+      await this.write(path, text, signal);
+      return "unguarded";
+    }
+    return this.put(path, text, condition, signal, async (response): Promise<Replaced> => {
+      if (isUnmet(response.status, before !== undefined)) return "changed";
+      if (!response.ok) throw await refusal(this.location, path, response);
+      return "done";
+    });
+  }
+
+  /** Returns whether the store refuses a write whose condition is not met. */
+  private async checksConditions(signal: AbortSignal): Promise<boolean> {
+    if (this.isConditional !== undefined) return this.isConditional;
+    const note = "written by Inkling to test whether this store checks If-Match; it may be deleted";
+    const status = await this.put(PROBE, note, { "If-Match": NO_TAG }, signal, async (response) => {
+      if (response.ok || isUnmet(response.status, true) || LACKS_CONDITIONS.has(response.status))
+        return response.status;
+      throw await refusal(this.location, PROBE, response);
+    });
+    this.isConditional = isUnmet(status, true);
+    if (status < 300) await this.remove(PROBE, signal);
+    return this.isConditional;
+  }
+
+  private async put<T>(
+    path: string,
+    content: string | OwnFile,
+    condition: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    take: (response: Response) => Promise<T>,
+  ): Promise<T> {
     const isText = typeof content === "string";
     const sha256 = isText ? sha256Hex(content) : content.sha256;
     const body = isText ? content : await openAsBlob(content.file);
     const headers = {
       "Content-Type": isText ? "application/json" : "application/octet-stream",
       "X-Amz-Content-Sha256": sha256,
+      ...condition,
     };
-    await this.objects.request(this.key(path), { method: "PUT", headers, body, signal }, async (response) => {
-      if (!response.ok) throw await refusal(this.location, path, response);
-      await response.body?.cancel();
-    });
+    return this.objects.request(
+      this.key(path),
+      { method: "PUT", headers, body, signal },
+      async (response) => {
+        const taken = await take(response);
+        if (!response.bodyUsed) await response.body?.cancel();
+        return taken;
+      },
+    );
   }
 
   async list(prefix: string, signal: AbortSignal): Promise<string[]> {

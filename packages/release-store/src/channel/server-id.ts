@@ -1,5 +1,4 @@
-// server-id.ts: the id of this server in roll-outs and among the hosts of its group. It is kept for as long as the data
-// folder exists.
+// server-id.ts: the id of this server among the hosts of its group. It is kept for as long as the data folder exists.
 
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";

@@ -1,13 +1,11 @@
-// statement.ts: defines a channel's statement: the release that servers should run, and the percentage of servers that
-// should run it.
+// statement.ts: defines a channel's statement: the release that servers should run.
 //
 // in   the signed text of channels/<name>.json
-// out  a Statement, and the release that a given server takes
+// out  a Statement
 // err  ChannelError: unreadable
 
 import { z } from "zod";
 import { isReleaseName } from "../releases.ts";
-import { sha256Hex } from "../sha256.ts";
 import { ChannelError } from "./channel-error.ts";
 import { CHANNEL_NAME } from "./channel-name.ts";
 
@@ -28,7 +26,7 @@ const rulesetRef = z.object({
 export type RulesetRef = Readonly<z.infer<typeof rulesetRef>>;
 
 const statement = z.object({
-  format: z.literal(1),
+  format: z.literal(2),
   channel: z.string().regex(CHANNEL_NAME),
   /** The version. It only ever increases. */
   version: z.number().int().positive(),
@@ -36,24 +34,37 @@ const statement = z.object({
   /** Servers accept the statement until this time, so they notice if somebody withholds newer statements. */
   expires_at: time,
   release: releaseRef,
-  /** Servers whose slot is below this number take `release`. All other servers take `previous`. */
-  percent: z.number().int().min(0).max(100),
-  previous: releaseRef.optional(),
   /** Releases whose files are kept for a rollback, newest first, including `release`. */
   kept: z.array(releaseRef).min(1).max(10),
-  /**
-   * Names of kept releases from which the channel was rolled back. Earlier versions of Inkling do not write this
-   * member.
-   */
+  /** Names of kept releases from which the channel was rolled back. */
   rolled_back: z.array(z.string().refine(isReleaseName)).max(10).optional(),
-  /** The ruleset for in-process assessments. Older readers ignore it. */
+  /** The ruleset for in-process assessments. */
   ruleset: rulesetRef.optional(),
 });
 export type Statement = Readonly<z.infer<typeof statement>>;
 
+/**
+ * The format of versions that rolled out to a percentage of servers. It is read for one version, so that servers can be
+ * upgraded before the builder. The release of a statement below 100 % was on trial, so all servers take the release
+ * before it.
+ */
+const earlier = statement
+  .extend({
+    format: z.literal(1),
+    percent: z.number().int().min(0).max(100),
+    previous: releaseRef.optional(),
+  })
+  .transform(
+    ({ percent, previous, release, ...same }): Statement => ({
+      ...same,
+      format: 2,
+      release: percent < 100 && previous !== undefined ? previous : release,
+    }),
+  );
+
 export function readStatement(text: string): Statement {
   try {
-    return statement.parse(JSON.parse(text));
+    return z.union([statement, earlier]).parse(JSON.parse(text));
   } catch (error) {
     throw new ChannelError(
       "unreadable",
@@ -62,18 +73,6 @@ export function readStatement(text: string): Statement {
       { cause: error },
     );
   }
-}
-
-/**
- * Computes this server's slot, from 0 to 99. A server keeps its slot for every release, so the same servers always come
- * first.
- */
-export function rolloutSlot(serverId: string): number {
-  return Number.parseInt(sha256Hex(Buffer.from(serverId)).slice(0, 8), 16) % 100;
-}
-
-export function releaseFor({ release, percent, previous }: Statement, serverId: string): ReleaseRef {
-  return previous === undefined || rolloutSlot(serverId) < percent ? release : previous;
 }
 
 /**
@@ -99,26 +98,16 @@ export function stillRolledBack(
   return names.length === 0 ? {} : { rolled_back: names };
 }
 
-/** Returns the release that all servers of a channel have taken. */
-export function whole({ release, percent, previous }: Statement): ReleaseRef {
-  return percent < 100 && previous !== undefined ? previous : release;
-}
-
-/**
- * Returns the release that all servers had before. If the statement does not name one, it is the release published
- * before `release`.
- */
-export function releaseBefore({ release, previous, kept }: Statement): ReleaseRef | undefined {
-  return (
-    kept.find(({ name }) => name === previous?.name && name !== release.name) ??
-    kept[kept.findIndex(({ name }) => name === release.name) + 1]
-  );
+/** Returns the newest kept release that is older than the current one and was not rolled back. */
+export function releaseBefore(before: Statement): ReleaseRef | undefined {
+  const { release, kept } = before;
+  const left = rolledBack(before);
+  const older = kept.slice(kept.findIndex(({ name }) => name === release.name) + 1);
+  return older.find(({ name }) => !left.has(name));
 }
 
 export const CHANNEL_PATHS = {
   folder: "channels/",
   statement: (channel: string) => `channels/${channel}.json`,
   ruleset: (sha256: string) => `rulesets/${sha256}.toml`,
-  /** The lock. It identifies the running publisher. */
-  lock: "publishing.json",
 } as const;

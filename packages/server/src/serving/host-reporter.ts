@@ -1,9 +1,9 @@
-// host-reporter.ts: reports this server's own state to its group, its channel and its operators.
+// host-reporter.ts: reports this server's own state to its group and its operators.
 //
 // cost adding up the counts of all processes every 5 s; creating a report takes microseconds
 
 import { hostname } from "node:os";
-import { type HostReport, pinnedName, serverId } from "@inkling/release-store";
+import { type HostReport, pinnedName } from "@inkling/release-store";
 import { type StatusSource, warnings } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { serverReadiness } from "./serving.ts";
@@ -12,7 +12,6 @@ const LOAD_MS = 5_000;
 
 export class HostReporter {
   private readonly source: MetricsSource & StatusSource;
-  private readonly serverId: string | null;
   /** The public listener's port. */
   port: number;
   private readonly timer: ReturnType<typeof setInterval>;
@@ -29,7 +28,6 @@ export class HostReporter {
   ) {
     this.source = source;
     this.dataDir = dataDir;
-    this.serverId = serverIdOf(dataDir);
     this.port = port;
     this.timer = setInterval(() => void refresh().then(() => this.measure()), LOAD_MS);
     this.timer.unref();
@@ -41,12 +39,11 @@ export class HostReporter {
   }
 
   get current(): HostReport {
-    const { source, serverId, port, load } = this;
+    const { source, port, load } = this;
     const { current, channel, refused } = source.releases;
     const { clockOffsetMs } = source.group?.state ?? {};
     const reasons = serverReadiness(source);
     return {
-      server_id: serverId,
       name: `${hostname()}:${port}`,
       version: source.version,
       at: new Date(source.now()).toISOString(),
@@ -95,13 +92,5 @@ function isPinned(dataDir: string): boolean {
     return pinnedName(dataDir) !== undefined;
   } catch {
     return false; // the file was removed between two calls
-  }
-}
-
-function serverIdOf(dataDir: string): string | null {
-  try {
-    return serverId(dataDir);
-  } catch {
-    return null; // the folder is not writable
   }
 }
