@@ -50,7 +50,7 @@ const RAW: Readonly<Record<string, string>> = {
   "compiler/src/parse/address-ranges.ts": "ends of ranges, whose networks are unwrapped afterwards",
   "compiler/src/parse/asn.ts":
     "ends of ranges: the system that announces 2002::/16 does not announce the IPv4 internet",
-  "server/src/webhooks/destination.ts":
+  "operations/src/webhook-destination.ts":
     "a destination is refused if it, or the IPv4 address inside it, is not public",
 };
 
@@ -58,7 +58,7 @@ const RAW: Readonly<Record<string, string>> = {
 const CALLERS: Readonly<Record<string, string>> = {
   "server/src/api/forward-auth.ts": "the visitor that a proxy asks about",
   "server/src/lookup/pipeline.ts": "the caller, as `me`",
-  "server/src/webhooks/destination.ts": "see above",
+  "operations/src/webhook-destination.ts": "see above",
 };
 
 /** Text that only has to look like an address. The client may import nothing of ours, and the server unwraps. */

@@ -3,15 +3,16 @@
 import type { z } from "zod";
 import { ADMIN_TOKENS } from "./admin-tokens.ts";
 import type { AnyOperation, Resource } from "./operation.ts";
+import { WEBHOOKS } from "./webhooks.ts";
 
 export * from "./operation.ts";
 export * from "./problem.ts";
-export { ADMIN_TOKENS };
+export { ADMIN_TOKENS, WEBHOOKS };
 
-export const RESOURCES: readonly Resource[] = [ADMIN_TOKENS];
+export const RESOURCES: readonly Resource[] = [ADMIN_TOKENS, WEBHOOKS];
 
-type Rows = (typeof ADMIN_TOKENS)["operations"];
-type Row = Rows[keyof Rows];
+type RowOf<One extends Resource> = One["operations"][keyof One["operations"]];
+type Row = RowOf<typeof ADMIN_TOKENS> | RowOf<typeof WEBHOOKS>;
 
 /** The input and output of each route, for clients in TypeScript. */
 export type Api = {

@@ -11,6 +11,7 @@ import type {
   AuditAction,
 } from "@inkling/contract";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
+import type { Attempt } from "@inkling/store/deliveries";
 import type { Actor } from "@inkling/store/keys/actor";
 import type { Store } from "@inkling/store/store";
 import { MAX_PAGE } from "@inkling/store/tables";
@@ -25,6 +26,8 @@ export interface OperationContext {
   readonly now: () => number;
   /** The admin token of the request; undefined on the command line. */
   readonly token: ValidAdminToken | undefined;
+  /** Sends a test message to a webhook. @returns undefined if the webhook does not exist */
+  readonly sendTest: (webhookId: string) => Promise<(Attempt & { readonly delivery: string }) | undefined>;
 }
 
 /** A method and a path below /admin/v1/. `{id}` in the path is the member `id` of the input. */
@@ -46,6 +49,8 @@ export interface CommandRow {
   /** Members of the input that are arguments, in addition to those in the path. */
   readonly arguments?: readonly string[];
   readonly flags?: Readonly<Record<string, Flag>>;
+  /** True if `--author` may name the author for the audit trail. */
+  readonly hasAuthor?: boolean;
   /** Text of the help before the examples. */
   readonly notes?: string;
   readonly examples: readonly string[];
@@ -62,7 +67,7 @@ export interface Operation<
   readonly docs: string;
   /** The role that the operation needs: by default `read` for GET, otherwise `admin`. */
   readonly role?: AdminRole;
-  /** Actions of the audit entries that the operation writes. An operation that is not a GET writes at least one. */
+  /** Actions of the audit entries that the operation writes. */
   readonly audits?: readonly AuditAction[];
   /** Problems in addition to the problems of every operation. */
   readonly problems?: readonly AdminProblemCode[];
@@ -104,6 +109,18 @@ export const count = z.int().nonnegative();
 
 /** The member `id` of an operation on one object. */
 export const id = (description: string) => ({ id: text.meta({ description }) });
+
+const DAY_S = 86_400;
+
+/** The member that says how long an old token or secret remains valid after a rotation. */
+export const overlap = (description: string) => ({
+  overlap_seconds: z
+    .int("must be a whole number of seconds")
+    .min(0, "must be at least 0")
+    .max(30 * DAY_S, "must be at most 30 days")
+    .default(DAY_S)
+    .meta({ description }),
+});
 
 export const nextCursor = {
   next_cursor: text.nullable().meta({ description: "`cursor` for the next page; null on the last page" }),

@@ -8,5 +8,4 @@ export { problemOf } from "./lookup/failures.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
 export { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
-export { readWebhookUrl } from "./webhooks/destination.ts";
 export { sendTest } from "./webhooks/sender.ts";

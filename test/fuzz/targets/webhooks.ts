@@ -12,7 +12,7 @@ import { type EmailVerdict, type EvidenceEntry, WEBHOOK_WAITS_SECONDS } from "@i
 import { Overrides, parseEmail } from "@inkling/engine";
 import { DEFAULT_RULESET, readAssessmentInput } from "@inkling/engine/assess";
 import { decidedDomains } from "../../../packages/server/src/webhooks/decided-domains.ts";
-import { hostOf } from "../../../packages/server/src/webhooks/destination.ts";
+import { hostOf } from "../../../packages/operations/src/webhook-destination.ts";
 import { WebhookEvents } from "../../../packages/server/src/webhooks/events.ts";
 import { send } from "../../../packages/server/src/webhooks/send.ts";
 import { WebhookSender } from "../../../packages/server/src/webhooks/sender.ts";

@@ -11,6 +11,7 @@ import {
   fromText,
   type Input,
   memberSchema,
+  type OperationContext,
   type Output,
   type Resource,
 } from "@inkling/operations";
@@ -18,9 +19,10 @@ import { KeyInputError, MAX_PAGE, type Store } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { z } from "zod";
 import { cliActor } from "../config/user.ts";
-import { CliError, EXIT } from "../terminal/errors.ts";
+import { CliError, EXIT, type ExitCode } from "../terminal/errors.ts";
 import { addAction, type Context, type Flags, joined, type Result } from "./command.ts";
 import { expiryOf, parseDuration } from "./durations.ts";
+import { AUTHOR, authorOf } from "./put-overrides.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
 
 /** What a command adds to its operation: the text for people. With `--json`, it prints the output itself. */
@@ -30,6 +32,7 @@ export interface CommandText<I, O> {
   readonly empty?: string;
   /** Printed to standard error, so that standard output has only a secret. */
   readonly remark?: (output: O, input: I, isFirst: boolean) => string;
+  readonly exitCode?: (output: O) => ExitCode;
 }
 
 type Texts<Rows> = {
@@ -51,6 +54,9 @@ export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>
     addOperation(group, context, resource, resource.operations[id]!, text as CommandText<unknown, unknown>);
   return group;
 }
+
+/** Creates the error for mistakes in arguments and flags. @param hint replaces the usual hint */
+type Refuse = (lines: readonly string[], hint?: string) => CliError;
 
 /** A member of the input, as an argument or a flag. */
 interface Member {
@@ -76,6 +82,7 @@ function addOperation(
     .command([word, ...args.map(({ shown }) => `<${shown}>`)].join(" "))
     .description(lowerFirst(operation.summary));
   for (const member of flags) command.addOption(optionOf(member));
+  if (row.hasAuthor) command.option(...AUTHOR);
   const notes = row.notes === undefined ? "" : `\n${row.notes}\n`;
   const examples = row.examples.map((line) => `  ${line}`).join("\n");
   command.option("--json", "print JSON").addHelpText("after", `${notes}\nExamples:\n${examples}`);
@@ -85,12 +92,12 @@ function addOperation(
       ...args.map(({ name }, i) => [name, words[i]]),
       ...flags.map(({ name, shown }) => [name, given[camelCase(shown)]]),
     ]);
-    const refuse = (lines: readonly string[]) =>
-      usageError(`Cannot ${word} the ${resource.noun}:`, row, lines, [...args, ...flags], texts);
+    const refuse: Refuse = (lines, hint) =>
+      usageError(`Cannot ${word} the ${resource.noun}:`, row, lines, [...args, ...flags], texts, hint);
     const input = parse(operation, [...args, ...flags], texts, refuse);
     const isFirst = creates && warnOfNewDatabase(settings, context.terminal);
     const output = await (creates ? withStore : withExistingStore)(settings, (store) =>
-      runAll(operation, store, input).catch((error: unknown) => {
+      runAll(operation, contextOf(context, store, given.author), input).catch((error: unknown) => {
         throw explain(error, resource, texts.id, refuse);
       }),
     );
@@ -101,7 +108,7 @@ function addOperation(
 function resultOf(
   { terminal }: Context,
   flags: Flags,
-  { text, empty, remark }: CommandText<unknown, unknown>,
+  { text, empty, remark, exitCode }: CommandText<unknown, unknown>,
   output: unknown,
   input: unknown,
   isFirst: boolean,
@@ -112,7 +119,11 @@ function resultOf(
     return undefined;
   }
   if (remark !== undefined && !flags.json) terminal.err(`${remark(output, input, isFirst)}\n`);
-  return { json, text: () => text(output, input) };
+  return {
+    json,
+    text: () => text(output, input),
+    ...(exitCode !== undefined && { exitCode: exitCode(output) }),
+  };
 }
 
 /** The rows of an output that is a list, without the name of the list and its cursor. */
@@ -122,9 +133,16 @@ function listOf(output: unknown): readonly unknown[] | undefined {
   return others.length === 0 && Array.isArray(list) ? list : undefined;
 }
 
+const contextOf = ({ version }: Context, store: Store, author: unknown): OperationContext => ({
+  store,
+  by: cliActor(author === undefined ? undefined : authorOf(author)),
+  now: Date.now,
+  token: undefined,
+  sendTest: async (id) => (await import("@inkling/server")).sendTest(store, id, { version, now: Date.now }),
+});
+
 /** Runs an operation. Reads all pages of a list, unless the command has a flag for their number of rows. */
-async function runAll(operation: AnyOperation, store: Store, input: Record<string, unknown>) {
-  const context = { store, by: cliActor(), now: Date.now, token: undefined };
+async function runAll(operation: AnyOperation, context: OperationContext, input: Record<string, unknown>) {
   const isPaged = "cursor" in operation.input && operation.command?.flags?.limit === undefined;
   if (!isPaged) return operation.run(context, input);
   const rows: unknown[] = [];
@@ -182,7 +200,7 @@ function parse(
   { input }: AnyOperation,
   members: readonly Member[],
   texts: Flags,
-  refuse: (lines: readonly string[]) => CliError,
+  refuse: Refuse,
 ): Record<string, unknown> {
   const now = Date.now();
   const given = Object.fromEntries(
@@ -216,6 +234,7 @@ function usageError(
   lines: readonly string[],
   members: readonly Member[],
   texts: Flags,
+  hint = `\`inkling ${words} --help\` shows examples`,
 ): CliError {
   const shown = lines.map((line) => {
     const plain = line
@@ -229,25 +248,25 @@ function usageError(
       given === undefined || /[`"]/.test(line) ? "" : ` ${JSON.stringify(String(given).slice(0, 60))}`;
     return `  ${member.isArgument ? "" : "--"}${member.shown}${quoted}${rest}`;
   });
-  return new CliError([title, ...shown].join("\n"), `\`inkling ${words} --help\` shows examples`, EXIT.usage);
+  const flagOf = (whole: string, name: string) => {
+    const member = members.find((one) => one.name === name);
+    return member === undefined || member.isArgument ? whole : `\`--${member.shown}\``;
+  };
+  return new CliError([title, ...shown].join("\n"), hint.replace(/`(\w+)`/g, flagOf), EXIT.usage);
 }
 
 /** Turns a refusal into an error of the command line. Returns anything else unchanged. */
-function explain(
-  error: unknown,
-  { noun, command }: Resource,
-  id: unknown,
-  refuse: (lines: readonly string[]) => CliError,
-): unknown {
+function explain(error: unknown, { noun, command }: Resource, id: unknown, refuse: Refuse): unknown {
   if (error instanceof KeyInputError) return refuse(error.problems);
   if (!(error instanceof AdminProblem)) return error;
   if (error.cause instanceof Error) return error.cause;
+  if (error.problems.length > 0)
+    return refuse(error.problems, error.code === "BODY_INVALID" ? undefined : error.detail);
   if (error.code.endsWith("_NOT_FOUND")) {
-    const hint = error.problems[0] ?? `\`inkling ${command.name} list\` lists all`;
-    return new CliError(`there is no ${noun} ${JSON.stringify(String(id).slice(0, 63))}`, hint);
+    return new CliError(
+      `there is no ${noun} ${JSON.stringify(String(id).slice(0, 63))}`,
+      `\`inkling ${command.name} list\` lists all`,
+    );
   }
-  return new CliError(
-    [error.detail, ...error.problems].join("\n"),
-    `see docs/admin-errors.md#${error.code.toLowerCase()}`,
-  );
+  return new CliError(error.detail, `see docs/admin-errors.md#${error.code.toLowerCase()}`);
 }

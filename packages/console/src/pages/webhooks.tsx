@@ -2,9 +2,9 @@
 // the user can test, enable, rotate or remove the webhook.
 
 import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS } from "@inkling/contract";
-import type { Delivery, IssuedWebhook, Webhook, WebhookAttempt } from "@inkling/server/admin-answers";
+import type { Delivery, IssuedWebhook, Webhook } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api, findById } from "../api.ts";
+import { call, findById } from "../api.ts";
 import { Badge, Button, Card, type Kind, RelativeTime } from "../components/basics.tsx";
 import { Form, TextField, textOf } from "../components/form.tsx";
 import { Loaded } from "../components/loaded.tsx";
@@ -19,15 +19,12 @@ export const WebhooksPage = ({ rest }: PageProps) =>
   rest === "" ? <Overview /> : <Detail key={rest} id={rest} />;
 
 function Overview() {
-  const webhooks = useLoad((signal) => api<{ webhooks: Webhook[] }>("webhooks", { signal }), []);
+  const webhooks = useLoad((signal) => call("GET webhooks", {}, signal), []);
   const [added, setAdded] = useState<IssuedWebhook>();
   const add = async (values: FormData, form: HTMLFormElement) => {
-    const body = {
-      url: textOf(values, "url"),
-      events: values.getAll("event"),
-      allow_inner: values.has("inner"),
-    };
-    setAdded(await api("webhooks", { method: "POST", body }));
+    const events = values.getAll("event") as Webhook["events"]; // the checkboxes are the events
+    const allow_inner = values.has("inner");
+    setAdded(await call("POST webhooks", { url: textOf(values, "url"), events, allow_inner }));
     form.reset();
     webhooks.reload();
   };
@@ -130,7 +127,7 @@ function Detail({ id }: { id: string }) {
   const path = `webhooks/${encodeURIComponent(id)}`;
   const loading = useLoad((signal) => findById<Webhook>(path, "webhook", signal), [id], REFRESH_MS);
   const deliveries = useLoad(
-    (signal) => api<{ deliveries: Delivery[] }>(`${path}/deliveries?limit=50`, { signal }),
+    (signal) => call("GET webhooks/{id}/deliveries", { id, limit: 50 }, signal),
     [id],
     REFRESH_MS,
   );
@@ -176,13 +173,13 @@ function Summary({ of: webhook, onTested, onEnabled }: SummaryProps) {
   const [run, isRunning] = useAction();
   const readOnly = useRefusal("admin");
   const test = async () => {
-    const { outcome, reason } = await api<WebhookAttempt>(`webhooks/${id}/test`, { method: "POST" });
+    const { outcome, reason } = await call("POST webhooks/{id}/test", { id });
     if (outcome === "delivered") notify("The receiver accepted the test message.");
     else notify(`Not delivered: ${reason}.`, "bad");
     onTested();
   };
   const enable = async () => {
-    await api(`webhooks/${id}/enable`, { method: "POST" });
+    await call("POST webhooks/{id}/enable", { id });
     notify("Enabled.");
     onEnabled();
   };
@@ -256,7 +253,7 @@ const DELIVERY_COLUMNS = [
 
 function Rotate({ of: { id }, reload }: { of: Webhook; reload: () => void }) {
   const rotate = async (body: { readonly overlap_seconds: number }) => {
-    const { secret } = await api<IssuedWebhook>(`webhooks/${id}/rotate`, { method: "POST", body });
+    const { secret } = await call("POST webhooks/{id}/rotate", { id, ...body });
     reload();
     return secret;
   };
@@ -275,7 +272,7 @@ function Rotate({ of: { id }, reload }: { of: Webhook; reload: () => void }) {
 
 function Remove({ of: { id, url } }: { of: Webhook }) {
   const remove = async () => {
-    await api(`webhooks/${id}`, { method: "DELETE" });
+    await call("DELETE webhooks/{id}", { id });
     notify("Removed.");
     location.hash = "#/webhooks";
   };

@@ -13,7 +13,6 @@ import type { historyAnswer, lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
 import type { checkAnswer, rulesetAnswer, rulesetsAnswer, visitorAnswer } from "./rulesets.ts";
 import type { auditAnswer, hostsAnswer, trafficAnswer } from "./watch.ts";
-import type { attemptAnswer, deliveryAnswer, issuedWebhookAnswer, webhookAnswer } from "./webhooks.ts";
 
 export type {
   EmailVerdict,
@@ -67,10 +66,9 @@ export type AssessedVisitor = z.output<typeof visitorAnswer>;
 export type Decision = z.output<typeof decisionAnswer>;
 export type DecisionCounts = z.output<typeof countsAnswer>;
 export type Replayed = z.output<typeof replayAnswer>;
-export type Webhook = z.output<typeof webhookAnswer>;
-export type IssuedWebhook = z.output<typeof issuedWebhookAnswer>;
-export type WebhookAttempt = z.output<typeof attemptAnswer>;
-export type Delivery = z.output<typeof deliveryAnswer>;
+export type Webhook = Api["GET webhooks/{id}"]["output"];
+export type IssuedWebhook = Api["POST webhooks"]["output"];
+export type Delivery = Api["GET webhooks/{id}/deliveries"]["output"]["deliveries"][number];
 
 export type Traffic = z.output<typeof trafficAnswer>;
 export type TrafficPoint = Traffic["series"][number];

@@ -3,6 +3,7 @@
 import { ADMIN_PATH, type AdminOperationRow } from "@inkling/contract";
 import { type AnyOperation, membersOf, type Resource } from "@inkling/operations";
 import { z } from "zod";
+import { sendTest } from "../webhooks/sender.ts";
 import type { AdminContext, AdminHandler } from "./handler.ts";
 
 export interface AdminRoute {
@@ -49,9 +50,12 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
     ...(hasBody && { body: { schema: z.strictObject(members).meta({ id: bodyName(id) }), depth: 1 } }),
     answer,
     run: async (context, { id, query, body, by, token }) => {
-      const { store, now } = context;
+      const { store, now, status: server } = context;
       const input = { ...query, ...body, ...(path.includes("{id}") && { id }) };
-      const document = await operation.run({ store, now, by, token }, input);
+      const document = await operation.run(
+        { store, now, by, token, sendTest: (id) => sendTest(store, id, { version: server.version, now }) },
+        input,
+      );
       if (refreshes !== undefined) await REFRESH[refreshes](context);
       if (status !== 201) return { document };
       return { document, headers: { Location: `${ADMIN_PATH}${path}/${document.id ?? document.name}` } };

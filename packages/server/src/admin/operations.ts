@@ -16,7 +16,6 @@ import { LOOKUP_HANDLERS } from "./lookup.ts";
 import { OVERRIDE_HANDLERS } from "./overrides.ts";
 import { RULESET_HANDLERS } from "./rulesets.ts";
 import { AUDIT_HANDLERS, HOST_HANDLERS, LOG_LEVEL_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
-import { WEBHOOK_HANDLERS } from "./webhooks.ts";
 
 const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...SESSION_HANDLERS,
@@ -27,7 +26,6 @@ const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...OVERRIDE_HANDLERS,
   ...RULESET_HANDLERS,
   ...DECISION_HANDLERS,
-  ...WEBHOOK_HANDLERS,
   ...DATABASE_HANDLERS,
   ...AUDIT_HANDLERS,
   ...TRAFFIC_HANDLERS,

@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseIp, specialUse } from "@inkling/engine";
+import { addressesOf, readWebhookUrl } from "@inkling/operations/webhook-destination";
 import fc from "fast-check";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import {
@@ -13,7 +14,6 @@ import {
   startReceiver,
   verified,
 } from "../../../../test/harness/webhook-receiver.ts";
-import { addressesOf, readWebhookUrl } from "./destination.ts";
 import { type SendOptions, send } from "./send.ts";
 
 const receivers: Receiver[] = [];

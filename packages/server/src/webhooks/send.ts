@@ -12,9 +12,15 @@
 import { createHmac } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import {
+  addressesOf,
+  type CheckedAddress,
+  hostOf,
+  type Resolve,
+  systemResolve,
+} from "@inkling/operations/webhook-destination";
 import type { Attempt, ClaimedDelivery } from "@inkling/store/deliveries";
 import type { SigningWebhook } from "@inkling/store/webhooks";
-import { addressesOf, type CheckedAddress, hostOf, type Resolve, systemResolve } from "./destination.ts";
 
 /** Maximum milliseconds from looking up the host name to reading the response's status. */
 const TIMEOUT_MS = 15_000;
