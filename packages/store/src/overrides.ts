@@ -187,14 +187,6 @@ export class OverrideStore {
     return OVERRIDE_PAGES.page(rows, limit, (shown) => this.readRows(shown));
   }
 
-  /** Counts the rows that older versions wrote to mute feeds. They no longer apply. */
-  async countDropped(): Promise<number> {
-    const rows: { count: number | string }[] = await this.tables.read(
-      (sql) => sql`SELECT COUNT(*) AS count FROM inkling_overrides o WHERE NOT (${forcesFlag(sql)})`,
-    );
-    return Number(rows[0]?.count);
-  }
-
   /** Lists the audit trail, newest first. */
   audit(request: PageRequest, filter: AuditFilter = {}): Promise<Page<AuditEntry>> {
     return this.records.read((sql) => auditPage(sql, request, filter, this.tables.unreadable));

@@ -2,13 +2,10 @@
 // on keeping the same connection.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
-import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { openStore } from "../../../packages/store/src/store.ts";
 import { HAS_PGBOUNCER, startPgBouncer } from "../../harness/pgbouncer.ts";
 import { Postgres } from "../../harness/postgres.ts";
-import { temporaryFolder } from "../../harness/release.ts";
 import { FLAG_ADDRESS, startGroupHost } from "../../harness/server.ts";
 import { until } from "../../harness/until.ts";
 
@@ -38,40 +35,24 @@ async function hostsBehind(count: number, server = postgres) {
   for (const { server } of hosts) cleanUps.push(() => server.stop());
   const store = await openStore(direct);
   cleanUps.push(() => store.close());
-  return { direct, url, hosts, store };
+  return { hosts, store };
 }
 
-behindPgBouncer(
-  "changes arrive by checks, and the log, a metric and doctor name what is missing",
-  async () => {
-    const { direct, url, hosts, store } = await hostsBehind(3);
-    const { key, token } = await store.createKey(parseNewKey({ name: "shop" }, 0));
-    for (const { status } of hosts) await until(async () => (await status(token)) === 200);
-    await store.overrides.put([FLAG_ADDRESS], { actor: "test", way: "cli" });
-    for (const { isAbuser } of hosts) await until(() => isAbuser(token));
-    await store.revokeKey(key.id);
-    for (const { status } of hosts) await until(async () => (await status(token)) === 401);
-    for (const { events, metric } of hosts) {
-      await until(() => events("notices-missing").length > 0);
-      expect(events("notices-missing")[0].reason).toContain("PgBouncer in transaction mode");
-      expect(await metric("inkling_notices_listening")).toBe(0);
-      expect(events("notices-listening")).toEqual([]);
-    }
-    const doctor = async (address: string) => {
-      const env = { INKLING_DATABASE_URL: address };
-      const { settings } = loadSettings({ env, flags: {}, cwd: temporaryFolder() });
-      const find = async ([name, check]: (typeof CHECKS)[number]) =>
-        [name, await check({ settings, now: new Date(), version: "0" })] as const;
-      return Object.fromEntries(
-        await Promise.all(CHECKS.filter(([name]) => /notices|database/.test(name)).map(find)),
-      );
-    };
-    const found = await doctor(url);
-    expect(found.notices).toMatchObject({ state: "note", found: expect.stringContaining("PgBouncer") });
-    expect(found["database clock"]).toMatchObject({ state: "ok" });
-    expect((await doctor(direct)).notices).toMatchObject({ state: "ok" });
-  },
-);
+behindPgBouncer("changes arrive by checks, and the log and a metric name what is missing", async () => {
+  const { hosts, store } = await hostsBehind(3);
+  const { key, token } = await store.createKey(parseNewKey({ name: "shop" }, 0));
+  for (const { status } of hosts) await until(async () => (await status(token)) === 200);
+  await store.overrides.put([FLAG_ADDRESS], { actor: "test", way: "cli" });
+  for (const { isAbuser } of hosts) await until(() => isAbuser(token));
+  await store.revokeKey(key.id);
+  for (const { status } of hosts) await until(async () => (await status(token)) === 401);
+  for (const { events, metric } of hosts) {
+    await until(() => events("notices-missing").length > 0);
+    expect(events("notices-missing")[0].reason).toContain("PgBouncer in transaction mode");
+    expect(await metric("inkling_notices_listening")).toBe(0);
+    expect(events("notices-listening")).toEqual([]);
+  }
+});
 
 behindPgBouncer("a quota and a rate of three servers are used, and not exceeded; usage adds up", async () => {
   const { hosts, store } = await hostsBehind(3);

@@ -43,7 +43,7 @@ afterEach(async () => {
 
 const latestBuild = async () => {
   const { out } = await inkling(["doctor", "--json", "--data-dir", dataDir]);
-  return JSON.parse(out).checks.find(({ check }: { check: string }) => check === "latest build");
+  return JSON.parse(out).checks.find(({ check }: { check: string }) => check === "data");
 };
 
 test("a killed build is a failed build", async () => {
@@ -52,7 +52,7 @@ test("a killed build is a failed build", async () => {
   await server.until("the failure was logged", () => server.events("data-update-failed").length > 0);
   expect(server.events("data-update-failed")[0]).toMatchObject({ reason: "the build died (SIGKILL)" });
   await until(async () => (await server.metric("inkling_build_failed")) === 1);
-  const found = expect.stringMatching(/^failed .*: the build died \(SIGKILL\); .*memory/);
+  const found = expect.stringMatching(/^the latest build failed .*: the build died \(SIGKILL\); .*memory/);
   expect(await latestBuild()).toMatchObject({ state: "problem", found });
 });
 

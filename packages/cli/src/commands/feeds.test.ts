@@ -480,7 +480,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
     pinned: first,
     releases: [third.name, second, first],
   });
-  expect((await inkling(dataDir, "doctor")).out).toMatch(/age of data: .*it is pinned/);
+  expect((await inkling(dataDir, "doctor")).out).toMatch(/data: .*the release is pinned/);
 
   const chosen = await inkling(dataDir, `data rollback ${second} --json`);
   expect(JSON.parse(chosen.out)).toEqual({ from: first, to: second, pinned: true });

@@ -281,7 +281,7 @@ const MIRROR_MS = 20_000;
  * @returns the names of the files in the mirror, if the mirror is a folder
  * @throws CliError if the configured mirror cannot be a source of feeds
  */
-export async function checkMirror(mirror: string | undefined): Promise<readonly string[]> {
+async function checkMirror(mirror: string | undefined): Promise<readonly string[]> {
   if (mirror === undefined || isMirrorUrl(mirror)) return [];
   const silent = new CliError(
     `the mirror ${mirror} did not respond within ${MIRROR_MS / 1_000} s`,

@@ -2,15 +2,14 @@
 // doctor-database.ts has the database checks.
 //
 // in   the active settings and the current time
-// out  a Finding: ok, a note (it works, but with a limitation), or a problem with a remedy
+// out  a Finding: ok, a note (it works, but with a limitation), or a problem with a remedy. A finding that another
+//      command explains is one line that names the command.
 // err  if a check throws, the finding is a problem with the error's message
 
 import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ABANDONED } from "@inkling/compiler/events";
-import { isMirrorUrl, splitMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
-import type { FeedReport } from "@inkling/engine";
 import {
   accessHint,
   damageHint,
@@ -23,7 +22,6 @@ import {
   isBroken,
   isDenied,
   isOfOtherVersion,
-  type NamedRelease,
   ON_BUILDER,
   openCurrent,
   pinnedName,
@@ -35,21 +33,11 @@ import { CHANNEL_FAULTS } from "@inkling/release-store/channel";
 import { FORM } from "@inkling/release-store/program";
 import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
-import packageJson from "../../package.json" with { type: "json" };
 import { localUrl, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes } from "../terminal/terminal.ts";
-import {
-  acceptHint,
-  checkMirror,
-  failedHint,
-  followsChannel,
-  HELD_HINT,
-  mayFetch,
-  mayFindNewer,
-  pendingIds,
-} from "./build.ts";
+import { failedHint, followsChannel, HELD_HINT, mayFindNewer } from "./build.ts";
 import { whyReadOnly } from "./data-folder.ts";
 import { allFeeds } from "./feeds.ts";
 
@@ -79,8 +67,6 @@ export const problem = (found: string, fix: string): Finding => ({ state: "probl
  * Minimum free space in the data folder, in bytes: about what a build of all feeds needs, including temporary files.
  */
 const MIN_FREE_BYTES = 1_000_000_000;
-/** Age of a release, in milliseconds, above which the check returns a note. Feeds change daily or more often. */
-const OLD_RELEASE_MS = 7 * 86_400_000;
 /** When this check was written. If a clock shows an earlier time, the clock is wrong. */
 const WRITTEN = Date.parse("2026-08-01T00:00:00Z");
 const CLOCK_SLACK_MS = 3_600_000;
@@ -104,33 +90,15 @@ function refresh(settings: Settings): string {
 }
 
 export const DATA_CHECKS: readonly Row[] = [
-  ["runtime", runtime],
   ["packages", packages],
   ["clock", clock],
   ["port", ({ settings }) => listener("port", settings.host, settings.port)],
   ["admin port", ({ settings }) => listener("admin port", settings.adminHost, settings.adminPort)],
   ["data folder", dataFolder],
-  ["mirror", mirror],
   ["channel", channel],
   ["release", releaseOpens],
-  ["latest build", latestBuild],
-  ["age of data", onRelease(age)],
-  ["feeds", onRelease(feeds)],
-  ["answers", onRelease(answers)],
+  ["data", data],
 ];
-
-function runtime(): Finding {
-  if (FORM === "binary") return ok(`Bun ${Bun.version}`);
-  const wanted = packageJson.dependencies.bun;
-  const path = Bun.which("node");
-  const node =
-    path === null
-      ? "not in PATH"
-      : Bun.spawnSync([path, "--version"], { stderr: "ignore" }).stdout.toString().trim();
-  const found = `Bun ${Bun.version}, Node ${node}`;
-  if (Bun.version === wanted) return ok(found);
-  return note(`${found}; tested with Bun ${wanted}`, "run `npm install`, and start with `inkling`");
-}
 
 function packages(): Finding {
   if (FORM !== "clone") return ok(FORM === "binary" ? "built into the program" : "installed by npm");
@@ -272,53 +240,7 @@ function channel({ settings }: Checkup): Finding {
   );
 }
 
-async function mirror({ settings }: Checkup): Promise<Finding> {
-  const { mirror } = settings;
-  if (followsChannel(settings)) return ok("not used: releases come from the channel");
-  if (mirror === undefined) return ok("none set: feeds come from their publishers");
-  if (isMirrorUrl(mirror)) {
-    return mirrorAnswers(settings, mirror);
-  }
-  const files = (await checkMirror(mirror)).filter((name) => /^[a-z0-9-]+\.[^/]+$/.test(name));
-  if (files.length > 0) return ok(`${mirror} has ${files.length} files`);
-  return problem(`${mirror} has no feed`, "put one file per feed there, named <feed id>.<anything>");
-}
-
-/**
- * Many servers do not list folders, so they refuse the base URL and still return the files. What the last build read
- * then decides.
- */
-async function mirrorAnswers(settings: Settings, mirror: string): Promise<Finding> {
-  // Builds send GET as well. Some servers do not support HEAD.
-  const { base, headers } = splitMirrorUrl(mirror);
-  const signal = AbortSignal.timeout(HTTP_TIMEOUT_MS);
-  const answer = await fetch(base, { headers, redirect: "manual", signal });
-  await answer.body?.cancel();
-  const found = `${shown("mirror", settings)} answers (${answer.status})`;
-  if (answer.status < 400) return ok(found);
-  if (answer.status >= 500) return problem(found, "check the mirror's server and its log");
-  const release = current(settings);
-  const read = (release === undefined ? [] : feedsOf(settings.dataDir, release)).filter(
-    ({ source, error }) => source === "mirror" && error === undefined,
-  );
-  if (read.length > 0) return ok(`${found}; the last build read ${read.length} feeds from it`);
-  return note(
-    `${found}, and no feed was read from it yet`,
-    `check its address, and the user and password in it, then ${UPDATE}, which names the files that it does not find`,
-  );
-}
-
 const current = ({ dataDir }: Settings) => openCurrent(dataDir);
-
-/** Runs `check` on the release in use. If there is none, the `release` check has already reported that. */
-function onRelease(check: (current: NamedRelease, checkup: Checkup) => Finding): Check {
-  return (checkup) => {
-    const found = current(checkup.settings);
-    return found === undefined
-      ? note("unknown: there is no release", "see the `release` check")
-      : check(found, checkup);
-  };
-}
 
 /** Describes the build or download that is running in the data folder; undefined if there is none. */
 function findRunning(settings: Settings, now: Date): string | undefined {
@@ -371,92 +293,34 @@ async function noRelease(settings: Settings): Promise<Finding> {
   return note("there is none yet", `\`inkling up\` builds one; before \`inkling serve\` ${UPDATE}`);
 }
 
-function latestBuild({ settings, now }: Checkup): Finding {
-  const { failed, held } = readFeedsReport(settings.dataDir) ?? {};
+/** Reports the most important trouble with the data. `inkling data status` shows all of them, and each feed. */
+function data({ settings, now }: Checkup): Finding {
+  const isFollower = followsChannel(settings);
   const ago = (at: string) => formatAgo(Math.max(0, now.getTime() - Date.parse(at)));
-  if (followsChannel(settings)) {
-    if (failed === undefined) return ok("not on this host: releases come from the channel");
-    return problem(`${ago(failed.at)}: ${failed.why}`, "run `inkling doctor` on the builder");
-  }
-  const running = findRunning(settings, now);
-  const beside = running === undefined ? "" : `; ${running}`;
+  const { failed, held } = readFeedsReport(settings.dataDir) ?? {};
+  const release = current(settings);
   if (failed !== undefined) {
-    const found = `failed ${ago(failed.at)}: ${failed.why}${beside}`;
+    const found = `the latest build failed ${ago(failed.at)}: ${failed.why}`;
+    if (isFollower) return problem(found, "run `inkling doctor` on the builder");
     return failed.why === ABANDONED ? note(found, failedHint(failed)) : problem(found, failedHint(failed));
   }
-  if (held === undefined) return ok(`did not fail${beside}`);
-  const found = `the release built ${ago(held.at)} needs your approval: ${held.why}${beside}`;
-  return current(settings) === undefined ? problem(found, HELD_HINT) : note(found, HELD_HINT);
-}
-
-function age(release: NamedRelease, { now, settings }: Checkup): Finding {
-  const milliseconds = now.getTime() - Date.parse(release.manifest.created_at);
+  if (held !== undefined && !isFollower) {
+    const found = `the release built ${ago(held.at)} needs your approval: ${held.why}`;
+    return release === undefined ? problem(found, HELD_HINT) : note(found, HELD_HINT);
+  }
+  if (release === undefined) return ok("no build has failed");
+  const { missing, partial } = release.manifest;
   const feeds = feedsOf(settings.dataDir, release);
-  const data = dataAge({ feeds }, now);
-  const found = [...(data === "" ? [] : [data]), `built ${formatAgo(milliseconds)}`].join("; ");
-  if (pinnedName(settings.dataDir) !== undefined)
-    return note(`${found}; it is pinned`, "`inkling data unpin` uses the newest release again");
   const staleHours = new Map(allFeeds(settings).map((feed) => [feed.id, feed.age.staleHours]));
   const overdue = overdueData(feeds, (id) => staleHours.get(id), now);
-  if (overdue.length > 0) return note(`${found}; overdue: ${overdue.join(", ")}`, refresh(settings));
-  return milliseconds > OLD_RELEASE_MS ? note(found, refresh(settings)) : ok(found);
-}
-
-function feeds(release: NamedRelease, { settings }: Checkup): Finding {
-  const all = feedsOf(settings.dataDir, release);
-  const troubled = all.filter((feed) => stateOf(feed) !== "loaded");
-  if (troubled.length === 0) return ok(`all ${all.length} loaded`);
-  const isFetched = mayFetch(settings) && !followsChannel(settings);
-  const without = isFetched ? "; for machines without internet, set INKLING_MIRROR" : "";
-  const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
-  const found = `${troubled.length} of ${all.length} need attention: ${list}`;
-  const pending = pendingIds(all);
-  const fixes = [
-    "`inkling data status` shows why",
-    ...(pending.length === 0 ? [] : [acceptHint(pending)]),
-    ...(pending.length === troubled.length ? [] : [`${refresh(settings)}${without}`]),
-  ];
-  return note(found, fixes.join("; "));
-}
-
-/** Returns the state that matters most to the operator. */
-function stateOf({ state, pending, stale, error }: FeedReport): string {
-  if (state !== "loaded") return state;
-  if (pending !== undefined) return "waiting for --accept";
-  if (stale === true) return "stale";
-  return error === undefined ? "loaded" : "not updated";
-}
-
-function answers(release: NamedRelease, { settings }: Checkup): Finding {
-  const { manifest } = release;
   const gaps = [
-    ...manifest.missing.map((answer) => `${answer} is missing`),
-    ...manifest.partial.map(({ answer, why }) => `${answer} is partial (${why})`),
+    ...(missing.length === 0 ? [] : [`\`inkling serve\` returns 503 for ${missing.join(", ")}`]),
+    ...partial.map(({ answer, why }) => `${answer} is partial (${why})`),
+    ...(overdue.length === 0 ? [] : [`overdue: ${overdue.join(", ")}`]),
+    ...(pinnedName(settings.dataDir) === undefined ? [] : ["the release is pinned"]),
   ];
-  if (gaps.length === 0) return ok("all have data");
-  const found = gaps.join("; ");
-  if (manifest.missing.length > 0 && willCome(release, settings)) {
-    const until = "until then `inkling serve` returns 503 for missing data";
-    return note(found, `a server fetches these feeds within minutes after startup, or ${UPDATE}; ${until}`);
-  }
-  if (manifest.missing.length === 0) {
-    const effect = "lookups return 200 with `Inkling-Data-State: partial`";
-    return note(found, `${effect}; \`inkling data status\` shows why, then ${refresh(settings)}`);
-  }
-  return problem(
-    found,
-    `\`inkling serve\` returns 503 for missing data; ${followsChannel(settings) ? ON_BUILDER : "get the feeds that the `feeds` check lists"}`,
-  );
-}
-
-/** For each missing answer, is there a feed that was never fetched and that the next build will fetch? */
-function willCome(release: NamedRelease, settings: Settings): boolean {
-  const unfetched = feedsOf(settings.dataDir, release).filter(
-    ({ state, error }) => state === "missing" && error === undefined,
-  );
-  return (
-    !followsChannel(settings) &&
-    mayFindNewer(settings) &&
-    release.manifest.missing.every((answer) => unfetched.some(({ sets }) => sets === answer))
-  );
+  if (gaps.length === 0) return ok(dataAge({ feeds }, now) || `built ${ago(release.manifest.created_at)}`);
+  const willCome = !isFollower && mayFindNewer(settings);
+  const fix = `\`inkling data status\` shows why; ${willCome ? "a running server fetches what is due, or " : ""}${refresh(settings)}`;
+  return missing.length > 0 && !willCome ? problem(gaps.join("; "), fix) : note(gaps.join("; "), fix);
 }

@@ -4,12 +4,11 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { type ListedHost, listHosts } from "@inkling/server";
 import type { StoreError } from "@inkling/store";
-import { isSharedDatabase } from "@inkling/store/store";
+import type { Store } from "@inkling/store/store";
 import { processEnvironment } from "../config/environment.ts";
 import { databaseFile } from "../config/settings.ts";
-import { formatAge, formatBytes } from "../terminal/terminal.ts";
+import { formatBytes } from "../terminal/terminal.ts";
 import {
   type Checkup,
   type Finding,
@@ -35,17 +34,10 @@ const MAX_CLOCK_SECONDS = 60;
 /** Minimum free space for a SQLite database, in bytes. Its write-ahead log normally has about 4 MB. */
 const MIN_FREE_BYTES = 10_000_000;
 const OWN_HOST = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-/** Maximum number of hosts that a finding lists. */
-const MAX_HOSTS = 5;
 
 export const DATABASE_CHECKS: readonly Row[] = [
   ["database", database],
   ["database history", databaseHistory],
-  ["overrides", droppedOverrides],
-  ["encryption", encryption],
-  ["notices", notices],
-  ["database clock", databaseClock],
-  ["hosts", hosts],
 ];
 
 async function database({ settings, now }: Checkup): Promise<Finding> {
@@ -75,7 +67,9 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
       const holders = file === undefined ? "" : `; \`fuser -v ${file}\` lists the programs that have it open`;
       return problem(`${found}; it is not writable: ${message}`, `${hint}${holders}`);
     }
-    if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
+    const clock = await wrongClock(store);
+    if (clock !== undefined) return clock;
+    if (keys.live > 0 || settings.apiKey !== undefined) return exposed(settings) ?? ok(found);
     const create = "create a key: `inkling keys create --name NAME`";
     if (await isInkling(settings.host, settings.port)) return problem(found, create);
     return note(found, `before \`inkling serve\`, ${create}; other commands need no key`);
@@ -127,98 +121,34 @@ async function databaseHistory({ settings }: Checkup): Promise<Finding> {
   );
 }
 
-/** Does the database contain overrides that muted a feed? Earlier versions had them, and this version ignores them. */
-async function droppedOverrides({ settings }: Checkup): Promise<Finding> {
-  const without = withoutDatabase(settings);
-  if (without !== undefined) return without;
-  const dropped = await withStore(settings, (store) => store.overrides.countDropped());
-  if (dropped === 0) return ok("all set a flag");
-  return note(
-    `${dropped} muted a feed, which is no longer supported: these overrides no longer apply`,
-    "`inkling audit --actor inkling` lists the overrides that applied before the upgrade; set flags instead with `inkling override add`",
-  );
-}
-
 /**
- * Is the database connection encrypted, and is the server's identity checked? By default, Bun does neither.
+ * Returns a note if the connection to another machine is not encrypted, or the server's identity is not checked. By
+ * default, Bun does neither.
  */
-function encryption({ settings }: Checkup): Finding {
-  if (databaseFile(settings) !== undefined) return ok("not needed with SQLite");
+export function exposed(settings: Settings): Finding | undefined {
+  if (databaseFile(settings) !== undefined) return undefined;
   const { hostname, searchParams } = new URL(settings.databaseUrl);
-  if (OWN_HOST.test(hostname)) return ok("not needed: the database is on this machine");
   const mode = searchParams.get("sslmode") ?? processEnvironment.PGSSLMODE ?? "disable";
-  const found = `sslmode=${mode} to ${hostname}`;
-  if (/^verify-(ca|full)$/.test(mode)) return ok(found);
+  if (OWN_HOST.test(hostname) || /^verify-(ca|full)$/.test(mode)) return undefined;
   return note(
-    `${found}: ${mode === "require" ? "the server's identity is not checked" : "key hashes and overrides are sent unencrypted"}`,
+    `sslmode=${mode} to ${hostname}: ${mode === "require" ? "the server's identity is not checked" : "key hashes and overrides are sent unencrypted"}`,
     "unless only you use that network, add ?sslmode=verify-full&sslrootcert=FILE to INKLING_DATABASE_URL",
   );
 }
 
-/** Do change notices reach this machine? */
-async function notices({ settings }: Checkup): Promise<Finding> {
-  if (!isSharedDatabase(settings.databaseUrl)) return ok("not needed with SQLite");
-  return withStore(settings, async (store) => {
-    let why: string | undefined;
-    const listener = store.listen({ onNotice: () => {}, onState: (_state, reason) => (why = reason) });
-    await listener.start();
-    const isListening = listener.state === "listening";
-    listener.stop();
-    if (isListening) return ok("changes to keys and overrides on other hosts arrive immediately");
-    return note(
-      `${why}; this host checks for changes to keys and overrides once a second`,
-      "point INKLING_DATABASE_URL directly at PostgreSQL, or at PgBouncer in session mode",
-    );
-  });
-}
-
 /** Quotas follow the database's clock; usage and expiries follow this machine's clock. */
-async function databaseClock({ settings }: Checkup): Promise<Finding> {
-  if (!isSharedDatabase(settings.databaseUrl)) return ok("not needed with SQLite");
-  return withStore(settings, async (store) => {
-    await store.ping(); // the first query also connects
-    const before = Date.now();
-    const clock = await store.readClock();
-    const here = (before + Date.now()) / 2;
-    return clockFinding(here - (clock ?? here));
-  });
+async function wrongClock(store: Store): Promise<Finding | undefined> {
+  await store.ping(); // the first query also connects
+  const before = Date.now();
+  const clock = await store.readClock();
+  const here = (before + Date.now()) / 2;
+  return clockProblem(here - (clock ?? here));
 }
 
 /** @param aheadMs milliseconds by which this machine's clock is ahead of the database's */
-export function clockFinding(aheadMs: number): Finding {
+export function clockProblem(aheadMs: number): Finding | undefined {
   const seconds = Math.round(aheadMs / 1_000);
+  if (Math.abs(seconds) <= MAX_CLOCK_SECONDS) return undefined;
   const found = `this machine's clock is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead of"} the database's`;
-  if (Math.abs(seconds) <= MAX_CLOCK_SECONDS) return ok(found);
   return problem(found, "synchronize both clocks with NTP");
-}
-
-/** Returns the hosts in the group, according to their own reports. */
-async function hosts({ settings }: Checkup): Promise<Finding> {
-  if (!isSharedDatabase(settings.databaseUrl)) return ok("one, with SQLite");
-  const all = await withStore(settings, (store) => listHosts(store.tables));
-  const troubled = all.flatMap((host) => {
-    const why = [...troublesOf(host), ...warningsOf(host)].join(", ");
-    return why === "" ? [] : [`${host.report?.name ?? host.id}: ${why}`];
-  });
-  const versions = new Set(all.flatMap(({ report }) => report?.version ?? []));
-  const found = `${all.length} use the database${versions.size > 1 ? `, of versions ${[...versions].sort().join(", ")}` : ""}`;
-  if (troubled.length === 0) return ok(found);
-  const more = troubled.length - MAX_HOSTS;
-  const named = [...troubled.slice(0, MAX_HOSTS), ...(more > 0 ? [`and ${more} more`] : [])];
-  const finding = all.some((host) => troublesOf(host).length > 0) ? problem : note;
-  return finding(`${found}; ${named.join("; ")}`, "`inkling hosts` shows all; `inkling doctor` there");
-}
-
-/** A host with warnings still answers. The report of a silent host is out of date. */
-const warningsOf = ({ state, report }: ListedHost) => (state === "silent" ? [] : (report?.warnings ?? []));
-
-function troublesOf({ state, ageMs, report }: ListedHost): string[] {
-  const offset = report?.clock_offset_seconds ?? 0;
-  return [
-    state === "silent" ? `silent for ${formatAge(ageMs)}` : "",
-    state === "not-ready" ? `not ready (${report!.reasons.join(", ")})` : "",
-    Math.abs(offset) > MAX_CLOCK_SECONDS
-      ? `its clock is ${Math.round(Math.abs(offset))} s ${offset < 0 ? "behind" : "ahead of"} the database's`
-      : "",
-  ].filter((text) => text !== "");
 }

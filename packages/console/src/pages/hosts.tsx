@@ -9,10 +9,7 @@ import { formatCount, formatDuration } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 
 const REFRESH_MS = 5_000;
-/**
- * The page shows the deviation of a host's clock if it exceeds this number of seconds. `inkling doctor` reports a
- * deviation of a minute.
- */
+/** The page shows the deviation of a host's clock if it exceeds this number of seconds. */
 const CLOCK_SECONDS = 5;
 
 export function HostsPage() {
