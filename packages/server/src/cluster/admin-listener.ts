@@ -4,7 +4,6 @@
 
 import { hostname } from "node:os";
 import { ADMIN_PATH, ADMIN_PROBLEMS, type AdminProblemCode, MAX_IMPORT_BYTES } from "@inkling/contract";
-import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
@@ -15,6 +14,7 @@ import { pathEnd, targetOf } from "../http/request-target.ts";
 import type { Bodies } from "../limits/bodies.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { verifyInThread } from "../releases/verify.ts";
+import type { HostReporter } from "../serving/host-reporter.ts";
 import type { ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Serving } from "../serving/serving.ts";
@@ -26,11 +26,10 @@ interface AdminListenerParts {
   readonly services: Services;
   readonly bodies: Bodies;
   readonly source: MetricsSource & StatusSource;
-  /** Counts the problems of the admin API by code. */
-  readonly onProblem: (code: string) => void;
+  /** The number of problems of the admin API by code. */
+  readonly adminProblems: Map<string, number>;
   readonly serving: Serving;
-  /** Returns this server's report about itself. */
-  readonly report: () => HostReport;
+  readonly reporter: HostReporter;
 }
 
 /**
@@ -116,8 +115,13 @@ export class AdminListener {
     );
   }
 
+  private countProblem(code: string): void {
+    const { adminProblems } = this.parts;
+    adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
+  }
+
   private refuse(code: AdminProblemCode, requestId: string): Response {
-    this.parts.onProblem(code);
+    this.countProblem(code);
     const problem = new AdminProblem(code);
     const headers = {
       "Content-Type": PROBLEM_TYPE,
@@ -134,7 +138,7 @@ export class AdminListener {
   }
 
   private async loadApp(): Promise<AdminApp> {
-    const { services, serving, source, onProblem, report } = this.parts;
+    const { services, serving, source, reporter } = this.parts;
     const { log, store, overrides, rulesets, decisions, releases, keyLoader, keyring, guard } = services;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
@@ -153,10 +157,10 @@ export class AdminListener {
       releases,
       verify: verifyInThread,
       status: source,
-      report,
+      report: () => reporter.current,
       dataDir: this.options.dataDir,
       hostNames: this.hostNames,
-      onProblem,
+      onProblem: (code) => this.countProblem(code),
       actions: await this.options.actions?.(),
       traffic: this.traffic,
       documents: () => import("../openapi/admin.ts"),

@@ -44,18 +44,14 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     import("./admin-listener.ts"),
     import("../serving/webhooks.ts"),
   ]);
-  const onChange: Serving["publish"] = (change) => serving.publish(change);
-  const services = await openServices(options, { log, memory, closers, onChange });
+  const services = await openServices(options, { log, memory, closers, serving });
   const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
   const webhooks = startWebhooks(options, services, { log, closers });
   const source = metricsSource(options, services, { serving, adminProblems, webhooks }, Date.now());
-  const onProblem = (code: string) => adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
-  const refresh = () => serving.refresh();
-  const reporter = new HostReporter(source, options, refresh);
+  const reporter = new HostReporter(options, serving, source);
   closers.push(() => reporter.stop());
   if (services.group) services.group.reportHost = () => reporter.forGroup;
-  const report = () => reporter.current;
-  const admin = new AdminListener(options, { services, serving, bodies, source, onProblem, report });
+  const admin = new AdminListener(options, { services, serving, bodies, source, adminProblems, reporter });
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
   reporter.port = port;
@@ -87,7 +83,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     get hasRelease() {
       return services.releases.current !== undefined;
     },
-    report,
+    report: () => reporter.current,
     audited: (entry, change) =>
       withEntry(services.store.overrides, options.dataDir, entry, change, (reason) =>
         log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),

@@ -3,10 +3,11 @@
 // cost adding up the counts of all processes every 5 s; creating a report takes microseconds
 
 import { hostname } from "node:os";
+import type { ServerSettings } from "@inkling/contract";
 import { type HostReport, pinnedName } from "@inkling/release-store";
 import { type StatusSource, warnings } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
-import { serverReadiness } from "./serving.ts";
+import { type Serving, serverReadiness } from "./serving.ts";
 
 const LOAD_MS = 5_000;
 
@@ -20,16 +21,15 @@ export class HostReporter {
   private isPinned = false;
   private readonly dataDir: string;
 
-  /** @param refresh updates the source's counts */
   constructor(
+    { dataDir, port }: Pick<ServerSettings, "dataDir" | "port">,
+    serving: Pick<Serving, "refresh">,
     source: MetricsSource & StatusSource,
-    { dataDir, port }: { dataDir: string; port: number },
-    refresh: () => Promise<void>,
   ) {
     this.source = source;
     this.dataDir = dataDir;
     this.port = port;
-    this.timer = setInterval(() => void refresh().then(() => this.measure()), LOAD_MS);
+    this.timer = setInterval(() => void serving.refresh().then(() => this.measure()), LOAD_MS);
     this.timer.unref();
     this.measure();
   }

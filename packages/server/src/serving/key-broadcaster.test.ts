@@ -59,9 +59,9 @@ async function open(over: Partial<ServerOptions>, memory: HeapCells) {
   const changes: Change[] = [];
   const log = new Log({ level: "error", write: (lines) => (written += lines), now: () => 0 });
   const options = { ...testServerOptions(temporaryFolder()), checkMs: 3_600_000, ...over };
-  const onChange = (change: Change) => void changes.push(change);
+  const serving = { publish: (change: Change) => void changes.push(change) };
   const closers: Closers = [];
-  const services = await openServices(options, { log, memory, closers, onChange });
+  const services = await openServices(options, { log, memory, closers, serving });
   const events = (name: string) => written.split("\n").filter((line) => line.includes(`"event":"${name}"`));
   const publications = () => changes.filter((change) => change === "keys").length;
   return { services, events, publications, close: () => closeAll(closers, raise) };

@@ -74,8 +74,8 @@ interface ServiceParts {
   readonly log: Log;
   readonly memory: CellMemory;
   readonly closers: Closers;
-  /** Called after each change. For keys, it is called just before they become active here. */
-  readonly onChange: (change: Change) => void;
+  /** Told about each change. For keys, it is told just before they become active here. */
+  readonly serving: { publish(change: Change): void };
 }
 
 /** @throws StartError, StoreError */
@@ -94,7 +94,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     store,
     keyring,
     log: parts.log,
-    onChange: () => parts.onChange("keys"),
+    onChange: () => parts.serving.publish("keys"),
   });
   closers.push(() => guard.revocations.stop());
   const clock = new SteadyClock({ onJump: (aheadMs) => logClock(parts.log, aheadMs) });
@@ -128,7 +128,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     onEvent: (event) => {
       logOverrides(parts.log, event, store.label);
       guard.warn();
-      if (event.type === "loaded") parts.onChange("overrides");
+      if (event.type === "loaded") parts.serving.publish("overrides");
     },
   });
   closers.push(() => overrides.stop());
@@ -142,7 +142,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
         store.tables.unreadable.note("rulesets", String(event.ruleset), event.reason);
       if (event.type === "accepted") store.tables.unreadable.forget("rulesets");
       guard.warn();
-      if (event.type === "loaded") parts.onChange("rulesets");
+      if (event.type === "loaded") parts.serving.publish("rulesets");
     },
   });
   closers.push(() => rulesets.stop());
@@ -214,7 +214,7 @@ function pollWaitingEntries(
 
 async function openReleases(
   { dataDir, mode }: ServerOptions,
-  { log, closers, onChange }: ServiceParts,
+  { log, closers, serving }: ServiceParts,
 ): Promise<Releases> {
   const releases = new Releases({
     dataDir,
@@ -223,7 +223,7 @@ async function openReleases(
     onEvent: (event) => {
       logRelease(log, event);
       if (event.type === "serving") logMissing(log, mode, releases.current);
-      onChange("release");
+      serving.publish("release");
     },
   });
   closers.push(() => releases.stop());
@@ -234,7 +234,7 @@ async function openReleases(
 async function startKeyLoader(
   { apiKey: chosen, dataDir, maxStale, checkMs }: ServerOptions,
   { store, keyring, keys, guard }: Pick<Services, "store" | "keyring" | "keys" | "guard">,
-  { log, closers, onChange }: ServiceParts,
+  { log, closers, serving }: ServiceParts,
   onQuota: (keyId: KeyId) => void,
 ): Promise<LiveKeys> {
   let refused: KeyInputError | undefined;
@@ -262,7 +262,7 @@ async function startKeyLoader(
       for (const { key } of (snapshot.delta ?? snapshot).tokens) {
         if (key.quota !== undefined && key.quota !== keyring.find(key.id)?.quota) onQuota(key.id);
       }
-      onChange("keys");
+      serving.publish("keys");
     },
     copy: keyCopy({
       path: join(dataDir, DATA_FOLDER.keys),
@@ -288,14 +288,14 @@ async function startKeyLoader(
         log.error("database-away", { reason: error.message, hint });
       }
       guard.warn();
-      onChange("keys");
+      serving.publish("keys");
     },
     ...(checkMs !== undefined && { refreshMs: checkMs }),
     ...(maxStale > 0 && { maxStaleMs: maxStale * 1_000 }),
     onStale: (isStale) => {
       if (isStale) log.error("keys-stale", { seconds: maxStale, effect: "every key is refused" });
       else log.info("keys-fresh");
-      onChange("keys");
+      serving.publish("keys");
     },
     ...(chosen !== undefined && { beforeFirstLoad: () => adopt(chosen) }),
   });
@@ -314,7 +314,7 @@ const CLOCK_SLACK_MS = 1_000;
 function startGroup(
   options: ServerOptions,
   { store, keyring, keys, clock }: Pick<Services, "store" | "keyring" | "keys" | "clock">,
-  { log, memory, closers, onChange }: ServiceParts,
+  { log, memory, closers, serving }: ServiceParts,
 ): GroupExchange {
   const counts = new GroupCounts(
     () => memory.cells,
@@ -331,7 +331,7 @@ function startGroup(
     const offsetMs = clock.at(Date.now()) + clock.offsetMs - now;
     if (Math.abs(offsetMs - clock.offsetMs) > CLOCK_SLACK_MS) {
       clock.offsetMs = offsetMs;
-      onChange("clock");
+      serving.publish("clock");
     }
     for (const [keyId, used] of lowQuotas) keys.takeStored(keyId, used, now);
   };
@@ -366,7 +366,7 @@ function hostId({ dataDir, port }: Pick<ServerSettings, "dataDir" | "port">): st
 function watchUsage(
   { maxUnstoredSeconds }: Pick<ServerSettings, "maxUnstoredSeconds">,
   { keyring, guard }: Pick<Services, "keyring" | "guard">,
-  { log, onChange }: ServiceParts,
+  { log, serving }: ServiceParts,
 ): (state: UsageState) => void {
   let isReported = false;
   return ({ failuresInRow, lastError: reason, isReadOnly, pending, oldestMs }) => {
@@ -384,7 +384,7 @@ function watchUsage(
     const isLate = maxUnstoredSeconds > 0 && oldestMs > maxUnstoredSeconds * 1_000;
     if (isLate === (keyring.unready !== undefined)) return;
     keyring.unready = isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;
-    onChange("keys");
+    serving.publish("keys");
   };
 }
 
