@@ -66,7 +66,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
         (await store.decisions.label(id, outcome, key, by)) === undefined ? "unknown" : "labelled",
     } satisfies AdminAppOptions["decisions"],
     serving: { publish: () => {} },
-    storesDecisions: true,
+    settings: { decisions: true },
     rulesetCache: { current: NO_RULESET, refresh: async () => {} },
     status: {
       version: "0.0.0",

@@ -36,6 +36,8 @@ export const ELSEWHERE: Readonly<Partial<Record<ProblemCode | AdminProblemCode, 
   WEBHOOK_URL_REFUSED: "packages/server/src/admin/webhooks.test.ts",
 };
 
+/** Settings of a server that stores decisions. */
+const STORED = { decisions: true, supabaseHookSecret: [] };
 const GEO = "/v1/ip-intel/geolocate/";
 const REPUTATION = "/v1/ip-intel/reputation/";
 
@@ -143,19 +145,19 @@ function cases(): readonly Case[] {
       "an Idempotency-Key with a space",
       "/v1/assess",
       post('{"event":"login","ip":"8.8.8.8"}', "application/json", { "Idempotency-Key": "a b" }),
-      { storesDecisions: true, decisions: decisionsThat("unknown") },
+      { settings: STORED, decisions: decisionsThat("unknown") },
     ],
     [
       "an outcome of no decision",
       `/v1/assess/asm_${"9".repeat(16)}/outcome`,
       post('{"outcome":"abuse"}'),
-      { storesDecisions: true, decisions: decisionsThat("unknown") },
+      { settings: STORED, decisions: decisionsThat("unknown") },
     ],
     [
       "an outcome while the database is away",
       `/v1/assess/asm_${"9".repeat(16)}/outcome`,
       post('{"outcome":"abuse"}'),
-      { storesDecisions: true, decisions: decisionsThat("away") },
+      { settings: STORED, decisions: decisionsThat("away") },
     ],
   ];
 }

@@ -182,13 +182,13 @@ export const DECISION_HANDLERS = {
   count_decisions: handler({
     query: { event: filters.event, since, until },
     answer: countsAnswer,
-    run: async ({ store, storesDecisions, now }, { query }) => {
+    run: async ({ store, settings, now }, { query }) => {
       const counts = await store.decisions.count({ since: now() - DEFAULT_DAYS * DAY_MS, ...given(query) });
       const days = counts.map(({ day, ...row }) => ({
         day: new Date(day).toISOString().slice(0, 10),
         ...row,
       }));
-      return { document: { stores_decisions: storesDecisions, days } };
+      return { document: { stores_decisions: settings.decisions, days } };
     },
   }),
   get_decision: handler({

@@ -1,7 +1,7 @@
 // handler.ts: defines what the handler of an admin operation receives and returns, and schemas that several handlers
 // share.
 
-import type { AdminOperationId } from "@inkling/contract";
+import type { AdminOperationId, ServerSettings } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminTokenStore, ValidAdminToken } from "@inkling/store/admin-token";
 import type { DatabaseHistory } from "@inkling/store/history";
@@ -94,7 +94,7 @@ export interface AdminAppOptions {
   readonly decisions: Pick<DecisionRecorder, "label" | "flush">;
   /** The processes that answer requests. */
   readonly serving: { publish(change: "log-level"): void };
-  readonly storesDecisions: boolean;
+  readonly settings: Pick<ServerSettings, "decisions">;
   readonly keyLoader: Pick<LiveKeys, "refresh">;
   readonly keyring: Pick<Keyring, "find">;
   /** The database's history, and the revocations that could not be stored in it. */

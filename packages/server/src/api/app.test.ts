@@ -131,7 +131,7 @@ function setUp(setting: Setting = {}) {
       buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }, cellsOnDemand(NOON)),
       overrides: { current: overridesOf(setting.overrides ?? []) },
       ...(setting.mx && { checks: { checkMx: () => setting.mx! } }),
-      hookSecrets: setting.hookSecrets ?? [],
+      settings: { decisions: false, supabaseHookSecret: setting.hookSecrets ?? [] },
       trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     },

@@ -98,7 +98,7 @@ function setUp({
   const app = new App({
     ...made.options,
     decisions,
-    storesDecisions: stores,
+    settings: { ...made.options.settings, decisions: stores },
     memory: new BatchMemory(1, bodies),
   });
   const send = async (

@@ -1,7 +1,7 @@
 // request-context.ts: defines the state of one request from its arrival to its answer, and what the API needs from the
 // server that runs it.
 
-import type { ProblemCode } from "@inkling/contract";
+import type { ProblemCode, ServerSettings } from "@inkling/contract";
 import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
 import type { Decisions } from "@inkling/store/decisions/decisions";
 import type { Key } from "@inkling/store/keys/key";
@@ -50,12 +50,9 @@ export interface AppOptions extends StatusSource {
   readonly rulesets: { readonly current: PublishedRuleset };
   readonly visits: Pick<VisitorCounts, "add">;
   readonly decisions: Decisions;
-  /** Whether the server stores the decisions of assessments. */
-  readonly storesDecisions: boolean;
+  readonly settings: Pick<ServerSettings, "decisions" | "supabaseHookSecret">;
   readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];
-  /** Secrets of /v1/hooks/supabase, in base64. Without a secret, the path returns 404. */
-  readonly hookSecrets: readonly string[];
   readonly counts: Counts;
   readonly log: Log;
   /** Returns the documents. The first call loads them, so that startup does not wait for them. */

@@ -46,7 +46,7 @@ function setUp({
   const stored: DecisionRow[] = [];
   const made = testOptions(
     {
-      storesDecisions: true,
+      settings: { decisions: true, supabaseHookSecret: secrets },
       decisions: {
         claim: async (row: NamedDecision) => {
           const before = stored.find(({ idempotency }) => idempotency === row.idempotency);
@@ -56,7 +56,6 @@ function setUp({
         },
       } as unknown as Decisions,
       ...(bodies && { memory: new BatchMemory(1, bodies) }),
-      hookSecrets: secrets,
       releases: {
         current: hasRelease ? release() : undefined,
         refused: undefined,

@@ -63,8 +63,8 @@ const HOOK = z.object({
 export const SUPABASE_HOOK_HANDLINGS = { supabase_hook: { handle: judgeUser } } satisfies Handlings;
 
 async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response> {
-  const { responses, hookSecrets } = api;
-  const signed = await readSigned(exchange, hookSecrets, api.memory.bodies);
+  const { responses, settings } = api;
+  const signed = await readSigned(exchange, settings.supabaseHookSecret, api.memory.bodies);
   if ("code" in signed) return responses.sendProblem(exchange, signed);
   const hook = HOOK.safeParse(parseJson(signed.body));
   if (!hook.success) return responses.sendProblem(exchange, NO_USER);

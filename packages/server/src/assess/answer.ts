@@ -10,6 +10,7 @@ import {
   type DecisionOutcomeSet,
   OUTCOMES,
   type Outcome,
+  type ServerSettings,
 } from "@inkling/contract";
 import type { Decisions } from "@inkling/store/decisions/decisions";
 import type { RequestName } from "@inkling/store/decisions/record";
@@ -68,7 +69,7 @@ const encoder = new TextEncoder();
 export interface AssessServer extends BatchServer {
   readonly assessments: Assessments;
   readonly decisions: Decisions;
-  readonly storesDecisions: boolean;
+  readonly settings: Pick<ServerSettings, "decisions">;
 }
 
 /** Answers a request about one visitor, or returns a stream of answers about many visitors. */
@@ -81,7 +82,7 @@ export async function answerAssessment(
   if (typeof form !== "string") return form;
   const isGzip = isGzipped(headers.get("content-encoding"));
   if (typeof isGzip !== "boolean") return isGzip;
-  const key = server.storesDecisions && !call.question.isSandbox ? headers.get("idempotency-key") : null;
+  const key = server.settings.decisions && !call.question.isSandbox ? headers.get("idempotency-key") : null;
   if (key !== null && !IDEMPOTENCY_KEY.test(key)) return KEY_INVALID;
   if (form === "ndjson") {
     if (key !== null) return KEY_OF_STREAM;
@@ -124,12 +125,12 @@ export async function decide(
   { secret, id, body }: HookRequest,
 ): Promise<AssessmentAnswer | Problem> {
   const decided = server.assessments.assess(visitor, question);
-  if ("code" in decided || !server.storesDecisions) return "code" in decided ? decided : decided.answer;
+  if ("code" in decided || !server.settings.decisions) return "code" in decided ? decided : decided.answer;
   return answerOnce(server, question, decided, requestName(secret, secret, id, body));
 }
 
-function store({ decisions, storesDecisions }: AssessServer, decided: Decided, question: Question): void {
-  if (storesDecisions && !question.isSandbox) decisions.record(decisionRow(decided, question));
+function store({ decisions, settings }: AssessServer, decided: Decided, question: Question): void {
+  if (settings.decisions && !question.isSandbox) decisions.record(decisionRow(decided, question));
 }
 
 /**
@@ -186,7 +187,7 @@ export async function answerOutcome(
   const result = ID.test(id) ? await server.decisions.label(id, outcome, call.key.id) : "unknown";
   if (result === "labelled") return { id, outcome };
   if (result === "away") return UNREACHABLE;
-  return server.storesDecisions ? NOT_FOUND : NOT_STORED;
+  return server.settings.decisions ? NOT_FOUND : NOT_STORED;
 }
 
 /** Reads an outcome strictly. @param value the request's body, parsed from JSON */

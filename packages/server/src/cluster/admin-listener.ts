@@ -150,7 +150,7 @@ export class AdminListener {
       rulesetCache: rulesets,
       decisions,
       serving,
-      storesDecisions: this.options.decisions,
+      settings: this.options,
       keyLoader,
       keyring,
       guard,

@@ -90,12 +90,11 @@ export class RequestServer {
   private makeApp(): App {
     return new App({
       ...this.parts,
+      settings: this.settings,
       trustedProxies: this.trustedProxies,
-      hookSecrets: this.settings.supabaseHookSecret,
       isDraining: this.isDraining,
       buckets: this.buckets,
       memory: this.memory,
-      storesDecisions: this.settings.decisions,
       usage: this.keyCells,
       documents: this.documents,
       checks: new EmailChecks(this.mx, this.mxCounts, this.settings.dnsExclude),
