@@ -119,7 +119,7 @@ async function keepBuilding(settings: Settings, context: Context, isPublisher: b
   };
   const publishing = new Poller({ check, waitMs: () => PUBLISH_MS });
   await Promise.all([
-    keepFresh(settings, log, stopper.signal, { firstMs: 0, onScheduled }),
+    keepFresh(settings, { log }, stopper.signal, { firstMs: 0, onScheduled }),
     publishing.runUntil(stopper.signal),
   ]);
 }

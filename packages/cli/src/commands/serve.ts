@@ -68,7 +68,7 @@ async function serve(settings: Settings, context: Context): Promise<void> {
     }
     const { updates, keepFresh } = await upkeep();
     const firstMs = FIRST_UPDATE_MS * (1 + Math.random());
-    await keepFresh(settings, log, stopper.signal, { firstMs, updates, isLost: () => !running.hasRelease });
+    await keepFresh(settings, running, stopper.signal, { firstMs, updates });
   });
 }
 

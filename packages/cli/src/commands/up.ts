@@ -76,13 +76,12 @@ async function up(settings: Settings, context: Context): Promise<void> {
       const updating = updates && mayFindNewer(settings);
       terminal.out(banner({ settings, current, keys, keysFile, version, updates: updating, style }));
       const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
-      const isLost = () => !running.hasRelease;
       const news = new Arrivals(current.manifest);
       const onBuilt = (result: BuildResult) => {
         const text = news.after(result, style);
         if (terminal.width !== undefined && text !== undefined) terminal.out(`\n${text}`);
       };
-      await keepFresh(settings, running.log, stopper.signal, { firstMs, updates: requests, isLost, onBuilt });
+      await keepFresh(settings, running, stopper.signal, { firstMs, updates: requests, onBuilt });
     });
   } finally {
     // The keys cannot be shown a second time, so they are shown even after a failure.

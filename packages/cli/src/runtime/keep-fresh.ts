@@ -291,7 +291,7 @@ class Troubles {
   }
 }
 
-interface RoundOptions extends Pick<FreshEffects, "isLost" | "onScheduled"> {
+interface RoundOptions extends Pick<FreshEffects, "onScheduled"> {
   /** Milliseconds to wait before the first build. */
   readonly firstMs: number;
   /** Builds on request. */
@@ -300,12 +300,15 @@ interface RoundOptions extends Pick<FreshEffects, "isLost" | "onScheduled"> {
   readonly onBuilt?: (result: BuildResult) => void;
 }
 
-/** Builds repeatedly with these settings until `signal` is aborted. */
+/**
+ * Builds repeatedly with these settings until `signal` is aborted.
+ * @param server the server that uses the data, or the builder's log
+ */
 export function keepFresh(
   settings: Settings,
-  log: FreshEffects["log"],
+  server: Pick<RunningServer, "log"> & Partial<Pick<RunningServer, "hasRelease">>,
   signal: AbortSignal,
-  { firstMs, updates = new Updates(), isLost, onBuilt, onScheduled }: RoundOptions,
+  { firstMs, updates = new Updates(), onBuilt, onScheduled }: RoundOptions,
 ): Promise<void> {
   const { dataDir } = settings;
   const choice = join(dataDir, DATA_FOLDER.feedChoice);
@@ -326,10 +329,10 @@ export function keepFresh(
       build: () => updates.run(buildOnce),
       // A build is also needed if a feed was turned on or off, added or removed.
       isAsked: () => updates.isRequested || fileStamp(choice) !== built,
-      ...(isLost && { isLost }),
+      isLost: () => server.hasRelease === false,
       now: Date.now,
       chance: Math.random,
-      log,
+      log: server.log,
       onScheduled,
     },
     firstMs,

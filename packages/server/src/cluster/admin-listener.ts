@@ -139,22 +139,17 @@ export class AdminListener {
 
   private async loadApp(): Promise<AdminApp> {
     const { services, serving, source, reporter } = this.parts;
-    const { log, store, overrides, rulesets, decisions, releases, keyLoader, keyring, guard } = services;
+    const { store, overrides, rulesets } = services;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
+      ...services,
       bodies: this.parts.bodies,
       overrides: store.overrides,
       adminToken: store.adminToken,
-      store,
       overrideCache: overrides,
       rulesetCache: rulesets,
-      decisions,
       serving,
       settings: this.options,
-      keyLoader,
-      keyring,
-      guard,
-      releases,
       verify: verifyInThread,
       status: source,
       report: () => reporter.current,
@@ -164,7 +159,6 @@ export class AdminListener {
       actions: await this.options.actions?.(),
       traffic: this.traffic,
       documents: () => import("../openapi/admin.ts"),
-      log,
       now: Date.now,
       elapsed: () => performance.now(),
       newRequestId: this.newRequestId,

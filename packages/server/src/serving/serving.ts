@@ -41,22 +41,16 @@ export function serverReadiness(source: StatusSource & Pick<MetricsSource, "work
 /** Creates the source of metrics and status. */
 export function metricsSource(
   { version, mode, decisionsMaxMb }: ServerOptions,
-  { store, releases, keyring, overrides, guard, usage, decisions, notices, group }: Services,
+  services: Services,
   { serving, adminProblems, webhooks }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
+  const { store } = services;
   return {
+    ...services,
     version,
     mode,
-    releases,
-    keyring,
-    overrides,
     unreadable: store.tables.unreadable,
-    guard,
-    usage,
-    decisions,
-    notices,
-    group,
     adminProblems,
     webhooks,
     startedAt,
