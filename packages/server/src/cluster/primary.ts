@@ -46,7 +46,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   ]);
   const services = await openServices(options, { log, memory, closers, serving });
   const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
-  const webhooks = startWebhooks(options, services, { log, closers });
+  const webhooks = startWebhooks(options, services, closers);
   const source = metricsSource(options, services, { serving, adminProblems, webhooks }, Date.now());
   const reporter = new HostReporter(options, serving, source);
   closers.push(() => reporter.stop());

@@ -2,7 +2,6 @@
 
 import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
 import { lookUpValues } from "../lookup/operator-lookup.ts";
-import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { decidedDomains } from "../webhooks/decided-domains.ts";
 import { WebhookEvents } from "../webhooks/events.ts";
@@ -16,10 +15,10 @@ import type { Services } from "./services.ts";
  */
 export function startWebhooks(
   options: Pick<ServerOptions, "version" | "checkMs">,
-  services: Pick<Services, "store" | "releases" | "overrides">,
-  { log, closers }: { readonly log: Log; readonly closers: Closers },
+  services: Pick<Services, "log" | "store" | "releases" | "overrides">,
+  closers: Closers,
 ): MetricsSource["webhooks"] {
-  const { store, releases, overrides } = services;
+  const { log, store, releases, overrides } = services;
   let dropped = 0;
   const events = new WebhookEvents({
     deliveries: store.deliveries,
