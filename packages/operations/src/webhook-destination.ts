@@ -1,4 +1,4 @@
-// destination.ts: checks where a webhook's URL may lead: to an https address on the public internet, unless an operator
+// webhook-destination.ts: checks where a webhook's URL may lead: to an https address on the public internet, unless an operator
 // allows an internal address.
 //
 // in   a URL as an operator writes it; the current addresses of its host name
