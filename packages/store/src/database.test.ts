@@ -87,7 +87,7 @@ describe("errors", () => {
     ["connection closed", { code: "ERR_POSTGRES_CONNECTION_CLOSED" }, "AWAY"],
     ["file locked", { code: "SQLITE_BUSY_SNAPSHOT", errno: 517 }, "AWAY"],
     ["disk full", { code: "SQLITE_FULL", errno: 13 }, "AWAY", true],
-    ["corrupt file", { code: "SQLITE_CORRUPT", errno: 11 }, "REFUSED"],
+    ["corrupt file", { code: "SQLITE_CORRUPT", errno: 11 }, "DAMAGED"],
     ["read-only file", { code: "SQLITE_READONLY", errno: 8 }, "REFUSED", true],
     ["duplicate in SQLite", { code: "SQLITE_CONSTRAINT_PRIMARYKEY", errno: 1555 }, "CONFLICT"],
     ["anything else", {}, "BROKEN"],
@@ -121,11 +121,11 @@ describe("an SQLite file", () => {
     await store.close();
   });
 
-  test("that is no database is refused with a hint", async () => {
+  test("that is no database is called damaged, with a hint", async () => {
     const file = join(folder, "text.db");
     writeFileSync(file, "this is a text, and long enough to be taken for a header of SQLite's".repeat(50));
     const error = await failure(openStore(file));
-    expect(error).toMatchObject({ code: "REFUSED" });
+    expect(error).toMatchObject({ code: "DAMAGED" });
     expect(error.message).toContain("text.db");
   });
 

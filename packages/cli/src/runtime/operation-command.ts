@@ -171,6 +171,7 @@ function membersBy({ route, input }: AnyOperation, { arguments: more = [], flags
 }
 
 const TIME_TEXT = ": 90d, 2027-01-31 or 2027-01-31T12:00:00Z";
+const DURATION_TEXT = ": 0s, 30m, 24h, 7d";
 const isTime = (name: string) => /_(at|until)$/.test(name);
 const isDuration = (name: string) => name.endsWith("_seconds");
 const lowerFirst = (text: string) => `${text[0]!.toLowerCase()}${text.slice(1)}`;
@@ -184,7 +185,10 @@ function optionOf({ name, schema, flag, shown }: Member): Option {
       ? ""
       : ` <${isTime(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : values ? shown : type === "string" ? "text" : "number"}>`;
   const word = none === undefined ? "" : none.means ? `; ${none.word} = ${none.means}` : `, or ${none.word}`;
-  const option = new Option(`--${shown}${placeholder}`, `${help}${isTime(name) ? TIME_TEXT : ""}${word}`);
+  const option = new Option(
+    `--${shown}${placeholder}`,
+    `${help}${isTime(name) ? TIME_TEXT : isDuration(name) ? DURATION_TEXT : ""}${word}`,
+  );
   if (values !== undefined) option.choices(values);
   if (type === "array") option.argParser(joined);
   if (standard !== undefined && none === undefined && type !== "boolean")

@@ -115,7 +115,7 @@ export const newAdminTokenBody = z
     role: z
       .enum(ADMIN_ROLES, `must be ${ADMIN_ROLES.slice(0, -1).join(", ")} or ${ADMIN_ROLES.at(-1)}`)
       .meta({ description: "What the token may do" }),
-    expires_at: isoTime.nullish().meta({ description: "When it expires; null for never" }),
+    expires_at: isoTime.nullish().meta({ description: "When it expires" }),
   })
   .meta({ id: "NewAdminToken" });
 
