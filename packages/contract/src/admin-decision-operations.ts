@@ -76,7 +76,7 @@ export const DECISION_OPERATIONS = {
     tag: "Rules",
     summary:
       "Assess a visitor, and return the facts, the evidence and what would change the decision; not counted as usage",
-    problems: ["NO_RELEASE", "RULESET_INVALID"],
+    problems: ["DATA_NOT_LOADED", "RULESET_INVALID"],
     maxBodyBytes: MAX_RULESET_BYTES,
     audits: [],
     role: "read",

@@ -22,11 +22,7 @@ export const ADMIN_PROBLEMS = {
     title: "Invalid path",
     detail: UNCLEAR_PATH,
   },
-  QUERY_INVALID: {
-    status: 400,
-    title: "Invalid query parameter",
-    detail: "This request takes no query parameters.",
-  },
+  PARAMETER_INVALID: PROBLEMS.PARAMETER_INVALID,
   AUTHOR_INVALID: {
     status: 400,
     title: "Invalid author",
@@ -126,11 +122,7 @@ export const ADMIN_PROBLEMS = {
     title: "Too many webhooks",
     detail: "The server has the maximum number of webhooks. Remove one first.",
   },
-  BODY_TOO_LARGE: {
-    status: 413,
-    title: "Request body too large",
-    detail: "The body is larger than this path accepts.",
-  },
+  CONTENT_TOO_LARGE: PROBLEMS.CONTENT_TOO_LARGE,
   RATE_LIMITED: {
     ...PROBLEMS.RATE_LIMITED,
     detail: "Too many request bodies are arriving at the same time. Retry in a second.",
@@ -156,16 +148,10 @@ export const ADMIN_PROBLEMS = {
     title: "Override is very broad",
     detail: 'Send `"force": true` to confirm it.',
   },
-  ADMIN_INTERNAL: {
-    status: 500,
-    title: "Internal error",
-    detail: "The server has a bug. Search the log for the request_id to find the cause.",
-  },
-  NO_RELEASE: {
-    status: 503,
-    title: "No data loaded",
+  INTERNAL: PROBLEMS.INTERNAL,
+  DATA_NOT_LOADED: {
+    ...PROBLEMS.DATA_NOT_LOADED,
     detail: "The server has no data release that it can use. `inkling doctor` names the reason.",
-    headers: { "Retry-After": "10" },
   },
   DATABASE_AWAY: {
     status: 503,

@@ -201,13 +201,13 @@ describe("the admin listener", () => {
     const refused = await get("/admin/v1/status");
     expect([refused.status, refused.headers.get("content-type")]).toEqual([500, "application/problem+json"]);
     const { code, request_id } = (await refused.json()) as Record<string, string>;
-    expect(code).toBe("ADMIN_INTERNAL");
+    expect(code).toBe("INTERNAL");
     expect(faults()).toMatchObject([{ error: "Error: EMFILE: too many open files", request_id }]);
     expect([await status(), await status(), failures]).toEqual([401, 401, -1]);
     expect((await get("/")).status).toBe(500);
     expect(faults().slice(1)).toMatchObject([{ error: "Error: no bundle" }]);
     const metrics = await (await get("/metrics")).text();
-    expect(metrics).toContain('inkling_admin_problems_total{code="ADMIN_INTERNAL"} 2');
+    expect(metrics).toContain('inkling_admin_problems_total{code="INTERNAL"} 2');
     await running.stop();
   });
 

@@ -11,8 +11,8 @@ import { BlockList, isIP, type Socket } from "node:net";
 import { type EmailVerdict, type EvidenceEntry, WEBHOOK_WAITS_SECONDS } from "@inkling/contract";
 import { Overrides, parseEmail } from "@inkling/engine";
 import { DEFAULT_RULESET, readAssessmentInput } from "@inkling/engine/assess";
-import { decidedDomains } from "../../../packages/server/src/webhooks/decided-domains.ts";
 import { hostOf } from "../../../packages/operations/src/webhook-destination.ts";
+import { decidedDomains } from "../../../packages/server/src/webhooks/decided-domains.ts";
 import { WebhookEvents } from "../../../packages/server/src/webhooks/events.ts";
 import { send } from "../../../packages/server/src/webhooks/send.ts";
 import { WebhookSender } from "../../../packages/server/src/webhooks/sender.ts";
@@ -26,7 +26,7 @@ const EVENT = "assessment.changed";
 const RELEASE = "3c05d22e1399";
 const SECRET = "whsec_AAAA";
 /** Codes for a refused URL. */
-const REFUSALS = new Set(["BODY_INVALID", "BODY_TOO_LARGE", "WEBHOOK_URL_REFUSED"]);
+const REFUSALS = new Set(["BODY_INVALID", "CONTENT_TOO_LARGE", "WEBHOOK_URL_REFUSED"]);
 /** Timeout for a receiver that never answers. */
 const TIMEOUT_MS = 150;
 

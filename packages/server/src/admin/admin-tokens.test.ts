@@ -51,7 +51,7 @@ describe("an operation", () => {
       const needed = roleOf(row);
       roles.add(needed);
       expect([response.status, response.code]).toEqual(
-        hasRole(role, needed) ? [400, "QUERY_INVALID"] : [403, "ROLE_REQUIRED"],
+        hasRole(role, needed) ? [400, "PARAMETER_INVALID"] : [403, "ROLE_REQUIRED"],
       );
     },
   );

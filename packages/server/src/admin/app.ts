@@ -146,8 +146,7 @@ export class AdminApp {
     const { log, onProblem } = this.context;
     const problem = problemOf(error);
     onProblem(problem.code);
-    if (problem.code === "ADMIN_INTERNAL")
-      log.crash("admin-request-failed", error, [], { request_id: requestId });
+    if (problem.code === "INTERNAL") log.crash("admin-request-failed", error, [], { request_id: requestId });
     if (problem.code === "DATABASE_AWAY" && error instanceof StoreError) {
       const { message, hint } = error;
       log.error("admin-database-failed", { reason: message, hint, request_id: requestId });

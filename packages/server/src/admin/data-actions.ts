@@ -182,7 +182,7 @@ function currentOf(dataDir: string): string {
 }
 
 function requireCurrent({ releases }: AdminContext, current: string): void {
-  if (releases.current === undefined) throw new AdminProblem("NO_RELEASE");
+  if (releases.current === undefined) throw new AdminProblem("DATA_NOT_LOADED");
   const { name } = releases.current;
   if (isNameOrId(current, name)) return;
   throw new AdminProblem(

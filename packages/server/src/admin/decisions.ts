@@ -218,7 +218,7 @@ export const DECISION_HANDLERS = {
     answer: z.strictObject({ deleted: count }),
     run: async ({ decisions, store }, { query, by }) => {
       const which = deletionOf(query);
-      if (which === undefined) throw new AdminProblem("QUERY_INVALID", "Send either `ref` or `before`.");
+      if (which === undefined) throw new AdminProblem("PARAMETER_INVALID", "Send either `ref` or `before`.");
       await decisions.flush(); // the caller may mean decisions that are not stored yet
       return { document: { deleted: await store.decisions.delete(which, by) } };
     },

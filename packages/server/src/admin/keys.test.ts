@@ -250,7 +250,7 @@ describe("refusals", () => {
     ["a change to a time that is over", "BODY_INVALID", "PATCH", "keys/ID", { expires_at: "2020-01-01" }],
     ["an overlap of a year", "BODY_INVALID", "POST", "keys/ID/rotate", { overlap_seconds: 31_536_000 }],
     ["an overlap in words", "BODY_INVALID", "POST", "keys/ID/rotate", { overlap_seconds: "1d" }],
-    ["a body of 17 KB", "BODY_TOO_LARGE", "POST", "keys", { name: "x".repeat(17_000) }],
+    ["a body of 17 KB", "CONTENT_TOO_LARGE", "POST", "keys", { name: "x".repeat(17_000) }],
     ["no such key", "KEY_NOT_FOUND", "GET", "keys/key_0123456789abcdef"],
     ["to change no key", "KEY_NOT_FOUND", "PATCH", "keys/key_0123456789abcdef", { name: "x" }],
     ["to rotate no key", "KEY_NOT_FOUND", "POST", "keys/key_0123456789abcdef/rotate", {}],
@@ -258,17 +258,22 @@ describe("refusals", () => {
     ["usage of no key", "KEY_NOT_FOUND", "GET", "keys/key_0123456789abcdef/usage"],
     ["no id", "PATH_NOT_FOUND", "GET", "keys/1"],
     ["a method", "METHOD_NOT_ALLOWED", "DELETE", "keys"],
-    ["a cursor of another list", "QUERY_INVALID", "GET", "keys?cursor=1-ovr_0123456789abcdef"],
-    ["usage by the hour", "QUERY_INVALID", "GET", "keys/ID/usage?by=hour"],
-    ["usage from an hour", "QUERY_INVALID", "GET", "keys/ID/usage?from=2026-06-01T00"],
+    ["a cursor of another list", "PARAMETER_INVALID", "GET", "keys?cursor=1-ovr_0123456789abcdef"],
+    ["usage by the hour", "PARAMETER_INVALID", "GET", "keys/ID/usage?by=hour"],
+    ["usage from an hour", "PARAMETER_INVALID", "GET", "keys/ID/usage?from=2026-06-01T00"],
     [
       "usage that ends before it begins",
-      "QUERY_INVALID",
+      "PARAMETER_INVALID",
       "GET",
       "keys/ID/usage?from=2026-06-02&to=2026-06-01",
     ],
-    ["usage of a day that is none", "QUERY_INVALID", "GET", "keys/ID/usage?from=2026-13-01&to=2026-13-02"],
-    ["usage of ten years", "QUERY_INVALID", "GET", "keys/ID/usage?from=2016-06-02"],
+    [
+      "usage of a day that is none",
+      "PARAMETER_INVALID",
+      "GET",
+      "keys/ID/usage?from=2026-13-01&to=2026-13-02",
+    ],
+    ["usage of ten years", "PARAMETER_INVALID", "GET", "keys/ID/usage?from=2016-06-02"],
   ];
   test.each(rows)("%s: %s", async (_, code, method, path, body) => {
     const { id } = await make();

@@ -261,7 +261,7 @@ async function keyUsage(
   const ms = (parseTime(to) ?? Number.NaN) - (parseTime(from) ?? Number.NaN);
   if (!(ms >= 0 && ms <= MAX_DAYS * DAY_MS)) {
     const must = `\`from\` and \`to\` are days in UTC such as 2026-06-01, at most ${MAX_DAYS} days apart.`;
-    throw new AdminProblem("QUERY_INVALID", must);
+    throw new AdminProblem("PARAMETER_INVALID", must);
   }
   return { from, to, usage: inColumns(await store.usage.readByDay(keyId, from, to)) };
 }

@@ -152,7 +152,7 @@ describe("refused", () => {
     ["no token", "BODY_INVALID", {}],
     ["no body", "BODY_INVALID", undefined],
     ["an author of nothing", "BODY_INVALID", { token: "TOKEN", author: "" }],
-    ["a body of 20 KB", "BODY_TOO_LARGE", { token: "x".repeat(20_000) }],
+    ["a body of 20 KB", "CONTENT_TOO_LARGE", { token: "x".repeat(20_000) }],
     ["the page of another site", "CSRF_REJECTED", { token: "TOKEN" }, { "Sec-Fetch-Site": "cross-site" }],
     [
       "the page of another port",

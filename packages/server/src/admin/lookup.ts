@@ -181,16 +181,16 @@ export function orRateLimited<T>(work: Promise<T>): Promise<T> {
   });
 }
 
-/** Opens the release in use. @throws AdminProblem NO_RELEASE */
+/** Opens the release in use. @throws AdminProblem DATA_NOT_LOADED */
 export function openCurrent(releases: AdminContext["releases"]): LoadedRelease {
   try {
     const release = releases.open();
     if (release !== undefined) return release;
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
-    throw new AdminProblem("NO_RELEASE", error.message);
+    throw new AdminProblem("DATA_NOT_LOADED", error.message);
   }
-  throw new AdminProblem("NO_RELEASE");
+  throw new AdminProblem("DATA_NOT_LOADED");
 }
 
 /** Looks the value up in every kept release. */
@@ -200,7 +200,7 @@ async function lookUpHistory(
   caller: Caller,
 ): Promise<object> {
   const kept = keptManifests(dataDir);
-  if (kept.length === 0) throw new AdminProblem("NO_RELEASE");
+  if (kept.length === 0) throw new AdminProblem("DATA_NOT_LOADED");
   const names = kept.map(({ name }) => name);
   const found = await orRateLimited(lookUpInReleases(dataDir, names, value, now(), caller));
   const current = releases.current?.name;

@@ -41,7 +41,7 @@ export function readQuery(search: string, query: z.ZodRawShape): Record<string, 
     allowed.length === 0
       ? undefined
       : `Allowed here, each at most once: ${allowed.map((name) => `\`${name}\``).join(", ")}.`;
-  throw new AdminProblem("QUERY_INVALID", detail, [...new Set(problems)]);
+  throw new AdminProblem("PARAMETER_INVALID", detail, [...new Set(problems)]);
 }
 
 const author = oneLine(MAX_AUTHOR);
@@ -90,7 +90,7 @@ export async function readBytes(
   if (bytes instanceof Uint8Array) return bytes;
   if (bytes === "too-many") throw new AdminProblem("RATE_LIMITED");
   if (bytes === "too-large")
-    throw new AdminProblem("BODY_TOO_LARGE", `The body may have at most ${maxBytes} bytes.`);
+    throw new AdminProblem("CONTENT_TOO_LARGE", `The body may have at most ${maxBytes} bytes.`);
   throw new AdminProblem("BODY_INVALID", "The connection closed before the whole body arrived.");
 }
 
@@ -117,7 +117,7 @@ function bodyProblem(problems: readonly string[]): AdminProblem {
   return new AdminProblem("BODY_INVALID", "The body is not valid for this path.", problems);
 }
 
-/** Turns an error into a problem for the caller. An unexpected error becomes ADMIN_INTERNAL. */
+/** Turns an error into a problem for the caller. An unexpected error becomes INTERNAL. */
 export function problemOf(error: unknown): AdminProblem {
   if (error instanceof AdminProblem) return error;
   if (error instanceof KeyInputError) return bodyProblem(error.problems);
@@ -132,7 +132,7 @@ export function problemOf(error: unknown): AdminProblem {
   if (error instanceof StoreError && error.code !== "BROKEN") {
     return new AdminProblem("DATABASE_AWAY", databaseDetail(error));
   }
-  return new AdminProblem("ADMIN_INTERNAL");
+  return new AdminProblem("INTERNAL");
 }
 
 /** Describes a database error without its own message, which names hosts and paths. The caller may not have a token. */

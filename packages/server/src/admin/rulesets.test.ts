@@ -72,5 +72,5 @@ test("a check names mistakes with their place, or the outcome of the examples", 
 test("nobody is assessed without a release", async () => {
   const { ask } = await adminServer();
   const { code } = await ask("POST", "assess", { visitor: { event: "login", ip: "8.8.8.8" } });
-  expect(code).toBe("NO_RELEASE");
+  expect(code).toBe("DATA_NOT_LOADED");
 });

@@ -193,9 +193,9 @@ export const TRAFFIC_HANDLERS = {
       const hours = Number(query.hours);
       const step = Number(query.step ?? stepOf(hours));
       if (step < HOUR_MINUTES && hours > MAX_HOURS_OF_MINUTES)
-        throw new AdminProblem("QUERY_INVALID", "For more than 24 hours, `step` must be 60 or 1440.");
+        throw new AdminProblem("PARAMETER_INVALID", "For more than 24 hours, `step` must be 60 or 1440.");
       if (step > hours * HOUR_MINUTES)
-        throw new AdminProblem("QUERY_INVALID", "`step` must not be longer than `hours`.");
+        throw new AdminProblem("PARAMETER_INVALID", "`step` must not be longer than `hours`.");
       const { rows, hosts, steps } =
         step < HOUR_MINUTES ? recentRows(context, hours, step) : await storedRows(context, hours, step);
       const series = [...steps].map(([start, part]) => ({

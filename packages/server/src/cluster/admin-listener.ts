@@ -86,7 +86,7 @@ export class AdminListener {
     } catch (error) {
       const id = this.newRequestId();
       this.parts.services.log.crash("admin-request-failed", error, [], { request_id: id });
-      return this.refuse("ADMIN_INTERNAL", id);
+      return this.refuse("INTERNAL", id);
     }
   }
 

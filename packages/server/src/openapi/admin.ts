@@ -29,9 +29,9 @@ const UNAUTHORIZED: readonly AdminProblemCode[] = [
   "CSRF_REJECTED",
 ];
 const ALWAYS: readonly AdminProblemCode[] = [
-  "QUERY_INVALID",
+  "PARAMETER_INVALID",
   "AUTHOR_INVALID",
-  "ADMIN_INTERNAL",
+  "INTERNAL",
   "DATABASE_AWAY",
 ];
 
@@ -82,7 +82,7 @@ export function adminOpenApi(version: string): unknown {
       ...UNAUTHORIZED,
       "HOST_REFUSED",
       "DATABASE_AWAY",
-      "ADMIN_INTERNAL",
+      "INTERNAL",
     ],
     elsewhereHeaders: [...COMMON, "Allow?"],
   };
@@ -129,7 +129,7 @@ function codesOf(row: AdminOperationRow, hasBody: boolean): AdminProblemCode[] {
     ...(isOpen === true ? [] : UNAUTHORIZED),
     ...(roleOf(row) === "read" ? [] : (["ROLE_REQUIRED"] as const)),
     ...(names === undefined ? [] : (["PATH_NOT_FOUND"] as const)), // for an id that cannot exist
-    ...(hasBody ? (["BODY_INVALID", "BODY_TOO_LARGE", "RATE_LIMITED"] as const) : []),
+    ...(hasBody ? (["BODY_INVALID", "CONTENT_TOO_LARGE", "RATE_LIMITED"] as const) : []),
     ...problems,
   ]);
   return ADMIN_PROBLEM_CODES.filter((code) => possible.has(code));

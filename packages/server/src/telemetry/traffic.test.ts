@@ -186,7 +186,7 @@ describe("minutes", () => {
       "hours=168&step=30",
       "hours=12&step=1440",
     ]) {
-      expect((await ask("GET", `traffic?${query}`)).code).toBe("QUERY_INVALID");
+      expect((await ask("GET", `traffic?${query}`)).code).toBe("PARAMETER_INVALID");
     }
     await closeAdminServers();
   });

@@ -107,7 +107,7 @@ function Result({ asked, declared }: ResultProps) {
     [asked],
   );
   const hint = (error: unknown) =>
-    error instanceof ApiError && error.code === "NO_RELEASE" ? (
+    error instanceof ApiError && error.code === "DATA_NOT_LOADED" ? (
       <p>
         <a href="#/data">Go to Data to start an update</a>
       </p>

@@ -160,7 +160,7 @@ function Results({ search }: { search: Search }) {
   };
   const what = values.length === 1 ? values[0] : `${formatCount(values.length)} values`;
   const hint = (error: unknown) =>
-    error instanceof ApiError && error.code === "NO_RELEASE" ? (
+    error instanceof ApiError && error.code === "DATA_NOT_LOADED" ? (
       <p>
         <a href="#/data">Go to Data to start an update</a>
       </p>
