@@ -34,6 +34,8 @@ import { withExistingStore, withNewStore } from "./store.ts";
 /** The data-folder files that a backup contains. All other files can be created again, or belong only to this host. */
 const DATA_FILES = [DATA_FOLDER.feedChoice, DATA_FOLDER.channel] as const;
 const DATABASE = DATA_FOLDER.database;
+/** The same name for every backup in a folder, so that the next backup removes what a killed one left. */
+const TEMPORARY_COPY = "inkling-backup.db";
 /** The settings file's name in an archive. */
 export const SETTINGS_FILE = "inkling.toml";
 const OWNER_ONLY = 0o600;
@@ -86,7 +88,7 @@ async function writeBackup(input: BackupInput, hasDatabase: boolean): Promise<Ma
   if (settingsFile !== undefined) files.push({ name: SETTINGS_FILE, path: settingsFile });
   const found = files.filter((file) => existsSync(file.path));
   if (!hasDatabase) return writeArchive(path, owner, { program, decisions: false, rows: {} }, found);
-  return withTemporary(`${path}.db`, async (copy) => {
+  return withTemporary(join(dirname(path), TEMPORARY_COPY), async (copy) => {
     createEmpty(copy, path);
     const rows = await withLongStore(settings.databaseUrl, (store) =>
       store.copy.writeTo(copy, decisions).catch((error) => {
@@ -379,7 +381,7 @@ async function withLongStore<T>(databaseUrl: string, work: (store: Store) => Pro
 
 /** Calls `work` with a temporary name beside `path`, and removes the SQLite files that it creates there. */
 async function withTemporary<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
-  prepareOutput(path); // removes what a killed process left
+  for (const suffix of SQLITE_FILES) prepareOutput(path + suffix); // removes what a killed process left
   const temporary = temporaryPath(path);
   removeDatabase(temporary);
   try {
