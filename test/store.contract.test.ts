@@ -161,7 +161,7 @@ for (const backend of BACKENDS) {
         expect(await store.findKeyByHash("0".repeat(64))).toBeUndefined();
         expect(await store.revokeKey("key_nope")).toBeUndefined();
         expect(await store.rotateKey("key_nope", NOW)).toBeUndefined();
-        // Otherwise the copies of a lost database could no longer be adopted.
+        // Otherwise servers would drop the keys that they have of a lost database.
         expect(isEmptyStamp(await store.readKeyStamp())).toBe(true);
         expect(await store.listKeys()).toEqual([]);
         expect(await store.usage.readByDay("key_nope", DAY, DAY)).toEqual([]);

@@ -43,14 +43,9 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     overrides: store.overrides,
     adminToken: store.adminToken as Pick<Store["adminToken"], "find" | "recordUse">,
     store,
-    keyLoader: { refresh: async () => void seen.keyRefreshes++ },
-    keyring: { find: () => undefined },
-    guard: {
-      history: { wentBack: undefined, revoked: [] },
-      revocations: {
-        pending: [],
-        revoke: () => Promise.reject(new Error("the database is there: nothing is revoked beside it")),
-      },
+    keyLoader: {
+      refresh: async () => void seen.keyRefreshes++,
+      state: { version: undefined, from: undefined, checkedAt: undefined, failures: 0, error: undefined },
     },
     randomBytes,
     overrideCache: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },

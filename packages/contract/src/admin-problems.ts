@@ -153,6 +153,13 @@ export const ADMIN_PROBLEMS = {
     ...PROBLEMS.DATA_NOT_LOADED,
     detail: "The server has no data release that it can use. `inkling doctor` names the reason.",
   },
+  REVOCATION_UNWRITTEN: {
+    status: 503,
+    title: "Revocation not written",
+    detail:
+      "The server cannot write the file `revoked` in its data folder. Nothing was revoked. Search the log for the request_id to find the cause.",
+    headers: { "Retry-After": "5" },
+  },
   DATABASE_AWAY: {
     status: 503,
     title: "Database unreachable",

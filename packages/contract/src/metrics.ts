@@ -155,15 +155,10 @@ export const METRICS = {
     labels: [],
     help: "Time when the server last checked the database for changed keys.",
   },
-  inkling_database_went_back: {
+  inkling_keys_revoked_here: {
     type: "gauge",
     labels: [],
-    help: "1 after the database reverted to an earlier state, until an operator runs `inkling database confirm`.",
-  },
-  inkling_revocations_unstored: {
-    type: "gauge",
-    labels: [],
-    help: "Keys revoked on this host while the database could not be written.",
+    help: "Keys that only this host refuses, because its file `revoked` lists them and the database does not (docs/leaked-keys.md).",
   },
   inkling_notices_listening: {
     type: "gauge",

@@ -71,37 +71,22 @@ export const SERVER_EVENTS = {
   "database-away": {
     about: "server",
     levels: ["error"],
-    help: "The database is unreachable, because of `reason`; `hint` suggests a fix. The last known keys and overrides still apply. `database-back` reports the recovery.",
+    help: "The database is unreachable, because of `reason`; `hint` suggests a fix. The last known keys, overrides and rules still apply, and changes are refused. `database-back` reports the recovery.",
   },
   "keys-without-memory": {
     about: "server",
     levels: ["error"],
     help: "The server has no shared memory for new keys. These keys get 429 until a retry succeeds.",
   },
-  "audit-waits": {
-    about: "server",
-    levels: ["error"],
-    help: "The `action` is done, but its [audit entry](audit.md#if-the-database-is-unreachable) waits in the data folder for the database, because of `reason`.",
-  },
-  "audit-stored": {
-    about: "server",
-    levels: ["info"],
-    help: "`entries` waiting entries are now in the audit trail.",
-  },
   "audit-not-stored": {
     about: "server",
     levels: ["error"],
-    help: "Entries still wait although the database responds, because of `reason`.",
+    help: "The changed settings could not be recorded in the audit trail, because of `reason`. The next start records them.",
   },
   "settings-not-noted": {
     about: "server",
     levels: ["error"],
     help: "The server cannot record its settings, because of `reason`. The next start cannot report which settings changed.",
-  },
-  "audit-entry-damaged": {
-    about: "server",
-    levels: ["error"],
-    help: "A waiting audit entry is unreadable. Inspect `file`, then remove it.",
   },
   "admin-database-failed": {
     about: "server",
@@ -131,37 +116,47 @@ export const SERVER_EVENTS = {
   "key-revoked-here": {
     about: "server",
     levels: ["error"],
-    help: "Somebody revoked `key` on this host while the database could not be written. `key-revocation-stored` follows when the revocation is in the database.",
+    help: "Somebody added `key` to the file `revoked`, with `inkling keys revoke --here` or by hand. Only this host refuses the key. `author` is the author of the line. This event and the line are the record of the revocation until you [revoke the key in the database](leaked-keys.md#revoke-without-the-database).",
   },
-  "key-revocation-stored": {
+  "keys-revoked-here": {
+    about: "server",
+    levels: ["error"],
+    help: "The file `revoked` lists `keys` keys that the database has as active, because an older database was restored or because somebody used `--here`. Only this host refuses them. `/readyz` lists them: [what to do](backup.md#restore-an-older-database).",
+  },
+  "revoked-file-failed": {
+    about: "server",
+    levels: ["error"],
+    help: "The file `revoked` cannot be read or written, because of `reason`. Keys that are revoked in the database are still refused. The server retries every second.",
+  },
+  "revoked-line-invalid": {
+    about: "server",
+    levels: ["error"],
+    help: "A new `line` of the file `revoked` is not a revocation, so it has no effect. Correct or remove it; otherwise the next start fails.",
+  },
+  "earlier-revocations-taken": {
     about: "server",
     levels: ["info"],
-    help: "The database now has the revocation of `key`.",
+    help: "The data folder had revocations of an earlier version. They are now lines of the file `revoked`. Revoke the `keys` in the database as well.",
   },
-  "revocations-file-failed": {
+  "earlier-tokens-valid": {
     about: "server",
     levels: ["error"],
-    help: "The `revocations` file cannot be created, read or written, because of `reason`. Revocations last only until a restart.",
+    help: "An earlier version kept `tokens` replaced tokens expired, because the database had gone back to an earlier state. They are valid again as long as the database says. Rotate these keys again.",
   },
-  "database-went-back": {
+  "earlier-entries-stored": {
+    about: "server",
+    levels: ["info"],
+    help: "`entries` audit entries that an earlier version kept in the data folder are now in the audit trail.",
+  },
+  "earlier-entries-wait": {
     about: "server",
     levels: ["error"],
-    help: "The newest audit entry that this server has read is no longer in the database: [what to do](troubleshooting.md#database-lost-or-replaced). `database-confirmed` follows when an operator accepts the database.",
-  },
-  "database-copy-kept": {
-    about: "server",
-    levels: ["error"],
-    help: "The database lacks keys or overrides of `keys.json` or `overrides.json`, because it went back or is a different one. The server kept that file as `file`: [what to do](troubleshooting.md#database-lost-or-replaced).",
-  },
-  "database-history-not-kept": {
-    about: "server",
-    levels: ["error"],
-    help: "`database-history.json` cannot be read or written, because of `reason`.",
+    help: "Audit entries that an earlier version kept in `audit-waiting` cannot be stored, because of `reason` at `file`. The next start retries.",
   },
   "chosen-key-not-made": {
     about: "server",
     levels: ["error"],
-    help: "The database is empty, so the server accepts `INKLING_API_KEY` only if `keys.json` has it. Run `inkling database adopt` first.",
+    help: "The database is empty, so the server accepts `INKLING_API_KEY` only if `keys.json` has it: [what to do](troubleshooting.md#database-lost).",
   },
   "clock-jumped": {
     about: "server",
@@ -236,7 +231,7 @@ export const SERVER_EVENTS = {
   "database-empty": {
     about: "server",
     levels: ["error"],
-    help: "The database is new, but `keys.json` has `keys_in_copy` keys, or `overrides.json` has `overrides_in_copy` overrides. Check that it is the right database. The copies apply until you run `inkling database adopt` or create a key or override. The server then renames the file, and logs `database-copy-kept`. To start empty, run `inkling database confirm`.",
+    help: "The database is new, but `keys.json` has `keys_in_copy` keys, or `overrides.json` has `overrides_in_copy` overrides. The copies apply, and changes are refused: [what to do](troubleshooting.md#database-lost).",
   },
   "keys-from-copy": {
     about: "server",
@@ -297,11 +292,6 @@ export const SERVER_EVENTS = {
     about: "server",
     levels: ["info"],
     help: "The database is reachable again.",
-  },
-  "database-confirmed": {
-    about: "server",
-    levels: ["info"],
-    help: "An operator accepted the database as it is.",
   },
   "keys-fresh": {
     about: "server",

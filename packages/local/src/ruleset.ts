@@ -49,7 +49,6 @@ export function followRuleset(
       onFailure: refuse,
       parse: (text) => loaded(parseChannelRuleset(text)),
       print: ({ value }) => `${JSON.stringify(value)}\n`,
-      idsOf: () => [],
     }),
   });
 }

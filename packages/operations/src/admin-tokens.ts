@@ -104,7 +104,7 @@ export const ADMIN_TOKENS = {
         "Permanently revoke a named admin token and the tokens that it created, and end their sessions",
       docs: "revokes a named token permanently, and ends its sessions",
       audits: ["admin-token-revoked"],
-      problems: ["ADMIN_TOKEN_NOT_FOUND"],
+      problems: ["ADMIN_TOKEN_NOT_FOUND", "REVOCATION_UNWRITTEN"],
       input: {
         ...name,
         keep_created: z

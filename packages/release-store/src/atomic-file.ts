@@ -178,7 +178,8 @@ export function replaceJson(path: string, value: unknown): void {
   replaceFile(path, [`${JSON.stringify(value, null, 2)}\n`]);
 }
 
-function syncFolder(path: string): void {
+/** Flushes a folder, so that a file that was created or renamed in it survives a power cut. */
+export function syncFolder(path: string): void {
   const folder = openSync(path, "r");
   try {
     fsyncSync(folder);

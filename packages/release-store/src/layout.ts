@@ -29,13 +29,8 @@ export const DATA_FOLDER = {
   ruleset: "ruleset.json",
   /** The keys and the admin token from the first run, if they were not shown on a terminal. */
   firstKeys: "first-keys.txt",
-  /** Revocations that could not be stored in the database yet. */
-  revocations: "revocations",
-  /**
-   * The state in which this host last read the database. It shows whether the database has gone back to an earlier
-   * state.
-   */
-  databaseHistory: "database-history.json",
+  /** The keys and admin tokens that this host refuses, whatever the database says. Backups contain this file. */
+  revoked: "revoked",
   /** Data about the last build that is not part of its release. */
   lastBuild: "last-build.json",
   /** The last version taken from the channel, and the channel's ruleset. */
@@ -48,8 +43,6 @@ export const DATA_FOLDER = {
   serverId: "server-id",
   /** When the server was started with the current release, to notice a release that crashes it. */
   starts: "starts.json",
-  /** Entries of the audit trail that could not be stored in the database yet. */
-  waitingEntries: "audit-waiting",
   /** The settings that the server on this port, or the builder, last used. */
   knownSettings: (role: string) => `settings/${role}.json`,
   database: "inkling.db",

@@ -11,11 +11,14 @@ import { ADMIN_ROLES, type AdminRole } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import { insertAudit, lockAudit } from "./audit.ts";
 import { StoreError } from "./error.ts";
+import { changeKeys } from "./key-changes.ts";
 import type { Actor } from "./keys/actor.ts";
 import { type AdminToken, adminTokenJson, type NewAdminToken } from "./keys/admin-token.ts";
 import { dayOf } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
+import type { RevokedFile } from "./keys/revoked-file.ts";
 import { hashToken, newToken, tokenFormat, tokenHint } from "./keys/token.ts";
+import { writeRevocations } from "./revocations.ts";
 import type { Tables } from "./tables.ts";
 import { known } from "./unreadable.ts";
 
@@ -68,9 +71,12 @@ export interface IssuedAdminToken {
 
 export class AdminTokenStore {
   private readonly tables: Tables;
+  private readonly revoked: RevokedFile | undefined;
 
-  constructor(tables: Tables) {
+  /** @param revoked the data folder's list of revocations */
+  constructor(tables: Tables, revoked?: RevokedFile) {
     this.tables = tables;
+    this.revoked = revoked;
   }
 
   /** Reads the SHA-256 of the valid root token, in hex; undefined if none has been created yet. */
@@ -89,7 +95,8 @@ export class AdminTokenStore {
       const [token] = this.readRows(rows);
       if (token === undefined || (token.expiresAt ?? Number.POSITIVE_INFINITY) <= tables.now())
         return undefined;
-      const { name, role, expiresAt, lastUsedOn } = token;
+      const { name, role, expiresAt, lastUsedOn, createdAt } = token;
+      if (this.revoked?.hasToken(name, createdAt)) return undefined; // an older database has the token again
       return { hash, name, role, expiresAt, lastUsedOn };
     });
   }
@@ -159,7 +166,8 @@ export class AdminTokenStore {
    * @returns the revoked tokens; undefined if no token has this name
    */
   revoke(name: string, by: Actor, keepCreated = false): Promise<RevokedAdminToken | undefined> {
-    return this.tables.write(async (tx) => {
+    // Changes the stamp of the keys, so that every host reads the revocation and lists it.
+    return changeKeys(this.tables, async (tx) => {
       await lockAudit(tx);
       const rows: AdminTokenRow[] =
         await tx`SELECT ${columns(tx)} FROM inkling_named_admin_tokens ORDER BY created_at, name`;
@@ -168,12 +176,11 @@ export class AdminTokenStore {
       if (before === undefined) return undefined;
       const created = keepCreated ? [] : descendants(all, name);
       await tx`UPDATE inkling_named_admin_tokens SET parent = ${before.parent ?? null} WHERE parent = ${name}`;
-      for (const token of [before, ...created]) {
-        await tx`DELETE FROM inkling_named_admin_tokens WHERE name = ${token.name}`;
-        await this.audit(tx, by, "admin-token-revoked", token, undefined);
-      }
+      for (const { name } of [before, ...created])
+        await tx`DELETE FROM inkling_named_admin_tokens WHERE name = ${name}`;
+      await this.recordRevoked(tx, by, [before, ...created]);
       return { token: before, created };
-    }, true);
+    });
   }
 
   /** Creates the first root token. @returns undefined if there already is one, because only its hash is stored */
@@ -189,15 +196,24 @@ export class AdminTokenStore {
 
   /** Creates a new root token, and revokes the previous one and all named tokens. */
   replaceAll(by: Actor): Promise<ReplacedAdminTokens> {
-    return this.tables.write(async (tx) => {
+    return changeKeys(this.tables, async (tx) => {
       await lockAudit(tx);
       const rows: AdminTokenRow[] =
         await tx`SELECT ${columns(tx)} FROM inkling_named_admin_tokens ORDER BY created_at, name`;
       const revoked = rows.map(readablePart);
       await tx`DELETE FROM inkling_named_admin_tokens`;
-      for (const token of revoked) await this.audit(tx, by, "admin-token-revoked", token, undefined);
+      await this.recordRevoked(tx, by, revoked);
       return { token: await this.insertRoot(tx, by, await readCreation(tx)), revoked };
-    }, true);
+    });
+  }
+
+  private async recordRevoked(tx: TransactionSQL, by: Actor, tokens: readonly AdminToken[]): Promise<void> {
+    for (const token of tokens) await this.audit(tx, by, "admin-token-revoked", token, undefined);
+    const [at, author] = [this.tables.now(), by.actor];
+    writeRevocations(
+      this.revoked,
+      tokens.map(({ name: id, createdAt }) => ({ id, createdAt, at, author })),
+    );
   }
 
   private replace(by: Actor, onlyFirst: boolean): Promise<string | undefined> {

@@ -66,17 +66,6 @@ export async function insertAudit(
   }
 }
 
-/** Returns whether the trail contains an entry with this time, actor, action and subject. */
-export async function isInTrail(
-  tx: TransactionSQL,
-  { actor, action, subject }: NewAuditEntry,
-  at: EpochMs,
-): Promise<boolean> {
-  const rows: unknown[] = await tx`SELECT 1 AS one FROM inkling_audit
-    WHERE at = ${at} AND actor = ${actor} AND action = ${action} AND subject = ${subject} LIMIT 1`;
-  return rows.length > 0;
-}
-
 interface AuditRow {
   readonly sequence: number | string;
   readonly at: number | string;

@@ -279,7 +279,7 @@ export class Database {
       throw new StoreError(
         "AWAY",
         `${this.label}: the file was deleted while in use`,
-        "restore a backup, or run `inkling database adopt`; until then usage is kept in memory",
+        "restore a backup with `inkling restore FILE`; until then usage is kept in memory",
       );
     }
     this.discard();

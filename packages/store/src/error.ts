@@ -8,11 +8,20 @@
  * - REFUSED: reachable, but unusable: wrong password, missing rights, no such database
  * - DAMAGED: the file is not an SQLite database, or is damaged
  * - NEWER: written by a newer program
+ * - UNWRITTEN: the revocation cannot be written to the data folder
  * - CONFLICT: the change contradicts what is stored: the object already exists, or a limit is reached
  * - ADDRESS: the address cannot be parsed
  * - BROKEN: a fault of this program, or rows changed by hand
  */
-type StoreErrorCode = "AWAY" | "REFUSED" | "DAMAGED" | "NEWER" | "CONFLICT" | "ADDRESS" | "BROKEN";
+type StoreErrorCode =
+  | "AWAY"
+  | "REFUSED"
+  | "DAMAGED"
+  | "NEWER"
+  | "UNWRITTEN"
+  | "CONFLICT"
+  | "ADDRESS"
+  | "BROKEN";
 
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
@@ -69,7 +78,7 @@ const SQLITE: readonly Row[] = [
   [
     /^SQLITE_(NOTADB|CORRUPT)/,
     "DAMAGED",
-    "restore a backup, or move the file away with its -wal and -shm files: a server then starts from the copies in the data folder, and `inkling database adopt` writes them into a new database",
+    "restore a backup with `inkling restore FILE --force`; servers use the copies in the data folder until then",
   ],
   [/^SQLITE_CONSTRAINT_(PRIMARYKEY|UNIQUE)/, "CONFLICT", "it already exists: choose a different one"],
 ];

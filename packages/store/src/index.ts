@@ -1,7 +1,6 @@
 // @inkling/store: keys, overrides, rulesets, decisions, usage and audit on SQLite or PostgreSQL.
 
 export { isAdminToken, type ReplacedAdminTokens } from "./admin-token.ts";
-export * from "./adopt-copies.ts";
 export * from "./adopt-key.ts";
 export { type AuditEntry, auditJson, type NewAuditEntry } from "./audit.ts";
 export type { RowCounts } from "./copy.ts";
@@ -22,14 +21,14 @@ export {
   type WebhookHealth,
 } from "./deliveries.ts";
 export * from "./error.ts";
-export { judge, readRemembered } from "./history.ts";
+export { type HostEntry, withEntry } from "./host-entry.ts";
 export { type Actor, WAYS } from "./keys/actor.ts";
 export { type AdminToken, adminTokenJson } from "./keys/admin-token.ts";
 export { dayOf } from "./keys/day.ts";
 export * from "./keys/key.ts";
 export * from "./keys/key-input.ts";
 export * from "./keys/keyring.ts";
-export * from "./keys/revocation-file.ts";
+export * from "./keys/revoked-file.ts";
 export { holdsMadeKeys, readKeySnapshot } from "./keys/snapshot.ts";
 export * from "./keys/token.ts";
 export { exportFile, parseOverrideFile, readSnapshot } from "./overrides/file.ts";
@@ -41,5 +40,4 @@ export { RulesetConflictError } from "./rulesets.ts";
 export { type IssuedKey, openStore, type Store } from "./store.ts";
 export { MAX_PAGE } from "./tables.ts";
 export type { UsageBatch, UsageEntry } from "./usage.ts";
-export { type HostEntry, storeWaiting, withEntry } from "./waiting-entries.ts";
 export { type IssuedWebhook, type Webhook, webhookJson } from "./webhooks.ts";

@@ -7,6 +7,8 @@
 
 import type { SQL, TransactionSQL } from "bun";
 import type { KeyId } from "./keys/key.ts";
+import { randomBase62 } from "./keys/token.ts";
+import type { Tables } from "./tables.ts";
 
 const KEPT = 100_000;
 /** If more rows than this are new, reading all keys is cheaper. */
@@ -18,11 +20,29 @@ interface KeyChange {
   readonly changed: readonly KeyId[];
 }
 
-/** Call this in the transaction of the change, which has locked the stamp. */
-export async function noteKeyChange(
-  tx: TransactionSQL,
-  { before, stamp, changed }: KeyChange,
-): Promise<void> {
+/**
+ * Runs a change to keys, or a revocation of admin tokens. It locks the stamp's row first, so that processes take turns.
+ * If what should change does not exist or is revoked, `work` may return undefined. Then the stamp does not change,
+ * because an empty database must not look used.
+ */
+export function changeKeys<T>(
+  tables: Tables,
+  work: (tx: TransactionSQL, changed: KeyId[]) => Promise<T>,
+): Promise<T> {
+  return tables.write(async (tx) => {
+    const rows: { stamp: string }[] = await tx`UPDATE inkling_key_stamp SET stamp = stamp RETURNING stamp`;
+    const changed: KeyId[] = [];
+    const result = await work(tx, changed);
+    if (result === undefined) return result;
+    const stamp = randomBase62(22, tables.randomBytes);
+    await tx`UPDATE inkling_key_stamp SET stamp = ${stamp}`;
+    await noteKeyChange(tx, { before: rows[0]?.stamp ?? "", stamp, changed });
+    await tables.notify(tx, "keys");
+    return result;
+  }, true);
+}
+
+async function noteKeyChange(tx: TransactionSQL, { before, stamp, changed }: KeyChange): Promise<void> {
   const rows: { last: number | string | null }[] =
     await tx`SELECT MAX(number) AS last FROM inkling_key_changes`;
   const number = Number(rows[0]?.last ?? 0) + 1;

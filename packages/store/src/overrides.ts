@@ -12,7 +12,6 @@ import {
   type AuditFilter,
   auditPage,
   insertAudit,
-  isInTrail,
   lockAudit,
   type NewAuditEntry,
 } from "./audit.ts";
@@ -124,37 +123,6 @@ export class OverrideStore {
     });
   }
 
-  /** Reads the ids of all overrides, including removed ones. */
-  async readIds(): Promise<Set<string>> {
-    return this.tables.read(readIds);
-  }
-
-  /**
-   * Restores overrides from a copy, with their ids. Overrides that exist in the database do not change. An override is
-   * skipped if an active override has the same subject, whatever its verdict.
-   */
-  async adopt(copied: readonly Override[], by: Actor): Promise<Override[]> {
-    return this.change(async (tx) => {
-      const subjects = new Set((await this.readInForce(tx)).map(subjectText));
-      const known = await readIds(tx);
-      const adopted: Override[] = [];
-      for (const override of copied) {
-        if (known.has(override.id) || subjects.has(subjectText(override))) continue;
-        subjects.add(subjectText(override));
-        adopted.push(override);
-      }
-      for (let at = 0; at < adopted.length; at += ROWS_AT_ONCE) {
-        await tx`INSERT INTO inkling_overrides ${tx(adopted.slice(at, at + ROWS_AT_ONCE).map(rowFromOverride))}`;
-      }
-      const entries = adopted.map((override): NewAuditEntry => {
-        const after = overrideJson(override);
-        return { ...by, action: "override-adopted", subject: override.id, before: undefined, after };
-      });
-      await insertAudit(tx, entries, this.tables.now());
-      return adopted;
-    });
-  }
-
   /**
    * Removes an override. Nothing changes if it has already been removed.
    * @returns undefined if the override does not exist
@@ -194,14 +162,12 @@ export class OverrideStore {
 
   /**
    * Adds an entry about something outside this store.
-   * @param at when the change was made, in epoch ms (waiting-entries.ts); an entry that already exists is not added
-   *   again
+   * @param at when the change was made, in epoch ms
    */
-  async record(entry: NewAuditEntry, at?: number): Promise<void> {
+  async record(entry: NewAuditEntry, at = this.tables.now()): Promise<void> {
     await this.tables.write(async (tx) => {
       await lockAudit(tx);
-      if (at !== undefined && (await isInTrail(tx, entry, at))) return;
-      await insertAudit(tx, [entry], at ?? this.tables.now());
+      await insertAudit(tx, [entry], at);
     }, true);
   }
 
@@ -292,9 +258,4 @@ function columns(sql: SQL) {
   return sql.unsafe(
     "o.id, o.kind, o.value, o.effect, o.argument, o.note, o.author, o.created_at, o.expires_at, o.removed_at",
   );
-}
-
-async function readIds(sql: SQL): Promise<Set<string>> {
-  const rows: { id: string }[] = await sql`SELECT id FROM inkling_overrides`;
-  return new Set(rows.map(({ id }) => id));
 }

@@ -16,8 +16,7 @@ import { Database } from "./database.ts";
 import { DecisionStore } from "./decisions.ts";
 import { DeliveryStore } from "./deliveries.ts";
 import { StoreError } from "./error.ts";
-import { type HistoryReading, type Remembered, readHistory } from "./history.ts";
-import { noteKeyChange, readKeyChanges } from "./key-changes.ts";
+import { changeKeys, readKeyChanges } from "./key-changes.ts";
 import type { Actor } from "./keys/actor.ts";
 import { DAY_MS } from "./keys/day.ts";
 import {
@@ -33,10 +32,12 @@ import {
 } from "./keys/key.ts";
 import { comparedTo, type KeySnapshot, type TokenRecord } from "./keys/keyring.ts";
 import type { KeySource } from "./keys/live-keys.ts";
+import type { Revocation, RevokedFile } from "./keys/revoked-file.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "./keys/token.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
 import { Retention } from "./retention.ts";
+import { readRevocations, writeRevocations } from "./revocations.ts";
 import { RulesetStore } from "./rulesets.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, Tables } from "./tables.ts";
 import type { UnreadableRow } from "./unreadable.ts";
@@ -67,6 +68,8 @@ interface StoreOptions {
   readonly mayBeAway?: boolean;
   /** Called after a different SQLite file replaced the one in use. The store uses the new file from then on. */
   readonly onOtherFile?: () => void;
+  /** The data folder's list of revocations. Each revocation is written to it before it is committed. */
+  readonly revoked?: RevokedFile;
   /** Called for each row that this version cannot read. */
   readonly onUnreadable?: (row: UnreadableRow) => void;
 }
@@ -113,6 +116,7 @@ export class Store implements KeySource {
   private readonly database: Database;
   /** The same database through connections that keys, limits and the operator's changes do not use. */
   private readonly records: Database;
+  private readonly revoked: RevokedFile | undefined;
   readonly tables: Tables;
 
   /** Use {@link openStore}. */
@@ -136,7 +140,8 @@ export class Store implements KeySource {
     this.decisions = new DecisionStore(records, this.retention);
     this.webhooks = new WebhookStore(records);
     this.deliveries = new DeliveryStore(records);
-    this.adminToken = new AdminTokenStore(this.tables);
+    this.revoked = options.revoked;
+    this.adminToken = new AdminTokenStore(this.tables, options.revoked);
     this.usage = new UsageTables(records);
     this.copy = new DatabaseCopy(records);
   }
@@ -273,12 +278,13 @@ export class Store implements KeySource {
     return this.change(async (tx, changed) => {
       changed.push(id);
       const rows: KeyRow[] = await tx`SELECT ${keyColumns(tx)} FROM inkling_keys k WHERE id = ${id}`;
-      const [before] = this.readRows(rows);
+      const [before] = this.readStored(rows);
       const known = before ?? rows.map(readablePart)[0];
       if (known === undefined || known.revokedAt !== undefined) return known;
       const after: Key = Object.freeze({ ...known, revokedAt: at });
       await tx`UPDATE inkling_keys SET revoked_at = ${after.revokedAt} WHERE id = ${id}`;
       await this.audit(tx, by, "key-revoked", before, after);
+      writeRevocations(this.revoked, [{ id, at, author: by.actor }]);
       return after;
     });
   }
@@ -371,57 +377,15 @@ export class Store implements KeySource {
   }
 
   /**
-   * Reads the data that {@link DatabaseHistory} compares, all as of one moment, because entries may arrive in between.
+   * Reads the revocations of admin tokens, and of keys that the data folder's list lacks.
+   * @param after the `last` of an earlier call; by default, and if the audit trail does not reach it, reads all
    */
-  readHistory(before: Remembered | undefined, since: EpochMs): Promise<HistoryReading> {
-    return this.tables.snapshot((tx) => readHistory(tx, before, since));
-  }
-
-  /**
-   * Records an operator's confirmation that the database is correct. Servers then accept the database as it is, and
-   * drop the revocations that they kept although the database lacks them. The stamps change, so that every server
-   * notices within a second.
-   */
-  async confirmHistory(by: Actor): Promise<void> {
-    await this.change(async (tx) => {
-      await tx`UPDATE inkling_override_stamp SET stamp = ${randomBase62(22, this.tables.randomBytes)}`;
-      await this.tables.notify(tx, "overrides");
-      const entry = { ...by, action: "database-confirmed", subject: "database" } as const;
-      await insertAudit(tx, [{ ...entry, before: undefined, after: undefined }], this.tables.now());
-      return entry;
-    });
-  }
-
-  /**
-   * Restores keys from a copy, with their ids and tokens. Keys that exist in the database do not change.
-   * @returns the restored keys
-   */
-  async adoptKeys(tokens: readonly TokenRecord[], by: Actor): Promise<Key[]> {
-    return this.change(async (tx, changed) => {
-      changed.push(...new Set(tokens.map(({ key }) => key.id)));
-      await lockAudit(tx);
-      const at = this.tables.now();
-      const adopted = new Map<KeyId, Key>();
-      for (const { hash, key, validUntil } of tokens) {
-        if (!adopted.has(key.id)) {
-          if ((await this.readKeyById(tx, key.id)) !== undefined) continue;
-          const same: unknown[] = await tx`SELECT hash FROM inkling_tokens WHERE hash = ${hash}`;
-          if (same.length > 0) continue;
-          await tx`INSERT INTO inkling_keys ${tx(rowFromKey(key))}`;
-          adopted.set(key.id, key);
-        }
-        await tx`INSERT INTO inkling_tokens (hash, key_id, created_at, valid_until)
-          VALUES (${hash}, ${key.id}, ${key.createdAt}, ${validUntil ?? null})`;
-      }
-      const keys = [...adopted.values()];
-      const entries = keys.map((key) => ({ subject: key.id, before: undefined, after: keyJson(key, at) }));
-      await insertAudit(
-        tx,
-        entries.map((entry) => ({ ...entry, ...by, action: "key-adopted" })),
-        at,
-      );
-      return keys;
-    });
+  readRevocations(
+    after = 0,
+  ): Promise<{ readonly last: number; readonly revocations: readonly Revocation[] }> {
+    return this.tables.snapshot((tx) =>
+      readRevocations(tx, after, (keyId) => this.revoked?.timeOf(keyId) !== undefined),
+    );
   }
 
   private newToken(mode: KeyMode): string {
@@ -453,27 +417,23 @@ export class Store implements KeySource {
     return this.readRows(rows)[0];
   }
 
+  /** Reads keys as this host uses them: a key that it refuses counts as revoked, whatever the database says. */
   private readRows(rows: readonly KeyRow[]): Key[] {
+    const { revoked } = this;
+    const keys = this.readStored(rows);
+    if (revoked === undefined || revoked.isEmpty) return keys;
+    return keys.map((key) => {
+      const at = key.revokedAt === undefined ? revoked.timeOf(key.id) : undefined;
+      return at === undefined ? key : Object.freeze({ ...key, revokedAt: at });
+    });
+  }
+
+  private readStored(rows: readonly KeyRow[]): Key[] {
     return this.tables.unreadable.read("keys", rows, keyFromRow, ({ id }) => id);
   }
 
-  /**
-   * Runs a change to keys. It locks the stamp's row first, so that processes take turns. If the key does not exist or
-   * is revoked, `work` may return undefined. Then the stamp does not change, because an empty database must not look
-   * used.
-   */
   private change<T>(work: (tx: TransactionSQL, changed: KeyId[]) => Promise<T>): Promise<T> {
-    return this.tables.write(async (tx) => {
-      const rows: { stamp: string }[] = await tx`UPDATE inkling_key_stamp SET stamp = stamp RETURNING stamp`;
-      const changed: KeyId[] = [];
-      const result = await work(tx, changed);
-      if (result === undefined) return result;
-      const stamp = randomBase62(22, this.tables.randomBytes);
-      await tx`UPDATE inkling_key_stamp SET stamp = ${stamp}`;
-      await noteKeyChange(tx, { before: rows[0]?.stamp ?? "", stamp, changed });
-      await this.tables.notify(tx, "keys");
-      return result;
-    }, true);
+    return changeKeys(this.tables, work);
   }
 }
 

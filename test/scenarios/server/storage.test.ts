@@ -152,7 +152,6 @@ test("no other user may read what a server writes, and doctor reports a folder t
   process.umask(mask);
   const paths = ["", ...(readdirSync(dataDir, { recursive: true }) as string[])];
   expect(paths).toContain("inkling.db");
-  expect(paths).toContain("revocations");
   const open = paths.filter((path) => (statSync(join(dataDir, path)).mode & 0o027) !== 0);
   expect(open).toEqual([]);
   expect(statSync(dataDir).mode & 0o777).toBe(0o750);
@@ -293,32 +292,6 @@ describe("an empty database in the place of one with keys and overrides", () => 
       await until(async () => (await main.status(GEOLOCATE, made.token)) === 200);
       await until(async () => (await main.status(GEOLOCATE, shop)) === 401);
       expect([await main.status(GEOLOCATE), await flagged()]).toEqual([200, undefined]);
-      const moved = join(dataDir, "keys.before.json"); // moved after the new keys are active
-      await until(() => existsSync(moved));
-      expect(readFileSync(moved, "utf8")).toBe(before[0]!);
-      expect(readFileSync(join(dataDir, "overrides.json"), "utf8")).toBe(before[1]!);
-    },
-  );
-
-  test.concurrent.each([false, true])(
-    "the copy is kept, a key made while stopped, after a start without one: %p",
-    async (sawEmpty) => {
-      const { dataDir, file, options } = await setUp();
-      await (await start(options)).server.stop();
-      const copy = readFileSync(join(dataDir, "keys.json"), "utf8");
-      for (const suffix of SIDE_FILES) rmSync(file + suffix, { force: true });
-      if (sawEmpty) {
-        const second = await start(options);
-        expect(second.events("database-empty")).toHaveLength(1);
-        await second.server.stop();
-      }
-      const used = await openStore(`sqlite://${file}`);
-      const made = await used.createKey(parseNewKey({ name: "made in it" }, 0));
-      await used.close();
-      const { lookUp } = await start(options);
-      expect(await lookUp(made.token)).toEqual([200]);
-      expect(readFileSync(join(dataDir, "keys.before.json"), "utf8")).toBe(copy);
-      expect(readFileSync(join(dataDir, "keys.json"), "utf8")).toContain(made.key.id);
     },
   );
 

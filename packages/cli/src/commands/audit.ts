@@ -3,12 +3,12 @@
 
 import { AUDIT_ACTIONS } from "@inkling/contract";
 import { parseTime } from "@inkling/engine";
-import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, storeWaiting, WAYS } from "@inkling/store";
+import { type AuditEntry, auditJson, MAX_PAGE, type OverrideJson, WAYS } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { parseDuration } from "../runtime/durations.ts";
 import { usage } from "../runtime/put-overrides.ts";
-import { ignoreAway, withExistingStore } from "../runtime/store.ts";
+import { withExistingStore } from "../runtime/store.ts";
 import { table } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
@@ -49,10 +49,7 @@ Examples:
     }
     const { action, way, actor, subject } = flags;
     const filter = { action, way, actor, subject, since: pastTime(flags.since, "--since", Date.now()) };
-    const { items } = await withExistingStore(settings, async (store) => {
-      await storeWaiting(store.overrides, settings.dataDir).catch(ignoreAway);
-      return store.overrides.audit({ limit }, filter);
-    });
+    const { items } = await withExistingStore(settings, (store) => store.overrides.audit({ limit }, filter));
     if (items.length === 0 && !flags.json) {
       const isFiltered = Object.values(filter).some((value) => value !== undefined);
       return context.terminal.err(`${isFiltered ? "No change matches." : "Nothing has changed yet."}\n`);

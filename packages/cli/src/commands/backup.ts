@@ -138,8 +138,7 @@ function notes({ manifest, files, left, before, tokens }: Restored): string[] {
       : "",
     ...(hasDatabase
       ? [
-          "Keys revoked after the backup are valid again. Check `inkling keys list` and revoke them with `keys revoke ID`.",
-          "Servers still refuse keys revoked in the last day, and warn, until you run `inkling database confirm`.",
+          "Keys that were revoked after the backup are valid again, except on hosts whose file `revoked` lists them. Check `inkling keys list` and revoke them with `keys revoke ID`.",
           ...tokenNotes(manifest.rows, tokens),
         ]
       : ["The backup has no database: restore the database with pg_restore."]),

@@ -64,10 +64,7 @@ async function keepBuilding(settings: Settings, context: Context, isPublisher: b
   };
   const trail = {
     log,
-    audited: <T>(entry: HostEntry, change: () => Promise<T>) =>
-      auditedBy(settings, entry, change, (reason) =>
-        log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
-      ),
+    audited: <T>(entry: HostEntry, change: () => Promise<T>) => auditedBy(settings, entry, change),
   };
   void recordStart(settings, "build", trail);
   let unread: string | undefined;

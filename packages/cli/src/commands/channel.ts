@@ -337,7 +337,7 @@ function publisher(
   return openPublisher(settings, context, {
     audited: (before, after, change) => {
       const entry = { action, subject: after.channel, before: before && named(before) };
-      return audited(settings, terminal, { ...entry, after: named(after) }, change);
+      return audited(settings, { ...entry, after: named(after) }, change);
     },
     onUpload: (path, bytes) => terminal.err(`  sending ${path} (${formatBytes(bytes)})\n`),
     onWarning: (message) => warn(terminal, message),

@@ -148,14 +148,13 @@ function update(settings: Settings, context: Context, accept: readonly string[])
   const current = currentName(dataDir) ?? null;
   const work = (): Promise<BuildResult> => build(settings, terminal, stopper.signal, { fetch: true, accept });
   const whole = { action: "data-update-asked", subject: "data", before: { current } } as const;
-  if (accept.length === 0)
-    return audited(settings, terminal, { ...whole, after: { requested: "all feeds" } }, work);
+  if (accept.length === 0) return audited(settings, { ...whole, after: { requested: "all feeds" } }, work);
   return accept.reduce((change, subject) => {
     const waits =
       subject === ACCEPT_RELEASE ? held?.why : feeds.find(({ id }) => id === subject)?.pending?.why;
     const before = { current, waits: waits ?? null };
     const entry = { action: "data-accepted", subject, before, after: { accepted: true } } as const;
-    return () => audited(settings, terminal, entry, change);
+    return () => audited(settings, entry, change);
   }, work)();
 }
 
@@ -423,7 +422,7 @@ async function switchTo(
   const after = { current, pinned };
   if (Bun.deepEquals(before, after)) return;
   warnOfNewDatabase(settings, terminal);
-  await audited(settings, terminal, { action, subject: "data", before, after }, change);
+  await audited(settings, { action, subject: "data", before, after }, change);
 }
 
 function addUnpin(data: Command, context: Context): void {

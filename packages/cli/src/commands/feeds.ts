@@ -286,7 +286,7 @@ async function save(settings: Settings, terminal: ErrorOutput, feed: Feed, on: b
   ensureWritable(dataDir);
   warnOfNewDatabase(settings, terminal);
   const action = on ? "feed-enabled" : "feed-disabled";
-  await audited(settings, terminal, { action, subject: feed.id, before: { on: !on }, after: { on } }, () =>
+  await audited(settings, { action, subject: feed.id, before: { on: !on }, after: { on } }, () =>
     writeFeedChoice(dataDir, choose(choiceOf(dataDir), feed, on)),
   );
 }

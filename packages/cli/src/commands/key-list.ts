@@ -3,13 +3,10 @@
 import { recordOf, type Settings } from "@inkling/contract";
 import { formatPrefix } from "@inkling/engine";
 import {
-  type Copies,
   dayOf,
   type Key,
   keyJson,
   keyState,
-  onlyInCopies,
-  readCopies,
   SCOPES,
   type Scope,
   type Store,
@@ -17,7 +14,7 @@ import {
 } from "@inkling/store";
 import type { Command } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
-import { lostDatabase, ONLY_IN_COPIES, withExistingStore } from "../runtime/store.ts";
+import { copiedKeys, withExistingStore } from "../runtime/store.ts";
 import { formatCount, type Terminal, table, warn } from "../terminal/terminal.ts";
 
 export function addKeyList(keys: Command, context: Context): void {
@@ -36,7 +33,7 @@ Examples:
     );
   addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
     const now = Date.now();
-    const { copied, all } = await listKeys(settings, now, context.terminal);
+    const { isCopy, all } = await listKeys(settings, now, context.terminal);
     if (all.length === 0 && !flags.json) {
       return context.terminal.err("There are no keys yet; `inkling keys create` creates one.\n");
     }
@@ -46,7 +43,7 @@ Examples:
         ...keyJson(key, now),
         last_used_at: lastDay ?? null,
         lookups_today: today ?? null,
-        origin: copied.has(key.id) ? "copy" : "database",
+        origin: isCopy ? "copy" : "database",
       })),
       text: table([LIST_HEAD, ...rows], [LIST_HEAD.indexOf("TODAY")]),
     };
@@ -99,45 +96,39 @@ function rateOf({ rate }: Key): string {
 }
 
 interface Listed {
-  /** Keys that only the data folder's copy has, by id. */
-  readonly copied: ReadonlyMap<string, Key>;
+  /** Whether the keys come from the data folder's copy. */
+  readonly isCopy: boolean;
   readonly all: readonly KeyUsage[];
 }
 
 /** Lists the keys of the database, or while it is unreachable, those of the data folder's copy. */
 async function listKeys(settings: Settings, now: number, terminal: Terminal): Promise<Listed> {
   try {
-    return await withExistingStore(settings, async (store) => {
-      const copied = keysById(await onlyInCopies(store, settings.dataDir));
-      if (copied.size > 0) warn(terminal, ONLY_IN_COPIES);
-      return { copied, all: await keysWithUsage(store, [...copied.values()], now) };
-    });
+    return await withExistingStore(settings, async (store) => ({
+      isCopy: false,
+      all: await keysWithUsage(store, now),
+    }));
   } catch (error) {
-    const isUnreachable = error instanceof StoreError && error.code === "AWAY";
-    if (!isUnreachable || lostDatabase(settings) !== undefined) throw error;
-    const copied = keysById(readCopies(settings.dataDir));
-    if (copied.size === 0) throw error;
+    if (!(error instanceof StoreError) || error.code !== "AWAY") throw error;
+    const keys = new Map(copiedKeys(settings.dataDir)?.tokens.map(({ key }) => [key.id, key]));
+    if (keys.size === 0) throw error;
     warn(
       terminal,
       `${error.message}. These are the active keys that this host last read, without usage\nhint: ${error.hint}`,
     );
-    return {
-      copied,
-      all: [...copied.values()].map((key) => ({ key, today: undefined, lastDay: undefined })),
-    };
+    const all = [...keys.values()].map((key) => ({ key, today: undefined, lastDay: undefined }));
+    return { isCopy: true, all };
   }
 }
 
-const keysById = ({ tokens }: Copies) => new Map(tokens.map(({ key }) => [key.id as string, key]));
-
 /** Lists all keys, each with the number of its lookups today (UTC). */
-async function keysWithUsage(store: Store, copied: readonly Key[], now: number): Promise<KeyUsage[]> {
+async function keysWithUsage(store: Store, now: number): Promise<KeyUsage[]> {
   const [keys, usage, lastDays] = await Promise.all([
     store.listKeys(),
     store.usage.readDay(dayOf(now)),
     store.usage.readLastDays(),
   ]);
-  return [...keys, ...copied].map((key) => {
+  return keys.map((key) => {
     const counts = usage.get(key.id);
     const today = recordOf(SCOPES, (scope) => counts?.[scope] ?? 0);
     return { key, today, lastDay: lastDays.get(key.id) };

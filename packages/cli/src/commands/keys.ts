@@ -10,12 +10,13 @@ import {
   parseNewKey,
   SCOPES,
   type Store,
+  StoreError,
 } from "@inkling/store";
 import type { Command } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
 import { expiryOf, overlapOf } from "../runtime/durations.ts";
-import { revokeKey } from "../runtime/keys.ts";
+import { revokeHere } from "../runtime/keys.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { formatCount } from "../terminal/terminal.ts";
@@ -234,31 +235,51 @@ function addRevoke(keys: Command, context: Context): void {
   const command = keys
     .command("revoke <id>")
     .description("permanently revoke a key on every server within a second")
+    .option(
+      "--here",
+      "while the database is unreachable: make only the servers on this data folder refuse it",
+    )
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz");
-  addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
-    const { key, state, why } = await revokeKey(settings, id, cliActor(), (store) => noSuchKey(store, id));
+    .addHelpText(
+      "after",
+      `
+With --here, the command writes the key into the file "revoked" in the data folder, and does not use the database.
+Repeat it on each host. When the database is reachable again, revoke the key without --here.
+
+Examples:
+  inkling keys revoke key_3fK9mB2xQ7vR1tYz
+  inkling keys revoke key_3fK9mB2xQ7vR1tYz --here`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
+    if (flags.here) return revokedHere(settings, id);
+    const at = Date.now();
+    const revoke = async (store: Store) =>
+      (await store.revokeKey(id, cliActor(), at)) ?? noSuchKey(store, id);
+    const key = await withExistingStore(settings, revoke).catch((error: unknown) => suggestHere(error, id));
+    const isNew = key.revokedAt === at;
+    const time = new Date(key.revokedAt ?? at).toISOString();
     return {
-      json: {
-        ...keyJson(key, Date.now()),
-        stored: state === "stored" || state === "already",
-        applied: state !== "noted",
-      },
-      text: `${REVOKED[state](describe(key), key)}${why === undefined ? "" : ` Reason: ${why}.`}`,
-      ...(state === "noted" && { exitCode: EXIT.error }),
+      json: keyJson(key, Date.now()),
+      text: isNew ? `Revoked ${describe(key)}.` : `Already revoked at ${time}: ${describe(key)}.`,
     };
   });
 }
 
-const REVOKED = {
-  stored: (key: string) => `Revoked ${key}; stored.`,
-  already: (key: string, { revokedAt = 0 }: Pick<Key, "revokedAt">) =>
-    `Already revoked at ${new Date(revokedAt).toISOString()}: ${key}.`,
-  applied: (key: string) =>
-    `Revoked ${key} on the running server, but not in the database yet. When the database accepts writes again, the server stores the revocation and informs other hosts. It survives a restart.`,
-  noted: (key: string) =>
-    `The revocation of ${key} is in the data folder, but no server has confirmed it yet. A running server applies it within seconds, and a stopped server when it starts. To check, run \`inkling database status\`.`,
-} as const;
+function revokedHere(settings: Settings, id: string): Result {
+  const key = revokeHere(settings, id);
+  const name = key === undefined ? `the key ${id}, which this host has no copy of` : describe(key);
+  return {
+    json: { id, revoked_here: true },
+    text: `Servers on ${settings.dataDir} refuse ${name}, within a second. Other hosts accept it until you repeat this command there. When the database is reachable again, run \`inkling keys revoke ${id}\`.`,
+  };
+}
+
+/** @throws the error; if the database is unreachable, its hint also says how to revoke the key on this host */
+function suggestHere(error: unknown, id: string): never {
+  if (!(error instanceof StoreError) || error.code !== "AWAY") throw error;
+  const hint = `${error.hint}. Until then, \`inkling keys revoke ${id} --here\` makes this host refuse the key; repeat it on each host`;
+  throw new StoreError(error.code, error.message, hint, error.isReadOnly);
+}
 
 function addRotate(keys: Command, context: Context): void {
   const command = keys

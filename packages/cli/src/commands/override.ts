@@ -7,7 +7,6 @@ import { isInForce, OVERRIDE_FLAGS, type Override } from "@inkling/engine";
 import {
   describeOverride,
   MAX_PAGE,
-  onlyInCopies,
   overrideJson,
   overrideTarget,
   parseNewOverride,
@@ -27,9 +26,9 @@ import {
   put,
   requireNote,
 } from "../runtime/put-overrides.ts";
-import { ONLY_IN_COPIES, warnOfNewDatabase, withExistingStore } from "../runtime/store.ts";
+import { warnOfNewDatabase, withExistingStore } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
-import { table, warn } from "../terminal/terminal.ts";
+import { table } from "../terminal/terminal.ts";
 import { addAudit, shortValue } from "./audit.ts";
 import { addExport, addImport } from "./override-files.ts";
 
@@ -111,17 +110,12 @@ function addList(overrides: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling override list\n  inkling override list --all --json");
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
-    const { copied, all } = await withExistingStore(settings, async (store) => {
-      const { overrides } = await onlyInCopies(store, settings.dataDir);
-      return { copied: overrides, all: [...(await everyOverride(store, flags.all === true)), ...overrides] };
-    });
-    if (copied.length > 0) warn(context.terminal, ONLY_IN_COPIES);
-    const originOf = (override: Override) => (copied.includes(override) ? "copy" : "database");
+    const all = await withExistingStore(settings, (store) => everyOverride(store, flags.all === true));
     if (all.length === 0 && !flags.json) {
       return context.terminal.err("There are no overrides; `inkling override add` creates one.\n");
     }
     return {
-      json: all.map((one) => ({ ...overrideJson(one), origin: originOf(one) })),
+      json: all.map(overrideJson),
       text: () => listText(all, Date.now()),
     };
   });

@@ -78,9 +78,7 @@ Examples:
     ensureWritable(dataDir);
     warnOfNewDatabase(settings, context.terminal);
     const entry = { action: "feed-added", subject: id, before: null, after: { ...shownFeed(row) } } as const;
-    await audited(settings, context.terminal, entry, () =>
-      writeFeedChoice(dataDir, { ...choice, added: [...added, row] }),
-    );
+    await audited(settings, entry, () => writeFeedChoice(dataDir, { ...choice, added: [...added, row] }));
     const found = report === undefined ? "" : `${reportText(report)}\n`;
     return {
       json: { feed: shownFeed(row), report: report ?? null },
@@ -146,7 +144,7 @@ function addRemove(feeds: Command, context: Context): void {
       before: { ...shownFeed(row) },
       after: {},
     } as const;
-    await audited(settings, context.terminal, entry, () => {
+    await audited(settings, entry, () => {
       const added = choice.added!.filter((one) => one !== row);
       writeFeedChoice(dataDir, { ...choice, disabled: choice.disabled.filter((one) => one !== id), added });
       rmSync(join(dataDir, DATA_FOLDER.feeds, id), { recursive: true, force: true });

@@ -19,7 +19,9 @@ import {
 import {
   type Actor,
   openStore,
+  parseRevocations,
   type ReplacedAdminTokens,
+  RevokedFile,
   type RowCounts,
   type Store,
   StoreError,
@@ -32,7 +34,7 @@ import { ensureWritable } from "./data-folder.ts";
 import { withExistingStore, withNewStore } from "./store.ts";
 
 /** The data-folder files that a backup contains. All other files can be created again, or belong only to this host. */
-const DATA_FILES = [DATA_FOLDER.feedChoice, DATA_FOLDER.channel] as const;
+const DATA_FILES = [DATA_FOLDER.feedChoice, DATA_FOLDER.channel, DATA_FOLDER.revoked] as const;
 const DATABASE = DATA_FOLDER.database;
 /** The same name for every backup in a folder, so that the next backup removes what a killed one left. */
 const TEMPORARY_COPY = "inkling-backup.db";
@@ -65,7 +67,7 @@ export interface Backup {
 }
 
 /**
- * Writes an archive of the SQLite database, feeds.json, channel.json and the settings file.
+ * Writes an archive of the SQLite database, feeds.json, channel.json, `revoked` and the settings file.
  * @throws CliError, StoreError; an existing file then remains unchanged
  */
 export async function createBackup(input: BackupInput): Promise<Backup> {
@@ -150,6 +152,7 @@ export async function restoreBackup(input: RestoreInput): Promise<Restored> {
     const isFileThere = targets.some(({ isThere }) => isThere);
     if (toml !== undefined) targets.push(toml);
     ensureWritable(settings.dataDir); // before anything changes
+    addRevoked(settings.dataDir, files);
     const folder = dirname(databaseFile(settings) ?? join(settings.dataDir, DATABASE));
     return await withTemporary(join(folder, DATABASE), async (from) => {
       if (hasDatabase) archive.extract(DATABASE, from);
@@ -168,6 +171,7 @@ export async function restoreBackup(input: RestoreInput): Promise<Restored> {
       }
       for (const file of staged) commit(file);
       const restored = targets.map(({ name }) => name);
+      if (files.some(({ name }) => name === DATA_FOLDER.revoked)) restored.push(DATA_FOLDER.revoked);
       return {
         manifest,
         files: hasDatabase ? [DATABASE, ...restored] : restored,
@@ -420,6 +424,10 @@ const CHECKS: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
     (await import("@inkling/compiler/feed-choice")).parseFeedChoice(text, "it"),
   [DATA_FOLDER.channel]: async (text) =>
     (await import("@inkling/release-store/channel")).parseTrustState(text),
+  [DATA_FOLDER.revoked]: async (text) => {
+    const [line] = parseRevocations(text).invalid;
+    if (line !== undefined) throw new Error(`${JSON.stringify(line.slice(0, 100))} is not a revocation`);
+  },
   [SETTINGS_FILE]: async (text) => (await import("smol-toml")).parse(text),
 };
 
@@ -452,6 +460,17 @@ async function checkFiles(
   return { files, ignored };
 }
 
+/** Adds the revocations of the backup to this host's. A running server reads them, and may append at the same time. */
+function addRevoked(dataDir: string, files: readonly TextFile[]): void {
+  const text = files.find(({ name }) => name === DATA_FOLDER.revoked)?.text ?? "";
+  const path = join(dataDir, DATA_FOLDER.revoked);
+  try {
+    new RevokedFile(path).add(parseRevocations(text).revocations);
+  } catch (error) {
+    throw explainTargetError(error, path);
+  }
+}
+
 /**
  * Returns the data-folder files to restore, and the names of the files that this host keeps. A channel's version must
  * only increase, so a host that follows a channel keeps its own channel file.
@@ -460,7 +479,7 @@ function filesToWrite({ dataDir }: Settings, files: readonly TextFile[]) {
   const targets: Target[] = [];
   const left: string[] = [];
   for (const { name, text } of files) {
-    if (!DATA_FILES.some((one) => one === name)) continue;
+    if (!DATA_FILES.some((one) => one === name) || name === DATA_FOLDER.revoked) continue;
     const path = join(dataDir, name);
     const isThere = existsSync(path);
     if (isThere && read(path) === text) continue; // already restored

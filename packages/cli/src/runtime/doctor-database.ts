@@ -20,14 +20,7 @@ import {
   type Row,
 } from "./doctor-checks.ts";
 import { countKeys } from "./keys.ts";
-import {
-  databaseState,
-  databaseTroubles,
-  knowsKeys,
-  leftoverTexts,
-  lostDatabase,
-  withStore,
-} from "./store.ts";
+import { lostDatabase, withStore } from "./store.ts";
 
 /** Seconds by which this machine's clock may differ from the database's. */
 const MAX_CLOCK_SECONDS = 60;
@@ -35,10 +28,7 @@ const MAX_CLOCK_SECONDS = 60;
 const MIN_FREE_BYTES = 10_000_000;
 const OWN_HOST = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-export const DATABASE_CHECKS: readonly Row[] = [
-  ["database", database],
-  ["database history", databaseHistory],
-];
+export const DATABASE_CHECKS: readonly Row[] = [["database", database]];
 
 async function database({ settings, now }: Checkup): Promise<Finding> {
   // Opening a missing database would create the file.
@@ -53,13 +43,6 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
   return withStore(settings, async (store) => {
     const keys = await countKeys(store, now.getTime());
     const found = `${store.label}: ${keys.live} active live and ${keys.sandbox} active sandbox keys`;
-    if (keys.live + keys.sandbox === 0 && knowsKeys(settings.dataDir)) {
-      const adopt = "if the database was lost, `inkling database adopt` writes them into it";
-      return problem(
-        found,
-        `keys.json has keys: check INKLING_DATABASE_URL and whether the volume is mounted; ${adopt}`,
-      );
-    }
     try {
       await store.checkWritable();
     } catch (error) {
@@ -85,39 +68,6 @@ function fullDisk(settings: Settings): Finding | undefined {
   return problem(
     `${file}: its disk has only ${formatBytes(free)} free`,
     `free space on ${dirname(file)}; the server then stores what waits`,
-  );
-}
-
-/**
- * Returns a finding if there is no database.
- * @returns undefined if there is a database
- */
-function withoutDatabase(settings: Settings): Finding | undefined {
-  const file = databaseFile(settings);
-  if (file === undefined || existsSync(file)) return undefined;
-  const lost = lostDatabase(settings);
-  return lost === undefined ? ok("no database yet") : note("unknown: the database was lost", lost.hint);
-}
-
-/** Was the database replaced by an older one, or an empty one? */
-async function databaseHistory({ settings }: Checkup): Promise<Finding> {
-  const without = withoutDatabase(settings);
-  if (without !== undefined) return without;
-  const state = await withStore(settings, (store) => databaseState(store, settings));
-  const troubles = databaseTroubles(state);
-  const leftovers = leftoverTexts(state);
-  if (troubles.length === 0) {
-    const matches = "matches the data folder's copies";
-    return leftovers.length === 0
-      ? ok(matches)
-      : note(`${matches}; ${leftovers.join(" ")}`, "adopt or delete each of these files");
-  }
-  const isOnlyUnstored = troubles.length === state.unstored_revocations.length;
-  const full = isOnlyUnstored ? fullDisk(settings) : undefined;
-  return problem(
-    [...troubles, ...leftovers].join(" "),
-    full?.fix ??
-      'docs/troubleshooting.md has the steps under "Database lost or replaced"; then check with `inkling database status`',
   );
 }
 

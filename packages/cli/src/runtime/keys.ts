@@ -1,30 +1,26 @@
-// keys.ts: creates the two keys and the admin token of the first run, and revokes keys.
+// keys.ts: creates the two keys and the admin token of the first run, and makes this host refuse a key.
 //
 // The first keys are shown only on a terminal. Other output may go to a container's log, which is kept and can be read
-// by other people. In that case the keys are written to a file that only this user can read. A key can be revoked even
-// if the database cannot be written to: the server on the same data folder then revokes it.
-//
-// err  the database's error, if the revocation cannot be passed to a server either
+// by other people. In that case the keys are written to a file that only this user can read.
 
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
 import { AtomicFile, DATA_FOLDER, messageOf } from "@inkling/release-store";
 import {
-  type Actor,
   type Key,
   type KeyMode,
   type KeyState,
   keyState,
   parseNewKey,
-  RevocationFile,
-  readCopies,
+  RevokedFile,
   type Store,
-  StoreError,
 } from "@inkling/store";
 import { cliActor } from "../config/user.ts";
-import { knowsKeys, withExistingStore } from "./store.ts";
+import { CliError } from "../terminal/errors.ts";
+import { copiedKeys, knowsKeys } from "./store.ts";
 
 const OWNER_ONLY = 0o600;
+const KEY_ID = /^key_[0-9A-Za-z]{16}$/;
 
 interface FirstKeys {
   readonly live: string;
@@ -86,77 +82,28 @@ export function saveSecrets(keys: KeysOf, dataDir: string): string | undefined {
   return path;
 }
 
-export interface RevokedKey {
-  readonly key: Key;
-  /**
-   * stored: in the database; already: in the database before this revocation; applied: by the running server,
-   * which stores it later; noted: no server has confirmed it.
-   */
-  readonly state: "stored" | "already" | "applied" | "noted";
-  /** Why the revocation is not stored. */
-  readonly why: string | undefined;
-}
-
 /**
- * Milliseconds to wait for a server. The server reads the file once a second, but may first wait for the lock that kept
- * this command from the database.
+ * Makes this host refuse a key, without the database.
+ * @returns the key; undefined if the data folder has no copy of the keys to find it in
+ * @throws CliError if the copy does not have the key, or if the file cannot be written
  */
-const ANSWER_MS = 15_000;
-const POLL_MS = 50;
-
-/** @returns the revoked key, and how far the revocation has progressed */
-export async function revokeKey(
-  settings: Settings,
-  id: string,
-  by: Actor,
-  missing: (store: Store) => Promise<never>,
-): Promise<RevokedKey> {
-  const inCopy = () => readCopies(settings.dataDir).tokens.find(({ key }) => key.id === id)?.key;
+export function revokeHere({ dataDir }: Settings, id: string): Key | undefined {
+  const copy = copiedKeys(dataDir);
+  const key = copy?.tokens.find((token) => token.key.id === id)?.key;
+  if (!KEY_ID.test(id) || (copy !== undefined && key === undefined)) {
+    throw new CliError(
+      `${join(dataDir, DATA_FOLDER.keys)} has no active key ${JSON.stringify(id.slice(0, 40))}`,
+      "`inkling keys list` shows all key ids, also while the database is unreachable",
+    );
+  }
+  const file = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
   try {
-    return await withExistingStore(settings, async (store) => {
-      const at = Date.now();
-      const key = await store.revokeKey(id, by, at);
-      if (key !== undefined)
-        return { key, state: key.revokedAt === at ? "stored" : "already", why: undefined };
-      const copied = (await store.readKeyStamp()) === "new" ? inCopy() : undefined;
-      if (copied === undefined) return await missing(store);
-      return hand(settings, copied, by, "the database is empty");
-    });
+    file.add([{ id, at: Date.now(), author: cliActor().actor }]);
   } catch (error) {
-    if (!(error instanceof StoreError) || error.code !== "AWAY") throw error;
-    const key = inCopy();
-    if (key === undefined) throw error;
-    return hand(settings, key, by, error.message, error);
+    throw new CliError(
+      `cannot write ${file.path}: ${messageOf(error)}; the key is still accepted`,
+      "free disk space, or run the command as the user of the server",
+    );
   }
-}
-
-/**
- * Passes a revocation to the server on this data folder.
- * @throws if the revocation file cannot be written: `cause` with another hint, or the file's error if there is no
- *   `cause`
- */
-async function hand(
-  { dataDir }: Settings,
-  key: Key,
-  by: Actor,
-  why: string,
-  cause?: StoreError,
-): Promise<RevokedKey> {
-  const file = new RevocationFile(join(dataDir, DATA_FOLDER.revocations));
-  const at = Date.now();
-  let slot: number;
-  try {
-    slot = file.add({ id: key.id, at, by }, "requested");
-  } catch (error) {
-    if (cause === undefined) throw error;
-    const hint = `${cause.hint}. The command could not inform this data folder's server either: ${messageOf(error)}`;
-    throw new StoreError(cause.code, cause.message, hint, cause.isReadOnly);
-  }
-  const revoked: Key = { ...key, revokedAt: at };
-  for (const end = performance.now() + ANSWER_MS; performance.now() < end; await Bun.sleep(POLL_MS)) {
-    const entry = file.read().find((one) => one.slot === slot && one.id === key.id);
-    if (entry === undefined) return { key: revoked, state: "stored", why: undefined };
-    if (entry.state === "applied") return { key: revoked, state: "applied", why };
-  }
-  return { key: revoked, state: "noted", why };
+  return key;
 }

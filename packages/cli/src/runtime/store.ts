@@ -1,44 +1,41 @@
-// store.ts: opens the database for one command, compares it with the servers' copies, and adds an audit entry for each
-// change.
+// store.ts: opens the database for one command, and adds an audit entry for each change.
 //
-// err  CliError with a hint; StoreError if the audit entry can neither be stored nor kept for later, in which case
-//      nothing was changed
+// err  CliError with a hint; StoreError, in which case nothing was changed. A database that is empty although servers on
+//      the data folder know its keys counts as unreachable
 
 import { existsSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { DATA_FOLDER, isEmptyStamp, messageOf } from "@inkling/release-store";
 import {
-  type Copies,
-  findLeftovers,
   type HostEntry,
   holdsMadeKeys,
-  judge,
-  type Leftovers,
-  onlyInCopies,
+  type KeySnapshot,
   openStore,
-  RevocationFile,
-  readCopies,
+  RevokedFile,
   readKeySnapshot,
-  readRemembered,
   type Store,
   StoreError,
-  storeWaiting,
   withEntry,
 } from "@inkling/store";
 import { databaseFile } from "../config/settings.ts";
 import { cliActor } from "../config/user.ts";
 import { CliError } from "../terminal/errors.ts";
-import { type ErrorOutput, formatCount, warn } from "../terminal/terminal.ts";
+import { type ErrorOutput, warn } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
+
+/** Reads the copy of the keys that a server keeps in the data folder; undefined if it is missing or damaged. */
+export function copiedKeys(dataDir: string): KeySnapshot | undefined {
+  try {
+    return readKeySnapshot(readFileSync(join(dataDir, DATA_FOLDER.keys), "utf8"));
+  } catch {
+    return undefined; // the server reports a damaged copy
+  }
+}
 
 /** Does the data folder have a copy of a database in which keys were created? */
 export function knowsKeys(dataDir: string): boolean {
-  try {
-    return holdsMadeKeys(readKeySnapshot(readFileSync(join(dataDir, DATA_FOLDER.keys), "utf8")));
-  } catch {
-    return false; // the copy is missing or damaged; the server reports that
-  }
+  return holdsMadeKeys(copiedKeys(dataDir));
 }
 
 /**
@@ -48,10 +45,15 @@ export function knowsKeys(dataDir: string): boolean {
 export function lostDatabase(settings: Settings): StoreError | undefined {
   const file = databaseFile(settings);
   if (file === undefined || existsSync(file) || !knowsKeys(settings.dataDir)) return undefined;
+  return lostError(settings, `${file} does not exist`);
+}
+
+function lostError({ dataDir }: Settings, why: string): StoreError {
+  const copies = [DATA_FOLDER.keys, DATA_FOLDER.overrides].map((name) => join(dataDir, name));
   return new StoreError(
     "AWAY",
-    `the database was lost: ${file} does not exist, but ${join(settings.dataDir, DATA_FOLDER.keys)} has its keys`,
-    "restore a backup with `inkling restore FILE`, or run `inkling database adopt`; if the database is elsewhere, fix INKLING_DATABASE_URL",
+    `the database was lost: ${why}, but ${copies[0]} has its keys`,
+    `restore a backup with \`inkling restore FILE\`; if the database is elsewhere, fix INKLING_DATABASE_URL; to start with an empty one, stop the server and delete ${copies.join(" and ")}`,
   );
 }
 
@@ -66,12 +68,21 @@ function requireNotLost(settings: Settings): void {
  */
 export async function withStore<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
   requireNotLost(settings);
-  return withNewStore(settings, work);
+  return withNewStore(settings, async (store) => {
+    await requireKeys(settings, store);
+    return work(store);
+  });
+}
+
+/** @throws StoreError if the database is empty, but servers on the data folder know its keys */
+async function requireKeys(settings: Settings, store: Store): Promise<void> {
+  if (isEmptyStamp(await store.readKeyStamp()) && knowsKeys(settings.dataDir))
+    throw lostError(settings, `${store.label} is empty`);
 }
 
 /**
  * Like {@link withStore}, but may create a database to replace a lost one. Use it only for work that keeps the lost
- * database's keys or writes them back.
+ * database's keys or restores them.
  */
 export async function withNewStore<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
   if (settings.databaseUrl === defaultDatabase(settings)) ensureWritable(settings.dataDir);
@@ -95,7 +106,10 @@ export async function withExistingStore<T>(
       "check --data-dir and INKLING_DATABASE_URL: `inkling config` shows the active settings",
     );
   }
-  return withOpened(settings, work);
+  return withOpened(settings, async (store) => {
+    await requireKeys(settings, store);
+    return work(store);
+  });
 }
 
 /**
@@ -119,7 +133,16 @@ export function lacksDatabase(settings: Settings): boolean {
 }
 
 async function withOpened<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
+  const revoked = revokedFile(settings);
+  try {
+    revoked?.read();
+  } catch (error) {
+    process.stderr.write(
+      `warning: cannot read ${revoked?.path}, so keys that only this host refuses are shown as active: ${messageOf(error)}\n`,
+    );
+  }
   const store = await openStore(settings.databaseUrl, {
+    ...(revoked !== undefined && { revoked }),
     onUnreadable: ({ table, id, reason }) =>
       process.stderr.write(
         `warning: this version of Inkling cannot read all of ${id} (${table}): ${reason}. Upgrade it.\n`,
@@ -132,180 +155,30 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
   }
 }
 
+/** Returns this host's list of revocations; undefined if this machine has no data folder. */
+function revokedFile({ dataDir }: Settings): RevokedFile | undefined {
+  return existsSync(dataDir) ? new RevokedFile(join(dataDir, DATA_FOLDER.revoked)) : undefined;
+}
+
 /** Returns the URL of the database in the data folder. */
 const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${DATA_FOLDER.database}`;
 
-/** Records an action of this user, then performs it. */
+/**
+ * Records an action of this user, then performs it.
+ * @throws StoreError if the action cannot be recorded, in which case nothing changes
+ */
 export async function audited<T>(
   settings: Settings,
-  terminal: ErrorOutput,
   entry: Omit<HostEntry, "actor" | "way">,
   change: () => T | Promise<T>,
 ): Promise<T> {
-  return auditedBy(settings, { ...cliActor(), ...entry }, change, (reason) =>
-    warn(terminal, `the audit entry is kept in ${settings.dataDir} until the database accepts it: ${reason}`),
-  );
+  return auditedBy(settings, { ...cliActor(), ...entry }, change);
 }
 
-/** @param onWaiting called with the reason if the audit entry has to wait for the database */
 export async function auditedBy<T>(
   settings: Settings,
   entry: HostEntry,
   change: () => T | Promise<T>,
-  onWaiting: (reason: string) => void,
 ): Promise<T> {
-  const { dataDir, databaseUrl } = settings;
-  const lost = lostDatabase(settings);
-  if (lost !== undefined) {
-    return withEntry({ record: () => Promise.reject(lost) }, dataDir, entry, change, onWaiting);
-  }
-  if (databaseUrl === defaultDatabase(settings)) ensureWritable(dataDir);
-  const store = await openStore(databaseUrl, { mayBeAway: true });
-  try {
-    await storeWaiting(store.overrides, dataDir).catch(ignoreAway);
-    return await withEntry(store.overrides, dataDir, entry, change, onWaiting);
-  } finally {
-    await store.close();
-  }
+  return withStore(settings, (store) => withEntry(store.overrides, entry, change));
 }
-
-/** Ignores an unreachable database, because entries that wait for it keep waiting. */
-export function ignoreAway(error: unknown): void {
-  if (!(error instanceof StoreError) || error.code !== "AWAY") throw error;
-}
-
-export const ONLY_IN_COPIES =
-  "the database is empty: the entries below apply only from the copies in the data folder (origin: copy); `inkling database adopt` writes them into the database";
-
-/** Compares the database with what a server on this data folder remembers. */
-export async function databaseState(store: Store, { dataDir }: Settings): Promise<DatabaseState> {
-  const known = readRemembered(join(dataDir, DATA_FOLDER.databaseHistory));
-  const now = Date.now();
-  const found = await store.readHistory(known, now);
-  const copies = await onlyInCopies(store, dataDir);
-  // A database without any audit entry is empty. In that case, only the data that exists solely in the copies matters.
-  const isEmpty = found.last === undefined;
-  const wentBack = known === undefined || isEmpty ? null : judge(known, found, now).wentBack;
-  const outdated = [
-    ...(copies.tokens.length === 0 ? [DATA_FOLDER.keys] : []),
-    ...(copies.overrides.length === 0 ? [DATA_FOLDER.overrides] : []),
-  ];
-  return {
-    database: store.label,
-    went_back:
-      wentBack === null
-        ? null
-        : {
-            noticed_at: new Date(wentBack.at).toISOString(),
-            audit_sequence_known: wentBack.from,
-            audit_sequence_now: wentBack.to,
-            revocations_kept: found.takenBack.revoked.map(({ id }) => id),
-          },
-    missing_file: null,
-    leftovers: await findLeftovers(store, dataDir, wentBack === null ? [] : outdated),
-    ...stateOfCopies(copies, dataDir),
-  };
-}
-
-/** Returns the state of a database whose file is missing. Reads only the data folder. */
-export function lostDatabaseState({ dataDir, databaseUrl }: Settings): DatabaseState {
-  const { revoked = [] } = readRemembered(join(dataDir, DATA_FOLDER.databaseHistory)) ?? {};
-  return {
-    database: databaseUrl,
-    went_back: null,
-    missing_file: { revocations_kept: revoked.map(({ id }) => id) },
-    leftovers: [],
-    ...stateOfCopies(readCopies(dataDir), dataDir),
-  };
-}
-
-function stateOfCopies({ tokens, overrides }: Copies, dataDir: string) {
-  return {
-    only_in_copies: {
-      keys: [...new Set(tokens.map(({ key }) => key.id))],
-      overrides: overrides.map(({ id }) => id),
-    },
-    unstored_revocations: new RevocationFile(join(dataDir, DATA_FOLDER.revocations))
-      .read()
-      .map(({ id, at, by, state }) => ({
-        id,
-        at: new Date(at).toISOString(),
-        actor: by.actor,
-        applied: state === "applied",
-      })),
-  };
-}
-
-interface DatabaseState extends ReturnType<typeof stateOfCopies> {
-  readonly database: string;
-  readonly went_back: {
-    readonly noticed_at: string;
-    readonly audit_sequence_known: number;
-    readonly audit_sequence_now: number;
-    readonly revocations_kept: readonly string[];
-  } | null;
-  /** Set if the SQLite file is missing: keys that were revoked in the last day, and remain revoked. */
-  readonly missing_file: { readonly revocations_kept: readonly string[] } | null;
-  /** Files with keys or overrides that the database lacks. */
-  readonly leftovers: readonly Leftovers[];
-}
-
-/** Was the database lost or replaced? */
-export const isLostOrReplaced = ({ went_back, missing_file, only_in_copies }: DatabaseState) =>
-  went_back !== null ||
-  missing_file !== null ||
-  only_in_copies.keys.length + only_in_copies.overrides.length > 0;
-
-/** Describes each file that has what the database lacks on one line, with the command that helps. */
-export const leftoverTexts = ({ leftovers }: DatabaseState): string[] =>
-  leftovers.map(({ file, keys, overrides }) => {
-    const found = `${file} has ${counts(keys.length, overrides.length)} that the database does not have: ${[...keys, ...overrides].join(", ")}.`;
-    const adopt = `\`inkling database adopt ${file}\` writes them into the database.`;
-    return basename(file).includes(".before")
-      ? `${found} ${adopt} If you do not need them, delete the file.`
-      : `${found} ${adopt}`;
-  });
-
-/** Describes each problem on one line, with the command that helps. Empty if there is no problem. */
-export function databaseTroubles({
-  went_back,
-  missing_file,
-  only_in_copies,
-  unstored_revocations,
-}: DatabaseState): string[] {
-  const { keys, overrides } = only_in_copies;
-  const troubles: string[] = [];
-  if (keys.length + overrides.length > 0) {
-    troubles.push(
-      `The database is ${missing_file === null ? "empty" : "missing"}. ${counts(keys.length, overrides.length)} apply only from the copies in the data folder: ${[...keys, ...overrides].join(", ")}. \`inkling database adopt\` writes them into ${missing_file === null ? "the database; `inkling database confirm` discards them" : "a new database"}.`,
-    );
-  }
-  if (missing_file !== null && missing_file.revocations_kept.length > 0) {
-    troubles.push(`These keys remain revoked: ${missing_file.revocations_kept.join(", ")}.`);
-  }
-  if (went_back !== null) {
-    const { audit_sequence_known, audit_sequence_now, revocations_kept } = went_back;
-    const kept =
-      revocations_kept.length === 0
-        ? "No revoked key became valid again."
-        : `These keys were revoked since then, and remain revoked: ${revocations_kept.join(", ")}.`;
-    const newest =
-      audit_sequence_now < audit_sequence_known
-        ? `the newest entry is ${audit_sequence_now}`
-        : "a different entry has this number";
-    troubles.push(
-      `The database went back to an earlier state: audit entry ${audit_sequence_known} is missing; ${newest}. ${kept} Restore the newest backup, or accept the database as it is with \`inkling database confirm\`.`,
-    );
-  }
-  for (const { id, at, actor, applied } of unstored_revocations) {
-    troubles.push(
-      applied
-        ? `The revocation of ${id} by ${actor} at ${at} is not stored yet. The server of this data folder refuses the key. It stores the revocation when the database accepts writes again.`
-        : `The revocation of ${id} by ${actor} at ${at} is waiting for a server of this data folder to confirm it. A running server does so within seconds; otherwise start one.`,
-    );
-  }
-  return troubles;
-}
-
-export const counts = (keys: number, overrides: number) =>
-  `${formatCount(keys)} ${keys === 1 ? "key" : "keys"} and ${formatCount(overrides)} ${overrides === 1 ? "override" : "overrides"}`;

@@ -5,7 +5,6 @@
 
 import type { LiveSource } from "./live.ts";
 import { isEmptyStamp, type Loaded } from "./loaded.ts";
-import type { SnapshotFile } from "./snapshot-file.ts";
 
 /** The database is empty, but an earlier database was not. The known values remain active. */
 export class EmptyDatabaseError extends Error {
@@ -26,19 +25,17 @@ interface StoreSourceOptions<T> {
   readonly countLost: (value: T) => number;
   /** The name of the counted objects, with an article: "a key". */
   readonly what: string;
-  readonly snapshot: SnapshotFile<T> | undefined;
   /** Runs in each check, after the stamp is read and before a possible load. If it throws, the check fails. */
   readonly beforeLoad?: () => Promise<void>;
 }
 
 export function storeSource<T>(options: StoreSourceOptions<T>): LiveSource<T> {
-  const { readStamp, load, countLost, what, snapshot, beforeLoad } = options;
+  const { readStamp, load, countLost, what, beforeLoad } = options;
   const refuseEmpty = (stamp: string, known: () => Loaded<T> | undefined) => {
     if (!isEmptyStamp(stamp)) return;
     const before = known();
     const lost = before === undefined || isEmptyStamp(before.version) ? 0 : countLost(before.value);
     if (lost === 0) return;
-    snapshot?.keep();
     throw new EmptyDatabaseError(lost, what);
   };
   return {

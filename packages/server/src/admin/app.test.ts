@@ -1,8 +1,7 @@
 // Tests the admin API as a function of a request, with a real store.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { ADMIN_PATH, ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
 import { currentName, releaseNames, temporaryPath } from "@inkling/release-store";
@@ -400,51 +399,8 @@ describe("a switch, while the database cannot take its entry", () => {
     return { ...server, dataDir, current: current!, before: before!, rollBack, stored };
   }
 
-  test("is done; the entry waits in the data folder, and is in the trail once, with the time of the switch", async () => {
-    const { store, ask, lines, dataDir, current, before, rollBack, stored } = await twoReleases();
-    const since = Date.now();
-    const { status, document } = await rollBack();
-    expect([status, document]).toEqual([200, { from: current, to: before, pinned: before }]);
-    expect(currentName(dataDir)).toBe(before);
-    const logged = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
-    expect(logged).toMatchObject([
-      { event: "audit-waits", action: "release-rolled-back", reason: "database or disk is full" },
-    ]);
-    const folder = join(dataDir, "audit-waiting");
-    const [file] = readdirSync(folder);
-    const text = readFileSync(join(folder, file!), "utf8");
-    store.overrides.record = stored;
-    const entries = async () => (await ask("GET", "audit?action=release-rolled-back")).document.entries;
-    const expected = {
-      actor: "ada@x.org",
-      way: "api",
-      subject: "data",
-      before: { current, pinned: null },
-      after: { current: before, pinned: before, host: hostname() },
-    };
-    expect(await entries()).toMatchObject([expected]);
-    expect(Date.parse((await entries())[0].at)).toBeGreaterThanOrEqual(since);
-    expect(readdirSync(folder)).toEqual([]);
-    writeFileSync(join(folder, file!), text); // as if the process had been killed before it removed the file
-    expect(await entries()).toHaveLength(1);
-    expect(readdirSync(folder)).toEqual([]);
-  });
-
-  test("is in the trail once where the database stored it before it fell silent", async () => {
-    const { store, ask, dataDir, rollBack, stored } = await twoReleases();
-    store.overrides.record = async (...entry) => {
-      await stored(...entry);
-      throw new StoreError("AWAY", "no answer within 5000 ms", "try again");
-    };
-    expect((await rollBack()).status).toBe(200);
-    expect(readdirSync(join(dataDir, "audit-waiting"))).toHaveLength(1);
-    store.overrides.record = stored;
-    expect((await ask("GET", "audit?action=release-rolled-back")).document.entries).toHaveLength(1);
-  });
-
-  test("is refused where it can neither be stored nor kept", async () => {
+  test("is refused", async () => {
     const { dataDir, current, rollBack } = await twoReleases();
-    writeFileSync(join(dataDir, "audit-waiting"), "a file is in the way");
     expect(await rollBack()).toMatchObject({ status: 503, code: "DATABASE_AWAY" });
     expect(currentName(dataDir)).toBe(current);
   });

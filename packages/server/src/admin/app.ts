@@ -12,6 +12,7 @@
 // repeat any write after a timeout: writes are idempotent, either by their content or by `Idempotency-Key`.
 
 import { type AdminOperationRow, type AdminRole, hasRole, MAX_BODY_BYTES, roleOf } from "@inkling/contract";
+import { EmptyDatabaseError } from "@inkling/release-store";
 import { StoreError } from "@inkling/store/error";
 import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/admin-token";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";
@@ -114,6 +115,7 @@ export class AdminApp {
     if (operation === undefined) throw methodProblem(route);
     const { row, handler } = operation;
     if (token !== undefined) requireRole(token.role, roleOf(row));
+    if ("audits" in row) requireDatabase(context);
     const query = readQuery(target.slice(end + 1), handler.query ?? {});
     const actor = readActor(request, token, session);
     if (!row.isOpen) asked.actor = actor;
@@ -147,7 +149,7 @@ export class AdminApp {
     const problem = problemOf(error);
     onProblem(problem.code);
     if (problem.code === "INTERNAL") log.crash("admin-request-failed", error, [], { request_id: requestId });
-    if (problem.code === "DATABASE_AWAY" && error instanceof StoreError) {
+    if (problem.status === 503 && error instanceof StoreError) {
       const { message, hint } = error;
       log.error("admin-database-failed", { reason: message, hint, request_id: requestId });
     }
@@ -167,6 +169,18 @@ function requireRole(held: AdminRole, needed: AdminRole): void {
   throw new AdminProblem(
     "ROLE_REQUIRED",
     `This request needs an admin token with the role \`${needed}\`. This token has the role \`${held}\`.`,
+  );
+}
+
+/**
+ * A change to an empty database would replace the keys that this server has from the earlier one.
+ * @throws AdminProblem
+ */
+function requireDatabase({ keyLoader }: AdminContext): void {
+  if (!(keyLoader.state.error instanceof EmptyDatabaseError)) return;
+  throw new AdminProblem(
+    "DATABASE_AWAY",
+    "The database is empty, but this server has keys of an earlier database, which still apply. Restore a backup. Nothing was changed.",
   );
 }
 

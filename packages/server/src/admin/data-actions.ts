@@ -21,8 +21,8 @@ import {
   type Verify,
 } from "@inkling/release-store";
 import { StoreError } from "@inkling/store/error";
+import { withEntry } from "@inkling/store/host-entry";
 import type { Actor } from "@inkling/store/keys/actor";
-import { type HostEntry, withEntry } from "@inkling/store/waiting-entries";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { type AdminContext, type AdminHandlers, type DataActions, handler, text, time } from "./handler.ts";
@@ -79,7 +79,7 @@ export const DATA_ACTION_HANDLERS = {
         ]);
       const action = on ? "feed-enabled" : "feed-disabled";
       const entry = { ...by, action, subject: id, before: { on: feed.on }, after: { on } } as const;
-      await record(context, entry, async () => actions.chooseFeed(id, on)).catch(refuse);
+      await withEntry(context.overrides, entry, async () => actions.chooseFeed(id, on)).catch(refuse);
       return { document: { id, on, changed: true } };
     },
   }),
@@ -95,7 +95,7 @@ export const DATA_ACTION_HANDLERS = {
       const before = { current: currentName(context.dataDir) ?? null };
       const after = { requested: "all feeds" };
       const entry = { ...by, action: "data-update-asked", subject: "data", before, after } as const;
-      await record(context, entry, async () => actions.updateNow());
+      await withEntry(context.overrides, entry, async () => actions.updateNow());
       return { document: actions.update() };
     },
   }),
@@ -161,7 +161,7 @@ async function switchRelease(
   const after = { current: to, pinned };
   if (!Bun.deepEquals(before, after)) {
     const entry = { ...by, action, subject: "data", before, after };
-    await record(context, entry, async () => change()).catch(refuse);
+    await withEntry(context.overrides, entry, async () => change()).catch(refuse);
     await releases.check();
   }
   return { document: { from, to: currentName(dataDir) ?? to, pinned } };
@@ -198,18 +198,4 @@ export function requireKept(dataDir: string, text: string): string {
   throw new AdminProblem("RELEASE_NOT_FOUND", undefined, [
     `kept releases: ${releaseNames(dataDir).join(", ")}`,
   ]);
-}
-
-/**
- * Records `entry`, and then makes the change that it describes. If the entry has to wait for the database, this is
- * logged.
- */
-function record(
-  { overrides, dataDir, log }: AdminContext,
-  entry: HostEntry,
-  change: () => Promise<unknown>,
-): Promise<unknown> {
-  return withEntry(overrides, dataDir, entry, change, (reason) =>
-    log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
-  );
 }

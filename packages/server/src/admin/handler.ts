@@ -4,11 +4,8 @@
 import type { AdminOperationId, ServerSettings } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminTokenStore, ValidAdminToken } from "@inkling/store/admin-token";
-import type { DatabaseHistory } from "@inkling/store/history";
 import type { Actor } from "@inkling/store/keys/actor";
-import type { Keyring } from "@inkling/store/keys/keyring";
 import type { LiveKeys } from "@inkling/store/keys/live-keys";
-import type { Revocations } from "@inkling/store/keys/revocations";
 import type { OverrideStore } from "@inkling/store/overrides";
 import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
 import type { LiveRulesets } from "@inkling/store/rulesets/live-rulesets";
@@ -79,11 +76,6 @@ export interface DataActions {
   readonly updateNow: () => boolean;
 }
 
-interface DatabaseGuardView {
-  readonly history: Pick<DatabaseHistory, "wentBack" | "revoked">;
-  readonly revocations: Pick<Revocations, "pending" | "revoke">;
-}
-
 export interface AdminAppOptions {
   readonly bodies: Bodies;
   readonly overrides: OverrideStore;
@@ -95,10 +87,7 @@ export interface AdminAppOptions {
   /** The processes that answer requests. */
   readonly serving: { publish(change: "log-level"): void };
   readonly settings: Pick<ServerSettings, "decisions">;
-  readonly keyLoader: Pick<LiveKeys, "refresh">;
-  readonly keyring: Pick<Keyring, "find">;
-  /** The database's history, and the revocations that could not be stored in it. */
-  readonly guard: DatabaseGuardView;
+  readonly keyLoader: Pick<LiveKeys, "refresh" | "state">;
   readonly releases: Pick<Releases, "current" | "open" | "check">;
   /** Reads a whole release. @throws ReleaseError if the release is unsound */
   readonly verify: (dataDir: string, name: string) => Promise<void>;

@@ -6,9 +6,6 @@
 
 import { ADMIN_PATH, recordOf } from "@inkling/contract";
 import { OVERRIDE_FLAGS, parseTime } from "@inkling/engine";
-import { within } from "@inkling/release-store";
-import { StoreError } from "@inkling/store/error";
-import type { Actor } from "@inkling/store/keys/actor";
 import { DAY_MS, dayOf } from "@inkling/store/keys/day";
 import { batchedOf, type Counted, type Key, keyJson, REFUSALS, SCOPES } from "@inkling/store/keys/key";
 import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "@inkling/store/keys/key-input";
@@ -86,15 +83,6 @@ const used = {
   }),
 };
 export const usedKeyAnswer = z.strictObject({ ...members, ...used }).meta({ id: "UsedKey" });
-const revokedAnswer = z
-  .strictObject({
-    ...members,
-    stored: z.boolean().meta({
-      description:
-        "False if the database cannot be written. The key is then revoked only on this host, until the server can store the revocation for the other hosts",
-    }),
-  })
-  .meta({ id: "RevokedKey" });
 export const keysAnswer = z.strictObject({
   keys: z.array(z.strictObject({ ...members, ...used, lookups_today: lookups, refused_today: refusals })),
   ...nextCursor,
@@ -111,12 +99,6 @@ export const rotationBody = z
       .meta({ description: "How long the old token or secret remains valid" }),
   })
   .meta({ id: "Rotation" });
-
-/**
- * Maximum milliseconds to wait for the database. A leaked key must not remain valid longer, so this host then revokes
- * the key without the database.
- */
-const REVOKE_WAIT_MS = 5_000;
 
 export const KEY_HANDLERS = {
   list_keys: handler({
@@ -169,19 +151,12 @@ export const KEY_HANDLERS = {
     },
   }),
   revoke_key: handler({
-    answer: revokedAnswer,
-    run: async (context, { id, by }) => {
-      const { store, keyLoader, now } = context;
-      let key: Key | undefined;
-      try {
-        key = await withinWait(store.revokeKey(id, by));
-      } catch (error) {
-        const document = { ...keyJson(await revokeHere(context, id, by, error), now()), stored: false };
-        return { status: 202, document };
-      }
+    answer: keyAnswer,
+    run: async ({ store, keyLoader, now }, { id, by }) => {
+      const key = await store.revokeKey(id, by);
       if (key === undefined) throw new AdminProblem("KEY_NOT_FOUND");
       await keyLoader.refresh();
-      return { document: { ...keyJson(key, now()), stored: true } };
+      return { document: keyJson(key, now()) };
     },
   }),
   rotate_key: handler({
@@ -207,31 +182,6 @@ export const KEY_HANDLERS = {
     },
   }),
 } satisfies AdminHandlers;
-
-/**
- * Limits the wait for a revocation. A busy database may still apply the revocation later, which does no harm.
- * @throws StoreError AWAY
- */
-const withinWait = <T>(work: Promise<T>): Promise<T> =>
-  within(REVOKE_WAIT_MS, work, () => {
-    throw new StoreError("AWAY", "the database is busy", "try again");
-  });
-
-/**
- * Revokes a key on this host while the database cannot be written to.
- * @throws `cause` unless the database is only unreachable, busy or full; also if the key is not active on this host
- */
-async function revokeHere(
-  { guard, keyring }: AdminContext,
-  id: string,
-  by: Actor,
-  cause: unknown,
-): Promise<Key> {
-  const key = keyring.find(id);
-  if (!(cause instanceof StoreError) || cause.code !== "AWAY" || key === undefined) throw cause;
-  const { at } = await guard.revocations.revoke(id, by);
-  return { ...key, revokedAt: at };
-}
 
 async function existingKey(store: AdminContext["store"], id: string): Promise<Key> {
   const key = await store.findKey(id);

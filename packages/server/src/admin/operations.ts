@@ -6,7 +6,6 @@ import { RESOURCES } from "@inkling/operations";
 import { z } from "zod";
 import { DATA_HANDLERS } from "./data.ts";
 import { DATA_ACTION_HANDLERS } from "./data-actions.ts";
-import { DATABASE_HANDLERS } from "./database.ts";
 import { DECISION_HANDLERS } from "./decisions.ts";
 import { type AdminRoute, routesOf } from "./derived.ts";
 import { type AdminHandler, handler } from "./handler.ts";
@@ -26,7 +25,6 @@ const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...OVERRIDE_HANDLERS,
   ...RULESET_HANDLERS,
   ...DECISION_HANDLERS,
-  ...DATABASE_HANDLERS,
   ...AUDIT_HANDLERS,
   ...TRAFFIC_HANDLERS,
   ...HOST_HANDLERS,

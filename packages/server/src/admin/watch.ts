@@ -9,7 +9,6 @@ import { WAYS } from "@inkling/store/keys/actor";
 import { HOUR_MS } from "@inkling/store/keys/day";
 import { isoTime } from "@inkling/store/text/fields";
 import { sumTraffic, type TrafficCounts } from "@inkling/store/traffic-counts";
-import { storeWaiting } from "@inkling/store/waiting-entries";
 import { hostOnly } from "@inkling/store/webhooks";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
@@ -74,8 +73,7 @@ export const AUDIT_HANDLERS = {
   audit: handler({
     query: { ...pageQuery(isAuditCursor), ...filters },
     answer: auditAnswer,
-    run: async ({ overrides, dataDir }, { query: { limit, cursor, ...filter }, token }) => {
-      await storeWaiting(overrides, dataDir);
+    run: async ({ overrides }, { query: { limit, cursor, ...filter }, token }) => {
       const page = await overrides.audit({ limit, cursor }, filter);
       return {
         document: {

@@ -7,7 +7,7 @@
 
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
 import { makeFolder, messageOf } from "@inkling/release-store";
-import { withEntry } from "@inkling/store/waiting-entries";
+import { withEntry } from "@inkling/store/host-entry";
 import { StartError } from "../http/start-error.ts";
 import { Bodies } from "../limits/bodies.ts";
 import { type CellMemory, HeapCells } from "../limits/cell-memory.ts";
@@ -84,10 +84,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
       return services.releases.current !== undefined;
     },
     report: () => reporter.current,
-    audited: (entry, change) =>
-      withEntry(services.store.overrides, options.dataDir, entry, change, (reason) =>
-        log.error("audit-waits", { action: entry.action, subject: entry.subject, reason }),
-      ),
+    audited: (entry, change) => withEntry(services.store.overrides, entry, change),
     crash: (error, secrets) => {
       log.crash("uncaught-error", error, secrets);
       log.flush();

@@ -11,7 +11,6 @@ import {
   EmptyDatabaseError,
   messageOf,
   type NamedRelease,
-  Poller,
   serverId,
 } from "@inkling/release-store";
 import { adoptKey } from "@inkling/store/adopt-key";
@@ -19,6 +18,7 @@ import { StoreError } from "@inkling/store/error";
 import { type KeyId, KeyInputError } from "@inkling/store/keys/key";
 import { Keyring } from "@inkling/store/keys/keyring";
 import { type LiveKeys, liveKeys } from "@inkling/store/keys/live-keys";
+import { RevokedFile } from "@inkling/store/keys/revoked-file";
 import { keyCopy } from "@inkling/store/keys/snapshot";
 import type { NoticeListener } from "@inkling/store/notices";
 import {
@@ -28,7 +28,6 @@ import {
 } from "@inkling/store/overrides/live-overrides";
 import { type LiveRulesets, liveRulesets, type RulesetEvent } from "@inkling/store/rulesets/live-rulesets";
 import { openStore, type Store } from "@inkling/store/store";
-import { storeWaiting } from "@inkling/store/waiting-entries";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import { StartError } from "../http/start-error.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
@@ -41,14 +40,13 @@ import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { type ReleaseEvent, Releases } from "../releases/releases.ts";
 import { verifyInThread } from "../releases/verify.ts";
 import type { Log } from "../telemetry/log.ts";
-import { ADOPT_HINT, DatabaseGuard, RULESET_HINT } from "./database-guard.ts";
+import { databaseWarnings, EMPTY_HINT, RULESET_HINT } from "./database-warnings.ts";
+import { storeEarlierEntries, takeEarlierRevocations } from "./earlier-folder.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
 import type { Change, Closers, ServerOptions } from "./options.ts";
+import { openRevoked, RevokedKeys } from "./revoked-keys.ts";
 import { startDecisions } from "./start-decisions.ts";
 import { startRetention } from "./start-retention.ts";
-
-/** Milliseconds between two checks for audit entries that wait for the database. */
-const WAITING_ENTRIES_MS = 1_000;
 
 export interface Services {
   readonly log: Log;
@@ -63,7 +61,7 @@ export interface Services {
   readonly decisions: DecisionRecorder;
   readonly overrides: LiveOverrides;
   readonly rulesets: LiveRulesets;
-  readonly guard: DatabaseGuard;
+  readonly revoked: RevokedKeys;
   readonly notices: NoticeListener;
   /** Undefined if the database cannot be shared by several hosts. */
   readonly group: GroupExchange | undefined;
@@ -82,21 +80,29 @@ interface ServiceParts {
 export async function openServices(options: ServerOptions, parts: ServiceParts): Promise<Services> {
   const { closers } = parts;
   const releases = await openReleases(options, parts);
+  const file = new RevokedFile(join(options.dataDir, DATA_FOLDER.revoked));
+  takeEarlierRevocations(options.dataDir, file, parts.log);
+  openRevoked(file);
   const store: Store = await openStore(options.databaseUrl, {
     mayBeAway: true,
+    revoked: file,
     onOtherFile: () => parts.log.error("database-replaced", { database: store.label }),
     onUnreadable: (row) => parts.log.error("row-unreadable", { ...row }),
   });
   closers.push(() => store.close());
   const keys = new KeyBroadcaster(parts.memory);
   const keyring = new Keyring();
-  const guard = new DatabaseGuard(options, {
+  let isReadOnly = false;
+  let warn = () => {}; // until keys, overrides and rulesets are loaded
+  const revoked = new RevokedKeys({
+    file,
     store,
     keyring,
     log: parts.log,
-    onChange: () => parts.serving.publish("keys"),
+    onChange: () => warn(),
+    checkMs: options.checkMs,
   });
-  closers.push(() => guard.revocations.stop());
+  closers.push(() => revoked.stop());
   const clock = new SteadyClock({ onJump: (aheadMs) => logClock(parts.log, aheadMs) });
   const usage = new UsageRecorder({
     store: store.usage,
@@ -104,11 +110,15 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     now: () => clock.at(Date.now()),
     collect: (sink) => keys.collect(sink, clock.at(Date.now())),
     onStored: (keyId, stored) => keys.takeForeign(keyId, stored, clock.at(Date.now())),
-    onFlush: watchUsage(options, { keyring, guard }, parts),
+    onFlush: watchUsage(options, keyring, parts, (isNow) => {
+      isReadOnly = isNow;
+      warn();
+    }),
   });
-  const keyLoader = await startKeyLoader(options, { store, keyring, keys, guard }, parts, (keyId) =>
-    usage.readAgain(keyId),
-  );
+  const keyLoader = await startKeyLoader(options, { store, keyring, keys, revoked }, parts, {
+    onQuota: (keyId) => usage.readAgain(keyId),
+    onChecked: () => warn(),
+  });
   closers.push(async () => {
     const { lost } = await usage.stop();
     if (lost > 0) parts.log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
@@ -122,12 +132,9 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     store: store.overrides,
     dataDir: options.dataDir,
     ...(options.checkMs !== undefined && { refreshMs: options.checkMs }),
-    review: guard.review,
-    wentBackAt: guard.wentBackAt,
-    onCopyMoved: guard.reportAside,
     onEvent: (event) => {
       logOverrides(parts.log, event, store.label);
-      guard.warn();
+      warn();
       if (event.type === "loaded") parts.serving.publish("overrides");
     },
   });
@@ -141,13 +148,20 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
       if (event.type === "refused")
         store.tables.unreadable.note("rulesets", String(event.ruleset), event.reason);
       if (event.type === "accepted") store.tables.unreadable.forget("rulesets");
-      guard.warn();
+      warn();
       if (event.type === "loaded") parts.serving.publish("rulesets");
     },
   });
   closers.push(() => rulesets.stop());
   await Promise.all([usage.start(), overrides.start(), rulesets.start(), group?.start()]);
-  await guard.follow({ keyLoader, overrides, rulesets });
+  warn = () => {
+    const warnings = databaseWarnings({ store, keyLoader, overrides, rulesets, revoked, isReadOnly });
+    if (Bun.deepEquals(keyring.warnings, warnings)) return;
+    keyring.warnings = warnings;
+    parts.serving.publish("keys");
+  };
+  warn();
+  revoked.follow(keyLoader);
   const noticed = { keys: keyLoader, overrides, rulesets };
   const notices = store.listen({
     onNotice: (kind) => void noticed[kind].refresh(),
@@ -159,8 +173,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   });
   closers.push(() => notices.stop());
   void notices.start(); // not awaited: answers do not depend on it
-  const waitingEntries = pollWaitingEntries(store, options, parts.log);
-  closers.push(() => waitingEntries.stop());
+  void storeEarlierEntries(store.overrides, options.dataDir, parts.log); // not awaited: answers do not depend on it
   return {
     log: parts.log,
     releases,
@@ -173,43 +186,10 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     decisions,
     overrides,
     rulesets,
-    guard,
+    revoked,
     notices,
     group,
   };
-}
-
-/**
- * Regularly stores the audit entries that wait for the database, including those that commands keep while the server
- * runs. If the database is still unreachable, the entries keep waiting.
- */
-function pollWaitingEntries(
-  store: Store,
-  { dataDir, checkMs = WAITING_ENTRIES_MS }: ServerOptions,
-  log: Log,
-): Poller {
-  const damaged = new Set<string>();
-  const onDamaged = (file: string) => {
-    if (damaged.has(file)) return;
-    damaged.add(file);
-    log.error("audit-entry-damaged", { file });
-  };
-  let lastFailure: string | undefined;
-  const check = async () => {
-    try {
-      const entries = await storeWaiting(store.overrides, dataDir, onDamaged);
-      lastFailure = undefined;
-      if (entries > 0) log.info("audit-stored", { entries });
-    } catch (error) {
-      if (error instanceof StoreError && error.code === "AWAY") return; // `database-away` has already been logged
-      const reason = messageOf(error);
-      if (reason !== lastFailure) log.error("audit-not-stored", { reason });
-      lastFailure = reason;
-    }
-  };
-  const poller = new Poller({ check, waitMs: () => checkMs });
-  void poller.now().then(() => poller.schedule()); // not awaited: answers do not depend on it
-  return poller;
 }
 
 async function openReleases(
@@ -233,9 +213,9 @@ async function openReleases(
 
 async function startKeyLoader(
   { apiKey: chosen, dataDir, maxStale, checkMs }: ServerOptions,
-  { store, keyring, keys, guard }: Pick<Services, "store" | "keyring" | "keys" | "guard">,
+  { store, keyring, keys, revoked }: Pick<Services, "store" | "keyring" | "keys" | "revoked">,
   { log, closers, serving }: ServiceParts,
-  onQuota: (keyId: KeyId) => void,
+  { onQuota, onChecked }: { readonly onQuota: (keyId: KeyId) => void; readonly onChecked: () => void },
 ): Promise<LiveKeys> {
   let refused: KeyInputError | undefined;
   const adopt = async (token: string) => {
@@ -249,8 +229,8 @@ async function startKeyLoader(
   const loader = liveKeys({
     store,
     keyring,
-    review: guard.review,
-    withoutRevoked: guard.withoutRevoked,
+    review: revoked.review,
+    withoutRevoked: revoked.withoutRevoked,
     onSnapshot: async (snapshot) => {
       try {
         keys.take(snapshot);
@@ -268,8 +248,6 @@ async function startKeyLoader(
       path: join(dataDir, DATA_FOLDER.keys),
       now: Date.now,
       onFailure: (reason) => log.error("keys-copy-failed", { reason }),
-      wentBackAt: guard.wentBackAt,
-      onMovedAside: guard.reportAside,
     }),
     onCopy: (count, ageMs) =>
       log.error("keys-from-copy", { keys: count, age_seconds: Math.round(ageMs / 1_000) }),
@@ -277,19 +255,19 @@ async function startKeyLoader(
       if (error === undefined) {
         log.info("database-back");
       } else if (error instanceof EmptyDatabaseError) {
-        const fields = { database: store.label, keys_in_copy: error.known, hint: ADOPT_HINT };
+        const fields = { database: store.label, keys_in_copy: error.known, hint: EMPTY_HINT };
         log.error("database-empty", fields);
         if (chosen !== undefined) {
           const effect = "INKLING_API_KEY is accepted only if the copy has it";
-          log.error("chosen-key-not-made", { effect, hint: ADOPT_HINT });
+          log.error("chosen-key-not-made", { effect, hint: EMPTY_HINT });
         }
       } else {
         const hint = error instanceof StoreError ? error.hint : undefined;
         log.error("database-away", { reason: error.message, hint });
       }
-      guard.warn();
       serving.publish("keys");
     },
+    onChecked,
     ...(checkMs !== undefined && { refreshMs: checkMs }),
     ...(maxStale > 0 && { maxStaleMs: maxStale * 1_000 }),
     onStale: (isStale) => {
@@ -365,10 +343,12 @@ function hostId({ dataDir, port }: Pick<ServerSettings, "dataDir" | "port">): st
  */
 function watchUsage(
   { maxUnstoredSeconds }: Pick<ServerSettings, "maxUnstoredSeconds">,
-  { keyring, guard }: Pick<Services, "keyring" | "guard">,
+  keyring: Keyring,
   { log, serving }: ServiceParts,
+  onReadOnly: (isReadOnly: boolean) => void,
 ): (state: UsageState) => void {
   let isReported = false;
+  let wasReadOnly = false;
   return ({ failuresInRow, lastError: reason, isReadOnly, pending, oldestMs }) => {
     if (failuresInRow > 0 && pending > 0 && !isReported) {
       log.error("usage-not-stored", { reason, lookups: pending });
@@ -377,10 +357,8 @@ function watchUsage(
       log.info("usage-stored-again");
       isReported = false;
     }
-    if (isReadOnly !== guard.isReadOnly) {
-      guard.isReadOnly = isReadOnly;
-      guard.warn();
-    }
+    if (isReadOnly !== wasReadOnly) onReadOnly(isReadOnly);
+    wasReadOnly = isReadOnly;
     const isLate = maxUnstoredSeconds > 0 && oldestMs > maxUnstoredSeconds * 1_000;
     if (isLate === (keyring.unready !== undefined)) return;
     keyring.unready = isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;
@@ -421,6 +399,6 @@ function logRulesets(log: Log, event: RulesetEvent): void {
 function logOverrides(log: Log, event: OverrideEvent, database: string): void {
   const { type, ...fields } = event;
   if (type === "copy-failed") log.error("overrides-copy-failed", fields);
-  else if (type === "database-empty") log.error(type, { database, ...fields, hint: ADOPT_HINT });
+  else if (type === "database-empty") log.error(type, { database, ...fields, hint: EMPTY_HINT });
   else log.info("overrides-loaded", fields);
 }

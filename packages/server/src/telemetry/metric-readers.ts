@@ -49,10 +49,7 @@ export interface MetricsSource {
         };
       }
     | undefined;
-  readonly guard: {
-    readonly history: { readonly wentBack: object | undefined };
-    readonly revocations: { readonly pending: readonly object[] };
-  };
+  readonly revoked: { readonly onlyHere: ReadonlySet<string> };
   readonly overrides: {
     readonly current: { readonly all: readonly object[] };
     readonly state: { readonly checkedAt: number | undefined };
@@ -169,8 +166,7 @@ export const READERS: Readers = {
     Array.from(unreadable.counts, ([table, count]) => [{ table }, count]),
   inkling_database_reachable: ({ keyring }) => flag(keyring.state.failures === 0),
   inkling_keys_checked_timestamp_seconds: ({ keyring }) => seconds(keyring.state.checkedAt),
-  inkling_database_went_back: ({ guard }) => flag(guard.history.wentBack !== undefined),
-  inkling_revocations_unstored: ({ guard }) => guard.revocations.pending.length,
+  inkling_keys_revoked_here: ({ revoked }) => revoked.onlyHere.size,
   inkling_notices_listening: ({ notices }) =>
     notices.state === "off" ? undefined : flag(notices.state === "listening"),
   inkling_keys_stale: ({ keyring }) => flag(keyring.state.stale),

@@ -65,7 +65,7 @@ function source(
       dropped: 7,
       queue: { waiting: 3, oldestAt: Date.UTC(2026, 5, 1, 11, 59) },
     },
-    guard: { history: { wentBack: undefined }, revocations: { pending: [] } },
+    revoked: { onlyHere: new Set() },
     unreadable: { counts: new Map([["keys", 2]]) },
     overrides: { current: { all: Array(8).fill({}) }, state: { checkedAt: 3_000 } },
     now: () => Date.UTC(2026, 5, 1, 12),

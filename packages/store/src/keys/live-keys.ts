@@ -7,7 +7,7 @@
 import { isEmptyStamp, Live, type SnapshotFile, storeSource } from "@inkling/release-store";
 import type { EpochMs } from "./key.ts";
 import type { Keyring, KeySnapshot } from "./keyring.ts";
-import { madeKeyIds } from "./snapshot.ts";
+import { holdsMadeKeys } from "./snapshot.ts";
 
 export interface KeySource {
   /** Changes whenever a key or token changes. */
@@ -40,14 +40,16 @@ export interface LiveKeysOptions {
   readonly onCopy?: (keys: number, ageMs: number) => void;
   /** Called and awaited before a snapshot becomes active. If it throws, the check counts as failed. */
   readonly onSnapshot?: (snapshot: KeySnapshot) => void | Promise<void>;
-  /** Called before newly loaded keys become active. It detects a store that has gone back to an earlier state. */
+  /** Called before newly loaded keys become active, to write down what the store has revoked. */
   readonly review?: () => Promise<void>;
-  /** Removes the keys that are revoked on this host from a snapshot, whether it comes from the store or the copy. */
+  /** Removes the keys that this host refuses from a snapshot, whether it comes from the store or the copy. */
   readonly withoutRevoked?: (snapshot: KeySnapshot) => KeySnapshot;
   /**
    * Called when the store becomes unreachable, is found empty (EmptyDatabaseError), or is available again (undefined).
    */
   readonly onStoreChange?: (error: Error | undefined) => void;
+  /** Called after each check of the store. */
+  readonly onChecked?: () => void;
 }
 
 export type LiveKeys = Live<KeySnapshot | undefined>;
@@ -73,9 +75,8 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
         return { version: value.stamp, value };
       },
       // Losing a store whose only key came from settings does not matter, because the server creates that key again.
-      countLost: (known) => (madeKeyIds(known).length > 0 ? countKeys(known) : 0),
+      countLost: (known) => (holdsMadeKeys(known) ? countKeys(known) : 0),
       what: "a key",
-      snapshot: copy,
       beforeLoad: async () => {
         if (!isPrepared) await beforeFirstLoad?.();
         isPrepared = true;
@@ -95,6 +96,7 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
       if (error === undefined) keyring.recordCheck((options.now ?? Date.now)());
       else keyring.recordFailure(error.message);
       if (error?.name !== before?.name) onStoreChange?.(error);
+      options.onChecked?.();
     },
     onStale: (isStale) => {
       keyring.stale = isStale;

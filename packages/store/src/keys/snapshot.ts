@@ -47,17 +47,8 @@ export function keySnapshotText(snapshot: KeySnapshot): string {
 }
 
 /** True if the snapshot contains keys that the server could not create again from settings. */
-export function holdsMadeKeys(snapshot: KeySnapshot): boolean {
-  return madeKeyIds(snapshot).length > 0;
-}
-
-/**
- * Returns the ids of the keys that would be lost without this snapshot. A key from settings is not among them, because
- * the server creates it again.
- */
-export function madeKeyIds(snapshot: KeySnapshot | undefined): string[] {
-  const { tokens = [] } = snapshot ?? {};
-  return tokens.filter(({ key }) => key.name !== NAME_FROM_SETTINGS).map(({ key }) => key.id);
+export function holdsMadeKeys(snapshot: KeySnapshot | undefined): boolean {
+  return snapshot?.tokens.some(({ key }) => key.name !== NAME_FROM_SETTINGS) ?? false;
 }
 
 /** Returns the line to append to a copy of the snapshot before this one; undefined if the difference is unknown. */
@@ -65,12 +56,12 @@ export function changeLine({ stamp, delta }: KeySnapshot) {
   if (delta === undefined) return undefined;
   const { from, keyIds, tokens } = delta;
   const line: ChangeLine = { from, changed: [...keyIds], ...plainKeys({ stamp, tokens }) };
-  return { from, text: `${JSON.stringify(line)}\n`, removed: keyIds, added: madeKeyIds({ stamp, tokens }) };
+  return { from, text: `${JSON.stringify(line)}\n` };
 }
 
 /** Creates the object that reads and writes the copy of the keys in the data folder. */
 export function keyCopy(
-  options: Omit<SnapshotFileOptions<KeySnapshot | undefined>, "parse" | "print" | "idsOf">,
+  options: Omit<SnapshotFileOptions<KeySnapshot | undefined>, "parse" | "print">,
 ): SnapshotFile<KeySnapshot | undefined> {
   return new SnapshotFile<KeySnapshot | undefined>({
     ...options,
@@ -80,7 +71,6 @@ export function keyCopy(
     },
     print: ({ version, value }) => keySnapshotText(value ?? { stamp: version, tokens: [] }),
     changeOf: ({ value }) => value && changeLine(value),
-    idsOf: madeKeyIds,
   });
 }
 

@@ -146,89 +146,6 @@ describe("the book", () => {
     store.set(override("c"));
     await book.refresh();
     expect([ids(), book.state.failures]).toEqual([["c"], 0]);
-    expect(readFileSync(join(dataDir, "overrides.before.json"), "utf8")).toBe(copy);
-    await book.stop();
-  });
-
-  test("a copy of none of what the store has by now is moved aside, each to a file of its own", async () => {
-    const { store, book, dataDir } = await setUp();
-    const path = join(dataDir, DATA_FOLDER.overrides);
-    const restart = async (...overrides: Override[]) => {
-      store.set(...overrides);
-      await (await setUp(store, dataDir)).book.stop();
-    };
-    store.set(override("a"), override("b"));
-    await book.refresh();
-    await book.stop();
-    await restart(override("b", { note: "changed" })); // the same database
-    expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);
-    const asides = ["overrides.before.json", "overrides.before-2.json", "overrides.before-3.json"];
-    const copies: string[] = [];
-    for (const [n, others] of [[override("c")], [], [override("d")], [override("e")]].entries()) {
-      if (n !== 2) copies.push(readFileSync(path, "utf8")); // an empty copy is not kept
-      await restart(...others);
-    }
-    expect(readdirSync(dataDir).sort()).toEqual([...asides, DATA_FOLDER.overrides].sort());
-    expect(asides.map((name) => readFileSync(join(dataDir, name), "utf8"))).toEqual(copies);
-  });
-
-  test("a copy is moved aside once when the store went back and lacks an entry of it, but not for removals", async () => {
-    const dataDir = folder();
-    const store = new FakeStore();
-    const clock = { now: 10_000 };
-    const moved: string[] = [];
-    let wentBackAt: number | undefined;
-    const open = async () => {
-      const book = liveOverrides({
-        store,
-        dataDir,
-        now: () => clock.now,
-        refreshMs: 1_000_000,
-        wentBackAt: () => wentBackAt,
-        onCopyMoved: (file) => moved.push(file),
-      });
-      await book.start();
-      return book;
-    };
-    const change = async (book: Awaited<ReturnType<typeof open>>, ...ids: string[]) => {
-      clock.now += 1_000;
-      store.set(...ids.map((id) => override(id)));
-      await book.refresh();
-    };
-    const asides = ["overrides.before.json", "overrides.before-2.json"].map((name) => join(dataDir, name));
-    const idsIn = (path: string) => readSnapshot(readFileSync(path, "utf8")).overrides.map(({ id }) => id);
-
-    const first = await open();
-    await change(first, "a", "b", "c");
-    await change(first, "a", "b"); // removed
-    await change(first, "a", "b", "late");
-    wentBackAt = clock.now + 500;
-    await change(first, "a", "b", "c");
-    expect([moved, idsIn(asides[0]!)]).toEqual([[asides[0]!], ["a", "b", "late"]]);
-    await change(first, "a", "b"); // removed before an operator has confirmed the store
-    await first.stop();
-    const second = await open();
-    await change(second, "b");
-    expect(moved).toEqual([asides[0]!]);
-    await second.stop();
-
-    store.set(override("a"), override("c"));
-    wentBackAt = clock.now += 1_000; // went back again while the server was stopped
-    clock.now += 1_000;
-    const third = await open();
-    expect([moved, idsIn(asides[1]!)]).toEqual([asides, ["b"]]);
-    await third.stop();
-  });
-
-  test("a copy is not moved aside when the last override is removed", async () => {
-    const { store, book, dataDir } = await setUp();
-    for (const id of ["a", "b"]) {
-      store.set(override(id));
-      await book.refresh();
-      store.set();
-      await book.refresh();
-    }
-    expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);
     await book.stop();
   });
 
@@ -290,7 +207,7 @@ describe("the book", () => {
     store.set(override("a"));
     for (let i = 0; i < 3; i++) await book.refresh();
     expect(ids()).toEqual(["a"]);
-    expect(events.filter(({ type }) => type === "copy-failed")).toHaveLength(2); // once reading, once writing
+    expect(events.filter(({ type }) => type === "copy-failed")).toHaveLength(1);
     rmSync(join(dataDir, DATA_FOLDER.overrides), { recursive: true });
     await book.refresh();
     expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);

@@ -51,28 +51,18 @@ interface LiveOverridesOptions {
   readonly now?: () => number;
   readonly refreshMs?: number;
   readonly onEvent?: (event: OverrideEvent) => void;
-  /** Runs before the store's overrides are applied. It checks whether the store was reset to an earlier state. */
-  readonly review?: () => Promise<void>;
-  /** Returns when the store was last found to have gone back to an earlier state, in epoch ms. */
-  readonly wentBackAt?: () => number | undefined;
-  /** Called after the data folder's copy was moved aside. */
-  readonly onCopyMoved?: (file: string) => void;
 }
 
 export type LiveOverrides = Live<Overrides>;
 
 export function liveOverrides(options: LiveOverridesOptions): LiveOverrides {
-  const { store, dataDir, now = Date.now, refreshMs = REFRESH_MS, onEvent, review } = options;
-  const { wentBackAt, onCopyMoved } = options;
+  const { store, dataDir, now = Date.now, refreshMs = REFRESH_MS, onEvent } = options;
   const snapshot = new SnapshotFile<Overrides>({
     path: join(dataDir, DATA_FOLDER.overrides),
     now,
     onFailure: (reason) => onEvent?.({ type: "copy-failed", reason }),
     parse: (text) => compiled(readSnapshot(text, (reason) => onEvent?.({ type: "copy-failed", reason }))),
     print: ({ version, value }) => snapshotText({ stamp: version, overrides: value.all }),
-    idsOf: ({ all }) => all.map(({ id }) => id),
-    ...(wentBackAt !== undefined && { wentBackAt }),
-    ...(onCopyMoved !== undefined && { onMovedAside: onCopyMoved }),
   });
   return new Live({
     initial: Overrides.NONE,
@@ -81,11 +71,7 @@ export function liveOverrides(options: LiveOverridesOptions): LiveOverrides {
       load: async () => compiled(await store.load()),
       countLost: ({ all }) => all.filter(({ expiresAt = Infinity }) => expiresAt > now()).length,
       what: "an override",
-      snapshot,
     }),
-    apply: async (_, { from }) => {
-      if (from === "source") await review?.();
-    },
     onApplied: ({ all }, { before, from, isOtherOrigin, ageMs }) => {
       if (!isOtherOrigin && Bun.deepEquals(all, before.all)) return;
       const loaded = { type: "loaded", overrides: all.length } as const;

@@ -65,7 +65,6 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
     onFailure: (reason) => onEvent?.({ type: "copy-failed", reason }),
     parse: readRulesetSnapshot,
     print: rulesetSnapshot,
-    idsOf: ({ number }) => Array.from({ length: number }, (_, i) => String(i + 1)), // all numbers up to this one
   });
   const live: LiveRulesets = new Live({
     initial: NO_RULESET,
@@ -77,7 +76,6 @@ export function liveRulesets(options: LiveRulesetOptions): LiveRulesets {
       },
       countLost: ({ number }) => number,
       what: "a ruleset",
-      snapshot,
     }),
     apply: checkRuleset,
     onApplied: ({ number, text }, { before, from, isOtherOrigin }) => {

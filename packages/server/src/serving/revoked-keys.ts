@@ -1,0 +1,144 @@
+// revoked-keys.ts: keeps a running server and the data folder's list of revocations in step. The server refuses what the
+// list names, and adds what the database has revoked.
+//
+// in   the file, checked every second, because `inkling keys revoke --here` and other servers on the data folder append
+//      to it; the database's revocations, read whenever keys have changed
+// out  the keys that the list removes from a snapshot
+// err  StartError if the file cannot be read at startup. Later failures are logged. A revocation in the database then
+//      applies without its line, and the server retries to write it
+
+import { messageOf, Poller } from "@inkling/release-store";
+import type { KeyId } from "@inkling/store/keys/key";
+import type { Keyring, KeySnapshot, TokenRecord } from "@inkling/store/keys/keyring";
+import type { LiveKeys } from "@inkling/store/keys/live-keys";
+import type { Revocation, RevokedFile } from "@inkling/store/keys/revoked-file";
+import type { Store } from "@inkling/store/store";
+import { StartError } from "../http/start-error.ts";
+import type { Log } from "../telemetry/log.ts";
+
+const CHECK_MS = 1_000;
+
+export const REVOKED_HINT =
+  "`inkling keys revoke ID` also revokes a key in the database; to accept it again, remove its line and restart";
+
+interface RevokedKeysOptions {
+  readonly file: RevokedFile;
+  readonly store: Pick<Store, "readRevocations">;
+  readonly keyring: Pick<Keyring, "find">;
+  readonly log: Pick<Log, "error">;
+  /** Called when `onlyHere` has changed because of the file. */
+  readonly onChange: () => void;
+  readonly checkMs: number | undefined;
+}
+
+/** Reads the file at startup. @throws StartError */
+export function openRevoked(file: RevokedFile): void {
+  let invalid: readonly string[] = [];
+  try {
+    ({ invalid } = file.read());
+  } catch (error) {
+    const hint = "let this user read the file. Without it, the server would accept revoked keys";
+    throw new StartError("REVOKED", `cannot read ${file.path}: ${messageOf(error)}`, hint, error);
+  }
+  if (invalid[0] === undefined) return;
+  throw new StartError(
+    "REVOKED",
+    `${file.path} has a line that is not a revocation: ${JSON.stringify(invalid[0].slice(0, 100))}`,
+    "correct or remove the line",
+  );
+}
+
+export class RevokedKeys {
+  /** The keys that the database has, and that only this host refuses. */
+  onlyHere: ReadonlySet<KeyId> = new Set();
+  private readonly options: RevokedKeysOptions;
+  private readonly checks: Poller;
+  private followed: Pick<LiveKeys, "applyAgain" | "refresh"> | undefined;
+  private snapshot: KeySnapshot | undefined;
+  private last: number | undefined;
+  private isBehind = false;
+  private lastFailure: string | undefined;
+
+  constructor(options: RevokedKeysOptions) {
+    this.options = options;
+    const { checkMs = CHECK_MS } = options;
+    this.checks = new Poller({ check: () => this.check(), waitMs: () => checkMs });
+  }
+
+  /** Starts checking the file. Call this once keys are loaded. */
+  follow(keyLoader: Pick<LiveKeys, "applyAgain" | "refresh">): void {
+    this.followed = keyLoader;
+    this.checks.schedule();
+  }
+
+  stop(): Promise<void> {
+    return this.checks.stop();
+  }
+
+  /** Adds to the file what the database has revoked since the last call. @throws StoreError */
+  readonly review = async (): Promise<void> => {
+    const { last, revocations } = await this.options.store.readRevocations(this.last);
+    this.isBehind = !this.attempt(() => this.options.file.add(revocations));
+    if (!this.isBehind) this.last = last;
+  };
+
+  /** Removes the keys that the file lists. If the snapshot is the same as before, `delta` has only these keys. */
+  readonly withoutRevoked = (snapshot: KeySnapshot): KeySnapshot => {
+    const { file, log } = this.options;
+    const { stamp, tokens, delta } = snapshot;
+    const before = this.onlyHere;
+    const isSame = snapshot === this.snapshot;
+    this.snapshot = snapshot;
+    const isAllowed = ({ key }: TokenRecord) => file.timeOf(key.id) === undefined;
+    const refused = file.isEmpty ? [] : tokens.filter((token) => !isAllowed(token)).map(({ key }) => key.id);
+    this.onlyHere = new Set(refused);
+    const added = new Set(refused.filter((id) => !before.has(id)));
+    if (!isSame && added.size > 0)
+      log.error("keys-revoked-here", { keys: this.onlyHere.size, hint: REVOKED_HINT });
+    if (refused.length === 0) return snapshot;
+    const allowed = { stamp, tokens: tokens.filter(isAllowed) };
+    if (isSame) return { ...allowed, delta: { from: stamp, keyIds: added, tokens: [] } };
+    return delta === undefined
+      ? allowed
+      : { ...allowed, delta: { ...delta, tokens: delta.tokens.filter(isAllowed) } };
+  };
+
+  private async check(): Promise<void> {
+    const { file, keyring, log, onChange } = this.options;
+    const active: Revocation[] = [];
+    this.attempt(() => {
+      const { added, invalid } = file.read();
+      for (const line of invalid) log.error("revoked-line-invalid", { line: line.slice(0, 100) });
+      active.push(...added.filter(({ id }) => keyring.find(id) !== undefined));
+    });
+    if (active.length > 0) {
+      await this.followed?.applyAgain();
+      onChange();
+      void this.report(active);
+    }
+    if (this.isBehind) await this.review().catch(() => {}); // the key loader reports the state of the database
+  }
+
+  /** Logs the keys that are not revoked in the database as well. Only a command with `--here` leaves such keys. */
+  private async report(revoked: readonly Revocation[]): Promise<void> {
+    await this.followed?.refresh();
+    for (const { id, author } of revoked) {
+      if (this.onlyHere.has(id))
+        this.options.log.error("key-revoked-here", { key: id, author, hint: REVOKED_HINT });
+    }
+  }
+
+  /** @returns false after a failure; a repeated failure with the same reason is logged only once */
+  private attempt(work: () => void): boolean {
+    try {
+      work();
+      this.lastFailure = undefined;
+      return true;
+    } catch (error) {
+      const reason = messageOf(error);
+      if (reason !== this.lastFailure) this.options.log.error("revoked-file-failed", { reason });
+      this.lastFailure = reason;
+      return false;
+    }
+  }
+}
