@@ -348,13 +348,13 @@ describe("output for programs", () => {
     expect(JSON.parse(rotated.out).token).toMatch(/^ink_live_/);
     expect(JSON.parse(rotated.out).token).not.toBe(made.out.trim());
     const revoked = await inkling(["keys", "revoke", key.id, ...data]);
-    expect(revoked.out).toBe(`Revoked live key ${key.id} "shop"; stored.\n`);
+    expect(revoked.out).toBe(`Revoked live key ${key.id} "shop".\n`);
     expect((await list())[0].state).toBe("revoked");
     const again = await inkling(["keys", "revoke", key.id, ...data]);
     expect(again.out).toMatch(/^Already revoked at 20.*Z: live key key_\w{16} "shop"\.\n$/);
     expect(again.code).toBe(0);
     const json = JSON.parse((await inkling(["keys", "revoke", key.id, "--json", ...data])).out);
-    expect(json).toMatchObject({ state: "revoked", stored: true, applied: true });
+    expect(json).toMatchObject({ state: "revoked", revoked_at: expect.any(String) });
     const sandbox = await inkling(["keys", "create", "--sandbox", "--json", ...data]);
     expect(sandbox.err).toBe("");
     expect((await inkling(["keys", "create", ...data])).err).toMatch(
