@@ -64,14 +64,18 @@ describe("alerts", () => {
     }
   });
 
-  test("are what docs/monitoring.md lists, and each section of docs/troubleshooting.md is linked", () => {
+  test("are what docs/monitoring.md lists; with log events, they link each section of docs/troubleshooting.md", () => {
     const docs = readFileSync(join(ROOT, "docs/monitoring.md"), "utf8");
     const listed = [...docs.matchAll(/^\| `(Inkling\w+)` \| (\w+) \|/gm)].map(([, name, severity]) => [
       name,
       severity,
     ]);
     expect(listed).toEqual(ALERTS.map(({ alert, labels }) => [alert, labels.severity]));
-    const linked = new Set(ALERTS.map(({ annotations }) => LINK.exec(annotations.runbook_url!)?.[1]));
+    const events = readFileSync(join(ROOT, "docs/log-events.md"), "utf8");
+    const linked = new Set([
+      ...ALERTS.map(({ annotations }) => LINK.exec(annotations.runbook_url!)?.[1]),
+      ...[...events.matchAll(/\(troubleshooting\.md#([\w-]+)\)/g)].map(([, section]) => section),
+    ]);
     expect(sections.filter((section) => !linked.has(section))).toEqual([]);
   });
 });
