@@ -88,7 +88,6 @@ const COMMANDS = [
   ["override", "remove"],
   ["override", "export"],
   ["override", "import"],
-  ["override", "audit"],
   ["admin"],
   ["admin", "token"],
   ["admin", "token", "rotate"],

@@ -283,13 +283,6 @@ const ROWS = {
     docs: "removes an override",
   },
   ...DECISION_OPERATIONS,
-  audit: {
-    method: "GET",
-    path: `${ADMIN_PATH}audit`,
-    tag: "Watch",
-    summary: "Changes and their authors, newest first",
-    docs: "audit trail, newest first: who changed what, when and through which interface, with the values before and after. `action`, `way`, `actor`, `subject`, `since`, `limit`, `cursor`",
-  },
   traffic: {
     method: "GET",
     path: `${ADMIN_PATH}traffic`,

@@ -2,17 +2,18 @@
 
 import type { z } from "zod";
 import { ADMIN_TOKENS } from "./admin-tokens.ts";
+import { AUDIT } from "./audit.ts";
 import type { AnyOperation, Resource } from "./operation.ts";
 import { WEBHOOKS } from "./webhooks.ts";
 
 export * from "./operation.ts";
 export * from "./problem.ts";
-export { ADMIN_TOKENS, WEBHOOKS };
+export { ADMIN_TOKENS, AUDIT, WEBHOOKS };
 
-export const RESOURCES: readonly Resource[] = [ADMIN_TOKENS, WEBHOOKS];
+export const RESOURCES: readonly Resource[] = [ADMIN_TOKENS, WEBHOOKS, AUDIT];
 
 type RowOf<One extends Resource> = One["operations"][keyof One["operations"]];
-type Row = RowOf<typeof ADMIN_TOKENS> | RowOf<typeof WEBHOOKS>;
+type Row = RowOf<typeof ADMIN_TOKENS> | RowOf<typeof WEBHOOKS> | RowOf<typeof AUDIT>;
 
 /** The input and output of each route, for clients in TypeScript. */
 export type Api = {

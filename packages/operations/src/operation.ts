@@ -96,16 +96,20 @@ export type AnyOperation = Operation<Route, any, any>;
 /** The operations of one kind of object, by their ids in OpenAPI. */
 export interface Resource<Rows = Readonly<Record<string, AnyOperation>>> {
   readonly tag: keyof typeof ADMIN_TAGS;
-  /** What `{id}` identifies. */
-  readonly noun: NonNullable<AdminOperationRow["names"]>;
-  /** The group of commands. */
-  readonly command: { readonly name: string; readonly summary: string };
+  /** What `{id}` identifies; undefined if no path has it. */
+  readonly noun?: NonNullable<AdminOperationRow["names"]>;
+  /** The group of commands; undefined if the resource has one command, such as `inkling audit`. */
+  readonly command?: { readonly name: string; readonly summary: string };
   readonly operations: Rows;
 }
 
 export const text = z.string().min(1);
 export const time = z.iso.datetime();
 export const count = z.int().nonnegative();
+
+/** The schema of one of some words. */
+export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, `must be one of ${words.join(", ")}`);
 
 /** The member `id` of an operation on one object. */
 export const id = (description: string) => ({ id: text.meta({ description }) });

@@ -15,11 +15,11 @@ import {
 import { type Command, Option } from "commander";
 import { cliActor } from "../config/user.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { pastTime } from "../runtime/durations.ts";
 import { AUTHOR, authorOf, usage } from "../runtime/put-overrides.ts";
 import { withExistingStore } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 import { formatCount, printable, table } from "../terminal/terminal.ts";
-import { pastTime } from "./audit.ts";
 
 const SETTINGS = ["dataDir"] as const;
 

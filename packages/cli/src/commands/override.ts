@@ -29,7 +29,7 @@ import {
 import { warnOfNewDatabase, withExistingStore } from "../runtime/store.ts";
 import { CliError } from "../terminal/errors.ts";
 import { table } from "../terminal/terminal.ts";
-import { addAudit, shortValue } from "./audit.ts";
+import { shortValue } from "./audit.ts";
 import { addExport, addImport } from "./override-files.ts";
 
 const SETTINGS = ["dataDir"] as const;
@@ -43,7 +43,6 @@ export function addOverride(program: Command, context: Context): void {
   addRemove(overrides, context);
   addExport(overrides, context);
   addImport(overrides, context);
-  addAudit(overrides, context);
 }
 
 function addAdd(overrides: Command, context: Context): void {

@@ -5,12 +5,12 @@
 import { type PastDecision, Replay } from "@inkling/engine/assess";
 import { type Command, Option } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
+import { pastTime } from "../runtime/durations.ts";
 import { domainsToday, eachOfFile, eachStored } from "../runtime/past-decisions.ts";
 import { usage } from "../runtime/put-overrides.ts";
 import { parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
 import { replayText } from "../terminal/replay-text.ts";
 import { formatCount, warn } from "../terminal/terminal.ts";
-import { pastTime } from "./audit.ts";
 
 const SETTINGS = ["dataDir"] as const;
 const DEFAULT_SINCE = "30d";

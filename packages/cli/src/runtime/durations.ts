@@ -1,5 +1,6 @@
 // durations.ts: reads the durations that flags accept, such as 90d or 24h.
 
+import { parseTime } from "@inkling/engine";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import type { Flags } from "./command.ts";
 
@@ -12,9 +13,14 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /** Converts a duration, such as 90d, to the time that is this far from now. Leaves every other value as it is. */
-export function expiryOf(value: unknown, now: number): unknown {
+export const expiryOf = (value: unknown, now: number) => timeOf(value, now, 1);
+
+/** Converts a duration, such as 7d, to the time that is this long ago. Leaves every other value as it is. */
+export const pastOf = (value: unknown, now: number) => timeOf(value, now, -1);
+
+function timeOf(value: unknown, now: number, sign: 1 | -1): unknown {
   const duration = typeof value === "string" ? parseDuration(value) : undefined;
-  return duration === undefined ? value : new Date(now + duration).toISOString();
+  return duration === undefined ? value : new Date(now + sign * duration).toISOString();
 }
 
 /** The admin API has the same limit. */
@@ -29,4 +35,18 @@ export function overlapOf({ overlap }: Flags): number {
     "for example --overlap 24h",
     EXIT.usage,
   );
+}
+
+/**
+ * Returns the time that a flag names. A duration counts back from now.
+ * @param flag the flag's name with its dashes
+ */
+export function pastTime(text: string | undefined, flag: string, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  const duration = parseDuration(text);
+  if (duration !== undefined) return now - duration;
+  const at = parseTime(text);
+  if (at !== undefined) return at;
+  const problem = `${flag} must be a duration such as 7d, a date or a time (UTC): it is ${JSON.stringify(text.slice(0, 60))}`;
+  throw new CliError(problem, `for example ${flag} 7d, or ${flag} 2027-01-31`, EXIT.usage);
 }

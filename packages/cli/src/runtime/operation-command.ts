@@ -21,7 +21,7 @@ import { z } from "zod";
 import { cliActor } from "../config/user.ts";
 import { CliError, EXIT, type ExitCode } from "../terminal/errors.ts";
 import { addAction, type Context, type Flags, joined, type Result } from "./command.ts";
-import { expiryOf, parseDuration } from "./durations.ts";
+import { expiryOf, parseDuration, pastOf } from "./durations.ts";
 import { AUTHOR, authorOf } from "./put-overrides.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
 
@@ -29,7 +29,9 @@ import { warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
 export interface CommandText<I, O> {
   readonly text: (output: O, input: I) => string;
   /** Printed to standard error instead of a list without rows. */
-  readonly empty?: string;
+  readonly empty?: string | undefined;
+  /** Printed instead of `empty` if a flag selects rows. */
+  readonly noMatch?: string;
   /** Printed to standard error, so that standard output has only a secret. */
   readonly remark?: (output: O, input: I, isFirst: boolean) => string;
   readonly exitCode?: (output: O) => ExitCode;
@@ -41,15 +43,15 @@ type Texts<Rows> = {
     : never]: Rows[Id] extends AnyOperation ? CommandText<Input<Rows[Id]>, Output<Rows[Id]>> : never;
 };
 
-/** Adds the group of commands of a resource, in the order of `texts`. @returns the group */
+/** Adds the commands of a resource, in the order of `texts`. @returns their group, or the program */
 export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>(
   program: Command,
   context: Context,
   resource: Resource<Rows>,
   texts: Texts<Rows>,
 ): Command {
-  const { name, summary } = resource.command;
-  const group = program.command(name).description(summary);
+  const { command } = resource;
+  const group = command === undefined ? program : program.command(command.name).description(command.summary);
   for (const [id, text] of Object.entries(texts))
     addOperation(group, context, resource, resource.operations[id]!, text as CommandText<unknown, unknown>);
   return group;
@@ -93,7 +95,7 @@ function addOperation(
       ...flags.map(({ name, shown }) => [name, given[camelCase(shown)]]),
     ]);
     const refuse: Refuse = (lines, hint) =>
-      usageError(`Cannot ${word} the ${resource.noun}:`, row, lines, [...args, ...flags], texts, hint);
+      usageError(titleOf(word, resource), row, lines, [...args, ...flags], texts, hint);
     const input = parse(operation, [...args, ...flags], texts, refuse);
     const isFirst = creates && warnOfNewDatabase(settings, context.terminal);
     const output = await (creates ? withStore : withExistingStore)(settings, (store) =>
@@ -101,9 +103,14 @@ function addOperation(
         throw explain(error, resource, texts.id, refuse);
       }),
     );
-    return resultOf(context, given, face, output, input, isFirst);
+    const selects = flags.some(({ name }) => name !== "limit" && texts[name] !== undefined);
+    const empty = selects ? (face.noMatch ?? face.empty) : face.empty;
+    return resultOf(context, given, { ...face, empty }, output, input, isFirst);
   });
 }
+
+const titleOf = (word: string, { noun }: Resource) =>
+  noun === undefined ? `Cannot run \`inkling ${word}\`:` : `Cannot ${word} the ${noun}:`;
 
 function resultOf(
   { terminal }: Context,
@@ -141,17 +148,18 @@ const contextOf = ({ version }: Context, store: Store, author: unknown): Operati
   sendTest: async (id) => (await import("@inkling/server")).sendTest(store, id, { version, now: Date.now }),
 });
 
-/** Runs an operation. Reads all pages of a list, unless the command has a flag for their number of rows. */
+/** Runs an operation. Reads all pages of a list, or as many rows as the command's `--limit` says. */
 async function runAll(operation: AnyOperation, context: OperationContext, input: Record<string, unknown>) {
-  const isPaged = "cursor" in operation.input && operation.command?.flags?.limit === undefined;
-  if (!isPaged) return operation.run(context, input);
+  if (!("cursor" in operation.input)) return operation.run(context, input);
+  const max = operation.command?.flags?.limit === undefined ? Number.POSITIVE_INFINITY : Number(input.limit);
   const rows: unknown[] = [];
   for (let cursor: string | undefined; ; ) {
-    const page = await operation.run(context, { ...input, limit: MAX_PAGE, cursor });
+    const limit = Math.min(MAX_PAGE, max - rows.length);
+    const page = await operation.run(context, { ...input, limit, cursor });
     rows.push(...listOf(page)!); // a paged output is a list
+    cursor = page.next_cursor ?? undefined;
     const list = Object.keys(page).find((name) => name !== "next_cursor")!;
-    if (page.next_cursor === null) return { [list]: rows, next_cursor: null };
-    cursor = page.next_cursor;
+    if (cursor === undefined || rows.length === max) return { [list]: rows, next_cursor: cursor ?? null };
   }
 }
 
@@ -173,6 +181,9 @@ function membersBy({ route, input }: AnyOperation, { arguments: more = [], flags
 const TIME_TEXT = ": 90d, 2027-01-31 or 2027-01-31T12:00:00Z";
 const DURATION_TEXT = ": 0s, 30m, 24h, 7d";
 const isTime = (name: string) => /_(at|until)$/.test(name);
+/** A past time: a duration counts back from now. */
+const isPast = (name: string) => /^(since|until|before)$/.test(name);
+const PAST_TEXT = ": 7d (ago), 2027-01-31 or 2027-01-31T12:00:00Z";
 const isDuration = (name: string) => name.endsWith("_seconds");
 const lowerFirst = (text: string) => `${text[0]!.toLowerCase()}${text.slice(1)}`;
 const camelCase = (name: string) => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -183,11 +194,11 @@ function optionOf({ name, schema, flag, shown }: Member): Option {
   const placeholder =
     type === "boolean"
       ? ""
-      : ` <${isTime(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : values ? shown : type === "string" ? "text" : "number"}>`;
+      : ` <${isTime(name) || isPast(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : values ? shown : type === "string" ? "text" : "number"}>`;
   const word = none === undefined ? "" : none.means ? `; ${none.word} = ${none.means}` : `, or ${none.word}`;
   const option = new Option(
     `--${shown}${placeholder}`,
-    `${help}${isTime(name) ? TIME_TEXT : isDuration(name) ? DURATION_TEXT : ""}${word}`,
+    `${help}${isTime(name) ? TIME_TEXT : isPast(name) ? PAST_TEXT : isDuration(name) ? DURATION_TEXT : ""}${word}`,
   );
   if (values !== undefined) option.choices(values);
   if (type === "array") option.argParser(joined);
@@ -221,6 +232,7 @@ function memberOf({ name, schema, flag, shown }: Member, given: string | boolean
   if (typeof given === "boolean") return given;
   if (flag.none?.word === given) return flag.none.value ?? null;
   if (isTime(name)) return expiryOf(given, now);
+  if (isPast(name)) return pastOf(given, now);
   if (!isDuration(name)) return fromText(schema, given);
   const ms = parseDuration(given);
   if (ms !== undefined) return ms / 1_000;
@@ -269,7 +281,7 @@ function explain(error: unknown, { noun, command }: Resource, id: unknown, refus
   if (error.code.endsWith("_NOT_FOUND")) {
     return new CliError(
       `there is no ${noun} ${JSON.stringify(String(id).slice(0, 63))}`,
-      `\`inkling ${command.name} list\` lists all`,
+      command && `\`inkling ${command.name} list\` lists all`,
     );
   }
   return new CliError(error.detail, `see docs/admin-errors.md#${error.code.toLowerCase()}`);

@@ -1,8 +1,9 @@
 // audit.tsx: shows the audit trail: who changed what, when, and through which interface. The list has filters and
 // pages.
 
+import type { Api } from "@inkling/operations";
 import type { AuditEntry } from "@inkling/server/admin-answers";
-import { api } from "../api.ts";
+import { call } from "../api.ts";
 import { Card, Code, RelativeTime } from "../components/basics.tsx";
 import { PeriodFilter, SelectFilter, TextFilter, useFilters } from "../components/filters.tsx";
 import type { Options } from "../components/form.tsx";
@@ -58,11 +59,6 @@ const ALL = ["", "all"] as const;
 const ACTION_OPTIONS: Options = [ALL, ...Object.entries(ACTIONS)];
 const WAY_OPTIONS: Options = [ALL, ...Object.entries(WAYS)];
 
-interface Trail {
-  readonly entries: readonly AuditEntry[];
-  readonly next_cursor: string | null;
-}
-
 export function AuditPage({ rest }: PageProps) {
   const filters = useFilters(rest);
   const { query } = filters;
@@ -90,8 +86,9 @@ export function AuditPage({ rest }: PageProps) {
 
 function Entries({ query }: { query: string }) {
   const read = async (cursor: string, signal: AbortSignal | null) => {
-    const path = `audit?limit=50${query && `&${query}`}${cursor && `&cursor=${cursor}`}`;
-    const { entries, next_cursor } = await api<Trail>(path, { signal });
+    const filter = Object.fromEntries(new URLSearchParams(query)) as Api["GET audit"]["input"];
+    const input = { ...filter, limit: 50, ...(cursor && { cursor }) };
+    const { entries, next_cursor } = await call("GET audit", input, signal);
     return { items: entries, next: next_cursor };
   };
   return (

@@ -12,7 +12,7 @@ import type { sessionAnswer } from "./login.ts";
 import type { historyAnswer, lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
 import type { checkAnswer, rulesetAnswer, rulesetsAnswer, visitorAnswer } from "./rulesets.ts";
-import type { auditAnswer, hostsAnswer, trafficAnswer } from "./watch.ts";
+import type { hostsAnswer, trafficAnswer } from "./watch.ts";
 
 export type {
   EmailVerdict,
@@ -55,7 +55,7 @@ export type IssuedAdminToken = Api["POST admin-tokens"]["output"];
 
 export type Override = z.output<typeof overrideAnswer>;
 export type Imported = z.output<typeof importAnswer>;
-export type AuditEntry = z.output<typeof auditAnswer>["entries"][number];
+export type AuditEntry = Api["GET audit"]["output"]["entries"][number];
 
 export type Ruleset = z.output<typeof rulesetAnswer>;
 export type ListedRuleset = z.output<typeof rulesetsAnswer>["rulesets"][number];

@@ -30,7 +30,7 @@ function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["no
     status,
     isIdempotent,
     problems: isIdempotent ? ([...problems, "IDEMPOTENCY_KEY_INVALID"] as const) : problems,
-    ...(path.includes("{id}") && { names: noun }),
+    ...(noun !== undefined && path.includes("{id}") && { names: noun }),
     ...(status === 201 && { headers: ["Location"] }),
   };
   return method === "GET" ? { ...row, method } : { ...row, method, audits, role: operation.role ?? "admin" };

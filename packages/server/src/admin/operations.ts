@@ -14,7 +14,7 @@ import { SESSION_HANDLERS } from "./login.ts";
 import { LOOKUP_HANDLERS } from "./lookup.ts";
 import { OVERRIDE_HANDLERS } from "./overrides.ts";
 import { RULESET_HANDLERS } from "./rulesets.ts";
-import { AUDIT_HANDLERS, HOST_HANDLERS, LOG_LEVEL_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
+import { HOST_HANDLERS, LOG_LEVEL_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
 
 const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...SESSION_HANDLERS,
@@ -25,7 +25,6 @@ const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...OVERRIDE_HANDLERS,
   ...RULESET_HANDLERS,
   ...DECISION_HANDLERS,
-  ...AUDIT_HANDLERS,
   ...TRAFFIC_HANDLERS,
   ...HOST_HANDLERS,
   ...LOG_LEVEL_HANDLERS,

@@ -2,88 +2,16 @@
 //
 // src  docs/admin-api.md
 
-import { AUDIT_ACTIONS, hasRole, LOG_LEVELS } from "@inkling/contract";
-import type { ValidAdminToken } from "@inkling/store/admin-token";
-import { type AuditEntry, auditJson, isAuditCursor } from "@inkling/store/audit";
-import { WAYS } from "@inkling/store/keys/actor";
+import { LOG_LEVELS } from "@inkling/contract";
 import { HOUR_MS } from "@inkling/store/keys/day";
-import { isoTime } from "@inkling/store/text/fields";
 import { sumTraffic, type TrafficCounts } from "@inkling/store/traffic-counts";
-import { hostOnly } from "@inkling/store/webhooks";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { HOST_STATES, hostJson, listed, listHosts } from "../limits/hosts.ts";
 import { MINUTE_MS, percentile } from "../telemetry/traffic.ts";
-import {
-  type AdminContext,
-  type AdminHandlers,
-  count,
-  handler,
-  nextCursor,
-  pageQuery,
-  text,
-  time,
-} from "./handler.ts";
-
-export const auditAnswer = z.strictObject({
-  entries: z.array(
-    z.strictObject({
-      sequence: count,
-      at: time,
-      actor: text,
-      way: z
-        .enum(WAYS)
-        .nullable()
-        .meta({ description: "The interface used for the change; null in entries from earlier versions" }),
-      action: z.enum(AUDIT_ACTIONS),
-      subject: text.meta({ description: "Id of the changed object" }),
-      before: z.unknown(),
-      after: z.unknown(),
-    }),
-  ),
-  ...nextCursor,
-});
+import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
 
 const oneOf = (values: readonly string[]) => `must be one of ${values.join(", ")}`;
-
-const filters = {
-  action: z.enum(AUDIT_ACTIONS, oneOf(AUDIT_ACTIONS)).optional().meta({ description: "Only this action" }),
-  way: z.enum(WAYS, oneOf(WAYS)).optional().meta({ description: "Only changes made through this interface" }),
-  actor: z.string().max(200).optional().meta({ description: "Only changes by this actor" }),
-  subject: z
-    .string()
-    .max(200)
-    .optional()
-    .meta({ description: "Only changes to this id, value or name, such as `185.220.101.1`" }),
-  since: isoTime.optional().meta({ description: "Only changes since this date (UTC) or time" }),
-};
-
-/** Returns an entry as a token may see it: only an administrator sees more of a webhook's URL than its host. */
-function shownTo(token: ValidAdminToken | undefined, entry: AuditEntry): AuditEntry {
-  if (token === undefined || hasRole(token.role, "admin") || !entry.action.startsWith("webhook-"))
-    return entry;
-  const shown = (webhook: unknown) =>
-    webhook === undefined
-      ? undefined
-      : { ...(webhook as { url: string }), url: hostOnly((webhook as { url: string }).url) };
-  return { ...entry, before: shown(entry.before), after: shown(entry.after) };
-}
-
-export const AUDIT_HANDLERS = {
-  audit: handler({
-    query: { ...pageQuery(isAuditCursor), ...filters },
-    answer: auditAnswer,
-    run: async ({ overrides }, { query: { limit, cursor, ...filter }, token }) => {
-      const page = await overrides.audit({ limit, cursor }, filter);
-      return {
-        document: {
-          entries: page.items.map((entry) => auditJson(shownTo(token, entry))),
-          next_cursor: page.next ?? null,
-        },
-      };
-    },
-  }),
-} satisfies AdminHandlers;
 
 const host = z.strictObject({
   id: text,
