@@ -45,10 +45,12 @@ async function channel(base: string, env: Readonly<Record<string, string>> = {})
         stdout: "inherit",
         stderr: "inherit",
       }),
-    /** The rounds that published: the version on which each was based, and the new one. */
+    /**
+     * The rounds that published: the version on which each was based, and the new one. Two publishers of the same release
+     * may write identical statements in the same second; that is one round, and succeeds for both.
+     */
     rounds: () =>
-      readFileSync(log, "utf8")
-        .split("\n")
+      [...new Set(readFileSync(log, "utf8").split("\n"))]
         .filter((line) => line !== "")
         .map((line) => line.split(" ").map(Number) as [number, number]),
   };
