@@ -85,6 +85,26 @@ export const waitForMessage = (page: Page, text: string) =>
   page.locator("#messages").getByText(text).first().waitFor();
 export const focusedText = (page: Page) => page.evaluate("document.activeElement.textContent");
 
+const editorOf = (page: Page) => page.getByLabel("Ruleset", { exact: true });
+
+/** Replaces the text in the rules' editor, as pasting does. Playwright's `fill` inserts styles, which the policy blocks. */
+export async function writeRuleset(page: Page, text: string): Promise<void> {
+  await editorOf(page).press("Control+a");
+  await page.evaluate(
+    `{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", ${JSON.stringify(text)});
+      let focused = document.activeElement;
+      while (focused.shadowRoot) focused = focused.shadowRoot.activeElement;
+      focused.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    }`,
+  );
+}
+
+/** Returns the text in the rules' editor. */
+export const readRuleset = async (page: Page) =>
+  (await editorOf(page).locator(".cm-line").allTextContents()).join("\n");
+
 /** Clicks a button and confirms the dialog that it opens. */
 export async function confirm(page: Page, button: string | RegExp, action: string): Promise<void> {
   await page.getByRole("button", { name: button, exact: typeof button === "string" }).click();

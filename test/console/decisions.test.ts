@@ -12,9 +12,11 @@ import {
   ConsoleBrowser,
   type ConsoleServer,
   confirm,
+  readRuleset,
   startConsole,
   textOf,
   waitForMessage,
+  writeRuleset,
 } from "./console-server.ts";
 
 /** An address that release 4 flags as a proxy. */
@@ -167,6 +169,9 @@ describe("assess", () => {
 
 describe("rules", () => {
   const area = () => page.getByLabel("Ruleset", { exact: true });
+  const write = (text: string) => writeRuleset(page, text);
+  const written = () => readRuleset(page);
+  const selected = () => page.evaluate("getSelection().toString()");
   const checked = (text: string | RegExp) => page.getByRole("status").filter({ hasText: text }).waitFor();
   const open = async () => {
     await go("lookup");
@@ -177,36 +182,33 @@ describe("rules", () => {
   test("mistakes as they are typed, a jump to each, and none published", async () => {
     await publish("");
     await open();
-    await area().fill(
+    await write(
       'on_missing = "deny"\n[[rule]]\nname = "a"\nwhen = \'event == "x" && ip.knd == "isp"\'\nthen = "deny"\nmode = "live"\n',
     );
     await checked("1 mistake");
     await button("line 4, column 25").click();
-    const place = "document.activeElement.value.slice(0, document.activeElement.selectionStart).split('\\n')";
-    expect(await page.evaluate(place)).toEqual([
-      'on_missing = "deny"',
-      "[[rule]]",
-      'name = "a"',
-      'when = \'event == "x" && ',
-    ]);
-    expect(await page.locator(".editor .wrong").allInnerTexts()).toEqual(["4\n"]);
+    await page.keyboard.press("Shift+Home");
+    expect(await selected()).toBe('when = \'event == "x" && ');
+    expect(await area().locator(".cm-lintRange-error").allTextContents()).toEqual(["ip.knd"]);
+    await page.keyboard.press("F8");
+    expect(await selected()).toBe("ip.knd");
     await button("Publish").click();
     await page
       .getByRole("alert")
       .filter({ hasText: /^line 4, column 25/ })
       .waitFor();
-    await area().fill((await area().inputValue()).replace("knd", "kind"));
+    await write((await written()).replace("knd", "kind"));
     await checked("1 live rule, 0 in shadow; 0 of 0 examples pass");
   });
 
   test("a draft survives a reload, and is discarded when asked", async () => {
-    const draft = await area().inputValue();
+    const draft = await written();
     await page.reload();
     await checked("1 live rule");
-    expect(await area().inputValue()).toBe(draft);
+    expect(await written()).toBe(draft);
     await confirm(page, "Discard changes", "Discard changes");
     await page.getByText("There is nothing to publish").waitFor();
-    expect(await area().inputValue()).toBe("");
+    expect(await written()).toBe("");
     await page.reload();
     await page.getByText("There is nothing to publish").waitFor();
   });
@@ -215,26 +217,23 @@ describe("rules", () => {
     await button("Use the starter ruleset").click();
     await checked("0 live rules, 4 in shadow; 2 of 2 examples pass");
     const live = STARTER_RULESET.replace('mode = "shadow"', 'mode = "live"');
-    await area().fill(live);
+    await write(live);
     await checked("1 live rule, 3 in shadow; 1 of 2 examples pass");
     await page.getByText("expected allow and rules no-hosting-sign-ups; got deny").waitFor();
-    await area().fill(live.replace('action = "allow"', 'action = "deny"'));
+    await write(live.replace('action = "allow"', 'action = "deny"'));
     await checked("1 live rule, 3 in shadow; 2 of 2 examples pass");
-    await area().fill(STARTER_RULESET.replace("challenge = 0.5", "challenge = 0.3"));
+    await write(STARTER_RULESET.replace("challenge = 0.5", "challenge = 0.3"));
     await checked("0 live rules");
     const changes = page.getByLabel(/^Changes since ruleset/);
     expect(await changes.locator("ins").allInnerTexts()).toContain("+challenge = 0.3\n");
     await page.getByLabel("IP address").fill(PROXY);
     await button("Assess").click();
     await page.getByRole("heading", { name: "challenge decided by the score (draft)" }).waitFor();
-    const [assessed, hasChanged] = [
-      await area().inputValue(),
-      page.getByText("The draft has changed since then."),
-    ];
+    const [assessed, hasChanged] = [await written(), page.getByText("The draft has changed since then.")];
     expect(await hasChanged.count()).toBe(0);
-    await area().fill(`${assessed}# stricter`);
+    await write(`${assessed}# stricter`);
     await hasChanged.waitFor();
-    await area().fill(assessed);
+    await write(assessed);
     await hasChanged.waitFor({ state: "detached" });
     await page.getByLabel("Note").fill("stricter about proxies");
     await button("Publish").click();
@@ -251,12 +250,12 @@ describe("rules", () => {
 
   test("a ruleset that somebody else publishes meanwhile is not overwritten unread", async () => {
     const mine = STARTER_RULESET.replace("deny = 0.85", "deny = 0.9");
-    await area().fill(mine);
+    await write(mine);
     await publish('on_missing = "deny"\n');
     await confirm(page, "Publish", "Publish the ruleset");
     await page.getByRole("alert").filter({ hasText: "Nothing was published" }).waitFor();
     await page.getByText("bob published ruleset 4 after you started this draft.").waitFor();
-    expect(await area().inputValue()).toBe(mine);
+    expect(await written()).toBe(mine);
     const changes = page.getByRole("region", { name: "Changes since ruleset 4" });
     expect(await changes.locator("del").allInnerTexts()).toContain('-on_missing = "deny"\n');
     await confirm(page, "Publish", "Publish the ruleset");
@@ -271,7 +270,7 @@ describe("rules", () => {
     await confirm(page, "Roll back to ruleset 4", "Roll back");
     await waitForMessage(page, "Ruleset 6 is active, with the text of ruleset 4.");
     await until(async () => (await rowsOf("History"))[0]!.startsWith("6 active ruleset 4 again"));
-    expect(await area().inputValue()).toBe('on_missing = "deny"\n');
+    expect(await written()).toBe('on_missing = "deny"\n');
     expect(((await admin("GET", "rulesets?limit=1")) as { rulesets: unknown[] }).rulesets[0]).toMatchObject({
       number: 6,
       restores: 4,
@@ -279,16 +278,35 @@ describe("rules", () => {
     });
   });
 
+  test("facts and their values are completed", async () => {
+    await write("[[rule]]\nwhen = 'ip.k");
+    await page.keyboard.press("Control+ ");
+    await page.getByRole("option", { name: /^ip\.kind/ }).waitFor();
+    await page.locator(".cm-completionInfo", { hasText: "the network's kind" }).waitFor();
+    await page.waitForTimeout(100); // CodeMirror ignores Enter just after the list opened
+    await page.keyboard.press("Enter");
+    await page.keyboard.type(' == "ho');
+    await page.getByRole("option", { name: "hosting" }).waitFor();
+    await page.waitForTimeout(100);
+    await page.keyboard.press("Enter");
+    expect(await written()).toEndWith("when = 'ip.kind == \"hosting");
+    await confirm(page, "Discard changes", "Discard changes");
+  });
+
   test("the keyboard alone: Tab indents and is undone; Escape, then Tab, leaves", async () => {
     await area().focus();
     await page.keyboard.press("Control+Home");
     await page.keyboard.press("Tab");
-    expect(await area().inputValue()).toStartWith("  on_missing");
+    expect(await written()).toStartWith("  on_missing");
     await page.keyboard.press("Control+z");
-    expect(await area().inputValue()).toStartWith("on_missing");
+    expect(await written()).toStartWith("on_missing");
     await page.keyboard.press("Escape");
     await page.keyboard.press("Tab");
-    expect(await page.evaluate("document.activeElement.tagName")).not.toBe("TEXTAREA");
+    expect(await area().and(page.locator(":focus")).count()).toBe(0);
+    await page.keyboard.press("Shift+Tab");
+    await area().and(page.locator(":focus")).waitFor();
+    await page.keyboard.press("Shift+Tab");
+    expect(await area().and(page.locator(":focus")).count()).toBe(0);
   });
 });
 
@@ -425,7 +443,9 @@ describe("decisions", () => {
 
   test("a replay of a draft: what changes, by rule, with precision, and its examples", async () => {
     await go("rules");
-    await page.getByLabel("Ruleset", { exact: true }).fill(`
+    await writeRuleset(
+      page,
+      `
       [[rule]]
       name = "proxies"
       when = "ip.is_proxy"
@@ -435,7 +455,8 @@ describe("decisions", () => {
       name = "logins"
       when = 'event == "login"'
       then = "challenge"
-      mode = "shadow"`);
+      mode = "shadow"`,
+    );
     await page.getByRole("status").filter({ hasText: "1 live rule, 1 in shadow" }).waitFor();
     await page.getByRole("button", { name: "Replay the draft" }).click();
     await page.getByText("1 of 3 decisions would change").waitFor();

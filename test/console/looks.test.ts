@@ -5,6 +5,7 @@
 // Each page is visited once per device. A finding from axe, or content wider than the window, is a failure.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { STARTER_RULESET } from "@inkling/contract";
 import type { Page } from "playwright-core";
 import { launchBrowser } from "../harness/browser.ts";
 import { fetch } from "../harness/checked-fetch.ts";
@@ -31,6 +32,7 @@ import {
   DEVICES,
   expectGoodLooks,
   startConsole,
+  writeRuleset,
 } from "./console-server.ts";
 
 let server: ConsoleServer;
@@ -138,7 +140,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
 
   test("rules", async () => {
     await go("rules");
-    const area = page.getByLabel("Ruleset", { exact: true });
+    const live = STARTER_RULESET.replace('mode = "shadow"', 'mode = "live"');
     await page.getByText("2 of 2 examples pass").waitFor();
     await look("rules");
     if (device === "desk") {
@@ -148,12 +150,12 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
       await click("Publish the ruleset");
     }
     await page.getByRole("table", { name: "History" }).waitFor();
-    await area.fill((await area.inputValue()).replace('mode = "shadow"', 'mode = "live"'));
+    await writeRuleset(page, live);
     await page.getByText("1 of 2 examples pass").waitFor();
     await click("Show changes in ruleset 1");
     await page.getByRole("region", { name: "Changes in ruleset 1" }).waitFor();
     await look("rules-changed");
-    await area.fill(`${(await area.inputValue()).replaceAll("ip.kind ==", "ip.knd ==")}[[rule]]`);
+    await writeRuleset(page, `${live.replaceAll("ip.kind ==", "ip.knd ==")}[[rule]]`);
     await page.getByText(/\d mistakes?$/).waitFor();
     await look("rules-mistakes");
     await answer(page, "rulesets/replay", REPLAY);

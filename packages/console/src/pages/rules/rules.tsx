@@ -1,6 +1,7 @@
 // rules.tsx: shows the history of rulesets, and a draft that is checked while the user writes it. The user can try and
 // publish the draft.
 
+import type { EditorView } from "@codemirror/view";
 import { STARTER_RULESET } from "@inkling/contract";
 import type { ListedRuleset, Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
 import { useRef } from "preact/hooks";
@@ -55,7 +56,7 @@ async function checkText(text: string, signal: AbortSignal): Promise<RulesetChec
 function Rules({ history, newest, reload }: RulesProps) {
   const draft = useDraft(newest);
   const check = useLoad((signal) => checkText(draft.text, signal), [draft.text]);
-  const area = useRef<HTMLTextAreaElement>(null);
+  const view = useRef<EditorView>(null);
   const rolledBack = () => {
     if (!draft.isChanged) draft.discard(); // the editor shows what is active
     reload();
@@ -64,17 +65,11 @@ function Rules({ history, newest, reload }: RulesProps) {
     <>
       <Card title={titleOf(draft, newest)}>
         <div class="usage">
-          <Editor
-            label="Ruleset"
-            text={draft.text}
-            mistakes={check.data?.mistakes ?? []}
-            area={area}
-            onText={draft.write}
-          />
+          <Editor text={draft.text} check={check.data} view={view} onText={draft.write} />
           <div>
             <Loaded from={check} waiting="Checking …">
               {(found) => (
-                <CheckResult of={found} onMistake={(place) => area.current && goTo(area.current, place)} />
+                <CheckResult of={found} onMistake={(place) => view.current && goTo(view.current, place)} />
               )}
             </Loaded>
           </div>
