@@ -39,7 +39,7 @@ beforeAll(async () => {
   for (const n of [1, 2, 3]) files.push(smallRelease(dataDir, n, [], [], true).files[1]!);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
-  token = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
+  token = (await store.adminToken.create({ author: "test", source: "cli" }))!;
   await store.close();
   server = await startServer({
     ...testServerOptions(dataDir),
@@ -94,7 +94,7 @@ interface Answer {
 const INSIDE = SMALL_NETWORK.replace("0/24", "9");
 const actions = async () =>
   (await send("GET", "audit?limit=5")).document.entries.map(
-    ({ actor, action }: { actor: string; action: string }) => `${actor} ${action}`,
+    ({ author, action }: { author: string; action: string }) => `${author} ${action}`,
   );
 
 describe("a lookup", () => {

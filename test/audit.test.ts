@@ -26,7 +26,7 @@ import { smallRelease, temporaryFolder } from "./harness/release.ts";
 
 afterAll(closeAdminServers);
 
-const ADA = { actor: "ada", way: "cli" } as const;
+const ADA = { author: "ada", source: "cli" } as const;
 const FLAG = { flag: "is_tor_exit", verdict: false, note: "our office" } as const;
 const NOW = Date.now();
 /** The audit trail stores no `ref`. */
@@ -142,7 +142,7 @@ const here = (after: object) => ({ ...after, host: hostname() });
 const HOOK = { url: "https://example.com/hook", events: ["data.stale"] } as const;
 const webhookWith = (members: object) => expect.objectContaining({ ...HOOK, ...members });
 const addWebhook = async ({ webhooks }: Store) =>
-  (await webhooks.add({ ...HOOK, allowInner: false }, ADA)).webhook.id;
+  (await webhooks.add({ ...HOOK, allowPrivate: false }, ADA)).webhook.id;
 const bobsToken = expect.objectContaining({ name: "bob", role: "read", state: "active" });
 const addBobsToken = ({ adminToken }: Store) =>
   adminToken.add({ name: "bob", role: "read", expiresAt: undefined }, ADA);
@@ -163,7 +163,7 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
     async () => [
       ["keys", "create", "--name", "shop", "--rate", "5"],
       {
-        action: "key-made",
+        action: "key-created",
         subject: expect.stringMatching(/^key_/),
         before: null,
         after: keyWith({ rate: 5 }),
@@ -205,14 +205,14 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       const subject = "admin token";
       return [
         ["admin", "token", "rotate"],
-        { action: "admin-token-made", subject, before: token, after: token },
+        { action: "admin-token-created", subject, before: token, after: token },
       ];
     },
   ],
   "admin-tokens create": [
     async () => [
       ["admin-tokens", "create", "bob", "--role", "read", "--expires", "90d"],
-      { action: "admin-token-made", subject: "bob", before: null, after: bobsToken },
+      { action: "admin-token-created", subject: "bob", before: null, after: bobsToken },
     ],
   ],
   "admin-tokens revoke": [
@@ -270,16 +270,16 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
         action: "webhook-added",
         subject: expect.stringMatching(/^whk_/),
         before: null,
-        after: webhookWith({ allow_inner: false }),
+        after: webhookWith({ allow_private: false }),
       },
     ],
     async () => [
-      ["webhooks", "add", "http://10.0.0.1/", "--events", "data.stale", "--allow-inner"],
+      ["webhooks", "add", "http://10.0.0.1/", "--events", "data.stale", "--allow-private"],
       {
         action: "webhook-added",
         subject: expect.stringMatching(/^whk_/),
         before: null,
-        after: webhookWith({ url: "http://10.0.0.1/", allow_inner: true }),
+        after: webhookWith({ url: "http://10.0.0.1/", allow_private: true }),
       },
     ],
   ],
@@ -592,8 +592,8 @@ describe.each(Object.entries(AUDITED))("inkling %s", (_, cases) => {
         {
           sequence: expect.any(Number),
           at: expect.any(String),
-          actor: userName(),
-          way: "cli",
+          author: userName(),
+          source: "cli",
           ...expected,
         } as never,
       ]);
@@ -641,21 +641,21 @@ test("the keys and the token of a first start have entries", async () => {
   }
   stop.abort();
   await ran;
-  expect((await host.trail()).map(({ actor, way, action }) => `${actor} ${way} ${action}`)).toEqual([
-    "inkling up cli key-made",
-    "inkling up cli key-made",
-    "inkling up cli admin-token-made",
+  expect((await host.trail()).map(({ author, source, action }) => `${author} ${source} ${action}`)).toEqual([
+    "inkling up cli key-created",
+    "inkling up cli key-created",
+    "inkling up cli admin-token-created",
   ]);
 });
 
 describe("without a database that answers", () => {
-  const AWAY = "postgres://inkling@127.0.0.1:9/inkling";
+  const UNREACHABLE = "postgres://inkling@127.0.0.1:9/inkling";
 
   test("nothing is changed", async () => {
     const host = new Host();
     const before = readFileSync(host.path("feeds.json"), "utf8");
     const ran = await runHere(["feeds", "disable", FEED], {
-      env: { ...host.env, INKLING_DATABASE_URL: AWAY },
+      env: { ...host.env, INKLING_DATABASE_URL: UNREACHABLE },
       cwd: host.dataDir,
     });
     expect([ran.code, readFileSync(host.path("feeds.json"), "utf8")]).toEqual([1, before]);
@@ -671,19 +671,19 @@ test("inkling audit: filters, JSON, wrong values", async () => {
     JSON.parse((await host.run("audit", "--json", ...args)).out).map(
       ({ action }: { action: string }) => action,
     );
-  expect(await actions()).toEqual(["feed-disabled", "key-made"]);
-  expect(await actions("--actor", "ada")).toEqual(["key-made"]);
-  expect(await actions("--subject", id)).toEqual(["key-made"]);
+  expect(await actions()).toEqual(["feed-disabled", "key-created"]);
+  expect(await actions("--author", "ada")).toEqual(["key-created"]);
+  expect(await actions("--subject", id)).toEqual(["key-created"]);
   expect(await actions("--action", "feed-disabled")).toEqual(["feed-disabled"]);
-  expect(await actions("--way", "cli", "--since", "1h")).toEqual(["feed-disabled", "key-made"]);
+  expect(await actions("--source", "cli", "--since", "1h")).toEqual(["feed-disabled", "key-created"]);
   expect(await actions("--since", "2999-01-01")).toEqual([]);
   expect(await actions("--limit", "1")).toEqual(["feed-disabled"]);
   await host.run("keys", "update", id, "--rate", "5", "--networks", "192.0.2.0/24");
   const changed = 'shop networks=["192.0.2.0/24"] (was []) rate=5 (was null)\n';
   expect((await host.run("audit", "--limit", "1")).out).toEndWith(changed);
-  expect((await host.run("audit", "--way", "api")).err).toBe("No change matches.\n");
+  expect((await host.run("audit", "--source", "api")).err).toBe("No change matches.\n");
   for (const [flag, value] of [
-    ["--way", "phone"],
+    ["--source", "phone"],
     ["--action", "deleted"],
     ["--since", "yesterday"],
     ["--limit", "0"],
@@ -762,10 +762,10 @@ describe("the admin API", () => {
         },
       ];
     },
-    make_key: async () => [
+    create_key: async () => [
       "keys",
       { name: "shop" },
-      { action: "key-made", subject: expect.stringMatching(/^key_/), before: null, after: keyWith({}) },
+      { action: "key-created", subject: expect.stringMatching(/^key_/), before: null, after: keyWith({}) },
     ],
     change_key: async (it) => {
       const id = await makeKey(it);
@@ -785,10 +785,10 @@ describe("the admin API", () => {
         { action: "key-rotated", subject: id, before: keyWith({}), after: keyWith({}) },
       ];
     },
-    make_admin_token: async () => [
+    create_admin_token: async () => [
       "admin-tokens",
       { name: "bob", role: "read" },
-      { action: "admin-token-made", subject: "bob", before: null, after: bobsToken },
+      { action: "admin-token-created", subject: "bob", before: null, after: bobsToken },
     ],
     revoke_admin_token: async ({ store }) => {
       await addBobsToken(store);
@@ -846,7 +846,7 @@ describe("the admin API", () => {
         action: "webhook-added",
         subject: expect.stringMatching(/^whk_/),
         before: null,
-        after: webhookWith({ allow_inner: false }),
+        after: webhookWith({ allow_private: false }),
       },
     ],
     rotate_webhook: async ({ store }) => {
@@ -880,7 +880,7 @@ describe("the admin API", () => {
     expect(Object.keys(CHANGES).sort()).toEqual([...audited].sort());
   });
 
-  describe.each(["api", "console"])("way %s", (way) => {
+  describe.each(["api", "console"])("source %s", (source) => {
     test.each(CHANGED)("%s leaves one entry", async (id, prepare) => {
       const host = new Host();
       const [current] = host.releases();
@@ -906,19 +906,19 @@ describe("the admin API", () => {
       const [path, body, expected] = await prepare({ ...it, host });
       const { sequence } = (await it.store.overrides.audit({ limit: 1 })).items[0]!;
       const { method } = ADMIN_ROUTES.get(id)!.row;
-      const answer = await it.ask(method, path, body, await headersOf(it, way));
+      const answer = await it.ask(method, path, body, await headersOf(it, source));
       expect([answer.code, answer.status < 300]).toEqual([answer.code, true]);
       const { items } = await it.store.overrides.audit({ limit: 100 });
       const added = items.filter((entry) => entry.sequence > sequence);
       expect(auditsOf(id)).toContain(expected.action);
       expect(added.map(auditJson)).toEqual([
-        { sequence: sequence + 1, at: expect.any(String), actor: "bob", way, ...expected } as never,
+        { sequence: sequence + 1, at: expect.any(String), author: "bob", source, ...expected } as never,
       ]);
     });
   });
 
-  async function headersOf({ ask, token }: AdminTest, way: string): Promise<Record<string, string>> {
-    if (way === "api") return { "Inkling-Author": "bob" };
+  async function headersOf({ ask, token }: AdminTest, source: string): Promise<Record<string, string>> {
+    if (source === "api") return { "Inkling-Author": "bob" };
     const { headers, document } = await ask(
       "POST",
       "session",

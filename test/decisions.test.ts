@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
 import { join } from "node:path";
-import type { AssessmentAnswer } from "@inkling/contract";
+import type { DecisionAnswer } from "@inkling/contract";
 import { decisionJson } from "../packages/store/src/decisions/record.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
 import { openStore, type Store } from "../packages/store/src/store.ts";
@@ -23,10 +23,10 @@ class Host extends ServerProgram {
     return this.post(`/v1/assess${path}`, body, headers);
   }
 
-  async assess(body: object = VISITOR, headers: Record<string, string> = {}): Promise<AssessmentAnswer> {
+  async assess(body: object = VISITOR, headers: Record<string, string> = {}): Promise<DecisionAnswer> {
     const response = await this.ask("", body, headers);
     expect(response.status).toBe(200);
-    return response.json() as Promise<AssessmentAnswer>;
+    return response.json() as Promise<DecisionAnswer>;
   }
 
   /** @returns a problem's code, or the id's match and the outcome */

@@ -17,7 +17,7 @@ import { Postgres } from "./harness/postgres.ts";
 import { temporaryFolder } from "./harness/temporary-folder.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
-const ADA = { actor: "ada", way: "cli" } as const;
+const ADA = { author: "ada", source: "cli" } as const;
 const EVENT = WEBHOOK_EVENT_NAMES[0]!;
 const HOUR = "2026-06-01T11";
 
@@ -65,7 +65,7 @@ const loadOverrides = async (store: Store) => {
 const webhook = (path: string) => ({
   url: `https://example.org/${path}`,
   events: [EVENT],
-  allowInner: false,
+  allowPrivate: false,
 });
 const webhooks = async (store: Store) => {
   const first = await store.webhooks.add(webhook("a"), ADA);

@@ -32,7 +32,7 @@ import { temporaryFolder } from "./harness/temporary-folder.ts";
 import { freshToken } from "./harness/tokens.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
-const ADA = { actor: "ada", way: "cli" } as const;
+const ADA = { author: "ada", source: "cli" } as const;
 const DAY = "2026-06-01";
 
 interface Backend {
@@ -108,7 +108,7 @@ for (const backend of BACKENDS) {
         await sql.unsafe(`ALTER DATABASE ${row.name} SET default_transaction_read_only = on`);
         await sql.close();
         const later = await open();
-        expect(await codeOf(later.checkWritable())).toBe("AWAY");
+        expect(await codeOf(later.checkWritable())).toBe("UNREACHABLE");
       });
 
     beforeAll(backend.begin, 60_000);
@@ -224,17 +224,17 @@ for (const backend of BACKENDS) {
       test("the audit trail has every change, who made it, before and after, and no token", async () => {
         const store = await open();
         const { key, token } = await store.createKey(wanted(), undefined, ADA);
-        await store.changeKey(key.id, { rate: 5 }, { actor: "bob", way: "cli" });
-        await store.changeKey(key.id, { rate: 5 }, { actor: "bob", way: "cli" }); // changes nothing
-        const second = (await store.rotateKey(key.id, NOW, { actor: "cy", way: "cli" }))!;
-        await store.revokeKey(key.id, { actor: "dan", way: "cli" });
-        await store.revokeKey(key.id, { actor: "dan", way: "cli" });
+        await store.changeKey(key.id, { rate: 5 }, { author: "bob", source: "cli" });
+        await store.changeKey(key.id, { rate: 5 }, { author: "bob", source: "cli" }); // changes nothing
+        const second = (await store.rotateKey(key.id, NOW, { author: "cy", source: "cli" }))!;
+        await store.revokeKey(key.id, { author: "dan", source: "cli" });
+        await store.revokeKey(key.id, { author: "dan", source: "cli" });
         const { items } = await store.overrides.audit({ limit: 10 });
-        expect(items.map(({ actor, action, subject }) => [actor, action, subject])).toEqual([
+        expect(items.map(({ author, action, subject }) => [author, action, subject])).toEqual([
           ["dan", "key-revoked", key.id],
           ["cy", "key-rotated", key.id],
           ["bob", "key-changed", key.id],
-          ["ada", "key-made", key.id],
+          ["ada", "key-created", key.id],
         ]);
         expect([items[3]?.before, items[2]?.before, items[2]?.after]).toMatchObject([
           undefined,
@@ -730,15 +730,15 @@ for (const backend of BACKENDS) {
         const { decisions, deliveries, webhooks } = await open();
         const wanted = {
           url: "https://example.com/",
-          events: ["assessment.changed"],
-          allowInner: false,
+          events: ["decision.changed"],
+          allowPrivate: false,
         } as const;
         const { webhook } = await webhooks.add(wanted, ADA);
         await decisions.add([decision(1, { ref: "user-81" }), decision(2, { ref: "user-82" })]);
         const event = (n: number, ref: string): QueuedEvent => ({
           key: `${n}`,
           message: {
-            type: "assessment.changed",
+            type: "decision.changed",
             data: {
               id: id(n),
               ref,
@@ -843,8 +843,8 @@ for (const backend of BACKENDS) {
           {
             sequence: 1,
             at: NOW,
-            actor: "ada",
-            way: "cli",
+            author: "ada",
+            source: "cli",
             action: "override-added",
             subject: override.id,
             before: undefined,
@@ -857,18 +857,18 @@ for (const backend of BACKENDS) {
         const store = await open();
         const [first] = await store.overrides.put([flagged("81.2.69.142")], ADA);
         const [again] = await store.overrides.put([flagged("81.2.69.142", { author: "bob" })], {
-          actor: "bob",
-          way: "cli",
+          author: "bob",
+          source: "cli",
         });
         expect(again).toEqual({ override: first!.override, outcome: "unchanged" });
         const [changed] = await store.overrides.put([flagged("81.2.69.142", { note: "new" })], {
-          actor: "bob",
-          way: "cli",
+          author: "bob",
+          source: "cli",
         });
         expect(changed).toEqual({ override: { ...first!.override, note: "new" }, outcome: "changed" });
         expect((await store.overrides.load()).overrides).toEqual([changed!.override]);
         const { items } = await store.overrides.audit({ limit: 10 });
-        expect(items.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+        expect(items.map(({ author, action }) => `${author} ${action}`)).toEqual([
           "bob override-changed",
           "ada override-added",
         ]);
@@ -919,16 +919,16 @@ for (const backend of BACKENDS) {
         const [write] = await store.overrides.put([flagged("81.2.69.142")], ADA);
         const { id } = write!.override;
         clock += 5;
-        expect((await store.overrides.remove(id, { actor: "bob", way: "cli" }))?.removedAt).toBe(NOW + 5);
+        expect((await store.overrides.remove(id, { author: "bob", source: "cli" }))?.removedAt).toBe(NOW + 5);
         clock += 5;
-        expect((await store.overrides.remove(id, { actor: "bob", way: "cli" }))?.removedAt).toBe(NOW + 5);
-        expect(await store.overrides.remove("ovr_nope", { actor: "bob", way: "cli" })).toBeUndefined();
+        expect((await store.overrides.remove(id, { author: "bob", source: "cli" }))?.removedAt).toBe(NOW + 5);
+        expect(await store.overrides.remove("ovr_nope", { author: "bob", source: "cli" })).toBeUndefined();
         expect(await store.overrides.find("ovr_nope")).toBeUndefined();
         expect((await store.overrides.load()).overrides).toEqual([]);
         expect((await store.overrides.list({ limit: 10 }, false)).items).toEqual([]);
         expect((await store.overrides.list({ limit: 10 }, true)).items).toHaveLength(1);
         const { items } = await store.overrides.audit({ limit: 10 });
-        expect(items.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+        expect(items.map(({ author, action }) => `${author} ${action}`)).toEqual([
           "bob override-removed",
           "ada override-added",
         ]);
@@ -1005,7 +1005,9 @@ for (const backend of BACKENDS) {
       test("the limit is enforced", async () => {
         const store = await open();
         const many = Array.from({ length: MAX_OVERRIDES }, (_, i) => flagged(`9.9.${i >> 8}.${i & 255}`));
-        expect(await store.overrides.put(many, { actor: "import", way: "cli" })).toHaveLength(MAX_OVERRIDES);
+        expect(await store.overrides.put(many, { author: "import", source: "cli" })).toHaveLength(
+          MAX_OVERRIDES,
+        );
         expect((await store.overrides.load()).overrides).toHaveLength(MAX_OVERRIDES);
         expect(await codeOf(store.overrides.put([flagged("81.2.69.142")], ADA))).toBe("CONFLICT");
         expect((await store.overrides.audit({ limit: 1 })).items[0]?.sequence).toBe(MAX_OVERRIDES);
@@ -1041,7 +1043,7 @@ for (const backend of BACKENDS) {
         const stores = [await open(), await open()];
         expect(await stores[0]!.adminToken.hash()).toBeUndefined();
         const made = await Promise.all(
-          stores.map((store) => store.adminToken.create({ actor: "up", way: "cli" })),
+          stores.map((store) => store.adminToken.create({ author: "up", source: "cli" })),
         );
         const tokens = made.filter((token) => token !== undefined);
         expect(tokens).toHaveLength(1);
@@ -1050,9 +1052,9 @@ for (const backend of BACKENDS) {
         const next = await stores[1]!.adminToken.rotate(ADA);
         expect(await stores[0]!.adminToken.hash()).toBe(hashToken(next));
         const { items } = await stores[0]!.overrides.audit({ limit: 10 });
-        expect(items.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
-          "ada admin-token-made",
-          "up admin-token-made",
+        expect(items.map(({ author, action }) => `${author} ${action}`)).toEqual([
+          "ada admin-token-created",
+          "up admin-token-created",
         ]);
         expect(JSON.stringify(items)).not.toContain(next.slice(10, 42));
       });
@@ -1081,9 +1083,9 @@ for (const backend of BACKENDS) {
         expect(await stores[0].adminToken.revoke("bob", ADA)).toBeUndefined();
         expect(await stores[0].adminToken.list()).toEqual([]);
         const { items } = await stores[0].overrides.audit({ limit: 10 }, { subject: "bob" });
-        expect(items.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+        expect(items.map(({ author, action }) => `${author} ${action}`)).toEqual([
           "ada admin-token-revoked",
-          "ada admin-token-made",
+          "ada admin-token-created",
         ]);
         expect(JSON.stringify(items)).not.toContain(token.slice(14, 42));
       });
@@ -1179,7 +1181,7 @@ for (const backend of BACKENDS) {
         expect(await store.adminToken.find(root.hash)).toMatchObject({ name: undefined, role: "admin" });
       });
 
-      test("entries of versions that recorded no way are kept, their way unknown", async () => {
+      test("entries of versions that recorded no source are kept, their source unknown", async () => {
         const database = new Database(address);
         await migrate(database, NOW, MIGRATIONS.slice(0, 6));
         const old = { sequence: 1, at: NOW, actor: "ada", action: "key-made", subject: "key_old" };
@@ -1188,11 +1190,11 @@ for (const backend of BACKENDS) {
         const store = await open();
         await store.adminToken.create(ADA);
         const { items } = await store.overrides.audit({ limit: 10 });
-        expect(items.map(({ action, way }) => [action, way])).toEqual([
-          ["admin-token-made", "cli"],
-          ["key-made", undefined],
+        expect(items.map(({ action, source }) => [action, source])).toEqual([
+          ["admin-token-created", "cli"],
+          ["key-created", undefined],
         ]);
-        expect(auditJson(items[1]!).way).toBeNull();
+        expect(auditJson(items[1]!).source).toBeNull();
       });
 
       test("overrides that muted a feed end, and their text stays in the audit trail", async () => {
@@ -1233,8 +1235,8 @@ for (const backend of BACKENDS) {
         expect(await stampOf()).not.toBe(before); // servers of the previous version read them again
         const { items } = await store.overrides.audit({ limit: 10 }, { action: "override-removed" });
         expect(items).toMatchObject([
-          { sequence: 5, at: NOW, actor: "inkling", subject: "ovr_b", before: JSON.parse(became("ovr_b")) },
-          { sequence: 4, at: NOW, actor: "inkling", subject: "ovr_a", before: JSON.parse(became("ovr_a")) },
+          { sequence: 5, at: NOW, author: "inkling", subject: "ovr_b", before: JSON.parse(became("ovr_b")) },
+          { sequence: 4, at: NOW, author: "inkling", subject: "ovr_a", before: JSON.parse(became("ovr_a")) },
         ]);
         // A server of the previous version adds another one, which nobody reads.
         await database.run((sql) => sql`INSERT INTO inkling_overrides ${sql(row("ovr_late", mute))}`);
@@ -1304,7 +1306,7 @@ for (const backend of BACKENDS) {
           await open();
           const database = new Database(address, 200);
           const statements = ["SELECT pg_sleep(0.5)", "CREATE TABLE inkling_slow (a TEXT)"];
-          expect(await codeOf(database.transaction((tx) => tx.unsafe(statements[0]!)))).toBe("AWAY");
+          expect(await codeOf(database.transaction((tx) => tx.unsafe(statements[0]!)))).toBe("UNREACHABLE");
           await migrate(database, NOW, [...MIGRATIONS, { id: 99, name: "slow", statements }]);
           expect(await database.run((sql) => sql`SELECT * FROM inkling_slow`)).toBeEmpty();
           await database.close();
@@ -1354,7 +1356,7 @@ for (const backend of BACKENDS) {
     test("calls after close fail, and closing twice is fine", async () => {
       const store = await open();
       await store.close();
-      expect(await codeOf(store.ping())).toBe("AWAY");
+      expect(await codeOf(store.ping())).toBe("UNREACHABLE");
       await store.close();
     });
   });

@@ -22,7 +22,7 @@ import { testServerOptions } from "./harness/server-options.ts";
 import { until } from "./harness/until.ts";
 import { startReceiver, verified } from "./harness/webhook-receiver.ts";
 
-const BY = { actor: "ada", way: "cli" } as const;
+const BY = { author: "ada", source: "cli" } as const;
 const EVERY = new Set(WEBHOOK_EVENT_NAMES);
 
 const cleanUps: (() => unknown)[] = [];
@@ -44,7 +44,7 @@ test("a verdict that a release or an override changes is told once for each deci
   const first = smallRelease(dataDir, 1);
   const store = await openStore("sqlite://:memory:");
   cleanUps.push(() => store.close());
-  const wanted = { url: "https://example.com/", events: ["assessment.changed"], allowInner: false } as const;
+  const wanted = { url: "https://example.com/", events: ["decision.changed"], allowPrivate: false } as const;
   const { webhook } = await store.webhooks.add(wanted, BY);
   const releases = new Releases({
     dataDir,
@@ -88,7 +88,7 @@ test("a verdict that a release or an override changes is told once for each deci
     await by.find(EVERY);
     await by.comparing;
     const claimed = await store.deliveries.claim(webhook.id, 100);
-    const messages = claimed.map(({ body }) => JSON.parse(body).data as WebhookData<"assessment.changed">);
+    const messages = claimed.map(({ body }) => JSON.parse(body).data as WebhookData<"decision.changed">);
     const lines = messages.map(({ id, ref, domain, before, after }) =>
       [id[4], ref, domain, before.disposable, after.disposable].join(" "),
     );
@@ -177,7 +177,7 @@ test("a server tells of a release that waits, of an old feed and of a quota that
   cleanUps.push(() => store.close());
   const receiver = startReceiver();
   cleanUps.push(receiver.stop);
-  const wanted = { url: receiver.url, events: WEBHOOK_EVENT_NAMES, allowInner: true };
+  const wanted = { url: receiver.url, events: WEBHOOK_EVENT_NAMES, allowPrivate: true };
   const { secret } = await store.webhooks.add(wanted, BY);
   const { key, token } = await store.createKey(parseNewKey({ name: "shop", quota: 2 }, Date.now()));
   const start = () => startServer({ ...testServerOptions(dataDir), databaseUrl, checkMs: 20 });
@@ -227,7 +227,7 @@ test("a server tells of a release that waits, of an old feed and of a quota that
 test("a condition that a full webhook missed is told once there is room, and reported as dropped once", async () => {
   const store = await openStore("sqlite://:memory:");
   cleanUps.push(() => store.close());
-  const wanted = { url: "https://example.com/", events: ["release.held"], allowInner: false } as const;
+  const wanted = { url: "https://example.com/", events: ["release.held"], allowPrivate: false } as const;
   const [full, other] = [await store.webhooks.add(wanted, BY), await store.webhooks.add(wanted, BY)];
   const filler = (n: number) => ({
     key: `filler ${n}`,

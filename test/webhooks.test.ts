@@ -12,7 +12,7 @@ import { temporaryFolder } from "./harness/temporary-folder.ts";
 import { until } from "./harness/until.ts";
 import { type Received, type Receiver, startReceiver, verified } from "./harness/webhook-receiver.ts";
 
-const BY = { actor: "ada", way: "cli" } as const;
+const BY = { author: "ada", source: "cli" } as const;
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 5, 1, 12);
 
@@ -76,7 +76,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     return receiver;
   };
   const addTo = async (store: Store, url: string, events: WebhookMessage["type"][] = ["release.held"]) => {
-    const { webhook, secret } = await store.webhooks.add({ url, events, allowInner: true }, BY);
+    const { webhook, secret } = await store.webhooks.add({ url, events, allowPrivate: true }, BY);
     return { id: webhook.id, secret };
   };
   const deliveries = async (store: Store, id: string) =>
@@ -168,7 +168,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     expect(await store.deliveries.queue([held(99)])).toEqual({ queued: 0, dropped: [] });
     expect(receiver.received.length).toBeLessThan(20);
     const [entry] = (await store.overrides.audit({ limit: 1 })).items;
-    expect(entry).toMatchObject({ action: "webhook-disabled", actor: "inkling", subject: id });
+    expect(entry).toMatchObject({ action: "webhook-disabled", author: "inkling", subject: id });
     expect(await store.webhooks.enable(id, BY)).toMatchObject({ id, disabledAt: undefined });
     await store.deliveries.queue([held(100)]);
     // The response to this message disabled it again, or the response to a message that was under way when

@@ -13,7 +13,7 @@ import { type Running, TOKEN, temporaryFolder } from "./server.ts";
 export const CONNECTIONS = 64;
 
 /**
- * Writes the requests of {@link fullLoad}, which sends them in turn: each is a path, or the JSON body of an assessment.
+ * Writes the requests of {@link fullLoad}, which sends them in turn: each is a path, or the JSON body of a decision.
  * {@link steadyLoad} takes only paths.
  * @returns the file's path
  */

@@ -1,8 +1,8 @@
-// assess.ts: compares one assessment over HTTP with the three lookups that it replaces. The active ruleset has 20
-// rules, and the assessment is measured with and without storing decisions. Also measures the maximum evaluation time
+// assess.ts: compares one decision over HTTP with the three lookups that it replaces. The active ruleset has 20
+// rules, and the decision is measured with and without storing decisions. Also measures the maximum evaluation time
 // of a ruleset.
 //
-// The lookups are plain, without evidence or network, although an assessment reads both.
+// The lookups are plain, without evidence or network, although a decision reads both.
 
 import { DEGRADED_DATA } from "@inkling/contract";
 import { assess, type Facts, parseRuleset, type Ruleset } from "@inkling/engine/assess";
@@ -83,7 +83,7 @@ export async function measureAssess(run: Run): Promise<void> {
   const start = async (env: Readonly<Record<string, string>> = {}) => {
     const databaseUrl = `sqlite://${temporaryFolder(run)}/inkling.db`;
     const store = await openStore(databaseUrl);
-    await store.rulesets.publish({ text: rulesetText(), note: "" }, { actor: "bench", way: "cli" });
+    await store.rulesets.publish({ text: rulesetText(), note: "" }, { author: "bench", source: "cli" });
     await store.close();
     const settings = { INKLING_LOG_LEVEL: "info", INKLING_DATABASE_URL: databaseUrl, ...env };
     return startInkling(run, run.checkout, { core: SERVER_CORE, env: settings });
@@ -94,16 +94,16 @@ export async function measureAssess(run: Run): Promise<void> {
   const perVisitor = async (server: typeof running, file: string, requests: number) => ({
     [CPU]: (await fullLoad(server, file, seconds)).cpu * requests,
   });
-  const [threeLookups, oneAssessment] = [pathsFile(run, lookups), pathsFile(run, bodies)];
+  const [threeLookups, oneDecision] = [pathsFile(run, lookups), pathsFile(run, bodies)];
   await run.alternate(
     [
       { what: WHAT, who: "three lookups", measure: () => perVisitor(running, threeLookups, 3) },
-      { what: WHAT, who: "one assessment", measure: () => perVisitor(running, oneAssessment, 1) },
+      { what: WHAT, who: "one decision", measure: () => perVisitor(running, oneDecision, 1) },
       {
         what: WHAT,
-        who: "one assessment, stored",
+        who: "one decision, stored",
         measure: async () => {
-          const figures = await perVisitor(storing, oneAssessment, 1);
+          const figures = await perVisitor(storing, oneDecision, 1);
           await Bun.sleep(STORED_MS); // waiting decisions are stored before the next measurement
           return figures;
         },

@@ -129,7 +129,7 @@ async function measureChanges(
       );
       const path = `/v1/ip-intel/reputation/${value}`;
       return {
-        make: () => opened.overrides.put([wanted], { actor: "bench", way: "cli" }),
+        make: () => opened.overrides.put([wanted], { author: "bench", source: "cli" }),
         isSeen: async (host: Host) => {
           const { body } = await lookUpAt(host, path, bearer(watcher.token));
           return JSON.parse(body).is_abuser === true;
@@ -142,7 +142,7 @@ async function measureChanges(
         make: async () => {
           const text = `# ${++rulesetCount}`; // a different text, because an equal text is not published again
           const ruleset = { text, note: "" };
-          published = (await opened.rulesets.publish(ruleset, { actor: "bench", way: "cli" })).number;
+          published = (await opened.rulesets.publish(ruleset, { author: "bench", source: "cli" })).number;
         },
         isSeen: async (host) => published > 0 && (await rulesetAt(host, bearer(watcher.token))) >= published,
       };

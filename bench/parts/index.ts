@@ -46,7 +46,7 @@ export const PARTS: readonly Part[] = [
   ...COMPARABLE,
   {
     name: "assess",
-    title: "Assessments",
+    title: "Decisions",
     limitSeconds: 420,
     quickSeconds: 10,
     measure: measureAssess,

@@ -1,7 +1,7 @@
 // soak.ts: runs a server under full load for hours while data and settings change. Nothing may fail or leak, and no
 // request may be counted twice.
 //
-// One client sends lookups and assessments as fast as the server answers. Meanwhile, keys are created and revoked,
+// One client sends lookups and decisions as fast as the server answers. Meanwhile, keys are created and revoked,
 // overrides are added and removed, batches are sent, and the current release changes. Memory is what the processes
 // allocated, without mapped files.
 
@@ -26,7 +26,7 @@ const MORE_DESCRIPTORS = 8;
 /** MB by which memory may grow between the first half of the run and the second. */
 const MORE_MB = 34;
 const DOMAIN = "soak-override.com";
-const BY = { actor: "bench", way: "cli" } as const;
+const BY = { author: "bench", source: "cli" } as const;
 
 interface Sample {
   readonly megabytes: number;
@@ -149,7 +149,7 @@ export async function measureSoak(run: Run): Promise<void> {
 
 interface Outcome {
   readonly stretches: number;
-  /** The number of lookups and assessments that the clients counted. */
+  /** The number of lookups and decisions that the clients counted. */
   readonly sent: number;
   readonly metrics: number;
   readonly failures: readonly string[];

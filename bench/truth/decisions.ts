@@ -14,7 +14,7 @@ import {
   assess,
   DEFAULT_RULESET,
   lookUpVisitor,
-  readAssessmentInput,
+  readDecisionInput,
   visitorFacts,
 } from "@inkling/engine/assess";
 import { MIRROR } from "../lib/shared-folders.ts";
@@ -43,7 +43,7 @@ export function measureDecisions({ mode, release }: Build): TruthRow[] {
   const answerer = new Answerer();
   const source = { release, overrides: Overrides.NONE, now: Date.now(), mode: "up" } as const;
   const actionOf = (visitor: Visitor): Action | undefined => {
-    const input = readAssessmentInput({ event: "sign_up", ...visitor }, DEFAULT_RULESET.schema);
+    const input = readDecisionInput({ event: "sign_up", ...visitor }, DEFAULT_RULESET.schema);
     if (!("event" in input)) return undefined;
     if (input.ip !== undefined && answerer.readAddress(input.ip) !== undefined) return undefined;
     const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };

@@ -34,11 +34,11 @@ const guard = protect(inkling, {
     response.status(403).type("html").send(form("We cannot create this account. Please contact us.")),
 });
 
-app.post("/sign-up", guard, ({ assessment }, response) => {
-  const isUndecided = assessment instanceof Unavailable;
-  const isTrusted = !isUndecided && assessment.action === "allow" && !assessment.review;
+app.post("/sign-up", guard, ({ decision }, response) => {
+  const isUndecided = decision instanceof Unavailable;
+  const isTrusted = !isUndecided && decision.action === "allow" && !decision.review;
   // Create the account here and, unless the visitor is trusted, send a link that confirms it. Store
-  // `assessment.id` with the account, so that inkling.outcome(id, "abuse") can report abuse later.
+  // `decision.id` with the account, so that inkling.outcome(id, "abuse") can report abuse later.
   response.status(201).json({ account: isTrusted ? "created" : "to be confirmed" });
 });
 

@@ -5,9 +5,9 @@
 
 import {
   ACTIONS,
-  ASSESSMENT_INPUT,
   CLIENT_PROBLEMS,
   DATA_OF,
+  DECISION_INPUT,
   OUTCOMES,
   PROBLEM_CODES,
   PROBLEMS,
@@ -27,7 +27,7 @@ interface Schema {
 }
 
 const ANSWERS = { geolocate: "Geolocation", reputation: "Reputation", email: "EmailVerdict" } as const;
-const DECISION = "Assessment";
+const DECISION = "Decision";
 interface ClientProblem {
   readonly hint: string;
   readonly pythonHint?: string;
@@ -203,7 +203,7 @@ function moduleText(): string {
     `ACTIONS: Tuple[str, ...] = (${quoted(ACTIONS)})`,
     `OUTCOMES: Tuple[str, ...] = (${quoted(OUTCOMES)})`,
     "# What a visitor is described by.",
-    `VISITOR_MEMBERS: Tuple[str, ...] = (${quoted(Object.keys(ASSESSMENT_INPUT.members))})`,
+    `VISITOR_MEMBERS: Tuple[str, ...] = (${quoted(Object.keys(DECISION_INPUT.members))})`,
     "# Of any answer.",
     `MEMBERS = frozenset((${quoted([...new Set([...members, "json", "data"])].sort())}))`,
     "",

@@ -7,7 +7,7 @@ import {
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
 } from "@inkling/contract";
-import { sandboxAssessments } from "../../packages/server/src/openapi/examples.ts";
+import { sandboxDecisions } from "../../packages/server/src/openapi/examples.ts";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
 const code = (text: string) => `\`${text}\``;
@@ -51,7 +51,7 @@ export function sandboxTables(): readonly GeneratedSection[] {
     ),
     visitors: markdownTable(
       ["visitor, in addition to `event`", "action", "score", "reasons"],
-      sandboxAssessments().map(({ visitor: { event: _, ...visitor }, answer }) => [
+      sandboxDecisions().map(({ visitor: { event: _, ...visitor }, answer }) => [
         code(JSON.stringify(visitor)),
         code(answer.action),
         String(answer.score),

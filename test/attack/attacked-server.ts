@@ -60,7 +60,7 @@ export async function startAttackedServer(workers: number): Promise<AttackedServ
   const keys: Partial<Record<KeyName, string>> = {};
   for (const [name, more] of Object.entries(KEYS))
     keys[name as KeyName] = (await store.createKey(parseNewKey({ name, ...more }, Date.now()))).token;
-  const adminToken = await store.adminToken.rotate({ actor: "test", way: undefined });
+  const adminToken = await store.adminToken.rotate({ author: "test", source: undefined });
   await store.close();
   return new AttackedServer(dataDir, workers, keys as Record<KeyName, string>, adminToken).ready();
 }

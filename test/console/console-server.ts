@@ -26,7 +26,7 @@ export async function startConsole(
 ): Promise<ConsoleServer> {
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
-  const token = (await store.adminToken.create({ actor: "test", way: "cli" }))!; // a new database has no admin token
+  const token = (await store.adminToken.create({ author: "test", source: "cli" }))!; // a new database has no admin token
   await store.close();
   const files = await openConsole();
   const server = await startServer({

@@ -149,10 +149,10 @@ describe("assess", () => {
   test("missing data that decided is named", async () => {
     await page.route("**/admin/v1/assess", async (route) => {
       const response = await route.fetch();
-      const { assessment, ...rest } = await response.json();
-      const changed = { ...assessment, action: "challenge", degraded: ["is_abuser"] };
+      const { decision, ...rest } = await response.json();
+      const changed = { ...decision, action: "challenge", degraded: ["is_abuser"] };
       const alternatives = [{ without: { on_missing: "challenge" }, score: 0, action: "allow" }];
-      await route.fulfill({ response, json: { ...rest, alternatives, assessment: changed } });
+      await route.fulfill({ response, json: { ...rest, alternatives, decision: changed } });
     });
     await go("lookup");
     await go("assess");

@@ -314,7 +314,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByRole("table").waitFor();
     await page.getByText("before, after").first().click();
     await look("audit");
-    await page.getByLabel("Way").selectOption("file");
+    await page.getByLabel("Source").selectOption("file");
     await page.getByText("No change matches.").waitFor();
     await look("audit-filtered");
   });

@@ -963,10 +963,10 @@ describe("audit", () => {
 
   test("filters, each by itself and together; focus stays", async () => {
     await go("audit");
-    await choose("Action", "admin-token-made");
+    await choose("Action", "admin-token-created");
     await until(async () => (await rows()).length === 1);
     expect((await rows())[0]).toContain("test command line admin token created");
-    await choose("Way", "api");
+    await choose("Source", "api");
     await page.getByText("No change matches.").waitFor();
     await choose("Action", "override-added");
     await type("Who", "carol");
@@ -987,7 +987,7 @@ describe("audit", () => {
     await type("Who", "carol");
     await choose("Action", "override-removed");
     await choose("Time", "7");
-    await until(() => page.url().endsWith("#/audit?actor=carol&action=override-removed&days=7"));
+    await until(() => page.url().endsWith("#/audit?author=carol&action=override-removed&days=7"));
     await page.reload();
     await until(async () => (await rows()).length === 50);
     expect(await page.getByLabel("Who").inputValue()).toBe("carol");

@@ -139,7 +139,7 @@ test("an admin token that has a name does all, and the audit page has its name",
   await tabs.go(page, "audit");
   await page.getByLabel("Who").fill("carol");
   await page.getByLabel("Who").press("Enter");
-  await page.getByLabel("Way").selectOption("console");
+  await page.getByLabel("Source").selectOption("console");
   const rows = page.getByRole("row");
   await rows.filter({ hasText: "admin API" }).first().waitFor({ state: "detached" });
   expect((await rows.nth(1).innerText()).replace(/\s+/g, " ")).toMatch(

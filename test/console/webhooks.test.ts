@@ -38,8 +38,8 @@ const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOStri
 const webhook = (over: object = {}) => ({
   id: ID,
   url: `https://alerts.with-a-very-long-name.example/a/path/of/${"many/".repeat(9)}parts?and=a,query`,
-  events: ["assessment.changed", "release.held", "data.stale", "key.quota_reached"],
-  allow_inner: false,
+  events: ["decision.changed", "release.held", "data.stale", "key.quota_reached"],
+  allow_private: false,
   author: "ada",
   created_at: at(-90),
   old_secret_until: null,
@@ -60,7 +60,7 @@ const FAILING = {
 };
 const delivery = (n: number, over: object) => ({
   id: `msg_${String(n).padStart(16, "0")}`,
-  event: "assessment.changed",
+  event: "decision.changed",
   state: "delivered",
   created_at: at(-n),
   attempts: 1,
@@ -95,7 +95,7 @@ test("add, shown once, test, rotate, deliveries, remove", async () => {
   expect(secret).toMatch(/^whsec_/);
   const row = page.getByRole("row").nth(1);
   expect((await row.innerText()).replace(/\s+/g, " ")).toMatch(
-    /active inner allowed none assessment\.changed, release\.held, key\.quota_reached .*by ada/,
+    /active private allowed none decision\.changed, release\.held, key\.quota_reached .*by ada/,
   );
   await page.getByRole("link", { name: "Open this webhook" }).click();
   await page.getByText("Nothing was sent in the last 7 days.").waitFor();
@@ -135,7 +135,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
       webhook({ id: "whk_3", recent: FAILING }),
     ];
     await answer(page, "webhooks", { webhooks: list });
-    await answer(page, `webhooks/${ID}`, webhook({ disabled_at: at(-2), allow_inner: true }));
+    await answer(page, `webhooks/${ID}`, webhook({ disabled_at: at(-2), allow_private: true }));
     await answer(page, `webhooks/${ID}/deliveries**`, { deliveries: DELIVERIES, next_cursor: null });
     await tabs.go(page, "webhooks");
     await page.getByText("two secrets").waitFor();

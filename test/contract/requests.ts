@@ -280,7 +280,7 @@ function raws(): Request[] {
 }
 
 /** Decisions about visitors. They come after all earlier requests of the recording. */
-function assessments(): Request[] {
+function decisions(): Request[] {
   const path = "/v1/assess";
   const key = "visitors";
   const about = (visitor: unknown, query = "", more: More = {}) =>
@@ -442,7 +442,7 @@ export function contractRequests(
     ...raws(),
     ...generated(data.networks, data.domains),
     ...otherInterfaces(),
-    ...assessments(),
+    ...decisions(),
     ...hooks(),
   ];
 }

@@ -135,7 +135,7 @@ async function main(folder: string, executable?: string): Promise<Started> {
       if (name === "revoked") await store.revokeKey(issued.key.id);
       if (name === "rotated") await store.rotateKey(issued.key.id, NOW - 1);
     }
-    const adminToken = await store.adminToken.create({ actor: "contract", way: "cli" });
+    const adminToken = await store.adminToken.create({ author: "contract", source: "cli" });
     await store.close();
     let ports: { readonly port: number; readonly adminPort: number };
     if (executable === undefined || !existsSync(join(dataDir, "current"))) {

@@ -36,7 +36,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
   const clock = { now: ADMIN_NOW };
   const store = await openStore("sqlite://:memory:", { now: () => clock.now });
   stores.push(store);
-  const token = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
+  const token = (await store.adminToken.create({ author: "test", source: "cli" }))!;
   const lines: string[] = [];
   const seen = { refreshes: 0, keyRefreshes: 0 };
   const options = {

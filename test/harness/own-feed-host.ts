@@ -31,7 +31,7 @@ export class OwnFeedHost {
   readonly files = new Map<string, string | Uint8Array>(BUILT_IN);
   readonly requests: { readonly path: string; readonly header: string | null }[] = [];
   /** If true, every request returns 503. */
-  isAway = false;
+  isUnreachable = false;
   readonly temp = temporaryFolder();
   private folders = 0;
   private readonly server = Bun.serve({
@@ -57,7 +57,7 @@ export class OwnFeedHost {
     const path = new URL(request.url).pathname.slice(1);
     const header = request.headers.get("x-key");
     this.requests.push({ path, header });
-    if (this.isAway) return new Response("oops", { status: 503 });
+    if (this.isUnreachable) return new Response("oops", { status: 503 });
     if (path === "locked" && header !== SECRET) return new Response(null, { status: 401 });
     const body = this.files.get(path);
     return body === undefined ? new Response(null, { status: 404 }) : new Response(body);

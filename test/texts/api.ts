@@ -158,13 +158,13 @@ function cases(): readonly Case[] {
       "an outcome while the database is away",
       `/v1/assess/asm_${"9".repeat(16)}/outcome`,
       post('{"outcome":"abuse"}'),
-      { settings: STORED, decisions: decisionsThat("away") },
+      { settings: STORED, decisions: decisionsThat("unreachable") },
     ],
   ];
 }
 
 const NO_RELEASE = { current: undefined, refused: undefined, isVerified: true, since: NOON };
-const decisionsThat = (label: "unknown" | "away"): AppOptions["decisions"] => ({
+const decisionsThat = (label: "unknown" | "unreachable"): AppOptions["decisions"] => ({
   record: () => {},
   claim: () => Promise.reject(new Error("nothing is claimed here")),
   label: async () => label,
@@ -277,7 +277,7 @@ async function adminRefusals(): Promise<Refusal[]> {
   const away = await adminServer({
     overrides: {
       ...it.store.overrides,
-      list: () => Promise.reject(new StoreError("AWAY", "away", "")),
+      list: () => Promise.reject(new StoreError("UNREACHABLE", "unreachable", "")),
     } as never,
   });
   await ask("the database away", "GET", "overrides", undefined, {}, away);

@@ -134,7 +134,7 @@ function suite(program: string): void {
     group = new ServerProgram({
       dataDir: groupDir,
       token,
-      env: { INKLING_DATABASE_URL: await postgres.freshDatabase(), INKLING_MAX_STALE: "6" },
+      env: { INKLING_DATABASE_URL: await postgres.freshDatabase(), INKLING_MAX_STALE_SECONDS: "6" },
     });
 
     await publisher.publish(builder, release(builder, 2, { created_at: now(), feeds: [feed()] }));
@@ -245,7 +245,8 @@ function suite(program: string): void {
     }
   }
   /** Series that only a server in trouble has. */
-  const OF_FAULTS = /inkling_(answer_missing|channel_refused)\b|inkling_feed_failures.*> 0|5\.\.|401/;
+  const OF_FAULTS =
+    /inkling_(answer_missing|channel_refused)\b|inkling_feed_consecutive_failures.*> 0|5\.\.|401/;
 
   test("while the servers are well every query returns series, and no alert fires", async () => {
     const ofHealth = () => [...missing].filter((query) => !OF_FAULTS.test(query));
@@ -341,8 +342,13 @@ function suite(program: string): void {
       rmSync(join(dataDir, file));
     for (const file of segmentFiles(dataDir, requireCurrent(dataDir).name)) rmSync(file, { force: true });
     expected.push(
-      ...on(single.adminPort, "InklingDatabaseAway", "InklingReleaseRefused"),
-      ...on(group.adminPort, "InklingDatabaseAway", "InklingUsageNotStored", "InklingGroupAway"),
+      ...on(single.adminPort, "InklingDatabaseUnreachable", "InklingReleaseRefused"),
+      ...on(
+        group.adminPort,
+        "InklingDatabaseUnreachable",
+        "InklingUsageNotStored",
+        "InklingGroupUnreachable",
+      ),
       ...on(group.adminPort, "InklingKeysRefused", "InklingNotReady"),
     );
     await expectAll();

@@ -5,16 +5,16 @@
 import type { Answer } from "./answers.ts";
 import {
   type Action,
-  type Assessment,
-  type AssessmentInput,
-  type AssessmentOutcome,
+  type Decision,
+  type DecisionInput,
+  type DecisionOutcome,
   OUTCOMES,
   type WithFacts,
 } from "./generated.ts";
 import { wrong } from "./options.ts";
 import type { ApiRequest } from "./transport.ts";
 
-/** Options of one assessment. */
+/** Options of one decision. */
 export interface AssessOptions {
   /** Adds the lookups' answers with their evidence, under `ip` and `email`. */
   readonly evidence?: boolean;
@@ -27,7 +27,7 @@ export interface AssessOptions {
   readonly timeoutMs?: number;
 }
 
-/** What `evidence: true` adds to an assessment. `ip` or `email` is missing if the visitor was described without it. */
+/** What `evidence: true` adds to a decision. `ip` or `email` is missing if the visitor was described without it. */
 export interface WithLookups {
   readonly ip?: {
     readonly geolocate?: Answer<"geolocate", { evidence: true }>;
@@ -37,7 +37,7 @@ export interface WithLookups {
 }
 
 /** The decision about a visitor with these options. */
-export type AssessmentResult<O extends AssessOptions = Record<never, never>> = Assessment &
+export type DecisionResult<O extends AssessOptions = Record<never, never>> = Decision &
   (O extends { readonly evidence: true } ? WithLookups : unknown) &
   (O extends { readonly facts: true } ? WithFacts : unknown);
 
@@ -59,7 +59,7 @@ const ACTIONS: Readonly<Record<Action, true>> = { allow: true, challenge: true, 
  * @throws TypeError for a value that does not describe a visitor, or for an unknown option, which plain JavaScript
  *   would ignore
  */
-export function checkVisitor(input: AssessmentInput, options: AssessOptions = {}): void {
+export function checkVisitor(input: DecisionInput, options: AssessOptions = {}): void {
   if (typeof input !== "object" || input === null)
     throw wrong("the visitor", "must be an object with `event`, and with `ip`, `email` or both");
   for (const [name, value] of Object.entries(options)) {
@@ -74,7 +74,7 @@ export function checkVisitor(input: AssessmentInput, options: AssessOptions = {}
 }
 
 /** @throws TypeError */
-export function assessRequest(input: AssessmentInput, options: AssessOptions): ApiRequest {
+export function assessRequest(input: DecisionInput, options: AssessOptions): ApiRequest {
   checkVisitor(input, options);
   const included = (["evidence", "facts"] as const).filter((name) => options[name] === true);
   return {
@@ -87,9 +87,8 @@ export function assessRequest(input: AssessmentInput, options: AssessOptions): A
 }
 
 /** @throws TypeError */
-export function outcomeRequest(id: string, outcome: AssessmentOutcome): ApiRequest {
-  if (typeof id !== "string" || /^\.{0,2}$/.test(id))
-    throw wrong("the id", "must be the `id` of an assessment");
+export function outcomeRequest(id: string, outcome: DecisionOutcome): ApiRequest {
+  if (typeof id !== "string" || /^\.{0,2}$/.test(id)) throw wrong("the id", "must be the `id` of a decision");
   if (!OUTCOMES.includes(outcome)) throw wrong("the outcome", `must be one of ${OUTCOMES.join(", ")}`);
   return {
     path: `${PATH}/${encodeURIComponent(id)}/outcome`,
@@ -100,9 +99,9 @@ export function outcomeRequest(id: string, outcome: AssessmentOutcome): ApiReque
 }
 
 /** Is this a decision? An action that this client does not support must not be treated as "not denied". */
-export function isAssessment(value: unknown): value is Assessment {
+export function isDecision(value: unknown): value is Decision {
   if (typeof value !== "object" || value === null) return false;
-  const { id, action, reasons } = value as Partial<Record<keyof Assessment, unknown>>;
+  const { id, action, reasons } = value as Partial<Record<keyof Decision, unknown>>;
   return (
     typeof id === "string" &&
     typeof action === "string" &&

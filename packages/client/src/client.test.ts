@@ -92,14 +92,14 @@ describe("a request", () => {
       '{"values":["a@x.org"]}',
     ],
     [
-      "an assessment",
+      "a decision",
       (c) => c.assess({ event: "sign_up", ip: "203.0.113.9", email: "a@x.org" }),
       "POST",
       "/v1/assess",
       '{"event":"sign_up","ip":"203.0.113.9","email":"a@x.org"}',
     ],
     [
-      "an assessment with everything",
+      "a decision with everything",
       (c) => c.assess({ event: "login", email: "a@x.org" }, { evidence: true, facts: true }),
       "POST",
       "/v1/assess?include=evidence,facts",

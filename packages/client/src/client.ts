@@ -10,10 +10,10 @@
 
 import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
 import {
-  type AssessmentResult,
   type AssessOptions,
   assessRequest,
-  isAssessment,
+  type DecisionResult,
+  isDecision,
   outcomeRequest,
 } from "./assess.ts";
 import { type BatchResult, batchResults } from "./batch.ts";
@@ -21,7 +21,7 @@ import { BREAK_AFTER } from "./breaker.ts";
 import { AnswerCache } from "./cache.ts";
 import { type DataName, isComplete, readDataState, requireData, withData } from "./data-state.ts";
 import { InklingError, isProblem, problemError } from "./errors.ts";
-import { type AssessmentInput, type AssessmentOutcome, DATA_OF } from "./generated.ts";
+import { DATA_OF, type DecisionInput, type DecisionOutcome } from "./generated.ts";
 import type { BatchOptions, EmailOptions, LookupOptions, LookupResult, Lookups } from "./lookups.ts";
 import {
   checkExtras,
@@ -125,20 +125,20 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
    * @param input an event, and an address, an email address or both
    */
   assess<const O extends AssessOptions>(
-    input: AssessmentInput,
+    input: DecisionInput,
     options?: O,
-  ): Promise<AssessmentResult<O> | IfUnavailable<P>> {
-    return this.#settle(this.#assess(input, options) as Promise<AssessmentResult<O>>);
+  ): Promise<DecisionResult<O> | IfUnavailable<P>> {
+    return this.#settle(this.#assess(input, options) as Promise<DecisionResult<O>>);
   }
 
   /**
    * Tells the server how a visitor turned out. This does not change any decision.
-   * @param id the assessment's id
+   * @param id the decision's id
    * @throws InklingError, regardless of `onUnavailable`
    */
   async outcome(
     id: string,
-    outcome: AssessmentOutcome,
+    outcome: DecisionOutcome,
     options?: Pick<AssessOptions, "signal" | "timeoutMs">,
   ): Promise<void> {
     const request = outcomeRequest(id, outcome);
@@ -224,11 +224,11 @@ export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
     });
   }
 
-  async #assess(input: AssessmentInput, options: AssessOptions = {}): Promise<unknown> {
+  async #assess(input: DecisionInput, options: AssessOptions = {}): Promise<unknown> {
     const request = assessRequest(input, options);
     return this.#transport.send(request, this.#limits(options), async (response) => {
       const { value } = await this.#transport.json(response);
-      if (!isAssessment(value)) throw this.#unreadable(response);
+      if (!isDecision(value)) throw this.#unreadable(response);
       return value;
     });
   }

@@ -23,7 +23,7 @@ export type Action = "allow" | "challenge" | "deny";
 /** A reason behind the score: docs/decision-reference.md of the server. */
 export type ReasonCode = Open<"tor_exit" | "abuser" | "proxy" | "hosting_network" | "privacy_relay" | "shared_address" | "forged_crawler" | "country_mismatch" | "impossible_travel" | "disposable" | "invalid_email" | "listed_domain" | "mistyped_domain" | "confusable_domain" | "role_account" | "email_relay" | "free_mail">;
 
-/** Data that an assessment lacked. */
+/** Data that a decision lacked. */
 export type DegradedData = Open<"is_abuser" | "is_proxy" | "is_tor_exit" | "disposable" | "geolocation" | "network">;
 
 /** Where an address is. Every member is present; unknown fields inside it are omitted. */
@@ -185,7 +185,7 @@ export interface WithChecks {
 export type FactValues = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 /** A visitor: an event with an address, an email address, or both. */
-export interface AssessmentInput {
+export interface DecisionInput {
   /** What the visitor is doing: `sign_up`, `login`, `checkout` or a name of your choice. */
   readonly event: string;
   /** The visitor's address. */
@@ -218,8 +218,8 @@ export interface ShadowRule {
 }
 
 /** The decision about a visitor, and why (docs/decisions.md). */
-export interface Assessment {
-  /** The assessment's id. */
+export interface Decision {
+  /** The decision's id. */
   readonly id: string;
   /** What to do with the visitor. */
   readonly action: Action;
@@ -243,7 +243,7 @@ export interface Assessment {
   readonly did_you_mean?: string;
 }
 
-/** What `facts: true` adds to an assessment. */
+/** What `facts: true` adds to a decision. */
 export interface WithFacts {
   /** Only with `include=facts`: the facts that rules read, by name. Unknown facts are omitted. */
   readonly facts: FactValues;
@@ -251,7 +251,7 @@ export interface WithFacts {
 
 /** The outcomes that a decision can be labelled with. */
 export const OUTCOMES = ["legitimate", "abuse"] as const;
-export type AssessmentOutcome = (typeof OUTCOMES)[number];
+export type DecisionOutcome = (typeof OUTCOMES)[number];
 
 /** Every member that an answer can have. */
 export const MEMBERS = ["city", "continent", "country", "location", "postal", "registered_country", "subdivisions", "ip", "prefix", "network", "evidence", "evidence_truncated", "is_abuser", "is_proxy", "is_tor_exit", "valid", "disposable", "providers", "checks", "id", "action", "review", "score", "reasons", "rule", "shadow", "degraded", "ruleset", "data_version", "did_you_mean", "facts", "email"] as const;

@@ -1,7 +1,7 @@
 // @inkling/client: the client for an Inkling server.
 
 export type * from "./answers.ts";
-export type { AssessmentResult, AssessOptions, WithLookups } from "./assess.ts";
+export type { AssessOptions, DecisionResult, WithLookups } from "./assess.ts";
 export type { BatchResult } from "./batch.ts";
 export { createClient, Inkling } from "./client.ts";
 export type { DataName, DataState, WithData } from "./data-state.ts";

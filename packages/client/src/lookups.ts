@@ -2,10 +2,10 @@
 // answers in the application's process.
 
 import type { Answer, Extras, Lookup } from "./answers.ts";
-import type { AssessmentResult, AssessOptions } from "./assess.ts";
+import type { AssessOptions, DecisionResult } from "./assess.ts";
 import type { BatchResult } from "./batch.ts";
 import type { DataName, WithData } from "./data-state.ts";
-import type { AssessmentInput } from "./generated.ts";
+import type { DecisionInput } from "./generated.ts";
 import type { IfUnavailable, OnUnavailable } from "./unavailable.ts";
 
 /** Options of one lookup. */
@@ -63,9 +63,9 @@ export interface Lookups<P extends OnUnavailable = "throw"> {
   ): Promise<LookupResult<"email", O> | IfUnavailable<P>>;
   /** Returns a decision about a visitor, with its reasons. */
   assess<const O extends AssessOptions>(
-    input: AssessmentInput,
+    input: DecisionInput,
     options?: O,
-  ): Promise<AssessmentResult<O> | IfUnavailable<P>>;
+  ): Promise<DecisionResult<O> | IfUnavailable<P>>;
   /**
    * Looks up any number of values in order. Returns one result for each: the answer, or an error about that value only.
    */

@@ -158,7 +158,7 @@ const ROWS = {
     summary: "All keys, newest first, with today's lookups",
     docs: "all keys, newest first, with today's lookups and `last_used_at`, the last UTC day with a lookup or a refusal, or null. `/v1/status`, documents and invalid requests do not count. `limit`, `cursor`",
   },
-  make_key: {
+  create_key: {
     method: "POST",
     path: `${ADMIN_PATH}keys`,
     tag: "Keys",
@@ -167,7 +167,7 @@ const ROWS = {
     status: 201,
     headers: ["Location"],
     problems: ["IDEMPOTENCY_KEY_INVALID"],
-    audits: ["key-made"],
+    audits: ["key-created"],
     role: "admin",
     docs: "201: creates a key and returns its token, shown once. `name`; optional `mode`, `scopes`, `networks`, `rate`, `burst`, `quota`, `expires_at`",
   },

@@ -141,7 +141,7 @@ export const ADMIN_PROBLEMS = {
   WEBHOOK_URL_REFUSED: {
     status: 422,
     title: "Webhook address not allowed",
-    detail: "A webhook needs an https address on the public internet, unless `allow_inner` is true.",
+    detail: "A webhook needs an https address on the public internet, unless `allow_private` is true.",
   },
   OVERRIDE_TOO_WIDE: {
     status: 422,
@@ -160,7 +160,7 @@ export const ADMIN_PROBLEMS = {
       "The server cannot write the file `revoked` in its data folder. Nothing was revoked. Search the log for the request_id to find the cause.",
     headers: { "Retry-After": "5" },
   },
-  DATABASE_AWAY: {
+  DATABASE_UNREACHABLE: {
     status: 503,
     title: "Database unreachable",
     detail: "The database is unreachable. Nothing was changed, as far as this server can tell. Try again.",

@@ -1,5 +1,5 @@
-// assess.ts: defines the input and output of an assessment, with its actions and reasons. facts.ts defines the facts
-// that rules read, and lists the crawlers that an assessment can check.
+// assess.ts: defines the input and output of a decision, with its actions and reasons. facts.ts defines the facts
+// that rules read, and lists the crawlers that a decision can check.
 //
 // The engine's reasons, OpenAPI, the SDKs' types and the tables of docs/decision-reference.md derive from these rows.
 
@@ -104,7 +104,7 @@ export const REASON_ROWS: Readonly<Record<ReasonCode, ReasonRow>> = REASONS;
 export const REASON_CODES = Object.keys(REASONS) as readonly ReasonCode[];
 
 /** What callers send about a visitor, member by member. */
-export const ASSESSMENT_INPUT = {
+export const DECISION_INPUT = {
   type: "object",
   name: "Visitor",
   about: "A visitor: an event with an address, an email address, or both.",
@@ -157,13 +157,13 @@ export const ASSESSMENT_INPUT = {
   },
 } as const satisfies Shape;
 
-/** The answer of an assessment. */
-export const ASSESSMENT = {
+/** The answer of a decision. */
+export const DECISION = {
   type: "object",
-  name: "Assessment",
+  name: "Decision",
   about: "The decision about a visitor, and why (docs/decisions.md).",
   members: {
-    id: { type: "text", pattern: /^asm_[0-9A-Za-z]{16}$/, description: "The assessment's id" },
+    id: { type: "text", pattern: /^asm_[0-9A-Za-z]{16}$/, description: "The decision's id" },
     action: { type: "text", values: ACTIONS, description: "What to do with the visitor" },
     review: { type: "boolean", description: "True if a rule asks for a manual review" },
     score: {
@@ -261,12 +261,12 @@ export const DECISION_OUTCOME_SET = {
   type: "object",
   name: "DecisionOutcomeSet",
   about: "A decision and its outcome.",
-  members: { id: ASSESSMENT.members.id, ...DECISION_OUTCOME.members },
+  members: { id: DECISION.members.id, ...DECISION_OUTCOME.members },
 } as const satisfies Shape;
 
 /** A visitor as callers send it. `facts` is typed by hand, because its members depend on the ruleset. */
-export type VisitorInput = Omit<ValueOf<typeof ASSESSMENT_INPUT>, "facts"> & {
+export type VisitorInput = Omit<ValueOf<typeof DECISION_INPUT>, "facts"> & {
   readonly facts?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
 };
 export type DecisionOutcomeSet = ValueOf<typeof DECISION_OUTCOME_SET>;
-export type AssessmentAnswer = ValueOf<typeof ASSESSMENT>;
+export type DecisionAnswer = ValueOf<typeof DECISION>;

@@ -63,7 +63,7 @@ interface FactRow {
 export const DEGRADED_DATA = [...REPUTATION_FLAGS, "disposable", "geolocation", "network"] as const;
 export type DegradedData = (typeof DEGRADED_DATA)[number];
 
-/** The subjects whose assessments `count` can count. */
+/** The subjects whose decisions `count` can count. */
 export const COUNT_SUBJECTS = ["network", "mailbox", "domain"] as const;
 export type CountSubject = (typeof COUNT_SUBJECTS)[number];
 export const COUNT_WINDOWS = ["1h", "24h"] as const;
@@ -76,7 +76,7 @@ export const countFact = (subject: CountSubject, window: CountWindow): CountFact
 const counted = (of: string) =>
   ({
     type: "number",
-    meaning: `assessments of ${of}, including the current assessment; known only if a rule reads this fact`,
+    meaning: `decisions about ${of}, including the current decision; known only if a rule reads this fact`,
   }) as const;
 
 type FlagFact = `ip.${ReputationFlag}`;

@@ -1,7 +1,7 @@
 // flags.ts: lists the flags of a reputation answer, and the labels that feeds and evidence use.
 //
 // A new flag needs a row here, a label that sets it, the plausible sizes of both in the compiler's policy/labels.ts, a
-// feed with that label, and rows in docs/policy.md. The fact `ip.FLAG` and the reason in assessments follow from the
+// feed with that label, and rows in docs/policy.md. The fact `ip.FLAG` and the reason in decisions follow from the
 // row.
 
 import { keysOf, recordOf } from "./tables.ts";
@@ -26,7 +26,7 @@ interface FlagRow {
     /** Is the address in a data centre? "listed" means that a feed also lists it as hosting. */
     readonly hosting: boolean | "listed";
   };
-  /** The reason in assessments. Its code is the flag without "is_". */
+  /** The reason in decisions. Its code is the flag without "is_". */
   readonly reason: {
     /** The score that results from this reason only, from 0 to 1. */
     readonly weight: number;

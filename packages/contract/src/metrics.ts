@@ -100,7 +100,7 @@ export const METRICS = {
     labels: ["feed"],
     help: "1 if the newest copy of a feed was refused or is missing.",
   },
-  inkling_feed_failures: {
+  inkling_feed_consecutive_failures: {
     type: "gauge",
     labels: ["feed"],
     help: "Consecutive attempts without an acceptable copy of a feed.",
@@ -168,14 +168,14 @@ export const METRICS = {
   inkling_keys_stale: {
     type: "gauge",
     labels: [],
-    help: "1 while the server refuses every key, because the database was unreachable for longer than INKLING_MAX_STALE.",
+    help: "1 while the server refuses every key, because the database was unreachable for longer than INKLING_MAX_STALE_SECONDS.",
   },
   inkling_group_hosts: {
     type: "gauge",
     labels: [],
     help: "Hosts of the group, including this one; absent with SQLite.",
   },
-  inkling_group_away: {
+  inkling_group_unreachable: {
     type: "gauge",
     labels: [],
     help: "1 while this host is cut off from the group, and uses only its own count for each key's rate; absent with SQLite.",
@@ -185,7 +185,7 @@ export const METRICS = {
     labels: [],
     help: "Seconds since the group last answered this host; absent with SQLite.",
   },
-  inkling_group_exchange_failures: {
+  inkling_group_exchange_consecutive_failures: {
     type: "gauge",
     labels: [],
     help: "Consecutive failed exchanges with the group; absent with SQLite.",
@@ -270,7 +270,7 @@ export const METRICS = {
     labels: [],
     help: "Checks answered from the DNS cache.",
   },
-  inkling_mx_lookups_under_way: {
+  inkling_mx_lookups_in_flight: {
     type: "gauge",
     labels: [],
     help: "DNS lookups in progress; at most 64, plus 64 slow ones.",

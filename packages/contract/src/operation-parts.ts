@@ -9,7 +9,7 @@ export type SchemaName =
   | `MaxMind${"City" | "Country" | "Error"}`
   | "Batch"
   | "Visitor"
-  | `Assessment${"" | "OrProblem"}`
+  | `Decision${"" | "OrProblem"}`
   | `DecisionOutcome${"" | "Set"}`
   | "Status"
   | "Health"
@@ -58,8 +58,8 @@ export const PATH_VALUES: Readonly<
     description: "The whole address as one path segment. Write `/` as `%2F` and `%` as `%25`.",
     schema: TEXT,
   },
-  assessment_id: {
-    description: "The `id` that the assessment returned.",
+  decision_id: {
+    description: "The `id` that the decision returned.",
     schema: { type: "string", pattern: "^asm_[0-9A-Za-z]{16}$" },
   },
   file: { description: "The file's name.", schema: TEXT },
@@ -97,8 +97,8 @@ export const OF_ADDRESSES: readonly ParameterRow[] = [
       "`subject` adds `ip`, the address that was looked up, and `prefix`, the network with this answer.",
   },
 ];
-/** Parameters of assessments. */
-export const OF_ASSESSMENTS: readonly ParameterRow[] = [
+/** Parameters of decisions. */
+export const OF_DECISIONS: readonly ParameterRow[] = [
   {
     name: "include",
     value: "evidence",

@@ -20,7 +20,7 @@ import {
   maxmindAnswers,
   NDJSON_TYPE,
   OF_ADDRESSES,
-  OF_ASSESSMENTS,
+  OF_DECISIONS,
   OF_STATUS,
   type ParameterRow,
   pageAnswers,
@@ -69,7 +69,7 @@ export interface OperationRow {
 
 export const OPERATION_TAGS = {
   Lookups: "One value per request.",
-  Assessments: "Whether to allow, challenge or deny a visitor, and why.",
+  Decisions: "Whether to allow, challenge or deny a visitor, and why.",
   "Many at once":
     "One answer or problem for each value, in order. Each value counts as one lookup for rate, quota and usage.",
   "Other interfaces": "For reverse proxies, Supabase and MaxMind's SDKs.",
@@ -179,11 +179,11 @@ const ROWS = {
     path: "/v1/assess",
     access: "assess",
     looksUp: "single",
-    tag: "Assessments",
+    tag: "Decisions",
     summary: "Assess a visitor",
     description:
-      "Looks up the address and the email address. The operator's rules decide first, then the weights of the reasons. An assessment counts as one lookup. An NDJSON body may have any number of visitors, one per line. The server answers line by line, at the key's rate.",
-    parameters: OF_ASSESSMENTS,
+      "Looks up the address and the email address. The operator's rules decide first, then the weights of the reasons. A decision counts as one lookup. An NDJSON body may have any number of visitors, one per line. The server answers line by line, at the key's rate.",
+    parameters: OF_DECISIONS,
     requestHeaders: ["Idempotency-Key"],
     body: { ...json("Visitor"), [NDJSON_TYPE]: { schema: TEXT, lines: "Visitor" } },
     answers: {
@@ -191,8 +191,8 @@ const ROWS = {
         description: "The decision, with its reasons",
         headers: [...KEYED_HEADERS, "Content-Encoding?"],
         content: {
-          ...json("Assessment"),
-          [NDJSON_TYPE]: { schema: TEXT, lines: "AssessmentOrProblem" },
+          ...json("Decision"),
+          [NDJSON_TYPE]: { schema: TEXT, lines: "DecisionOrProblem" },
         },
       },
     },
@@ -201,9 +201,9 @@ const ROWS = {
   },
   assess_outcome: {
     method: "POST",
-    path: "/v1/assess/{assessment_id}/outcome",
+    path: "/v1/assess/{decision_id}/outcome",
     access: "assess",
-    tag: "Assessments",
+    tag: "Decisions",
     summary: "Report the outcome of a decision",
     description:
       "Labels a stored decision as legitimate or abuse. It changes no verdict. To correct an outcome, send another, which replaces it. An outcome does not count as a lookup.",
@@ -306,7 +306,7 @@ const ROWS = {
     answers: {
       200: {
         description: "The decision. With `{}`, Supabase creates the user",
-        headers: [...COMMON_HEADERS, "Inkling-Action?", "Inkling-Assessment?"],
+        headers: [...COMMON_HEADERS, "Inkling-Action?", "Inkling-Decision?"],
         content: json({
           type: "object",
           properties: {

@@ -68,7 +68,7 @@ export const SERVER_EVENTS = {
     levels: ["error"],
     help: "The worker cannot open a release. It serves the previous one or waits, and retries every second.",
   },
-  "database-away": {
+  "database-unreachable": {
     about: "server",
     levels: ["error"],
     help: "The database is unreachable, because of `reason`; `hint` suggests a fix. The last known keys, overrides and rules still apply, and changes are refused. `database-back` reports the recovery.",
@@ -153,7 +153,7 @@ export const SERVER_EVENTS = {
     levels: ["error"],
     help: "Audit entries that an earlier version kept in `audit-waiting` cannot be stored, because of `reason` at `file`. The next start retries.",
   },
-  "chosen-key-not-made": {
+  "chosen-key-not-created": {
     about: "server",
     levels: ["error"],
     help: "The database is empty, so the server accepts `INKLING_API_KEY` only if `keys.json` has it: [what to do](troubleshooting.md#database-lost).",
@@ -251,7 +251,7 @@ export const SERVER_EVENTS = {
   "keys-stale": {
     about: "server",
     levels: ["error"],
-    help: "The server refuses every key (`INKLING_MAX_STALE`). `keys-fresh` reports the recovery.",
+    help: "The server refuses every key (`INKLING_MAX_STALE_SECONDS`). `keys-fresh` reports the recovery.",
   },
   "request-failed": {
     about: "server",
@@ -281,7 +281,7 @@ export const SERVER_EVENTS = {
   "admin-request": {
     about: "server",
     levels: ["info"],
-    help: "A request to the admin API: `method`, `route`, `status`, and `actor`, as in the audit trail.",
+    help: "A request to the admin API: `method`, `route`, `status`, and `author`, as in the audit trail.",
   },
   "primary-back": {
     about: "server",
@@ -363,7 +363,7 @@ export const SERVER_EVENTS = {
     levels: ["error"],
     help: "The server checks for changed keys and overrides once a second, because of `reason`.",
   },
-  "group-away": {
+  "group-unreachable": {
     about: "server",
     levels: ["error"],
     help: "This host is cut off from the group because of `reason`. It uses only its own count for each key's rate. `group-back` reports the recovery.",

@@ -246,7 +246,7 @@ export const SETTINGS = {
     docs: "Seconds that usage may wait for the database before `/readyz` returns 503. `0` = no limit, because lookups do not need the database.",
     readBy: ["primary"],
   },
-  maxStale: {
+  maxStaleSeconds: {
     type: { min: 0, max: 1_000_000 },
     default: 0,
     help: "seconds without the database after which the server refuses keys; 0 = never",

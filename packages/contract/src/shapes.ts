@@ -4,7 +4,7 @@
 export const LOOKUPS = ["geolocate", "reputation", "email"] as const;
 export type Lookup = (typeof LOOKUPS)[number];
 
-/** The scopes that a key may have: the lookups and assessments. Usage is also counted by scope. */
+/** The scopes that a key may have: the lookups and decisions. Usage is also counted by scope. */
 export const SCOPES = [...LOOKUPS, "assess"] as const;
 export type Scope = (typeof SCOPES)[number];
 

@@ -20,10 +20,10 @@ const VERDICT = {
 
 /** The events to which a webhook can subscribe. */
 export const WEBHOOK_EVENTS = {
-  "assessment.changed": {
+  "decision.changed": {
     when: "a release or an override changes the verdict on the email domain of a decision of the last 30 days",
     data: {
-      id: { type: "text", docs: "the assessment's id" },
+      id: { type: "text", docs: "the decision's id" },
       ref: { type: "text", nullable: true, docs: "your `ref`, or null" },
       domain: { type: "text", docs: "the email domain" },
       before: { ...VERDICT, docs: "the previous verdict" },

@@ -5,7 +5,7 @@
 // err  InklingError BODY_INVALID with the mistakes, and the errors of a lookup
 // note The condition parser takes tens of milliseconds to load, so it is loaded by the first decision, not at startup.
 
-import type { AssessmentInput, AssessOptions } from "@inkling/client";
+import type { AssessOptions, DecisionInput } from "@inkling/client";
 import { problemError } from "@inkling/client/support";
 import { Answerer, type AnswerSource } from "@inkling/engine";
 import type { Ruleset } from "@inkling/engine/assess";
@@ -47,7 +47,7 @@ export class Decisions {
   }
 
   async decide(
-    input: AssessmentInput,
+    input: DecisionInput,
     { evidence = false, facts = false }: AssessOptions = {},
     source: AnswerSource,
   ): Promise<object> {
@@ -58,7 +58,7 @@ export class Decisions {
     }
     const ruleset = this.ruleset ?? engine.DEFAULT_RULESET;
     // As in JSON, an undefined member counts as absent.
-    const visitor = engine.readAssessmentInput(JSON.parse(JSON.stringify(input)), ruleset.schema);
+    const visitor = engine.readDecisionInput(JSON.parse(JSON.stringify(input)), ruleset.schema);
     if (!("event" in visitor)) throw bodyInvalid(visitor);
     const failure = visitor.ip === undefined ? undefined : this.answerer.readAddress(visitor.ip);
     if (failure !== undefined) throw errorOf(failure);
@@ -70,7 +70,7 @@ export class Decisions {
     if ("reason" in answers) throw errorOf(answers);
     const values = engine.visitorFacts(visitor, answers, ruleset.schema, Date.now());
     const decision = engine.assess(values, ruleset, answers.degraded);
-    return engine.assessmentAnswer(newId(), decision, source.release!.manifest.id, answers.didYouMean, {
+    return engine.decisionAnswer(newId(), decision, source.release!.manifest.id, answers.didYouMean, {
       facts: facts ? { values, ruleset } : undefined,
       evidence: evidence ? engine.explainVisitor(this.answerer, subject, source, parse) : undefined,
     });

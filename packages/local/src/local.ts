@@ -9,12 +9,12 @@
 
 import type {
   Answer,
-  AssessmentInput,
-  AssessmentResult,
   AssessOptions,
   BatchOptions,
   BatchResult,
   DataState,
+  DecisionInput,
+  DecisionResult,
   EmailOptions,
   Extras,
   IfUnavailable,
@@ -161,13 +161,13 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
    * @param input an event with an address, an email address or both
    */
   assess<const O extends AssessOptions>(
-    input: AssessmentInput,
+    input: DecisionInput,
     options?: O,
-  ): Promise<AssessmentResult<O> | IfUnavailable<P>> {
+  ): Promise<DecisionResult<O> | IfUnavailable<P>> {
     const work = async () => {
       checkVisitor(input, options);
       options?.signal?.throwIfAborted();
-      return (await this.#decisions.decide(input, options, this.#use().answers)) as AssessmentResult<O>;
+      return (await this.#decisions.decide(input, options, this.#use().answers)) as DecisionResult<O>;
     };
     return settle(this.#options.onUnavailable, "deny", work()); // there is no rate limit in process
   }

@@ -51,12 +51,12 @@ export const ADMIN_TOKENS = {
         return { admin_tokens: all.map((token) => adminTokenJson(token, now())) };
       },
     }),
-    make_admin_token: operation({
+    create_admin_token: operation({
       route: "POST admin-tokens",
       summary: "Create a named admin token; the token is shown only once",
       docs: '201: creates a token and returns it, shown once: `{"name":"ada","role":"read"}`. Optional `expires_at`',
       status: 201,
-      audits: ["admin-token-made"],
+      audits: ["admin-token-created"],
       problems: ["ADMIN_TOKEN_EXISTS"],
       input: newAdminTokenBody.shape,
       output: z

@@ -3,7 +3,7 @@
 import { AUDIT_ACTIONS, hasRole } from "@inkling/contract";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { type AuditEntry, auditJson, isAuditCursor } from "@inkling/store/audit";
-import { WAYS } from "@inkling/store/keys/actor";
+import { AUDIT_SOURCES } from "@inkling/store/author";
 import { isoTime } from "@inkling/store/text/fields";
 import { hostOnly } from "@inkling/store/webhooks";
 import { z } from "zod";
@@ -12,9 +12,9 @@ import { count, nextCursor, oneOf, operation, pageInput, type Resource, text, ti
 const entry = z.strictObject({
   sequence: count,
   at: time,
-  actor: text,
-  way: z
-    .enum(WAYS)
+  author: text,
+  source: z
+    .enum(AUDIT_SOURCES)
     .nullable()
     .meta({ description: "The interface used for the change; null in entries from earlier versions" }),
   action: z.enum(AUDIT_ACTIONS),
@@ -30,11 +30,13 @@ export const AUDIT = {
     audit: operation({
       route: "GET audit",
       summary: "List who changed what, newest first",
-      docs: "audit trail, newest first: who changed what, when and through which interface, with the values before and after. `action`, `way`, `actor`, `subject`, `since`, `limit`, `cursor`",
+      docs: "audit trail, newest first: who changed what, when and through which interface, with the values before and after. `action`, `source`, `author`, `subject`, `since`, `limit`, `cursor`",
       input: {
         action: oneOf(AUDIT_ACTIONS).optional().meta({ description: "Only this action" }),
-        way: oneOf(WAYS).optional().meta({ description: "Only changes made through this interface" }),
-        actor: name.meta({ description: "Only changes by this actor" }),
+        source: oneOf(AUDIT_SOURCES)
+          .optional()
+          .meta({ description: "Only changes made through this interface" }),
+        author: name.meta({ description: "Only changes by this author" }),
         subject: name.meta({
           description: "Only changes to this id, value or name, such as `185.220.101.1`",
         }),
@@ -46,10 +48,10 @@ export const AUDIT = {
         words: "audit",
         flags: { limit: { help: "how many entries" } },
         notes: `WAY is api, console, cli (this command line) or file (settings that a server read at startup).
-Entries from older versions, which did not record the way, have -.`,
+Entries from older versions, which did not record the source, have -.`,
         examples: [
           "inkling audit",
-          "inkling audit --way cli --since 7d",
+          "inkling audit --source cli --since 7d",
           "inkling audit --subject key_3fK9mB2xQ7vR1tYz --json",
           "inkling audit --action feed-disabled --limit 1000",
         ],

@@ -11,8 +11,8 @@ import type {
   AuditAction,
 } from "@inkling/contract";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
+import type { Author } from "@inkling/store/author";
 import type { Attempt } from "@inkling/store/deliveries";
-import type { Actor } from "@inkling/store/keys/actor";
 import type { Store } from "@inkling/store/store";
 import { MAX_PAGE } from "@inkling/store/tables";
 import { z } from "zod";
@@ -21,7 +21,7 @@ import { z } from "zod";
 export interface OperationContext {
   readonly store: Store;
   /** The author of the change and the interface, for the audit trail. */
-  readonly by: Actor;
+  readonly by: Author;
   /** Epoch ms. */
   readonly now: () => number;
   /** The admin token of the request; undefined on the command line. */

@@ -28,17 +28,17 @@ export const systemResolve: Resolve = (host) => lookup(host, { all: true });
 /** Reads the URL of a webhook. @returns the URL, or a `problem` that describes what is wrong with it */
 export function readWebhookUrl(
   text: string,
-  allowInner: boolean,
+  allowPrivate: boolean,
 ): { readonly url: string } | { readonly problem: string } {
   if (text.length > MAX_WEBHOOK_URL) return { problem: `must have at most ${MAX_WEBHOOK_URL} characters` };
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:"))
     return { problem: "must be a URL such as https://example.com/hooks/inkling" };
-  if (url.protocol === "http:" && !allowInner) return { problem: "must begin with https://" };
+  if (url.protocol === "http:" && !allowPrivate) return { problem: "must begin with https://" };
   if (url.username !== "" || url.password !== "")
     return { problem: "must not have a user or password: verify the signature instead" };
   if (url.hash !== "" || text.includes("#")) return { problem: 'must not have a fragment ("#…")' };
-  const problem = allowInner ? undefined : innerUse(hostOf(url));
+  const problem = allowPrivate ? undefined : innerUse(hostOf(url));
   if (problem !== undefined) return { problem };
   return { url: url.href };
 }
@@ -52,7 +52,7 @@ export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]
  */
 export async function addressesOf(
   host: string,
-  allowInner: boolean,
+  allowPrivate: boolean,
   resolve: Resolve,
 ): Promise<{ readonly addresses: readonly CheckedAddress[] } | { readonly problem: string }> {
   const literal = parseRawIp(host);
@@ -63,7 +63,7 @@ export async function addressesOf(
     return { problem: "its host name has no address" };
   }
   if (addresses.length === 0) return { problem: "its host name has no address" };
-  if (!allowInner) {
+  if (!allowPrivate) {
     for (const { address } of addresses) {
       const problem = innerUse(address, true);
       if (problem !== undefined) return { problem };

@@ -24,7 +24,7 @@ const members = {
   id: text,
   url: text,
   events: z.array(z.enum(WEBHOOK_EVENT_NAMES)),
-  allow_inner: z.boolean().meta({ description: "True if the address may be private" }),
+  allow_private: z.boolean().meta({ description: "True if the address may be private" }),
   author: text,
   created_at: time,
   old_secret_until: time.nullable().meta({ description: "Until this time, the old secret also signs" }),
@@ -91,7 +91,7 @@ export const WEBHOOKS = {
     add_webhook: operation({
       route: "POST webhooks",
       summary: "Add a webhook; its secret is shown only once",
-      docs: '201: adds a webhook, `{"url":"https://…","events":["data.stale"]}`, and returns its secret, shown once. Optional `allow_inner`',
+      docs: '201: adds a webhook, `{"url":"https://…","events":["data.stale"]}`, and returns its secret, shown once. Optional `allow_private`',
       status: 201,
       audits: ["webhook-added"],
       problems: ["WEBHOOK_URL_REFUSED", "WEBHOOKS_FULL"],
@@ -102,7 +102,7 @@ export const WEBHOOKS = {
           .min(1, "must contain at least one event")
           .transform((given) => WEBHOOK_EVENT_NAMES.filter((event) => given.includes(event)))
           .meta({ description: "Events to send" }),
-        allow_inner: z
+        allow_private: z
           .boolean()
           .default(false)
           .meta({ description: "Also allow plain http and private addresses" }),
@@ -121,15 +121,15 @@ export const WEBHOOKS = {
         notes:
           "Running servers send events from now on. The receiver verifies each message with the secret (see docs/webhooks.md).",
         examples: [
-          "inkling webhooks add https://example.com/hooks/inkling --events assessment.changed,data.stale",
-          "SECRET=$(inkling webhooks add http://10.0.0.5:9000/hook --events all --allow-inner)",
+          "inkling webhooks add https://example.com/hooks/inkling --events decision.changed,data.stale",
+          "SECRET=$(inkling webhooks add http://10.0.0.5:9000/hook --events all --allow-private)",
         ],
       },
-      run: async ({ store, by }, { url, events, allow_inner }) => {
-        const read = readWebhookUrl(url, allow_inner);
+      run: async ({ store, by }, { url, events, allow_private }) => {
+        const read = readWebhookUrl(url, allow_private);
         if ("problem" in read)
           throw new AdminProblem("WEBHOOK_URL_REFUSED", undefined, [`url: ${read.problem}`]);
-        const wanted = { url: read.url, events, allowInner: allow_inner };
+        const wanted = { url: read.url, events, allowPrivate: allow_private };
         const added = await store.webhooks.add(wanted, by).catch((error: unknown) => {
           const isFull = error instanceof WebhooksFullError;
           throw isFull ? new AdminProblem("WEBHOOKS_FULL", undefined, [], {}, error) : error;

@@ -11,7 +11,7 @@ from ._errors import InklingError, Unavailable, denies
 from ._generated import (
     CLIENT_CODES,
     SERVER_CODES,
-    Assessment,
+    Decision,
     EmailVerdict,
     EvidenceEntry,
     Geolocation,
@@ -24,7 +24,7 @@ from ._generated import (
 __all__ = [
     "CLIENT_CODES",
     "SERVER_CODES",
-    "Assessment",
+    "Decision",
     "BatchAnswer",
     "BatchError",
     "BatchResult",

@@ -32,7 +32,7 @@ from ._batch import Batch, BatchResult, read_answer, require_data
 from ._cache import Cache
 from ._data import DataState
 from ._errors import InklingError, Unavailable, is_problem, problem_error
-from ._generated import ACTIONS, DATA_OF, OUTCOMES, Assessment, EmailVerdict, Geolocation, Reputation
+from ._generated import ACTIONS, DATA_OF, OUTCOMES, Decision, EmailVerdict, Geolocation, Reputation
 from ._transport import Request, Transport, parse_json, unreadable
 
 _U = TypeVar("_U")
@@ -211,7 +211,7 @@ class Inkling(Generic[_U]):
         with_facts: bool = False,
         idempotency_key: Optional[str] = None,
         timeout: Optional[float] = None,
-    ) -> Union[Assessment, _U]:
+    ) -> Union[Decision, _U]:
         """Returns a decision about a visitor, with its reasons. Pass the visitor's address, an email address or both.
 
         `with_evidence` adds the lookups' answers under `ip` and `email`. `with_facts` adds the facts that rules read.
@@ -223,10 +223,10 @@ class Inkling(Generic[_U]):
         included = [name for name, is_chosen in (("evidence", with_evidence), ("facts", with_facts)) if is_chosen]
         path = _ASSESS + ("?include=" + ",".join(included) if included else "")
 
-        def read(response: HTTPResponse) -> Assessment:
+        def read(response: HTTPResponse) -> Decision:
             value = parse_json(response.read())
             try:
-                decision = Assessment.read(value)
+                decision = Decision.read(value)
             except (AttributeError, KeyError, TypeError):
                 decision = None
             # An action that this client does not support must not be treated as "not denied".
@@ -245,12 +245,12 @@ class Inkling(Generic[_U]):
     ) -> None:
         """Tells the server how a visitor turned out. This does not change any decision.
 
-        `id` is the assessment's id. Raises InklingError, regardless of `on_unavailable`.
+        `id` is the decision's id. Raises InklingError, regardless of `on_unavailable`.
         """
         if outcome not in OUTCOMES:
             raise _wrong("outcome", "must be one of %s" % ", ".join(OUTCOMES))
         if id in ("", ".", ".."):
-            raise _wrong("id", "must be the id of an assessment")
+            raise _wrong("id", "must be the id of a decision")
         path = "%s/%s/outcome" % (_ASSESS, quote(_text("id", id), safe="", errors="replace"))
         request = Request(path, json.dumps({"outcome": outcome}).encode())
         self._transport.send(request, self._limit(timeout), self._retries, lambda response: response.read())

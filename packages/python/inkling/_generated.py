@@ -442,10 +442,10 @@ class Ip:
 
 
 @dataclass(frozen=True)
-class Assessment:
+class Decision:
     """The decision about a visitor, and why (docs/decisions.md)."""
 
-    # The assessment's id
+    # The decision's id
     id: str
     # What to do with the visitor
     # Known: allow, challenge, deny.
@@ -479,7 +479,7 @@ class Assessment:
     json: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def read(cls, it: Any) -> "Assessment":
+    def read(cls, it: Any) -> "Decision":
         return cls(
             id=it["id"],
             action=it["action"],

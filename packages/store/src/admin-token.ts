@@ -10,9 +10,9 @@
 import { ADMIN_ROLES, type AdminRole } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import { insertAudit, lockAudit } from "./audit.ts";
+import type { Author } from "./author.ts";
 import { StoreError } from "./error.ts";
 import { changeKeys } from "./key-changes.ts";
-import type { Actor } from "./keys/actor.ts";
 import { type AdminToken, adminTokenJson, type NewAdminToken } from "./keys/admin-token.ts";
 import { dayOf } from "./keys/day.ts";
 import type { EpochMs } from "./keys/key.ts";
@@ -129,7 +129,7 @@ export class AdminTokenStore {
    * @throws StoreError CONFLICT if a token, expired or not, already has this name
    * @throws CreatorRevokedError
    */
-  add(wanted: NewAdminToken, by: Actor, parent?: string): Promise<IssuedAdminToken> {
+  add(wanted: NewAdminToken, by: Author, parent?: string): Promise<IssuedAdminToken> {
     const { tables } = this;
     return tables.write(async (tx) => {
       await lockAudit(tx);
@@ -146,7 +146,7 @@ export class AdminTokenStore {
       const adminToken: AdminToken = Object.freeze({
         ...wanted,
         hint: tokenHint(token),
-        author: by.actor,
+        author: by.author,
         createdAt: tables.now(),
         lastUsedOn: undefined,
         parent,
@@ -155,7 +155,7 @@ export class AdminTokenStore {
       await tx`INSERT INTO inkling_named_admin_tokens (name, hash, scope, hint, author, created_at, expires_at, parent)
         VALUES (${name}, ${hashToken(token)}, ${role}, ${hint}, ${author}, ${createdAt}, ${expiresAt ?? null},
           ${parent ?? null})`;
-      await this.audit(tx, by, "admin-token-made", undefined, adminToken);
+      await this.audit(tx, by, "admin-token-created", undefined, adminToken);
       return { adminToken, token };
     }, true);
   }
@@ -165,7 +165,7 @@ export class AdminTokenStore {
    * @param keepCreated keeps those tokens. They then count as created by the token that created this one.
    * @returns the revoked tokens; undefined if no token has this name
    */
-  revoke(name: string, by: Actor, keepCreated = false): Promise<RevokedAdminToken | undefined> {
+  revoke(name: string, by: Author, keepCreated = false): Promise<RevokedAdminToken | undefined> {
     // Changes the stamp of the keys, so that every host reads the revocation and lists it.
     return changeKeys(this.tables, async (tx) => {
       await lockAudit(tx);
@@ -184,18 +184,18 @@ export class AdminTokenStore {
   }
 
   /** Creates the first root token. @returns undefined if there already is one, because only its hash is stored */
-  async create(by: Actor): Promise<string | undefined> {
+  async create(by: Author): Promise<string | undefined> {
     if ((await this.hash()) !== undefined) return undefined; // an ordinary start writes nothing
     return this.replace(by, true);
   }
 
   /** Creates a new root token and invalidates the previous one at once. Named tokens remain valid. */
-  async rotate(by: Actor): Promise<string> {
+  async rotate(by: Author): Promise<string> {
     return (await this.replace(by, false))!;
   }
 
   /** Creates a new root token, and revokes the previous one and all named tokens. */
-  replaceAll(by: Actor): Promise<ReplacedAdminTokens> {
+  replaceAll(by: Author): Promise<ReplacedAdminTokens> {
     return changeKeys(this.tables, async (tx) => {
       await lockAudit(tx);
       const rows: AdminTokenRow[] =
@@ -207,16 +207,16 @@ export class AdminTokenStore {
     });
   }
 
-  private async recordRevoked(tx: TransactionSQL, by: Actor, tokens: readonly AdminToken[]): Promise<void> {
+  private async recordRevoked(tx: TransactionSQL, by: Author, tokens: readonly AdminToken[]): Promise<void> {
     for (const token of tokens) await this.audit(tx, by, "admin-token-revoked", token, undefined);
-    const [at, author] = [this.tables.now(), by.actor];
+    const [at, author] = [this.tables.now(), by.author];
     writeRevocations(
       this.revoked,
       tokens.map(({ name: id, createdAt }) => ({ id, createdAt, at, author })),
     );
   }
 
-  private replace(by: Actor, onlyFirst: boolean): Promise<string | undefined> {
+  private replace(by: Author, onlyFirst: boolean): Promise<string | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
       const before = await readCreation(tx);
@@ -225,13 +225,13 @@ export class AdminTokenStore {
     }, true);
   }
 
-  private async insertRoot(tx: TransactionSQL, by: Actor, before: object | undefined): Promise<string> {
+  private async insertRoot(tx: TransactionSQL, by: Author, before: object | undefined): Promise<string> {
     const { tables } = this;
     const token = newToken(ADMIN_PREFIX, tables.randomBytes);
     const at = tables.now();
     await tx`DELETE FROM inkling_admin_tokens`;
     await tx`INSERT INTO inkling_admin_tokens (hash, created_at) VALUES (${hashToken(token)}, ${at})`;
-    const entry = { ...by, action: "admin-token-made", subject: "admin token" } as const;
+    const entry = { ...by, action: "admin-token-created", subject: "admin token" } as const;
     await insertAudit(tx, [{ ...entry, before, after: { created_at: isoTime(at) } }], at);
     return token;
   }
@@ -249,8 +249,8 @@ export class AdminTokenStore {
   /** Adds an entry to the audit trail. The entry never contains a token. */
   private audit(
     tx: TransactionSQL,
-    by: Actor,
-    action: "admin-token-made" | "admin-token-revoked",
+    by: Author,
+    action: "admin-token-created" | "admin-token-revoked",
     before: AdminToken | undefined,
     after: AdminToken | undefined,
   ): Promise<void> {

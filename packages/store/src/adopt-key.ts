@@ -30,7 +30,7 @@ export async function adoptKey(store: Store, token: string): Promise<Key> {
 async function create(store: Store, token: string): Promise<Key> {
   try {
     const wanted = { name: NAME_FROM_SETTINGS, mode: tokenMode(token), scopes: SCOPES, networks: [] };
-    return (await store.createKey(wanted, token, { actor: "INKLING_API_KEY", way: "file" })).key;
+    return (await store.createKey(wanted, token, { author: "INKLING_API_KEY", source: "file" })).key;
   } catch (error) {
     // Another process may have created the key first.
     const other =

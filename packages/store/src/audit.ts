@@ -3,14 +3,14 @@
 
 import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
-import type { Actor, Way } from "./keys/actor.ts";
+import type { AuditSource, Author } from "./author.ts";
 import type { EpochMs } from "./keys/key.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
 import { visibleText } from "./text/visible-text.ts";
 import type { UnreadableRows } from "./unreadable.ts";
 
 /** One change. */
-export interface AuditEntry extends Actor {
+export interface AuditEntry extends Author {
   /** Increases with each entry. */
   readonly sequence: number;
   readonly at: EpochMs;
@@ -27,8 +27,8 @@ export type NewAuditEntry = Omit<AuditEntry, "sequence" | "at">;
 /** Selects entries that match all given members. */
 export interface AuditFilter {
   readonly action?: AuditAction | undefined;
-  readonly way?: Way | undefined;
-  readonly actor?: string | undefined;
+  readonly source?: AuditSource | undefined;
+  readonly author?: string | undefined;
   /** The id of the changed object, or its value, name or another field as a whole, such as `185.220.101.1`. */
   readonly subject?: string | undefined;
   /** The earliest time to include. */
@@ -53,11 +53,12 @@ export async function insertAudit(
   const last: { sequence: number | string | null }[] =
     await tx`SELECT MAX(sequence) AS sequence FROM inkling_audit`;
   let sequence = Number(last[0]?.sequence ?? 0);
-  const rows = entries.map(({ before, after, way, ...entry }) => ({
+  const rows = entries.map(({ before, after, author, source, ...entry }) => ({
     sequence: ++sequence,
     at,
     ...entry,
-    way: way ?? null,
+    actor: author,
+    way: source ?? null,
     was: before === undefined ? null : JSON.stringify(before),
     became: after === undefined ? null : JSON.stringify(after),
   }));
@@ -69,20 +70,20 @@ export async function insertAudit(
 interface AuditRow {
   readonly sequence: number | string;
   readonly at: number | string;
-  readonly actor: string;
-  readonly way: Way | null;
+  readonly author: string;
+  readonly source: AuditSource | null;
   readonly action: AuditAction;
   readonly subject: string;
   readonly was: string | null;
   readonly became: string | null;
 }
 
-function auditFromRow({ sequence, at, actor, way, action, subject, was, became }: AuditRow): AuditEntry {
+function auditFromRow({ sequence, at, author, source, action, subject, was, became }: AuditRow): AuditEntry {
   return {
     sequence: Number(sequence),
     at: Number(at),
-    actor: visibleText(actor),
-    way: way ?? undefined,
+    author: visibleText(author),
+    source: source ?? undefined,
     action,
     subject,
     before: was === null ? undefined : JSON.parse(visibleText(was)),
@@ -91,12 +92,12 @@ function auditFromRow({ sequence, at, actor, way, action, subject, was, became }
 }
 
 /** Converts an audit entry to JSON for programs. */
-export function auditJson({ sequence, at, actor, way, action, subject, before, after }: AuditEntry) {
+export function auditJson({ sequence, at, author, source, action, subject, before, after }: AuditEntry) {
   return {
     sequence,
     at: new Date(at).toISOString(),
-    actor,
-    way: way ?? null,
+    author,
+    source: source ?? null,
     action,
     subject,
     before: before ?? null,
@@ -114,16 +115,16 @@ function isAbout(sql: SQL, subject: string) {
 export async function auditPage(
   sql: SQL,
   { limit, cursor }: PageRequest,
-  { action, way, actor, subject, since }: AuditFilter,
+  { action, source, author, subject, since }: AuditFilter,
   unreadable: UnreadableRows,
 ): Promise<Page<AuditEntry>> {
   const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
   const rows: AuditRow[] =
-    await sql`SELECT sequence, at, actor, way, action, subject, was, became FROM inkling_audit
+    await sql`SELECT sequence, at, actor AS author, way AS source, action, subject, was, became FROM inkling_audit
     WHERE sequence < ${before}
       AND ${action === undefined ? sql`1 = 1` : sql`action = ${action}`}
-      AND ${way === undefined ? sql`1 = 1` : sql`way = ${way}`}
-      AND ${actor === undefined ? sql`1 = 1` : sql`actor = ${actor}`}
+      AND ${source === undefined ? sql`1 = 1` : sql`way = ${source}`}
+      AND ${author === undefined ? sql`1 = 1` : sql`actor = ${author}`}
       AND ${subject === undefined ? sql`1 = 1` : isAbout(sql, subject)}
       AND ${since === undefined ? sql`1 = 1` : sql`at >= ${since}`}
     ORDER BY sequence DESC LIMIT ${limit + 1}`;

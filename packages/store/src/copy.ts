@@ -8,8 +8,8 @@ import { Database as SqliteFile } from "bun:sqlite";
 import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import { insertAudit } from "./audit.ts";
+import type { Author } from "./author.ts";
 import { StoreError, storeErrorFrom } from "./error.ts";
-import type { Actor } from "./keys/actor.ts";
 import { randomBase62 } from "./keys/token.ts";
 import { NOTICED } from "./notices.ts";
 import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
@@ -44,7 +44,7 @@ export interface CopyRequest {
   /** Whether to replace rows. If false, the database must be empty. */
   readonly replace: boolean;
   readonly action: Extract<AuditAction, "database-restored" | "database-copied">;
-  readonly by: Actor;
+  readonly by: Author;
   /** What the audit entry contains in addition to the numbers of rows. */
   readonly about: object;
   readonly onRows?: (table: string, done: number, total: number) => void;

@@ -77,16 +77,16 @@ describe("errors", () => {
     ["wrong password", postgres("28P01"), "REFUSED"],
     ["no such database", postgres("3D000"), "REFUSED"],
     ["no rights", postgres("42501"), "REFUSED"],
-    ["shutting down", postgres("57P01"), "AWAY"],
-    ["too many connections", postgres("53300"), "AWAY"],
-    ["deadlock", postgres("40P01"), "AWAY"],
-    ["a standby that cannot be written", postgres("25006"), "AWAY", true],
-    ["disk full in PostgreSQL", postgres("53100"), "AWAY", true],
+    ["shutting down", postgres("57P01"), "UNREACHABLE"],
+    ["too many connections", postgres("53300"), "UNREACHABLE"],
+    ["deadlock", postgres("40P01"), "UNREACHABLE"],
+    ["a standby that cannot be written", postgres("25006"), "UNREACHABLE", true],
+    ["disk full in PostgreSQL", postgres("53100"), "UNREACHABLE", true],
     ["duplicate", postgres("23505"), "CONFLICT"],
     ["syntax", { code: "ERR_POSTGRES_SYNTAX_ERROR", errno: "42601" }, "BROKEN"],
-    ["connection closed", { code: "ERR_POSTGRES_CONNECTION_CLOSED" }, "AWAY"],
-    ["file locked", { code: "SQLITE_BUSY_SNAPSHOT", errno: 517 }, "AWAY"],
-    ["disk full", { code: "SQLITE_FULL", errno: 13 }, "AWAY", true],
+    ["connection closed", { code: "ERR_POSTGRES_CONNECTION_CLOSED" }, "UNREACHABLE"],
+    ["file locked", { code: "SQLITE_BUSY_SNAPSHOT", errno: 517 }, "UNREACHABLE"],
+    ["disk full", { code: "SQLITE_FULL", errno: 13 }, "UNREACHABLE", true],
     ["corrupt file", { code: "SQLITE_CORRUPT", errno: 11 }, "DAMAGED"],
     ["read-only file", { code: "SQLITE_READONLY", errno: 8 }, "REFUSED", true],
     ["duplicate in SQLite", { code: "SQLITE_CONSTRAINT_PRIMARYKEY", errno: 1555 }, "CONFLICT"],
@@ -157,7 +157,7 @@ describe("an SQLite file", () => {
     expect(statSync(other).uid).toBe(0);
   });
 
-  test("locked by another program: waits without stopping this process, then fails with AWAY", async () => {
+  test("locked by another program: waits without stopping this process, then fails with UNREACHABLE", async () => {
     const file = join(folder, "locked.db");
     await (await openStore(file)).close();
     const release = await lockSqlite(file);
@@ -165,7 +165,7 @@ describe("an SQLite file", () => {
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
     const error = await failure(store.createKey(parseNewKey({ name: "x" }, 0)));
-    expect(error.code).toBe("AWAY");
+    expect(error.code).toBe("UNREACHABLE");
     expect(ticks).toBeGreaterThan(5); // a wait inside SQLite would not let the timer run
     const waiting = store.createKey(parseNewKey({ name: "y" }, 0));
     await Bun.sleep(20);

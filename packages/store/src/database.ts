@@ -252,7 +252,8 @@ export class Database {
   }
 
   private async attempt<T>(work: (sql: SQL) => Promise<T>, timeoutMs: number): Promise<T> {
-    if (this.isClosed) throw new StoreError("AWAY", `${this.label}: closed`, "the program is shutting down");
+    if (this.isClosed)
+      throw new StoreError("UNREACHABLE", `${this.label}: closed`, "the program is shutting down");
     const deadline = performance.now() + this.timeoutMs;
     for (;;) {
       try {
@@ -268,7 +269,7 @@ export class Database {
 
   /**
    * Checks that the open file still has its name.
-   * @throws StoreError AWAY if the file was deleted or replaced; the next unit of work opens a replacement
+   * @throws StoreError UNREACHABLE if the file was deleted or replaced; the next unit of work opens a replacement
    */
   private requireSameFile(): void {
     const { file } = this.address;
@@ -277,7 +278,7 @@ export class Database {
     if (found === this.fileId) return;
     if (found === undefined) {
       throw new StoreError(
-        "AWAY",
+        "UNREACHABLE",
         `${this.label}: the file was deleted while in use`,
         "restore a backup with `inkling restore FILE`; until then usage is kept in memory",
       );
@@ -286,7 +287,7 @@ export class Database {
     this.fileId = undefined;
     this.onOtherFile?.();
     throw new StoreError(
-      "AWAY",
+      "UNREACHABLE",
       `${this.label}: the file was replaced while in use`,
       "the server now uses the new file",
     );
@@ -321,7 +322,7 @@ export class Database {
   private withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
     return within(timeoutMs, work, () => {
       this.discard(); // the work fails later, when its connection is closed
-      throw new StoreError("AWAY", `${this.label}: no answer within ${timeoutMs} ms`, "try again");
+      throw new StoreError("UNREACHABLE", `${this.label}: no answer within ${timeoutMs} ms`, "try again");
     });
   }
 

@@ -7,10 +7,10 @@
 import { ACTIONS, type Action, OUTCOMES, type Outcome } from "@inkling/contract";
 import type { SQL } from "bun";
 import { insertAudit, lockAudit } from "./audit.ts";
+import type { Author } from "./author.ts";
 import type { NamedDecision } from "./decisions/decisions.ts";
 import type { DecisionRow, StoredRow } from "./decisions/record.ts";
 import { deleteOrphanedDeliveries } from "./deliveries.ts";
-import type { Actor } from "./keys/actor.ts";
 import { DAY_MS } from "./keys/day.ts";
 import type { EpochMs, KeyId } from "./keys/key.ts";
 import { networkFact } from "./migrations.ts";
@@ -127,7 +127,7 @@ export class DecisionStore {
    * @param by the operator, for the audit trail. The trail does not record labels by API keys: applications send many.
    * @returns undefined if the decision does not exist, or another key asked for it
    */
-  async label(id: string, outcome: Outcome, key?: KeyId, by?: Actor): Promise<StoredRow | undefined> {
+  async label(id: string, outcome: Outcome, key?: KeyId, by?: Author): Promise<StoredRow | undefined> {
     if (by === undefined) return this.setOutcome(id, outcome, key);
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
@@ -301,7 +301,7 @@ export class DecisionStore {
    * Deletes the decisions that an operator selects. The audit trail does not record the `ref`.
    * @returns the number of deleted decisions
    */
-  async delete(which: Deletion, by: Actor): Promise<number> {
+  async delete(which: Deletion, by: Author): Promise<number> {
     const deleted = await this.tables.deleteInSteps("inkling_decisions", "id", (sql) =>
       "ref" in which ? sql`ref = ${which.ref}` : sql`created_at < ${which.before}`,
     );

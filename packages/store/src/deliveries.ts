@@ -378,7 +378,7 @@ async function freePlaces(sql: SQL): Promise<Map<string, number>> {
 
 /** Removes deliveries about decisions that no longer exist, because a delivery contains the decision's `ref`. */
 export async function deleteOrphanedDeliveries(tables: Tables): Promise<void> {
-  const event: WebhookEvent = "assessment.changed";
+  const event: WebhookEvent = "decision.changed";
   const id = tables.isShared
     ? `substring(body from '"data":[{]"id":"([^"]*)"')`
     : "json_extract(body, '$.data.id')";

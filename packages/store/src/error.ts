@@ -4,7 +4,7 @@
 // out  StoreError: a code to act on, one line, a hint
 
 /**
- * - AWAY: unreachable, busy or full; the same call can succeed later
+ * - UNREACHABLE: unreachable, busy or full; the same call can succeed later
  * - REFUSED: reachable, but unusable: wrong password, missing rights, no such database
  * - DAMAGED: the file is not an SQLite database, or is damaged
  * - NEWER: written by a newer program
@@ -14,7 +14,7 @@
  * - BROKEN: a fault of this program, or rows changed by hand
  */
 type StoreErrorCode =
-  | "AWAY"
+  | "UNREACHABLE"
   | "REFUSED"
   | "DAMAGED"
   | "NEWER"
@@ -53,7 +53,7 @@ const POSTGRES: readonly Row[] = [
   [/^23505/, "CONFLICT", "it already exists: choose a different one"],
   [
     /^(08|40|53|55P03|57|58|25006|25P03)/,
-    "AWAY",
+    "UNREACHABLE",
     "a server tries again by itself; check the database server's log",
   ],
 ];
@@ -62,12 +62,12 @@ const POSTGRES: readonly Row[] = [
 const SQLITE: readonly Row[] = [
   [
     /^SQLITE_(BUSY|LOCKED|PROTOCOL)/,
-    "AWAY",
+    "UNREACHABLE",
     "another program has locked the file; a server tries again by itself, a command must be run again",
   ],
   [
     /^(SQLITE_(FULL|IOERR|NOMEM)|ENOSPC|EIO|EMFILE|ENFILE)/,
-    "AWAY",
+    "UNREACHABLE",
     "check the free disk space and the disk's health; a server tries again by itself",
   ],
   [
@@ -112,7 +112,7 @@ export function storeErrorFrom(cause: unknown, database: string, hide: readonly 
       : POSTGRES.find(([codes]) => codes.test(sqlState));
   if (row !== undefined) return new StoreError(row[1], message, row[2], READ_ONLY.test(sqlState ?? own));
   if (own.startsWith("ERR_POSTGRES_") && sqlState === undefined) {
-    return new StoreError("AWAY", message, UNREACHABLE);
+    return new StoreError("UNREACHABLE", message, UNREACHABLE);
   }
   return new StoreError("BROKEN", message, "please report this bug, with the message above");
 }

@@ -3,6 +3,7 @@
 export { isAdminToken, type ReplacedAdminTokens } from "./admin-token.ts";
 export * from "./adopt-key.ts";
 export { type AuditEntry, auditJson, type NewAuditEntry } from "./audit.ts";
+export { AUDIT_SOURCES, type Author } from "./author.ts";
 export type { RowCounts } from "./copy.ts";
 export {
   type DecisionJson,
@@ -22,7 +23,6 @@ export {
 } from "./deliveries.ts";
 export * from "./error.ts";
 export { type HostEntry, withEntry } from "./host-entry.ts";
-export { type Actor, WAYS } from "./keys/actor.ts";
 export { type AdminToken, adminTokenJson } from "./keys/admin-token.ts";
 export { dayOf } from "./keys/day.ts";
 export * from "./keys/key.ts";

@@ -417,6 +417,16 @@ export const MIGRATIONS: readonly Migration[] = [
       "DELETE FROM inkling_usage WHERE lookup LIKE 'country:%'",
     ],
   },
+  {
+    id: 21,
+    name: "decision and created as words",
+    statements: [
+      "UPDATE inkling_audit SET action = 'key-created' WHERE action = 'key-made'",
+      "UPDATE inkling_audit SET action = 'admin-token-created' WHERE action = 'admin-token-made'",
+      "UPDATE inkling_webhooks SET events = REPLACE(events, 'assessment.changed', 'decision.changed')",
+      "UPDATE inkling_deliveries SET event = 'decision.changed', body = REPLACE(body, 'assessment.changed', 'decision.changed') WHERE event = 'assessment.changed'",
+    ],
+  },
 ];
 
 /**

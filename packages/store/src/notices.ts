@@ -137,7 +137,7 @@ export class NoticeListener {
   /** @throws StoreError after the time-out */
   private async answered(work: Promise<unknown>, message: string): Promise<void> {
     await within(this.options.probeTimeoutMs ?? PROBE_TIMEOUT_MS, work, () => {
-      throw new StoreError("AWAY", message, "the server checks for changes once a second instead");
+      throw new StoreError("UNREACHABLE", message, "the server checks for changes once a second instead");
     });
   }
 

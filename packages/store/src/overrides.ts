@@ -1,6 +1,6 @@
 // overrides.ts: keeps overrides and their audit trail in the store's tables.
 //
-// in   checked overrides, the actor
+// in   checked overrides, the author
 // out  overrides, and the result of each write; every change adds an audit entry in the same transaction
 // err  OverrideConflictError: nothing was written; StoreError
 // note Only a restore changes or deletes audit entries (copy.ts).
@@ -15,8 +15,8 @@ import {
   lockAudit,
   type NewAuditEntry,
 } from "./audit.ts";
+import type { Author } from "./author.ts";
 import { StoreError } from "./error.ts";
-import type { Actor } from "./keys/actor.ts";
 import { randomBase62 } from "./keys/token.ts";
 import type { LoadedOverrides } from "./overrides/live-overrides.ts";
 import { MAX_OVERRIDES } from "./overrides/override.ts";
@@ -88,7 +88,7 @@ export class OverrideStore {
    * expiry. Repeating the call changes nothing.
    * @throws OverrideConflictError
    */
-  async put(wanted: readonly NewOverride[], by: Actor): Promise<OverrideWrite[]> {
+  async put(wanted: readonly NewOverride[], by: Author): Promise<OverrideWrite[]> {
     return this.change(async (tx) => {
       const inForce = await this.readInForce(tx);
       const bySubject = new Map(inForce.map((override) => [subjectText(override), override]));
@@ -127,7 +127,7 @@ export class OverrideStore {
    * Removes an override. Nothing changes if it has already been removed.
    * @returns undefined if the override does not exist
    */
-  async remove(id: string, by: Actor): Promise<Override | undefined> {
+  async remove(id: string, by: Author): Promise<Override | undefined> {
     return this.change(async (tx) => {
       const before = await this.findIn(tx, id);
       if (before === undefined || before.removedAt !== undefined) return before;

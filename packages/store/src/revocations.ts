@@ -26,20 +26,20 @@ export async function readRevocations(
       : await tx`SELECT k.id, k.revoked_at AS at FROM inkling_audit a JOIN inkling_keys k ON k.id = a.subject
           WHERE a.sequence > ${from} AND a.action = 'key-revoked' AND k.revoked_at IS NOT NULL`;
   const missing = keys.filter(({ id }) => !isKnown(id));
-  const entries: { id: string; actor: string }[] =
+  const entries: { id: string; author: string }[] =
     missing.length === 0
       ? []
-      : await tx`SELECT subject AS id, actor FROM inkling_audit
+      : await tx`SELECT subject AS id, actor AS author FROM inkling_audit
           WHERE action = 'key-revoked' AND sequence > ${from} ORDER BY sequence`;
-  const authors = new Map(entries.map(({ id, actor }) => [id, actor]));
-  const tokens: { id: string; at: number | string; actor: string; was: string }[] =
-    await tx`SELECT subject AS id, at, actor, was FROM inkling_audit
+  const authors = new Map(entries.map(({ id, author }) => [id, author]));
+  const tokens: { id: string; at: number | string; author: string; was: string }[] =
+    await tx`SELECT subject AS id, at, actor AS author, was FROM inkling_audit
       WHERE action = 'admin-token-revoked' AND sequence > ${from}`;
   const revocations: Revocation[] = [
     ...missing.map(({ id, at }) => ({ id, at: Number(at), author: authors.get(id) ?? "unknown" })),
-    ...tokens.map(({ id, at, actor, was }) => {
+    ...tokens.map(({ id, at, author, was }) => {
       const { created_at }: { created_at: string } = JSON.parse(was);
-      return { id, at: Number(at), author: actor, createdAt: Date.parse(created_at) };
+      return { id, at: Number(at), author: author, createdAt: Date.parse(created_at) };
     }),
   ];
   return { last, revocations };

@@ -4,8 +4,8 @@
 
 import type { SQL } from "bun";
 import { insertAudit, lockAudit } from "./audit.ts";
+import type { Author } from "./author.ts";
 import { StoreError } from "./error.ts";
-import type { Actor } from "./keys/actor.ts";
 import { NO_RULESET, type PublishedRuleset, rulesetJson, rulesetStamp, textHash } from "./rulesets/record.ts";
 import type { Page, PageRequest, Tables } from "./tables.ts";
 
@@ -92,7 +92,7 @@ export class RulesetStore {
    * @returns the ruleset that is active afterwards
    * @throws RulesetConflictError
    */
-  publish({ text, note, current, restores }: NewRuleset, by: Actor): Promise<PublishedRuleset> {
+  publish({ text, note, current, restores }: NewRuleset, by: Author): Promise<PublishedRuleset> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx); // so that the numbers have no gaps
       const rows: RulesetRow[] =
@@ -104,7 +104,7 @@ export class RulesetStore {
         number: newest.number + 1,
         text,
         note,
-        author: by.actor,
+        author: by.author,
         createdAt: this.tables.now(),
         restores,
       });

@@ -11,13 +11,13 @@ import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import { AdminTokenStore } from "./admin-token.ts";
 import { insertAudit, lockAudit } from "./audit.ts";
+import type { Author } from "./author.ts";
 import { DatabaseCopy } from "./copy.ts";
 import { Database } from "./database.ts";
 import { DecisionStore } from "./decisions.ts";
 import { DeliveryStore } from "./deliveries.ts";
 import { StoreError } from "./error.ts";
 import { changeKeys, readKeyChanges } from "./key-changes.ts";
-import type { Actor } from "./keys/actor.ts";
 import { DAY_MS } from "./keys/day.ts";
 import {
   type EpochMs,
@@ -53,8 +53,8 @@ export { isSharedDatabase } from "./database.ts";
 const LOAD_TOKENS_MS = 30 * DAY_MS;
 /** Number of tokens that are read at once. */
 const TOKENS_AT_ONCE = 5_000;
-/** The actor if the caller does not name one. */
-const UNNAMED: Actor = { actor: "inkling", way: undefined };
+/** The author if the caller does not name one. */
+const UNNAMED: Author = { author: "inkling", source: undefined };
 
 interface StoreOptions {
   readonly now?: () => EpochMs;
@@ -62,10 +62,10 @@ interface StoreOptions {
   /** Maximum milliseconds for one call. */
   readonly timeoutMs?: number;
   /**
-   * Whether to return a store even if the database is unreachable. Its calls then fail with AWAY until the database is
+   * Whether to return a store even if the database is unreachable. Its calls then fail with UNREACHABLE until the database is
    * reachable.
    */
-  readonly mayBeAway?: boolean;
+  readonly mayBeUnreachable?: boolean;
   /** Called after a different SQLite file replaced the one in use. The store uses the new file from then on. */
   readonly onOtherFile?: () => void;
   /** The data folder's list of revocations. Each revocation is written to it before it is committed. */
@@ -90,7 +90,7 @@ export async function openStore(address: string, options: StoreOptions = {}): Pr
   try {
     await store.ping();
   } catch (error) {
-    if (options.mayBeAway && error instanceof StoreError && error.code === "AWAY") return store;
+    if (options.mayBeUnreachable && error instanceof StoreError && error.code === "UNREACHABLE") return store;
     await store.close();
     throw error;
   }
@@ -198,7 +198,7 @@ export class Store implements KeySource {
   async createKey(
     wanted: NewKey,
     token = this.newToken(wanted.mode),
-    by: Actor = UNNAMED,
+    by: Author = UNNAMED,
   ): Promise<IssuedKey> {
     const key: Key = Object.freeze({
       ...wanted,
@@ -211,7 +211,7 @@ export class Store implements KeySource {
       changed.push(key.id);
       await tx`INSERT INTO inkling_keys ${tx(rowFromKey(key))}`;
       await this.insertToken(tx, token, key.id);
-      await this.audit(tx, by, "key-made", undefined, key);
+      await this.audit(tx, by, "key-created", undefined, key);
       return key;
     });
     return { key, token };
@@ -253,7 +253,7 @@ export class Store implements KeySource {
    * change nothing.
    * @returns undefined if the key does not exist or is revoked
    */
-  async changeKey(id: string, change: KeyChange, by: Actor = UNNAMED): Promise<Key | undefined> {
+  async changeKey(id: string, change: KeyChange, by: Author = UNNAMED): Promise<Key | undefined> {
     return this.change(async (tx, changed) => {
       changed.push(id);
       const before = await this.readKeyById(tx, id);
@@ -274,7 +274,7 @@ export class Store implements KeySource {
    * @param at when the key was revoked, in epoch ms
    * @returns the key; undefined if it does not exist
    */
-  async revokeKey(id: string, by: Actor = UNNAMED, at = this.tables.now()): Promise<Key | undefined> {
+  async revokeKey(id: string, by: Author = UNNAMED, at = this.tables.now()): Promise<Key | undefined> {
     return this.change(async (tx, changed) => {
       changed.push(id);
       const rows: KeyRow[] = await tx`SELECT ${keyColumns(tx)} FROM inkling_keys k WHERE id = ${id}`;
@@ -284,7 +284,7 @@ export class Store implements KeySource {
       const after: Key = Object.freeze({ ...known, revokedAt: at });
       await tx`UPDATE inkling_keys SET revoked_at = ${after.revokedAt} WHERE id = ${id}`;
       await this.audit(tx, by, "key-revoked", before, after);
-      writeRevocations(this.revoked, [{ id, at, author: by.actor }]);
+      writeRevocations(this.revoked, [{ id, at, author: by.author }]);
       return after;
     });
   }
@@ -294,7 +294,7 @@ export class Store implements KeySource {
    * @param overlapUntil epoch ms until which its earlier tokens remain valid
    * @returns undefined if the key does not exist or is revoked
    */
-  async rotateKey(id: string, overlapUntil: number, by: Actor = UNNAMED): Promise<IssuedKey | undefined> {
+  async rotateKey(id: string, overlapUntil: number, by: Author = UNNAMED): Promise<IssuedKey | undefined> {
     return this.change(async (tx, changed) => {
       changed.push(id);
       const before = await this.readKeyById(tx, id);
@@ -400,7 +400,7 @@ export class Store implements KeySource {
   /** Adds an entry to the audit trail. The entry never contains a token. */
   private async audit(
     tx: TransactionSQL,
-    by: Actor,
+    by: Author,
     action: AuditAction,
     before: Key | undefined,
     after: Key,

@@ -8,8 +8,8 @@
 import { type AuditAction, MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";
 import { insertAudit, lockAudit } from "./audit.ts";
+import type { Author } from "./author.ts";
 import { StoreError } from "./error.ts";
-import type { Actor } from "./keys/actor.ts";
 import type { EpochMs } from "./keys/key.ts";
 import { randomBase62 } from "./keys/token.ts";
 import type { Tables } from "./tables.ts";
@@ -22,7 +22,7 @@ export interface NewWebhook {
   readonly url: string;
   readonly events: readonly WebhookEvent[];
   /** May the URL lead to an address outside the public internet? */
-  readonly allowInner: boolean;
+  readonly allowPrivate: boolean;
 }
 
 export interface Webhook extends NewWebhook {
@@ -78,7 +78,7 @@ export class WebhookStore {
   }
 
   /** @throws WebhooksFullError */
-  add(wanted: NewWebhook, by: Actor): Promise<IssuedWebhook> {
+  add(wanted: NewWebhook, by: Author): Promise<IssuedWebhook> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
       const rows: { count: number | string }[] = await tx`SELECT COUNT(*) AS count FROM inkling_webhooks`;
@@ -86,15 +86,15 @@ export class WebhookStore {
       const webhook: Webhook = Object.freeze({
         ...wanted,
         id: `whk_${randomBase62(16, this.tables.randomBytes)}`,
-        author: by.actor,
+        author: by.author,
         createdAt: this.tables.now(),
         oldSecretUntil: undefined,
         disabledAt: undefined,
       });
       const secret = this.newSecret();
-      const { id, url, events, allowInner, author, createdAt } = webhook;
+      const { id, url, events, allowPrivate, author, createdAt } = webhook;
       await tx`INSERT INTO inkling_webhooks (id, url, events, allow_inner, secret, author, created_at)
-        VALUES (${id}, ${url}, ${events.join(" ")}, ${allowInner ? 1 : 0}, ${secret}, ${author}, ${createdAt})`;
+        VALUES (${id}, ${url}, ${events.join(" ")}, ${allowPrivate ? 1 : 0}, ${secret}, ${author}, ${createdAt})`;
       await this.audit(tx, by, "webhook-added", undefined, webhook);
       return { webhook, secret };
     }, true);
@@ -105,7 +105,7 @@ export class WebhookStore {
    * @param overlapUntil epoch ms until which the previous secret also signs
    * @returns undefined if no webhook has this id
    */
-  rotate(id: string, overlapUntil: EpochMs, by: Actor): Promise<IssuedWebhook | undefined> {
+  rotate(id: string, overlapUntil: EpochMs, by: Author): Promise<IssuedWebhook | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
       const before = await this.findIn(tx, id);
@@ -120,7 +120,7 @@ export class WebhookStore {
   }
 
   /** Removes a webhook with its secrets and deliveries. @returns the webhook; undefined if no webhook has this id */
-  remove(id: string, by: Actor): Promise<Webhook | undefined> {
+  remove(id: string, by: Author): Promise<Webhook | undefined> {
     return this.tables.write(async (tx) => {
       // Before the lock, because changes to keys wait for it.
       await tx`DELETE FROM inkling_deliveries WHERE webhook_id = ${id}`;
@@ -145,7 +145,7 @@ export class WebhookStore {
       if (before === undefined || before.disabledAt !== undefined) return false;
       const webhook: Webhook = Object.freeze({ ...before, disabledAt: this.tables.now() });
       await tx`UPDATE inkling_webhooks SET disabled_at = ${webhook.disabledAt} WHERE id = ${id}`;
-      await this.audit(tx, { actor: "inkling", way: undefined }, "webhook-disabled", before, webhook);
+      await this.audit(tx, { author: "inkling", source: undefined }, "webhook-disabled", before, webhook);
       return true;
     }, true);
   }
@@ -154,7 +154,7 @@ export class WebhookStore {
    * Enables a webhook that was disabled after a 410. It receives events from now on.
    * @returns undefined if no webhook has this id
    */
-  enable(id: string, by: Actor): Promise<Webhook | undefined> {
+  enable(id: string, by: Author): Promise<Webhook | undefined> {
     return this.tables.write(async (tx) => {
       await lockAudit(tx);
       const before = await this.findIn(tx, id);
@@ -196,7 +196,7 @@ export class WebhookStore {
   /** Adds an entry to the audit trail. The entry never contains a secret. */
   private audit(
     tx: TransactionSQL,
-    by: Actor,
+    by: Author,
     action: Extract<AuditAction, `webhook-${string}`>,
     before: Webhook | undefined,
     after: Webhook | undefined,
@@ -212,13 +212,13 @@ export const hostOnly = (url: string): string => `${new URL(url).origin}/…`;
 
 /** Converts a webhook to JSON for programs, without its secrets. */
 export function webhookJson(webhook: Webhook) {
-  const { id, url, events, allowInner, author, createdAt, oldSecretUntil, disabledAt } = webhook;
+  const { id, url, events, allowPrivate, author, createdAt, oldSecretUntil, disabledAt } = webhook;
   const time = (ms: EpochMs | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
   return {
     id,
     url,
     events: [...events],
-    allow_inner: allowInner,
+    allow_private: allowPrivate,
     author,
     created_at: new Date(createdAt).toISOString(),
     old_secret_until: time(oldSecretUntil),
@@ -230,7 +230,7 @@ interface WebhookRow {
   readonly id: string;
   readonly url: string;
   readonly events: string;
-  readonly allow_inner: number;
+  readonly allow_private: number;
   readonly author: string;
   readonly created_at: number | string;
   readonly old_secret_until: number | string | null;
@@ -243,7 +243,9 @@ interface SecretRow {
 }
 
 const columns = (sql: SQL) =>
-  sql.unsafe("id, url, events, allow_inner, author, created_at, old_secret_until, disabled_at");
+  sql.unsafe(
+    "id, url, events, allow_inner AS allow_private, author, created_at, old_secret_until, disabled_at",
+  );
 
 /** Reads a webhook. Leaves out events that only a newer version has. */
 function fromRow(row: WebhookRow, report: (reason: string) => void): Webhook {
@@ -255,7 +257,7 @@ function fromRow(row: WebhookRow, report: (reason: string) => void): Webhook {
     id: row.id,
     url: row.url,
     events: WEBHOOK_EVENT_NAMES.filter((event) => named.includes(event)),
-    allowInner: row.allow_inner === 1,
+    allowPrivate: row.allow_private === 1,
     author: row.author,
     createdAt: Number(row.created_at),
     oldSecretUntil: time(row.old_secret_until),

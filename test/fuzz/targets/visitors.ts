@@ -1,6 +1,6 @@
 // Fuzzes bodies of POST /v1/assess. Every body is a visitor, or is refused with lines that repeat none of its values.
 
-import { parseRuleset, readAssessmentInput } from "@inkling/engine/assess";
+import { parseRuleset, readDecisionInput } from "@inkling/engine/assess";
 import { parseJson } from "../../../packages/server/src/batch/body.ts";
 import type { Target } from "../target.ts";
 
@@ -37,7 +37,7 @@ export default function visitors(): Target {
     check: (input) => {
       const value = parseJson(input);
       if (value === undefined) return "no JSON";
-      const read = readAssessmentInput(value, schema);
+      const read = readDecisionInput(value, schema);
       if ("event" in read) return "visitor";
       if (read.length === 0) throw new Error("refused without a reason");
       if (read.join("\n").includes(SECRET)) throw new Error("a line repeats a value");

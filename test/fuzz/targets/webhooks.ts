@@ -10,7 +10,7 @@ import { deepStrictEqual, match } from "node:assert";
 import { BlockList, isIP, type Socket } from "node:net";
 import { type EmailVerdict, type EvidenceEntry, WEBHOOK_WAITS_SECONDS } from "@inkling/contract";
 import { Overrides, parseEmail } from "@inkling/engine";
-import { DEFAULT_RULESET, readAssessmentInput } from "@inkling/engine/assess";
+import { DEFAULT_RULESET, readDecisionInput } from "@inkling/engine/assess";
 import { hostOf } from "../../../packages/operations/src/webhook-destination.ts";
 import { decidedDomains } from "../../../packages/server/src/webhooks/decided-domains.ts";
 import { WebhookEvents } from "../../../packages/server/src/webhooks/events.ts";
@@ -22,7 +22,7 @@ import { until } from "../../harness/until.ts";
 import { startRawReceiver, verified } from "../../harness/webhook-receiver.ts";
 import type { Target } from "../target.ts";
 
-const EVENT = "assessment.changed";
+const EVENT = "decision.changed";
 const RELEASE = "3c05d22e1399";
 const SECRET = "whsec_AAAA";
 /** Codes for a refused URL. */
@@ -147,7 +147,14 @@ export default async function webhooks(): Promise<Target> {
     if (isIP(host) !== 0 && !isInner(host)) return isTaken ? "of an address" : "refused";
     // A refused URL may come from a backup, so sending must refuse it as well.
     const address = NAMES_TO[cases % NAMES_TO.length]!;
-    const webhook = { id: "whk_0", url: read.href, events: [], allowInner: false, author: "", createdAt: 0 };
+    const webhook = {
+      id: "whk_0",
+      url: read.href,
+      events: [],
+      allowPrivate: false,
+      author: "",
+      createdAt: 0,
+    };
     const { outcome, reason = "" } = await send(
       { webhook: { ...webhook, oldSecretUntil: undefined, disabledAt: undefined }, secrets: [SECRET] },
       { id: "msg_0", body: "{}" },
@@ -170,7 +177,7 @@ export default async function webhooks(): Promise<Target> {
   async function checkDelivery(visitor: string, text: string, answered: string): Promise<string> {
     receiver.received.length = 0;
     const before = receiver.connections;
-    const wanted = { url: receiver.url, events: [EVENT], allow_inner: true };
+    const wanted = { url: receiver.url, events: [EVENT], allow_private: true };
     const { id, secret } = (await ask("POST", "webhooks", wanted)).document;
     const { domain, ref } = visitorOf(visitor);
     const disposable = told.get(domain) ?? false;
@@ -185,7 +192,7 @@ export default async function webhooks(): Promise<Target> {
     const deliveries = (await ask("GET", `webhooks/${id}/deliveries`)).document.deliveries;
     const { disabled_at: disabledAt } = (await ask("GET", `webhooks/${id}`)).document;
     await ask("DELETE", `webhooks/${id}`);
-    await store.decisions.delete({ before: now() + 1 }, { actor: "fuzz", way: undefined });
+    await store.decisions.delete({ before: now() + 1 }, { author: "fuzz", source: undefined });
     deepStrictEqual([receiver.received.length, deliveries.length, receiver.connections - before], [1, 1, 1]);
     const { type, data } = verified(secret, receiver.received[0]!) as { type: string; data: object };
     deepStrictEqual([receiver.received[0]!.path, type], ["/hook", EVENT]);
@@ -253,12 +260,12 @@ export default async function webhooks(): Promise<Target> {
   };
 }
 
-/** Returns the parts of a visitor that a decision keeps. Leaves out a name or `ref` that assessments refuse. */
+/** Returns the parts of a visitor that a decision keeps. Leaves out a name or `ref` that decisions refuse. */
 function visitorOf(line: string): { readonly domain: string; readonly ref: string | null } {
   const [name = "", ...words] = line.split(" ");
   const ref = words.join(" ");
   const email = `jane@${name}`;
-  const read = readAssessmentInput({ event: "sign_up", email, ref }, DEFAULT_RULESET.schema);
+  const read = readDecisionInput({ event: "sign_up", email, ref }, DEFAULT_RULESET.schema);
   return { domain: parseEmail(email).host ?? "example.com", ref: "event" in read ? ref : null };
 }
 

@@ -71,9 +71,9 @@ describe("a sign-up with better-auth", () => {
   test("that is denied creates no user", async () => {
     const { signUp, users, decisions } = await application();
     const response = await signUp("jane@disposable.example", "192.0.2.1");
-    const { code, message, assessment } = (await response.json()) as Record<string, string>;
+    const { code, message, decision } = (await response.json()) as Record<string, string>;
     assert.equal(response.status, 403);
-    assert.deepEqual([code, assessment], ["SIGN_UP_DENIED", "asm_0000000000000000"]);
+    assert.deepEqual([code, decision], ["SIGN_UP_DENIED", "asm_0000000000000000"]);
     assert.match(message!, /contact us/);
     assert.deepEqual([users(), decisions], [[], []]);
   });
@@ -88,7 +88,7 @@ describe("a sign-up with better-auth", () => {
       code: "EMAIL_INVALID",
       message: "Did you mean jane@gmail.com?",
       did_you_mean: "jane@gmail.com",
-      assessment: "asm_0000000000000000",
+      decision: "asm_0000000000000000",
     });
     const insisting = await application(client, { onInvalid: () => "admit" });
     assert.equal((await insisting.signUp("jane@gmial.com", "192.0.2.1")).status, 200);

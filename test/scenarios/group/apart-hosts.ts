@@ -113,7 +113,7 @@ async function main(seconds: number): Promise<Seen> {
         },
       });
       for (const { proxy } of hosts) proxy.mend();
-      await store.overrides.put([FLAG_ADDRESS], { actor: "test", way: "cli" });
+      await store.overrides.put([FLAG_ADDRESS], { author: "test", source: "cli" });
       for (const { isAbuser } of hosts) await until(() => isAbuser(free.token));
       await store.revokeKey(free.key.id);
       for (const { status } of hosts) await until(async () => (await status(free.token)) === 401);

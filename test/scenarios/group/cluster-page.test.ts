@@ -173,7 +173,9 @@ test("every step does what the page writes", async () => {
 
   await postgres.kill();
   for (const host of HOSTS) {
-    await until(() => log(host).includes('"group-away"') && log(host).includes('"database-away"'));
+    await until(
+      () => log(host).includes('"group-unreachable"') && log(host).includes('"database-unreachable"'),
+    );
     expect((await lookUp(host, "geolocate", other)).status).toBe(200);
   }
   await postgres.start();

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
-const ADA = { actor: "ada", way: "cli" } as const;
+const ADA = { author: "ada", source: "cli" } as const;
 const OVERRIDE = {
   kind: "address",
   value: ADDRESS,
@@ -237,7 +237,7 @@ test("PostgreSQL that is unreachable: changes are refused, a key is revoked on e
     warnings: [expect.stringMatching(/^the database is unreachable, .*; `inkling doctor` names the reason$/)],
   });
   expect(await main.status(GEOLOCATE)).toBe(200);
-  const away = { status: 503, code: "DATABASE_AWAY", detail: expect.stringContaining("unreachable") };
+  const away = { status: 503, code: "DATABASE_UNREACHABLE", detail: expect.stringContaining("unreachable") };
   expect(await admin(main, token, "POST", "keys", { name: "new" })).toMatchObject(away);
   expect(await admin(main, token, "DELETE", `keys/${leaked.key.id}`)).toMatchObject(away);
   for (const args of [
@@ -344,7 +344,7 @@ test("a file that is lost under a running server: commands create no other, and 
   for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
 
   await until(async () => (await warningsOf(main)).warnings.join().includes("the database file is missing"));
-  expect(main.events("database-away")).toMatchObject([{ hint: expect.stringContaining("restore") }]);
+  expect(main.events("database-unreachable")).toMatchObject([{ hint: expect.stringContaining("restore") }]);
   const refused = {
     exitCode: 1,
     err: expect.stringMatching(/the database was lost: .*\nhint: .*restore.*keys\.json/),
@@ -389,13 +389,13 @@ test("an empty database: the copies apply, and nothing is created in it", async 
   await until(async () =>
     (await warningsOf(main)).warnings.join().includes("2 keys and 1 override apply from"),
   );
-  expect(main.events("chosen-key-not-made")).toHaveLength(1);
+  expect(main.events("chosen-key-not-created")).toHaveLength(1);
   const empty = await openStore(`sqlite://${file}`);
   cleanUps.push(() => empty.close());
   const root = (await empty.adminToken.create(ADA))!;
   expect(await admin(main, root, "POST", "keys", { name: "new" })).toMatchObject({
     status: 503,
-    code: "DATABASE_AWAY",
+    code: "DATABASE_UNREACHABLE",
     detail: expect.stringContaining("The database is empty"),
   });
   expect(await inkling(dataDir, ["keys", "create"])).toMatchObject({

@@ -151,10 +151,10 @@ test("a rate of three servers is kept with the database, and again with it; with
   // each host may use one burst, and twice what it gains between two exchanges
   expect(allowed).toBeLessThan(4 * burst + (rate * (performance.now() - started)) / 1_000 + 3 * rate);
   proxy.cut();
-  await load(() => hosts.every(({ events }) => events("group-away").length === 1));
-  expect(await hosts[0]!.metric("inkling_group_away")).toBe(1);
+  await load(() => hosts.every(({ events }) => events("group-unreachable").length === 1));
+  expect(await hosts[0]!.metric("inkling_group_unreachable")).toBe(1);
   for (const { events } of hosts)
-    expect(events("group-away")).toMatchObject([
+    expect(events("group-unreachable")).toMatchObject([
       { effect: "this host uses only its own count for each key's rate" },
     ]);
   proxy.mend();
@@ -270,8 +270,8 @@ test.concurrent("a row that somebody keeps locked: the exchange fails within sec
 
 test.concurrent("a host that cannot reach the database says so, and a host without traffic sends one statement in ten seconds", async () => {
   const { events } = await host("postgres://nobody@127.0.0.1:1/nothing");
-  await until(() => events("group-away").length > 0);
-  expect(events("group-away")).toMatchObject([
+  await until(() => events("group-unreachable").length > 0);
+  expect(events("group-unreachable")).toMatchObject([
     { effect: "this host uses only its own count for each key's rate" },
   ]);
   const clock = { elapsed: 0 };
@@ -290,7 +290,7 @@ test.concurrent("a host that cannot reach the database says so, and a host witho
     },
     takeUsed: () => [],
     onAnswer: () => {},
-    onAway: () => {},
+    onUnreachable: () => {},
     elapsed: () => clock.elapsed,
     now: () => clock.elapsed,
   });

@@ -48,7 +48,7 @@ test("each host reports version, release, load, readiness; a stopped one leaves,
   const url = await postgres.freshDatabase();
   const store = await openStore(url, { timeoutMs: 60_000 });
   cleanUps.push(() => store.close());
-  const admin = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
+  const admin = (await store.adminToken.create({ author: "test", source: "cli" }))!;
   const { token } = await store.createKey(parseNewKey({ name: "shop", quota: 100_000 }, 0));
   const busy = await start(url, { workers: 2 });
   const idle = await start(url, { version: "9.9.9" });
@@ -130,7 +130,7 @@ test("a host whose clock is one hour off is in the list of hosts, and in its met
     source: new GroupTables(store.tables, "wrong"),
     takeUsed: () => [],
     onAnswer: () => {},
-    onAway: () => {},
+    onUnreachable: () => {},
     now: () => Date.now() - HOUR_MS,
   });
   const { server, name } = await start(url);

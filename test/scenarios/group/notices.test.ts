@@ -57,7 +57,7 @@ test.concurrent.each([1, 2])(
     const { key, token } = await issue(store);
     for (const server of hosts) await until(async () => (await server.status(token)) === 200);
     for (const server of hosts) expect(await server.isAbuser(token)).toBe(false);
-    await store.overrides.put([FLAG_ADDRESS], { actor: "test", way: "cli" });
+    await store.overrides.put([FLAG_ADDRESS], { author: "test", source: "cli" });
     for (const server of hosts) await until(async () => await server.isAbuser(token));
     await store.revokeKey(key.id);
     for (const server of hosts) await until(async () => (await server.status(token)) === 401);
@@ -219,7 +219,7 @@ test.concurrent("usage is counted without a notice", async () => {
 });
 
 test.concurrent.each([1, 2])(
-  "without the database for INKLING_MAX_STALE every key is refused, until it is back; workers: %i",
+  "without the database for INKLING_MAX_STALE_SECONDS every key is refused, until it is back; workers: %i",
   async (workers) => {
     const url = await postgres.freshDatabase();
     const store = await storeOf(url);
@@ -227,14 +227,14 @@ test.concurrent.each([1, 2])(
     const proxy = await TcpProxy.to(postgres.port);
     cleanUps.push(() => proxy.stop());
     const through = url.replace(`:${postgres.port}/`, `:${proxy.port}/`);
-    const server = await host(through, { workers, maxStale: 2, checkMs: 100 });
+    const server = await host(through, { workers, maxStaleSeconds: 2, checkMs: 100 });
     const patient = await host(through, { checkMs: 100 });
     expect([await server.status(token), await patient.status(token)]).toEqual([200, 200]);
     proxy.cut();
     await until(async () => (await server.status(token)) === 503);
     expect(await (await server.lookUp(token)).json()).toMatchObject({
       code: "KEYS_NOT_LOADED",
-      detail: expect.stringContaining("INKLING_MAX_STALE"),
+      detail: expect.stringContaining("INKLING_MAX_STALE_SECONDS"),
     });
     expect(await server.ready()).toBe(503);
     expect(await server.metric("inkling_keys_stale")).toBe(1);

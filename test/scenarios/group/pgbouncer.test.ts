@@ -42,7 +42,7 @@ behindPgBouncer("changes arrive by checks, and the log and a metric name what is
   const { hosts, store } = await hostsBehind(3);
   const { key, token } = await store.createKey(parseNewKey({ name: "shop" }, 0));
   for (const { status } of hosts) await until(async () => (await status(token)) === 200);
-  await store.overrides.put([FLAG_ADDRESS], { actor: "test", way: "cli" });
+  await store.overrides.put([FLAG_ADDRESS], { author: "test", source: "cli" });
   for (const { isAbuser } of hosts) await until(() => isAbuser(token));
   await store.revokeKey(key.id);
   for (const { status } of hosts) await until(async () => (await status(token)) === 401);
@@ -99,7 +99,7 @@ behindPgBouncer(
     for (const { status } of hosts) await until(async () => (await status(token)) === 200);
     await own.kill();
     for (const { events } of hosts) {
-      await until(() => events("group-away").length > 0 && events("database-away").length > 0);
+      await until(() => events("group-unreachable").length > 0 && events("database-unreachable").length > 0);
     }
     for (const { status, ready } of hosts) {
       expect([await status(token), await ready()]).toEqual([200, 200]);

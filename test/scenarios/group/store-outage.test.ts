@@ -111,7 +111,7 @@ describe("PostgreSQL in the middle of traffic", () => {
       (reason) => reason,
     );
     expect(error).toBeInstanceOf(StoreError);
-    expect(error).toMatchObject({ code: "AWAY" });
+    expect(error).toMatchObject({ code: "UNREACHABLE" });
     expect(error.message).toContain("no answer within 3000 ms");
     expect(await stored(direct, key.id)).toBe(5);
     proxy.silentAfter = undefined;
@@ -129,8 +129,8 @@ describe("PostgreSQL in the middle of traffic", () => {
     const address = await postgres.freshDatabase();
     await postgres.stop();
     cleanUps.push(() => postgres.start().catch(() => {})); // already running if the test succeeded
-    expect(await openStore(address).catch((error) => error)).toMatchObject({ code: "AWAY" });
-    const store = await open(address, { mayBeAway: true });
+    expect(await openStore(address).catch((error) => error)).toMatchObject({ code: "UNREACHABLE" });
+    const store = await open(address, { mayBeUnreachable: true });
     const token = freshToken();
     const keyring = new Keyring();
     const loader = liveKeys({
@@ -161,16 +161,16 @@ describe("PostgreSQL in the middle of traffic", () => {
     const rollBack = () => runHere(["data", "rollback"], { env, cwd: main.dataDir });
     await postgres.stop();
     cleanUps.push(() => postgres.start().catch(() => {})); // already running if the test succeeded
-    await until(() => main.events("database-away").length > 0);
+    await until(() => main.events("database-unreachable").length > 0);
     const refused = await rollBack();
     expect([refused.code, currentName(main.dataDir)]).toEqual([1, current]);
     expect(refused.err).toContain("connect");
     await postgres.start();
     expect([(await rollBack()).code, currentName(main.dataDir)]).toEqual([0, before]);
     const { items } = await (await open(databaseUrl)).overrides.audit({ limit: 10 });
-    expect(items.map(({ way, action }) => `${way} ${action}`)).toEqual([
+    expect(items.map(({ source, action }) => `${source} ${action}`)).toEqual([
       "cli release-rolled-back",
-      "file key-made",
+      "file key-created",
     ]);
     expect(items[0]).toMatchObject({ before: { current }, after: { current: before } });
   });
@@ -183,7 +183,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     const pids = () => main.events("worker-listening").map(({ pid }) => Number(pid));
     await postgres.stop();
     cleanUps.push(() => postgres.start().catch(() => {}));
-    await until(() => main.events("database-away").length > 0);
+    await until(() => main.events("database-unreachable").length > 0);
     process.kill(pids()[0]!, "SIGKILL");
     await until(() => pids().length === 3);
     const statuses = await Promise.all(Array.from({ length: 32 }, () => main.status(GEOLOCATE, token)));
@@ -198,9 +198,9 @@ describe("PostgreSQL in the middle of traffic", () => {
       ["password", good.replace(encoded, `${encoded}x`), "REFUSED"],
       ["user", good.replace("inkling:", "nobody:"), "REFUSED"],
       ["database", `${good}_nope`, "REFUSED"],
-      ["port", good.replace(`:${postgres.port}/`, ":1/"), "AWAY"],
-      ["host", good.replace("127.0.0.1", "host.invalid"), "AWAY"],
-      ["no TLS there", `${good}?sslmode=require`, "AWAY"],
+      ["port", good.replace(`:${postgres.port}/`, ":1/"), "UNREACHABLE"],
+      ["host", good.replace("127.0.0.1", "host.invalid"), "UNREACHABLE"],
+      ["no TLS there", `${good}?sslmode=require`, "UNREACHABLE"],
     ];
     for (const [name, address, code] of wrong) {
       const error: StoreError = await openStore(address).then(

@@ -20,7 +20,7 @@ export interface Report {
 
 if (import.meta.main) {
   const [address = "", token = "", intervalMs = "1000"] = process.argv.slice(2);
-  const store = await openStore(address, { mayBeAway: true });
+  const store = await openStore(address, { mayBeUnreachable: true });
   const keyring = new Keyring();
   const loader = liveKeys({ store, keyring, refreshMs: Number(intervalMs) });
   const recorder = new UsageRecorder({ store: store.usage, flushMs: Number(intervalMs) });

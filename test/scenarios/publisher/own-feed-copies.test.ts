@@ -120,7 +120,7 @@ describe("bad copies", () => {
       url: host.url("old"),
     };
     await host.build(dataDir, [own]);
-    host.isAway = true;
+    host.isUnreachable = true;
     try {
       expect((await host.build(dataDir, [own], 2)).reportOf("old")).toMatchObject({
         state: "loaded",
@@ -128,7 +128,7 @@ describe("bad copies", () => {
       });
       expect((await host.build(dataDir, [own], 4)).reportOf("old")!.state).toBe("expired");
     } finally {
-      host.isAway = false;
+      host.isUnreachable = false;
     }
   });
 });

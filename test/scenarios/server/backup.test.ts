@@ -152,12 +152,12 @@ async function fill(host: Host): Promise<Record<"plain" | "limited" | "revoked" 
     const revoked = await make({ name: "old" });
     await store.revokeKey(revoked.key.id);
     await store.rotateKey(limited.key.id, Date.now() + 60_000);
-    const root = (await store.adminToken.create({ actor: "ada", way: "cli" }))!;
+    const root = (await store.adminToken.create({ author: "ada", source: "cli" }))!;
     const wanted = { name: "bob", role: "read", expiresAt: undefined } as const;
-    const named = await store.adminToken.add(wanted, { actor: "ada", way: "cli" });
+    const named = await store.adminToken.add(wanted, { author: "ada", source: "cli" });
     await store.overrides.put([flagged("81.2.69.142"), flagged("2a02:8010::1", "a second\nline")], {
-      actor: "ada",
-      way: "cli",
+      author: "ada",
+      source: "cli",
     });
     const days = Array.from({ length: 1_203 }, (_, i) => new Date(i * 86_400_000).toISOString().slice(0, 10));
     await store.usage.add({
@@ -252,7 +252,7 @@ describe("a backup", () => {
       const [was, is] = [await content(source), await content(target)];
       expect([was.usage.length, was.tokens.length]).toEqual([1_203, 4]);
       const isRestore = ({ action }: Row) => action === "database-restored";
-      expect(is.audit.filter(isRestore)).toMatchObject([{ subject: "database", way: "cli" }]);
+      expect(is.audit.filter(isRestore)).toMatchObject([{ subject: "database", source: "cli" }]);
       expect(JSON.parse(String(is.audit.find(isRestore)!.became))).toMatchObject({
         created_at: JSON.parse(ran.out).created_at,
         rows: { inkling_keys: 3 },
@@ -268,7 +268,7 @@ describe("a backup", () => {
       await withStore(target, async (store) => {
         await store.createKey(parseNewKey({ name: "next" }, Date.now()));
         const { items } = await store.overrides.audit({ limit: 1 });
-        expect(items).toMatchObject([{ action: "key-made", sequence: is.audit.length + 1 }]);
+        expect(items).toMatchObject([{ action: "key-created", sequence: is.audit.length + 1 }]);
       });
     },
   );
@@ -306,7 +306,7 @@ describe("a backup", () => {
       const { items } = await store.overrides.audit({ limit: 3 });
       expect(items.map(({ action, subject }) => [action, subject])).toEqual([
         ["database-restored", "database"],
-        ["admin-token-made", "admin token"],
+        ["admin-token-created", "admin token"],
         ["admin-token-revoked", "bob"],
       ]);
     });
@@ -395,7 +395,7 @@ describe("a restore", () => {
       before: undefined,
       after: undefined,
     } as const;
-    await withStore(target, (store) => store.overrides.record({ ...entry, actor: "ada", way: "cli" }));
+    await withStore(target, (store) => store.overrides.record({ ...entry, author: "ada", source: "cli" }));
     const ran = await inkling(target, "restore", archive, "--json");
     expect(ran).toMatchObject({ code: 0 });
     expect(existsSync(JSON.parse(ran.out).before)).toBe(true);
@@ -738,7 +738,7 @@ describe("database copy", () => {
     expect(await rowsOf(source, ALL)).toEqual(was);
     const is = await rowsOf(target, ALL);
     const isCopy = ({ action }: Row) => action === "database-copied";
-    expect(is.audit.filter(isCopy)).toMatchObject([{ subject: "database", way: "cli" }]);
+    expect(is.audit.filter(isCopy)).toMatchObject([{ subject: "database", source: "cli" }]);
     expect({ ...is, audit: is.audit.filter((row) => !isCopy(row)) }).toEqual(was);
     expect(await hashes(target)).toContain(hashToken(plain));
     await withStore(target, async (store) =>

@@ -80,7 +80,9 @@ describe.if(canMount)("a disk that cannot be written", () => {
       ),
       answer: [
         503,
-        expect.objectContaining({ code: expect.stringMatching(/^(DATABASE_AWAY|REVOCATION_UNWRITTEN)$/) }),
+        expect.objectContaining({
+          code: expect.stringMatching(/^(DATABASE_UNREACHABLE|REVOCATION_UNWRITTEN)$/),
+        }),
       ],
     });
     expect(statusOfRevoked).toEqual([200, 401]);

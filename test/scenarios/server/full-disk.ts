@@ -125,7 +125,7 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
   const store = await openStore(testServerOptions(dataDir).databaseUrl);
   const { key, token } = await store.createKey(parseNewKey({ name: "full" }, 0));
   const leaked = await store.createKey(parseNewKey({ name: "leaked" }, 0));
-  const adminToken = await store.adminToken.create({ actor: "test", way: "cli" });
+  const adminToken = await store.adminToken.create({ author: "test", source: "cli" });
   const { server, seen } = await start(dataDir);
   const statusOf = async (path: string, sent = token) => {
     const headers = { Authorization: `Bearer ${sent}` };

@@ -58,7 +58,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     for (const folder of folders) smallRelease(folder, 0);
     const databaseUrl = await addressOf(folders[0]!);
     const store = await openStore(databaseUrl);
-    const adminToken = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
+    const adminToken = (await store.adminToken.create({ author: "test", source: "cli" }))!;
     await store.close();
     const servers = [await start(folders[0]!, databaseUrl), await start(folders[1]!, databaseUrl)] as const;
     const admin = async (server: ServerProgram, method: string, path: string, body?: unknown) => {
@@ -142,7 +142,7 @@ test("a server that starts while PostgreSQL is away has keys and overrides, and 
   const store = await openStore(databaseUrl);
   const forced = { flag: smallFlag(0), verdict: false } as const;
   const target = { kind: "address", value: ADDRESS, note: "x", author: "x", expiresAt: undefined } as const;
-  await store.overrides.put([{ ...target, ...forced }], { actor: "x", way: "cli" });
+  await store.overrides.put([{ ...target, ...forced }], { author: "x", source: "cli" });
   await store.close();
   await until(async () => same(await flagsOf(first), CLEAN));
   await postgres.stop();

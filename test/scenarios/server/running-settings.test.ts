@@ -25,7 +25,7 @@ test.each(process.platform === "linux" ? [1, 2] : [1])(
     const dataDir = temporaryFolder();
     smallRelease(dataDir, 1);
     const store = await openStore(`sqlite://${join(dataDir, "inkling.db")}`);
-    const admin = (await store.adminToken.create({ actor: "test", way: "cli" }))!;
+    const admin = (await store.adminToken.create({ author: "test", source: "cli" }))!;
     await store.close();
     const main = new ServerProgram({ dataDir, env: { ...UNSET, INKLING_WORKERS: String(workers) } });
     server = main;
@@ -86,7 +86,7 @@ test("settings that differ at a start are in the audit trail, secrets only as ch
     const store = await openStore(join(dataDir, "inkling.db"));
     const { items } = await store.overrides.audit({ limit: 100 }, { action: "settings-changed" });
     await store.close();
-    return items.map(({ actor, way, before, after }) => ({ actor, way, before, after }));
+    return items.map(({ author, source, before, after }) => ({ author, source, before, after }));
   };
   const first = await start();
   const noted = join(dataDir, `settings/${first.port}.json`);
@@ -99,8 +99,8 @@ test("settings that differ at a start are in the audit trail, secrets only as ch
   const second = await start(first.port);
   const entries: unknown[] = [
     {
-      actor: "start",
-      way: "file",
+      author: "start",
+      source: "file",
       before: { admin_port: first.adminPort, ipinfo_token: null, rate: 0, trusted_proxies: [] },
       after: {
         admin_port: second.adminPort,
@@ -133,7 +133,7 @@ test("SIGHUP changes nothing without a terminal", async () => {
   expect([status, headers.get("RateLimit-Policy")]).toEqual([200, null]);
 });
 
-test("a server whose terminal closes stops in an orderly way", async () => {
+test("a server whose terminal closes stops in an orderly source", async () => {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   const ports = { INKLING_PORT: String(freePort()), INKLING_ADMIN_PORT: String(freePort()) };

@@ -98,8 +98,8 @@ describe.each([1, 2])("with workers: %i", (workers) => {
     await until(async () => (await metric("inkling_usage_pending")) === 0);
     for (const suffix of SIDE_FILES) rmSync(file + suffix, { force: true });
     expect(await lookUp(token, 30)).toEqual([200]);
-    await until(() => events("database-away").length > 0 && events("usage-not-stored").length > 0);
-    expect(events("database-away")[0].reason).toContain("the file was deleted while in use");
+    await until(() => events("database-unreachable").length > 0 && events("usage-not-stored").length > 0);
+    expect(events("database-unreachable")[0].reason).toContain("the file was deleted while in use");
     expect(await metric("inkling_database_reachable")).toBe(0);
     expect(await ready()).toBe(200); // lookups need no database
     expect(await lookUp(token, 20)).toEqual([200]);
@@ -114,8 +114,8 @@ test.concurrent("a data folder that is deleted is logged, but not usage if none 
   const { dataDir, options } = await setUp();
   const { server, events } = await start(options);
   rmSync(dataDir, { recursive: true });
-  await until(() => events("database-away").length > 0);
-  expect(events("database-away")[0].reason).toContain("the file was deleted while in use");
+  await until(() => events("database-unreachable").length > 0);
+  expect(events("database-unreachable")[0].reason).toContain("the file was deleted while in use");
   await server.stop();
   expect([...events("usage-not-stored"), ...events("usage-lost")]).toEqual([]);
 });
@@ -125,7 +125,7 @@ test.concurrent("a file that comes back, or another one in its place, is used, i
   const { server, lookUp, events } = await start(options);
   expect(await lookUp(token, 10)).toEqual([200]);
   renameSync(file, `${file}.moved`);
-  await until(() => events("database-away").length === 1);
+  await until(() => events("database-unreachable").length === 1);
   renameSync(`${file}.moved`, file);
   await until(() => events("database-back").length === 1);
   expect(await lookUp(token, 10)).toEqual([200]);
@@ -230,8 +230,8 @@ describe("an empty database in the place of one with keys and overrides", () => 
       await known.overrides.put(
         [{ kind: "address", value: address, ...forced, ...of, expiresAt: undefined }],
         {
-          actor: "ada",
-          way: "cli",
+          author: "ada",
+          source: "cli",
         },
       );
       await known.close();

@@ -177,7 +177,7 @@ linux("several workers", () => {
             expiresAt: undefined,
           } as never,
         ],
-        { actor: "test", way: "cli" },
+        { author: "test", source: "cli" },
       ),
     );
     await server.everywhere(

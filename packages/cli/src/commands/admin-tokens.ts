@@ -10,7 +10,7 @@ const HEAD = ["NAME", "ROLE", "STATE", "TOKEN", "AUTHOR", "CREATED", "LAST USED"
 
 export const addAdminTokens = (program: Command, context: Context) =>
   addResource(program, context, ADMIN_TOKENS, {
-    make_admin_token: {
+    create_admin_token: {
       text: ({ token }) => token,
       remark: ({ name, role }) =>
         `Created the admin token ${name} with the role ${role}. The token is shown only once: Inkling keeps only its hash.`,

@@ -1,7 +1,7 @@
 // admin.ts: `inkling admin token rotate` replaces the admin API's root token. For named tokens, see admin-tokens.ts.
 
 import type { Command } from "commander";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { warnOfNewDatabase, withStore } from "../runtime/store.ts";
 
@@ -22,7 +22,7 @@ Examples:
     );
   addAction(command, context, ["dataDir"], async ({ settings }) => {
     warnOfNewDatabase(settings, context.terminal);
-    const made = await withStore(settings, (store) => store.adminToken.rotate(cliActor()));
+    const made = await withStore(settings, (store) => store.adminToken.rotate(cliAuthor()));
     context.terminal.err("Created a new admin token. It is shown only once: Inkling keeps only its hash.\n");
     context.terminal.out(made);
   });

@@ -1,17 +1,17 @@
 // assess.ts: `inkling assess` decides whether a visitor would be let in, and explains why. The command needs neither a
 // server nor a key, and it stores nothing.
 
-import { type Action, type AssessmentAnswer, REASON_ROWS, type ReasonCode } from "@inkling/contract";
+import { type Action, type DecisionAnswer, REASON_ROWS, type ReasonCode } from "@inkling/contract";
 import { Answerer, type AnswerSource } from "@inkling/engine";
 import {
   type Alternative,
   alternatives,
   assess,
-  assessmentAnswer,
+  decisionAnswer,
   explainVisitor,
   lookUpVisitor,
   type Ruleset,
-  readAssessmentInput,
+  readDecisionInput,
   visitorFacts,
 } from "@inkling/engine/assess";
 import { problemOf } from "@inkling/server/failures";
@@ -26,7 +26,7 @@ import { printable, printSources, type Style, table, warn } from "../terminal/te
 import { ATTRIBUTION } from "./values.ts";
 
 const SETTINGS = ["dataDir"] as const;
-/** Placeholder id: this assessment is not stored. */
+/** Placeholder id: this decision is not stored. */
 const NO_ID = `asm_${"0".repeat(16)}`;
 const BAR_WIDTH = 30;
 
@@ -60,7 +60,7 @@ Examples:
     const { release, overrides, missing, warnings } = await openAnswerData(settings, lookupsOf(flags));
     const { ruleset, warnings: more } = await rulesetFor(flags, () => newestRuleset(settings));
     for (const text of [...warnings, ...more]) warn(terminal, text);
-    const input = readAssessmentInput(inputOf(flags, ruleset), ruleset.schema);
+    const input = readDecisionInput(inputOf(flags, ruleset), ruleset.schema);
     if (!("event" in input)) throw wrongInput(input);
     const answerer = new Answerer();
     const failure = input.ip === undefined ? undefined : answerer.readAddress(input.ip);
@@ -84,13 +84,13 @@ Examples:
       facts: { values: facts, ruleset },
       evidence: explainVisitor(answerer, subject, source, parse),
     };
-    const answer = assessmentAnswer(NO_ID, decision, release.manifest.id, answers.didYouMean, shown);
+    const answer = decisionAnswer(NO_ID, decision, release.manifest.id, answers.didYouMean, shown);
     const changes = alternatives(facts, ruleset, answers.degraded);
     if (flags.json) return { json: { ...answer, alternatives: changes }, text: "" };
     const about = { missing, withEvidence: flags.evidence === true, now, style: terminal.style };
     terminal.out(
       [
-        assessmentText(answer, changes, terminal.style),
+        decisionText(answer, changes, terminal.style),
         ...(answer.ip?.reputation === undefined
           ? []
           : [
@@ -188,11 +188,7 @@ const COLORS = { allow: "green", challenge: "yellow", deny: "red" } as const sat
 >;
 
 /** Shows the decision, its reasons with bars, and what would change it. */
-export function assessmentText(
-  answer: AssessmentAnswer,
-  changes: readonly Alternative[],
-  style: Style,
-): string {
+export function decisionText(answer: DecisionAnswer, changes: readonly Alternative[], style: Style): string {
   const { action, score, reasons, rule, shadow, degraded, ruleset, review, did_you_mean } = answer;
   const complete = changes.find(({ without }) => "on_missing" in without);
   const decider = rule === null ? "the score" : `rule ${rule} of ruleset ${ruleset}`;

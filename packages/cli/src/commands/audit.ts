@@ -20,10 +20,10 @@ export const addAudit = (program: Command, context: Context) =>
 
 type Entry = Output<typeof AUDIT.operations.audit>["entries"][number];
 
-const rowOf = ({ at, actor, way, action, subject, before, after }: Entry) => [
+const rowOf = ({ at, author, source, action, subject, before, after }: Entry) => [
   at,
-  actor,
-  way ?? "-",
+  author,
+  source ?? "-",
   action,
   subject,
   action === "key-changed" ? changedText(before, after) : aboutText(after ?? before),

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { buildHint, currentName, DATA_FOLDER, prepareOutput } from "@inkling/release-store";
 import type { RowCounts } from "@inkling/store";
 import type { Command } from "commander";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { createBackup, type Restored, restoreBackup, SETTINGS_FILE } from "../runtime/backup.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { CliError } from "../terminal/errors.ts";
@@ -90,7 +90,7 @@ Examples:
       force: flags.force === true,
       rotateTokens: flags.rotateTokens === true,
       settingsPath: typeof flags.settings === "string" ? resolve(context.cwd, flags.settings) : undefined,
-      by: cliActor(),
+      by: cliAuthor(),
     });
     for (const { name, why } of restored.ignored)
       warn(

@@ -1,7 +1,7 @@
 // database-copy.ts: `inkling database copy` moves an installation from SQLite to PostgreSQL.
 
 import type { Command } from "commander";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { copyDatabase } from "../runtime/backup.ts";
 import { addAction, type Context } from "../runtime/command.ts";
 import { LiveLine } from "../terminal/progress.ts";
@@ -33,7 +33,7 @@ Examples:
     const { from, to, rows } = await copyDatabase({
       settings,
       to: flags.to,
-      by: cliActor(),
+      by: cliAuthor(),
       onRows: (table, done, total) => {
         if (total >= LONG_TABLE) line.show(`${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
       },

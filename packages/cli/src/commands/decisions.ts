@@ -1,5 +1,5 @@
 // decisions.ts: `inkling decisions list | show | outcome | delete | export` manages what a server stored about its
-// assessments.
+// decisions.
 //
 // The command reads and writes the database directly, so no server needs to run. The admin API does the same over HTTP.
 
@@ -13,7 +13,7 @@ import {
   MAX_PAGE,
 } from "@inkling/store";
 import { type Command, Option } from "commander";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { pastTime } from "../runtime/durations.ts";
 import { AUTHOR, authorOf, usage } from "../runtime/put-overrides.ts";
@@ -166,7 +166,7 @@ function addOutcome(decisions: Command, context: Context): void {
         `for example: inkling decisions outcome ${id.slice(0, 20)} abuse`,
       );
     const found = await withExistingStore(settings, (store) =>
-      store.decisions.label(id, outcome, undefined, cliActor()),
+      store.decisions.label(id, outcome, undefined, cliAuthor()),
     );
     if (found === undefined) throw notFound(id);
     return { json: decisionJson(found), text: `${id} is labelled ${outcome}.` };
@@ -188,7 +188,7 @@ function addDelete(decisions: Command, context: Context): void {
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const which = deletionOf(flags);
     const deleted = await withExistingStore(settings, (store) =>
-      store.decisions.delete(which, cliActor(authorOf(flags.author))),
+      store.decisions.delete(which, cliAuthor(authorOf(flags.author))),
     );
     const noun = deleted === 1 ? "decision" : "decisions";
     return { json: { deleted }, text: `Deleted ${formatCount(deleted)} ${noun}.` };

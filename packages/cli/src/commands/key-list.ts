@@ -109,7 +109,7 @@ async function listKeys(settings: Settings, now: number, terminal: Terminal): Pr
       all: await keysWithUsage(store, now),
     }));
   } catch (error) {
-    if (!(error instanceof StoreError) || error.code !== "AWAY") throw error;
+    if (!(error instanceof StoreError) || error.code !== "UNREACHABLE") throw error;
     const keys = new Map(copiedKeys(settings.dataDir)?.tokens.map(({ key }) => [key.id, key]));
     if (keys.size === 0) throw error;
     warn(

@@ -13,7 +13,7 @@ import {
   StoreError,
 } from "@inkling/store";
 import type { Command } from "commander";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { addAction, type Context, type Flags, type Result } from "../runtime/command.ts";
 import { expiryOf, overlapOf } from "../runtime/durations.ts";
 import { revokeHere } from "../runtime/keys.ts";
@@ -62,7 +62,7 @@ Examples:
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const wanted = parseKey(flags);
     const isFirst = warnOfNewDatabase(settings, context.terminal);
-    const issued = await withStore(settings, (store) => store.createKey(wanted, undefined, cliActor()));
+    const issued = await withStore(settings, (store) => store.createKey(wanted, undefined, cliAuthor()));
     const remark = `Created ${describe(issued.key)}. ${SHOWN_ONCE}${isFirst ? "" : ` ${IN_FORCE}`}`;
     return issuedResult(context, flags, issued, remark);
   });
@@ -173,7 +173,7 @@ Examples:
     const change = checkedInput("Cannot change the key:", "keys update", flags, () =>
       parseKeyChange(body, now),
     );
-    const key = await changed(settings, id, (store) => store.changeKey(id, change, cliActor()));
+    const key = await changed(settings, id, (store) => store.changeKey(id, change, cliAuthor()));
     return {
       json: keyJson(key, now),
       text: `Updated ${describe(key)}. A running server applies it within a second.${burstNote(key, flags)}`,
@@ -222,7 +222,7 @@ Examples:
     const change = checkedInput("Cannot trace the key:", "keys trace", flags, () =>
       parseKeyChange({ traced_until: until }, now),
     );
-    const key = await changed(settings, id, (store) => store.changeKey(id, change, cliActor()));
+    const key = await changed(settings, id, (store) => store.changeKey(id, change, cliAuthor()));
     const text =
       key.tracedUntil === undefined
         ? `No longer traced: ${describe(key)}.`
@@ -254,7 +254,7 @@ Examples:
     if (flags.here) return revokedHere(settings, id);
     const at = Date.now();
     const revoke = async (store: Store) =>
-      (await store.revokeKey(id, cliActor(), at)) ?? noSuchKey(store, id);
+      (await store.revokeKey(id, cliAuthor(), at)) ?? noSuchKey(store, id);
     const key = await withExistingStore(settings, revoke).catch((error: unknown) => suggestHere(error, id));
     const isNew = key.revokedAt === at;
     const time = new Date(key.revokedAt ?? at).toISOString();
@@ -276,7 +276,7 @@ function revokedHere(settings: Settings, id: string): Result {
 
 /** @throws the error; if the database is unreachable, its hint also says how to revoke the key on this host */
 function suggestHere(error: unknown, id: string): never {
-  if (!(error instanceof StoreError) || error.code !== "AWAY") throw error;
+  if (!(error instanceof StoreError) || error.code !== "UNREACHABLE") throw error;
   const hint = `${error.hint}. Until then, \`inkling keys revoke ${id} --here\` makes this host refuse the key; repeat it on each host`;
   throw new StoreError(error.code, error.message, hint, error.isReadOnly);
 }
@@ -297,7 +297,7 @@ Examples:
   addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
     const overlap = overlapOf(flags);
     const until = Date.now() + overlap;
-    const issued = await changed(settings, id, (store) => store.rotateKey(id, until, cliActor()));
+    const issued = await changed(settings, id, (store) => store.rotateKey(id, until, cliAuthor()));
     const end = `The old token expires ${overlap === 0 ? "now" : `at ${new Date(until).toISOString()}`}.`;
     return issuedResult(
       context,

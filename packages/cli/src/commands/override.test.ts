@@ -44,7 +44,7 @@ test("add, list, remove, audit", async () => {
     /bob +cli +override-removed +ovr_\w+ +81\.2\.69\.142 is_tor_exit=false\n.*ada +cli +override-added/,
   );
   const [last] = JSON.parse((await inkling("audit", "--json", "--limit", "1")).out);
-  expect(last).toMatchObject({ actor: "bob", before: { removed_at: null } });
+  expect(last).toMatchObject({ author: "bob", before: { removed_at: null } });
 });
 
 test("adding it again changes its note, and reports that", async () => {
@@ -406,8 +406,8 @@ test("admin token rotate: the token alone on standard output, each time another"
   expect(first.err).toContain("shown only once");
   await inkling("keys", "create", "--name", "the shop");
   const audit = (await inkling("audit")).out;
-  expect(audit).toMatch(/admin-token-made +admin token/);
-  expect(audit).toMatch(/key-made +key_\w+ +the shop$/m);
+  expect(audit).toMatch(/admin-token-created +admin token/);
+  expect(audit).toMatch(/key-created +key_\w+ +the shop$/m);
   expect(audit).not.toContain("undefined");
   expect(readFileSync(join(cwd, "data/inkling.db"), "latin1")).not.toContain(second.out.slice(10, 40));
 });

@@ -13,7 +13,7 @@ import {
   type Store,
 } from "@inkling/store";
 import { type Command, Option } from "commander";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { expiryOf } from "../runtime/durations.ts";
 import {
@@ -168,7 +168,7 @@ Examples:
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, given: unknown) => {
     const words = given as readonly string[]; // commander passes `<override...>` as a list
-    const by = cliActor(authorOf(flags.author));
+    const by = cliAuthor(authorOf(flags.author));
     const removed = await withExistingStore(settings, async (store) => {
       const all = await everyOverride(store, true);
       const ids = new Set(words.flatMap((word) => idsOf(all, word, flags.flag)));

@@ -12,7 +12,7 @@ import { type ExampleResult, Replay, type Ruleset, runExamples } from "@inkling/
 import { MAX_PAGE, type PublishedRuleset, replayStored, rulesetJson } from "@inkling/store";
 import type { Command } from "commander";
 import { createTwoFilesPatch } from "diff";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { addAction, type Context, type Flags } from "../runtime/command.ts";
 import { confirm } from "../runtime/confirm.ts";
 import { STDIN_OR_OUT } from "../runtime/input.ts";
@@ -149,7 +149,7 @@ Examples:
     const wanted = { text, note, current: given ?? (flags.yes === true ? undefined : number) };
     const { before, published } = await withStore(settings, async (store) => ({
       before: await store.rulesets.newest(),
-      published: await store.rulesets.publish(wanted, cliActor(authorOf(flags.author))),
+      published: await store.rulesets.publish(wanted, cliAuthor(authorOf(flags.author))),
     }));
     return {
       json: rulesetJson(published),
@@ -349,7 +349,7 @@ function addRollback(rules: Command, context: Context): void {
       restores: target.number,
     };
     const published = await withStore(settings, (store) =>
-      store.rulesets.publish(wanted, cliActor(authorOf(flags.author))),
+      store.rulesets.publish(wanted, cliAuthor(authorOf(flags.author))),
     );
     return {
       json: rulesetJson(published),

@@ -7,7 +7,7 @@ import { findUsable, openRelease, openServable } from "@inkling/release-store";
 import { HAS_SEEDS } from "@inkling/release-store/program";
 import type { Command } from "commander";
 import { shown } from "../config/settings.ts";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { Arrivals } from "../runtime/arrivals.ts";
 import { banner } from "../runtime/banner.ts";
 import { type BuildResult, build, mayFetch, mayFindNewer } from "../runtime/build.ts";
@@ -99,7 +99,7 @@ async function keysOf(settings: Settings): Promise<KeysOf> {
     // should not contain secrets.
     const isTrial = settings.apiKey === undefined;
     const made = isTrial ? await makeFirstKeys(store, settings.dataDir) : undefined;
-    const adminToken = isTrial ? await store.adminToken.create(cliActor("inkling up")) : undefined;
+    const adminToken = isTrial ? await store.adminToken.create(cliAuthor("inkling up")) : undefined;
     return { made, ...(await countKeys(store, Date.now())), adminToken };
   });
 }

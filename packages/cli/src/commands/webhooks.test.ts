@@ -15,12 +15,12 @@ test("add, list, test, rotate, deliveries, remove", async () => {
   const inkling = inFolder();
   const receiver = startReceiver((n) => new Response(null, { status: n === 1 ? 500 : 204 }));
   try {
-    const added = await inkling("add", receiver.url, "--events", "all", "--allow-inner", "--author", "ada");
+    const added = await inkling("add", receiver.url, "--events", "all", "--allow-private", "--author", "ada");
     const secret = added.out.trim();
     expect([added.code, /^whsec_[\w+/]{43}=$/.test(secret)]).toEqual([0, true]);
     const id = /Added (whk_\w{16})\. The secret is shown only once\./.exec(added.err)![1]!;
     expect((await inkling("list")).out).toMatch(
-      new RegExp(`${id} +active, inner allowed +${receiver.url} .*key\\.quota_reached +ada `),
+      new RegExp(`${id} +active, private allowed +${receiver.url} .*key\\.quota_reached +ada `),
     );
     const tested = await inkling("test", id);
     expect(tested).toMatchObject({ code: 0, out: expect.stringMatching(/^Delivered msg_\w{16}\.\n$/) });
@@ -50,11 +50,11 @@ test("add, list, test, rotate, deliveries, remove", async () => {
 const HTTPS = "https://example.com/";
 test.each([
   [["add", HTTPS], 2, /required option '--events <list>'/],
-  [["add", HTTPS, "--events", "rumour"], 2, /--events "rumour": must be some of assessment\.changed, /],
+  [["add", HTTPS, "--events", "rumour"], 2, /--events "rumour": must be some of decision\.changed, /],
   [
     ["add", "http://example.com/", "--events", "all"],
     2,
-    /url "http:\/\/example\.com\/": must begin with https:\/\/\nhint: .*`--allow-inner`/,
+    /url "http:\/\/example\.com\/": must begin with https:\/\/\nhint: .*`--allow-private`/,
   ],
   [
     ["add", "https://10.0.0.1/", "--events", "all"],

@@ -62,12 +62,12 @@ function listText(webhooks: readonly Webhook[]): string {
 }
 
 function stateOf(
-  { disabled_at, old_secret_until, allow_inner }: Omit<Webhook, "recent">,
+  { disabled_at, old_secret_until, allow_private }: Omit<Webhook, "recent">,
   state: string,
 ): string {
   if (disabled_at !== null) return "disabled";
   const hasTwo = old_secret_until !== null && Date.parse(old_secret_until) > Date.now();
-  return [state, hasTwo && "two secrets", allow_inner && "inner allowed"].filter(Boolean).join(", ");
+  return [state, hasTwo && "two secrets", allow_private && "private allowed"].filter(Boolean).join(", ");
 }
 
 function deliveriesText(deliveries: readonly Delivery[]): string {

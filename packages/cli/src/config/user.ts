@@ -3,16 +3,16 @@
 // cost one extra process if the environment does not contain the name
 
 import { userInfo } from "node:os";
-import type { Actor } from "@inkling/store";
+import type { Author } from "@inkling/store";
 
 /** What Bun returns if the environment contains no user name, as in many containers and services. */
 const NOBODY_KNOWN = "unknown";
 
 /**
- * Returns the actor for the audit trail.
+ * Returns the author for the audit trail.
  * @param author a name to use instead of the user's
  */
-export const cliActor = (author = userName()): Actor => ({ actor: author, way: "cli" });
+export const cliAuthor = (author = userName()): Author => ({ author: author, source: "cli" });
 
 /** Returns the user's name, or the numeric user id if the name is unknown. */
 export function userName(

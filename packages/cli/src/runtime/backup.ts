@@ -17,7 +17,7 @@ import {
   temporaryPath,
 } from "@inkling/release-store";
 import {
-  type Actor,
+  type Author,
   openStore,
   parseRevocations,
   type ReplacedAdminTokens,
@@ -112,7 +112,7 @@ export interface RestoreInput extends Omit<BackupInput, "decisions" | "owner"> {
   readonly rotateTokens: boolean;
   /** Where to write the settings file; undefined to leave it out. */
   readonly settingsPath: string | undefined;
-  readonly by: Actor;
+  readonly by: Author;
 }
 
 export interface Ignored {
@@ -327,7 +327,7 @@ export interface CopyInput {
   readonly settings: Settings;
   /** The URL of the empty database. */
   readonly to: string;
-  readonly by: Actor;
+  readonly by: Author;
   readonly onRows: (table: string, done: number, total: number) => void;
 }
 

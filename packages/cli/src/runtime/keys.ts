@@ -15,7 +15,7 @@ import {
   RevokedFile,
   type Store,
 } from "@inkling/store";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { CliError } from "../terminal/errors.ts";
 import { copiedKeys, knowsKeys } from "./store.ts";
 
@@ -38,7 +38,8 @@ export async function makeFirstKeys(
 ): Promise<FirstKeys | undefined> {
   if ((await store.listKeys()).length > 0 || knowsKeys(dataDir)) return undefined;
   const make = async (name: string, mode: KeyMode) =>
-    (await store.createKey(parseNewKey({ name, mode }, Date.now()), undefined, cliActor("inkling up"))).token;
+    (await store.createKey(parseNewKey({ name, mode }, Date.now()), undefined, cliAuthor("inkling up")))
+      .token;
   return { live: await make("first key", "live"), sandbox: await make("first sandbox key", "test") };
 }
 
@@ -98,7 +99,7 @@ export function revokeHere({ dataDir }: Settings, id: string): Key | undefined {
   }
   const file = new RevokedFile(join(dataDir, DATA_FOLDER.revoked));
   try {
-    file.add([{ id, at: Date.now(), author: cliActor().actor }]);
+    file.add([{ id, at: Date.now(), author: cliAuthor().author }]);
   } catch (error) {
     throw new CliError(
       `cannot write ${file.path}: ${messageOf(error)}; the key is still accepted`,

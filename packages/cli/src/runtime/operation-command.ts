@@ -18,7 +18,7 @@ import {
 import { KeyInputError, MAX_PAGE, type Store } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { z } from "zod";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { CliError, EXIT, type ExitCode } from "../terminal/errors.ts";
 import { addAction, type Context, type Flags, joined, type Result } from "./command.ts";
 import { expiryOf, parseDuration, pastOf } from "./durations.ts";
@@ -142,7 +142,7 @@ function listOf(output: unknown): readonly unknown[] | undefined {
 
 const contextOf = ({ version }: Context, store: Store, author: unknown): OperationContext => ({
   store,
-  by: cliActor(author === undefined ? undefined : authorOf(author)),
+  by: cliAuthor(author === undefined ? undefined : authorOf(author)),
   now: Date.now,
   token: undefined,
   sendTest: async (id) => (await import("@inkling/server")).sendTest(store, id, { version, now: Date.now }),

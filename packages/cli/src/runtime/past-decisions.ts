@@ -12,7 +12,7 @@ import {
   namedFacts,
   type PastDecision,
   type Ruleset,
-  readAssessmentInput,
+  readDecisionInput,
   visitorFacts,
 } from "@inkling/engine/assess";
 import { pastDecision } from "@inkling/store";
@@ -128,7 +128,7 @@ class Visitors {
   /** @returns undefined for an address that no visitor can have */
   decide(value: Line, number: number, place: string): PastDecision | undefined {
     const { answerer, source, ruleset, published } = this;
-    const input = readAssessmentInput(value, ruleset.schema);
+    const input = readDecisionInput(value, ruleset.schema);
     if (!("event" in input)) throw new CliError([`${place}:`, ...input].join("\n  "), HINT);
     if (input.ip !== undefined && answerer.readAddress(input.ip) !== undefined) return undefined;
     const subject = { address: input.ip === undefined ? undefined : answerer.address, email: input.email };

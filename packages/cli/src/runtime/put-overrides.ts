@@ -4,7 +4,7 @@
 import type { Settings } from "@inkling/contract";
 import { type NewOverride, OVERRIDE_FLAGS } from "@inkling/engine";
 import { OverrideConflictError, type OverrideContext, OverrideInputError } from "@inkling/store";
-import { cliActor, userName } from "../config/user.ts";
+import { cliAuthor, userName } from "../config/user.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { withStore } from "./store.ts";
 
@@ -92,7 +92,7 @@ const nameOf = (name: string) => (/^[a-z]+$/.test(name) ? `--${name}` : name);
 export async function put(settings: Settings, wanted: readonly NewOverride[], author?: string) {
   try {
     return await withStore(settings, (store) =>
-      store.overrides.put(wanted, cliActor(author ?? wanted[0]!.author)),
+      store.overrides.put(wanted, cliAuthor(author ?? wanted[0]!.author)),
     );
   } catch (error) {
     if (!(error instanceof OverrideConflictError)) throw error;

@@ -82,8 +82,8 @@ function startEntry(settings: Settings, role: Role): HostEntry | undefined {
   const before = changed.map((name) => [tomlKey(name), known.settings[tomlKey(name)]!.shown ?? null]);
   const after = changed.map((name) => [tomlKey(name), auditValue(name, settings, "changed")]);
   return {
-    actor: "start",
-    way: "file",
+    author: "start",
+    source: "file",
     action: "settings-changed",
     subject: "settings",
     before: Object.fromEntries(before),

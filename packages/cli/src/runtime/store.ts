@@ -19,7 +19,7 @@ import {
   withEntry,
 } from "@inkling/store";
 import { databaseFile } from "../config/settings.ts";
-import { cliActor } from "../config/user.ts";
+import { cliAuthor } from "../config/user.ts";
 import { CliError } from "../terminal/errors.ts";
 import { type ErrorOutput, warn } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
@@ -51,7 +51,7 @@ export function lostDatabase(settings: Settings): StoreError | undefined {
 function lostError({ dataDir }: Settings, why: string): StoreError {
   const copies = [DATA_FOLDER.keys, DATA_FOLDER.overrides].map((name) => join(dataDir, name));
   return new StoreError(
-    "AWAY",
+    "UNREACHABLE",
     `the database was lost: ${why}, but ${copies[0]} has its keys`,
     `restore a backup with \`inkling restore FILE\`; if the database is elsewhere, fix INKLING_DATABASE_URL; to start with an empty one, stop the server and delete ${copies.join(" and ")}`,
   );
@@ -169,10 +169,10 @@ const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${
  */
 export async function audited<T>(
   settings: Settings,
-  entry: Omit<HostEntry, "actor" | "way">,
+  entry: Omit<HostEntry, "author" | "source">,
   change: () => T | Promise<T>,
 ): Promise<T> {
-  return auditedBy(settings, { ...cliActor(), ...entry }, change);
+  return auditedBy(settings, { ...cliAuthor(), ...entry }, change);
 }
 
 export async function auditedBy<T>(

@@ -10,7 +10,7 @@ declare global {
       /** The sender of this request, set by `visitor()` from @inkling/client/express. */
       visitor: Visitor;
       /** The decision about the sender, set by `protect()` from @inkling/client/express. Never "deny". */
-      assessment: Admitted;
+      decision: Admitted;
     }
   }
 }
@@ -44,7 +44,7 @@ export interface ExpressResponse {
 /**
  * `app.post("/sign-up", express.json(), protect(inkling, { trustProxy: 1 }), handler)`. Denied visitors get a
  * 403 response, and visitors with a mistyped email address a 422 response. For all others, the handler gets
- * `req.assessment`.
+ * `req.decision`.
  * @throws TypeError if an option is invalid
  */
 export function protect<R extends NodeRequest, S extends ExpressResponse>(
@@ -59,7 +59,7 @@ export function protect<R extends NodeRequest, S extends ExpressResponse>(
         if (found.answer === undefined) response.status(found.refusal.status).json(found.refusal.body);
         return;
       }
-      (request as R & { assessment: Admitted }).assessment = found.admitted;
+      (request as R & { decision: Admitted }).decision = found.admitted;
       next();
     }, next);
   };

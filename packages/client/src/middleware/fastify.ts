@@ -11,7 +11,7 @@ declare module "fastify" {
     /** The sender of this request, set by `visitor()` from @inkling/client/fastify. */
     visitor: Visitor;
     /** The decision about the sender, set by `protect()` from @inkling/client/fastify. Never "deny". */
-    assessment: Admitted;
+    decision: Admitted;
   }
 }
 
@@ -62,7 +62,7 @@ export interface FastifyLikeReply {
 /**
  * `app.post("/sign-up", { preHandler: protect(inkling, { trustProxy: 1 }) }, handler)`. Denied visitors get a
  * 403 response, and visitors with a mistyped email address a 422 response. For all others, the handler gets
- * `request.assessment`.
+ * `request.decision`.
  * @throws TypeError if an option is invalid
  */
 export function protect(
@@ -77,7 +77,7 @@ export function protect(
       if (found.answer === undefined) reply.code(found.refusal.status).send(found.refusal.body);
       return reply; // so that the handler does not run
     }
-    (request as FastifyLikeRequest & { assessment: Admitted }).assessment = found.admitted;
+    (request as FastifyLikeRequest & { decision: Admitted }).decision = found.admitted;
     return undefined;
   };
 }

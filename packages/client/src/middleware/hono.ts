@@ -15,7 +15,7 @@ declare module "hono" {
     /** The sender of this request, set by `visitor()` from @inkling/client/hono. */
     visitor: Visitor;
     /** The decision about the sender, set by `protect()` from @inkling/client/hono. Never "deny". */
-    assessment: Admitted;
+    decision: Admitted;
   }
 }
 
@@ -48,12 +48,12 @@ export function visitor<C extends HonoLikeContext>(client: VisitorLookups, optio
 /** The parts of Hono's context that a decision reads. */
 export interface HonoLikeForm extends Omit<HonoLikeContext, "set"> {
   readonly req: HonoLikeContext["req"] & WithBody<FormData> & { bodyCache: object };
-  set(name: "assessment", value: Admitted): void;
+  set(name: "decision", value: Admitted): void;
 }
 
 /**
  * `app.post("/sign-up", protect(inkling, { trustProxy: 1 }), handler)`. Denied visitors get a 403 response, and
- * visitors with a mistyped email address a 422 response. For all others, the handler gets `c.var.assessment`. The body
+ * visitors with a mistyped email address a 422 response. For all others, the handler gets `c.var.decision`. The body
  * is JSON or a form. Whatever reads it behind this line gets what was assessed.
  * @throws TypeError if an option is invalid
  */
@@ -68,7 +68,7 @@ export function protect<C extends HonoLikeForm>(
     if (read !== undefined) c.req.bodyCache = cacheOf(read);
     const found = await ask(c, c.req.header("user-agent"), read?.value, [c]);
     if ("refusal" in found) return respond(found);
-    c.set("assessment", found.admitted);
+    c.set("decision", found.admitted);
     await next();
     return undefined;
   };

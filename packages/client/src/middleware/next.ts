@@ -48,7 +48,7 @@ export function withVisitor<R extends WithHeaders = Request, Rest extends unknow
 
 /**
  * Asks for a decision before a route handler runs. Denied visitors get a 403 response, and visitors with a mistyped
- * email address a 422 response. For all others, the handler gets the request with `request.assessment`. The handler
+ * email address a 422 response. For all others, the handler gets the request with `request.decision`. The handler
  * reads the body with `request.json()` or, if it is a form, with `request.formData()`. Every other read fails, because
  * it might find a different email address than the one that was assessed.
  * `export const POST = protect(inkling, { trustProxy: 1 }, async (request) => …)`
@@ -57,7 +57,7 @@ export function withVisitor<R extends WithHeaders = Request, Rest extends unknow
 export function protect<R extends WithHeaders & WithBody<Form> = Request, Rest extends unknown[] = []>(
   client: Assessor,
   options: NextProtectOptions<R>,
-  handler: (request: R & { readonly assessment: Admitted }, ...rest: Rest) => Response | Promise<Response>,
+  handler: (request: R & { readonly decision: Admitted }, ...rest: Rest) => Response | Promise<Response>,
 ): (request: R, ...rest: Rest) => Promise<Response> {
   requireProxies(options);
   const ask = guard<R, [R], Response>(client, options, headerFacts);
@@ -68,7 +68,7 @@ export function protect<R extends WithHeaders & WithBody<Form> = Request, Rest e
     if (read !== undefined) handOver(request, read);
     const found = await ask(request, headers.get("user-agent"), read?.value, [request]);
     if ("refusal" in found) return respond(found);
-    return handler(Object.assign(request, { assessment: found.admitted }), ...rest);
+    return handler(Object.assign(request, { decision: found.admitted }), ...rest);
   };
 }
 

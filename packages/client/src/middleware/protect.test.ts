@@ -64,7 +64,7 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
               hooks.insists ? "admit" : response.status(409).type("text").send(error),
           });
     app.post("/", guarded, (request, response) => {
-      response.json(seen(request.assessment, request.body.email));
+      response.json(seen(request.decision, request.body.email));
     });
     const url = await listen(createServer(app));
     return (...values) => fetch(url, sent(...values));
@@ -89,7 +89,7 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
       }),
     });
     app.post("/", { preHandler }, async (request) =>
-      seen(request.assessment, (request.body as { email: string }).email),
+      seen(request.decision, (request.body as { email: string }).email),
     );
     const url = await app.listen({ port: 0, host: "127.0.0.1" });
     return (...values) => fetch(url, sent(...values));
@@ -106,7 +106,7 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
     app.post("/", guarded, async (c) => {
       const isJson = c.req.header("content-type") === "application/json";
       const form: { email?: unknown } = isJson ? await c.req.json() : await c.req.parseBody();
-      return c.json(seen(c.var.assessment, form.email));
+      return c.json(seen(c.var.decision, form.email));
     });
     return async (...values) => app.fetch(new Request("http://example.com/", sent(...values)));
   },
@@ -123,7 +123,7 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
       const email = isJson
         ? ((await request.json()) as { email: string }).email
         : (await request.formData()).get("email");
-      return Response.json(seen(request.assessment, email));
+      return Response.json(seen(request.decision, email));
     });
     return (...values) => handler(new Request("http://example.com/", sent(...values)));
   },
@@ -176,7 +176,7 @@ for (const [framework, start] of Object.entries(FRAMEWORKS)) {
           {
             error: "Did you mean jane@gmail.com?",
             did_you_mean: "jane@gmail.com",
-            assessment: "asm_0000000000000000",
+            decision: "asm_0000000000000000",
           },
         ],
       );

@@ -10,19 +10,19 @@
 //      is called. If nobody on the internet can have the visitor's address, as when `trustProxy` is too small, a client
 //      that allows gets a decision about the email address only.
 
-import type { AssessmentResult } from "../assess.ts";
-import type { AssessmentInput } from "../generated.ts";
+import type { DecisionResult } from "../assess.ts";
+import type { DecisionInput } from "../generated.ts";
 import { refuseUnknown, wrong } from "../options.ts";
 import { type OnUnavailable, settle, Unavailable } from "../unavailable.ts";
 import { type AddressOptions, addressFinder, addressUnknown, type RequestFacts } from "./visitor.ts";
 
 /** What a handler receives: a decision that is not "deny", or the reason why there is none. */
-export type Admitted = AssessmentResult | Unavailable;
+export type Admitted = DecisionResult | Unavailable;
 
 /** The parts of the client that protect() needs. */
 export interface Assessor {
   readonly onUnavailable: OnUnavailable;
-  assess(input: AssessmentInput): Promise<AssessmentResult | Unavailable>;
+  assess(input: DecisionInput): Promise<DecisionResult | Unavailable>;
 }
 
 /** An email address that cannot receive mail, or whose domain looks like a typo. */
@@ -51,11 +51,11 @@ export interface ProtectOptions<R, C extends readonly unknown[] = [], A = unknow
   /** More facts about the visitor: `ref`, `expected_country`, `previous`, `facts`. */
   readonly more?: (
     request: R,
-  ) => Pick<AssessmentInput, "ref" | "expected_country" | "previous" | "facts"> | undefined;
+  ) => Pick<DecisionInput, "ref" | "expected_country" | "previous" | "facts"> | undefined;
   /** The message that a denied visitor reads. */
   readonly message?: string;
   /** Answers a denied visitor instead of the 403 response. The handler does not run. */
-  onDenied?(decision: AssessmentResult, ...context: C): A | Promise<A>;
+  onDenied?(decision: DecisionResult, ...context: C): A | Promise<A>;
   /**
    * Answers a visitor whose email address is invalid or looks like a typo, instead of the 422 response. Return "admit"
    * if the visitor insists: the decision then applies, which still denies an address that cannot receive mail.
@@ -91,7 +91,7 @@ const MAX_USER_AGENT = 2_048;
 /** The response that a visitor gets instead of the handler's. */
 export interface Refusal {
   readonly status: 403 | 415 | 422 | 503;
-  readonly body: { readonly error: string; readonly did_you_mean?: string; readonly assessment?: string };
+  readonly body: { readonly error: string; readonly did_you_mean?: string; readonly decision?: string };
 }
 
 /** With `answer`, a hook of the application has answered instead. */
@@ -134,11 +134,11 @@ export function guard<R, C extends readonly unknown[] = [], A = unknown>(
   /** @returns undefined if the application admits the visitor */
   const refuseEmail = async (
     invalid: InvalidEmail,
-    assessment: string | undefined,
+    decision: string | undefined,
     context: C,
   ): Promise<Refused<A> | undefined> => {
     const { did_you_mean, error } = invalid;
-    const refusal = { status: 422, body: { error, ...optional({ did_you_mean, assessment }) } } as const;
+    const refusal = { status: 422, body: { error, ...optional({ did_you_mean, decision }) } } as const;
     if (onInvalid === undefined) return { refusal };
     const value = await onInvalid(invalid, ...context);
     return value === "admit" ? undefined : { refusal, answer: { value } };
@@ -155,7 +155,7 @@ export function guard<R, C extends readonly unknown[] = [], A = unknown>(
       ...(userAgent && { user_agent: userAgent.slice(0, MAX_USER_AGENT) }),
     };
     const policy = client.onUnavailable === "throw" ? "allow" : client.onUnavailable;
-    const ask = (assessment: ReturnType<Assessor["assess"]>) => settle(policy, "deny", assessment);
+    const ask = (decision: ReturnType<Assessor["assess"]>) => settle(policy, "deny", decision);
     let decision = await ask(ip === undefined ? addressUnknown() : client.assess({ ...visitor, ip }));
     const isByEmail = decision instanceof Unavailable && isNoVisitor(decision) && email !== undefined;
     if (isByEmail) {
@@ -187,8 +187,8 @@ export function guard<R, C extends readonly unknown[] = [], A = unknown>(
   };
 }
 
-const refused = (status: Refusal["status"], error: string, assessment?: string) => ({
-  refusal: { status, body: { error, ...optional({ assessment }) } },
+const refused = (status: Refusal["status"], error: string, decision?: string) => ({
+  refusal: { status, body: { error, ...optional({ decision }) } },
 });
 
 type Optional<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {

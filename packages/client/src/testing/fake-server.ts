@@ -5,11 +5,11 @@
 // err  InklingError with the code ANSWER_NOT_SET for a value without an answer, whatever the client's options
 
 import type { Answer, Lookup } from "../answers.ts";
-import type { AssessmentResult } from "../assess.ts";
+import type { DecisionResult } from "../assess.ts";
 import type { DataName } from "../data-state.ts";
 import { SERVER_STATUSES } from "../error-codes.ts";
 import { type ClientCode, InklingError, type ServerCode } from "../errors.ts";
-import { type Action, type Answers, type AssessmentInput, DATA_OF, NO_FLAGS } from "../generated.ts";
+import { type Action, type Answers, DATA_OF, type DecisionInput, NO_FLAGS } from "../generated.ts";
 import { formatIp, parseIp } from "../ip.ts";
 
 /** What a test can set an answer for. */
@@ -24,7 +24,7 @@ export type OwnAnswer<L extends Asked> = Partial<
           ? { evidence: true; checks: ["mx"] }
           : { evidence: true; network: true; subject: true }
       >
-    : AssessmentResult<{ evidence: true; facts: true }>
+    : DecisionResult<{ evidence: true; facts: true }>
 >;
 
 /** An answer, or an error code. */
@@ -129,7 +129,7 @@ export class FakeServer {
   }
 
   /** An error comes first, then the stricter decision. If both are equal, the one about the email address counts. */
-  private assessed({ ip, email }: AssessmentInput, included: readonly string[]): Response {
+  private assessed({ ip, email }: DecisionInput, included: readonly string[]): Response {
     const own = [email, ip].flatMap((value) => {
       const row = value === undefined ? undefined : this.own.get(`assess ${normal(value)}`);
       return row === undefined ? [] : [row];

@@ -15,11 +15,11 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "override-added": "override added",
   "override-changed": "override changed",
   "override-removed": "override removed",
-  "key-made": "key created",
+  "key-created": "key created",
   "key-changed": "key changed",
   "key-rotated": "key rotated",
   "key-revoked": "key revoked",
-  "admin-token-made": "admin token created",
+  "admin-token-created": "admin token created",
   "admin-token-revoked": "admin token revoked",
   "feed-enabled": "feed enabled",
   "feed-disabled": "feed disabled",
@@ -49,7 +49,7 @@ const ACTIONS: Readonly<Record<AuditEntry["action"], string>> = {
   "webhook-enabled": "webhook enabled",
   "change-failed": "change failed",
 };
-const WAYS: Readonly<Record<NonNullable<AuditEntry["way"]>, string>> = {
+const AUDIT_SOURCES: Readonly<Record<NonNullable<AuditEntry["source"]>, string>> = {
   api: "admin API",
   console: "console",
   cli: "command line",
@@ -57,7 +57,7 @@ const WAYS: Readonly<Record<NonNullable<AuditEntry["way"]>, string>> = {
 };
 const ALL = ["", "all"] as const;
 const ACTION_OPTIONS: Options = [ALL, ...Object.entries(ACTIONS)];
-const WAY_OPTIONS: Options = [ALL, ...Object.entries(WAYS)];
+const SOURCE_OPTIONS: Options = [ALL, ...Object.entries(AUDIT_SOURCES)];
 
 export function AuditPage({ rest }: PageProps) {
   const filters = useFilters(rest);
@@ -66,9 +66,9 @@ export function AuditPage({ rest }: PageProps) {
     <Card title="Changes">
       <div class="filters">
         <SelectFilter of={filters} label="Action" name="action" options={ACTION_OPTIONS} />
-        <SelectFilter of={filters} label="Way" name="way" options={WAY_OPTIONS} />
+        <SelectFilter of={filters} label="Source" name="source" options={SOURCE_OPTIONS} />
         <PeriodFilter of={filters} />
-        <TextFilter of={filters} label="Who" name="actor" />
+        <TextFilter of={filters} label="Who" name="author" />
         <TextFilter
           of={filters}
           label="Subject"
@@ -100,8 +100,8 @@ function Entries({ query }: { query: string }) {
           rowKey={({ sequence }) => sequence}
           columns={[
             ["When", ({ at }) => <RelativeTime iso={at} />],
-            ["Who", ({ actor }) => actor],
-            ["Way", ({ way }) => (way === null ? "unknown" : WAYS[way])],
+            ["Who", ({ author }) => author],
+            ["Source", ({ source }) => (source === null ? "unknown" : AUDIT_SOURCES[source])],
             ["Action", ({ action }) => ACTIONS[action]],
             ["Subject", subjectOf],
             ["Details", detailsOf],

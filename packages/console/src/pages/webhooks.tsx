@@ -23,8 +23,8 @@ function Overview() {
   const [added, setAdded] = useState<IssuedWebhook>();
   const add = async (values: FormData, form: HTMLFormElement) => {
     const events = values.getAll("event") as Webhook["events"]; // the checkboxes are the events
-    const allow_inner = values.has("inner");
-    setAdded(await call("POST webhooks", { url: textOf(values, "url"), events, allow_inner }));
+    const allow_private = values.has("private");
+    setAdded(await call("POST webhooks", { url: textOf(values, "url"), events, allow_private }));
     form.reset();
     webhooks.reload();
   };
@@ -63,7 +63,7 @@ function Overview() {
                 ))}
               </fieldset>
               <label class="inline">
-                <input type="checkbox" name="inner" />
+                <input type="checkbox" name="private" />
                 Allow plain http and addresses that are not on the public internet
               </label>
             </Form>
@@ -100,11 +100,11 @@ const COLUMNS = [
   ],
 ] as const;
 
-function State({ of: { disabled_at, old_secret_until, allow_inner, recent } }: { of: Webhook }) {
+function State({ of: { disabled_at, old_secret_until, allow_private, recent } }: { of: Webhook }) {
   if (disabled_at !== null) return <Badge kind="bad">disabled</Badge>;
   const isFailing = recent.last_attempt !== null && recent.last_attempt.outcome !== "delivered";
   const hasTwo = old_secret_until !== null && Date.parse(old_secret_until) > Date.now();
-  const notes = [hasTwo && "two secrets", allow_inner && "inner allowed"].filter(Boolean).join(", ");
+  const notes = [hasTwo && "two secrets", allow_private && "private allowed"].filter(Boolean).join(", ");
   return (
     <TwoLines below={notes}>
       {isFailing ? <Badge kind="bad">failing</Badge> : <Badge kind="good">active</Badge>}

@@ -1,8 +1,8 @@
 // answer.ts: converts a decision about a visitor to the answer that programs receive. It also computes the decision
 // without each of its reasons, and without its rule.
 
-import type { Action, AssessmentAnswer, DegradedData, ReasonCode } from "@inkling/contract";
-import { type Assessment, assess } from "./assess.ts";
+import type { Action, DecisionAnswer, DegradedData, ReasonCode } from "@inkling/contract";
+import { assess, type Decision } from "./assess.ts";
 import type { Facts } from "./facts.ts";
 import type { Ruleset } from "./ruleset.ts";
 import type { ExplainedAnswers } from "./visitor.ts";
@@ -17,13 +17,13 @@ export interface Included {
  * @param dataVersion id of the release
  * @param didYouMean the email address that the visitor probably meant
  */
-export function assessmentAnswer(
+export function decisionAnswer(
   id: string,
-  decision: Assessment,
+  decision: Decision,
   dataVersion: string,
   didYouMean: string | undefined,
   { facts, evidence }: Included,
-): AssessmentAnswer {
+): DecisionAnswer {
   return {
     id,
     ...decision,

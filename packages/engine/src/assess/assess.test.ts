@@ -86,9 +86,9 @@ describe("data that is missing", () => {
   ];
   for (const [name, degraded, text, action] of rows) {
     test(`${name}: ${action}`, () => {
-      const assessment = assess(facts({ event: "login" }), parseRuleset(text), degraded);
-      assert.equal(assessment.action, action);
-      assert.deepEqual(assessment.degraded, degraded);
+      const decision = assess(facts({ event: "login" }), parseRuleset(text), degraded);
+      assert.equal(decision.action, action);
+      assert.deepEqual(decision.degraded, degraded);
     });
   }
 
@@ -106,12 +106,12 @@ describe("rules", () => {
       rule("yes", "ip.is_proxy", "allow", "live", "review = true\n"),
       rule("late", "true", "deny"),
     ].join("");
-    const assessment = assess(DOUBTFUL, parseRuleset(text, 7), []);
+    const decision = assess(DOUBTFUL, parseRuleset(text, 7), []);
     assert.deepEqual(
-      [assessment.action, assessment.rule, assessment.review, assessment.score, assessment.ruleset],
+      [decision.action, decision.rule, decision.review, decision.score, decision.ruleset],
       ["allow", "yes", true, 0.61, 7],
     );
-    assert.deepEqual(assessment.shadow, [{ rule: "trial", action: "deny", review: true }]);
+    assert.deepEqual(decision.shadow, [{ rule: "trial", action: "deny", review: true }]);
   });
 
   const atLeast = (mode: string) =>
@@ -255,7 +255,7 @@ describe("mistakes in a ruleset", () => {
         rule("off", SLOW, "allow", "off"),
         ...Array.from({ length: 4 }, (_, i) => rule(`r${i}`, SLOW, "allow", i === 0 ? "live" : "shadow")),
       ].join(""),
-      [[13, 1, /rule "r1": an assessment could take longer than 1 ms with the conditions up to this one/]],
+      [[13, 1, /rule "r1": a decision could take longer than 1 ms with the conditions up to this one/]],
     ],
   ];
   for (const [name, text, expected] of rows) {

@@ -15,7 +15,7 @@ import type { Condition } from "./condition.ts";
 import type { FactSchema, Facts } from "./facts.ts";
 import type { Example, LiveRule, Reason, Rule, Ruleset, ShadowRule } from "./ruleset.ts";
 
-export interface Assessment {
+export interface Decision {
   readonly action: Action;
   /** True if the rule that decided asks for a person to review the visitor. */
   readonly review: boolean;
@@ -35,7 +35,7 @@ export interface Assessment {
 const FLAG_DATA: ReadonlySet<DegradedData> = new Set([...REPUTATION_FLAGS, "disposable"]);
 
 /** @param degraded data that the release lacks and that the requested lookups need */
-export function assess(facts: Facts, ruleset: Ruleset, degraded: readonly DegradedData[]): Assessment {
+export function assess(facts: Facts, ruleset: Ruleset, degraded: readonly DegradedData[]): Decision {
   const { live, reasons: all, thresholds, onMissing, number } = ruleset;
   const reasons = all.filter(({ condition }) => condition.matches(facts));
   const score = scoreOf(reasons);
@@ -80,7 +80,7 @@ function actionBy({ then, atLeast }: Rule, scored: Action): Action {
   return atLeast ? stricter(then, scored) : then;
 }
 
-function shadowOf(rules: readonly ShadowRule[], facts: Facts, scored: Action): Assessment["shadow"] {
+function shadowOf(rules: readonly ShadowRule[], facts: Facts, scored: Action): Decision["shadow"] {
   return rules
     .filter(({ condition }) => condition.matches(facts))
     .map((rule) => ({

@@ -17,7 +17,7 @@ import {
   type Outcome,
   type ReasonCode,
 } from "@inkling/contract";
-import { type Assessment, assess } from "./assess.ts";
+import { assess, type Decision } from "./assess.ts";
 import { FACT_INDEX, type FactIndex, type Facts, type FactValue, FIRST_DECLARED, isOfType } from "./facts.ts";
 import type { Reason, Rule, Ruleset } from "./ruleset.ts";
 
@@ -194,11 +194,11 @@ export class Replay {
   }
 
   /** @returns what the ruleset decides */
-  add(decision: PastDecision): Assessment {
+  add(decision: PastDecision): Decision {
     const { ruleset } = this;
     const { at, outcome, degraded } = decision;
     const facts = this.factsOf(decision);
-    const assessment = assess(facts, ruleset, degraded);
+    const replayed = assess(facts, ruleset, degraded);
     this.decisions++;
     if (this.from === null || at < this.from) this.from = at;
     if (this.to === null || at > this.to) this.to = at;
@@ -206,11 +206,11 @@ export class Replay {
     for (const [index, unknown] of this.unknown) if (facts[index] === undefined) unknown.count++;
     for (const [{ condition }, tally] of this.reasons) if (condition.matches(facts)) tally.match(outcome);
     for (const [{ condition }, tally] of this.rules) if (condition.matches(facts)) tally.match(outcome);
-    this.compare(decision, assessment);
-    return assessment;
+    this.compare(decision, replayed);
+    return replayed;
   }
 
-  private compare(decision: PastDecision, { action: after, rule, shadow }: Assessment): void {
+  private compare(decision: PastDecision, { action: after, rule, shadow }: Decision): void {
     const { action: before } = decision;
     const decider = (rule === null ? undefined : this.byName.get(rule)) ?? this.score;
     decider.decides++;

@@ -94,7 +94,7 @@ export interface Ruleset {
   readonly thresholds: { readonly challenge: number; readonly deny: number };
   readonly onMissing: Action;
   readonly examples: readonly Example[];
-  /** The subjects for which the conditions read counts of assessments. */
+  /** The subjects for which the conditions read counts of decisions. */
   readonly counts: readonly CountSubject[];
 }
 
@@ -201,7 +201,7 @@ const FILE = z.strictObject({
 type File = z.output<typeof FILE>;
 
 const TOO_SLOW =
-  "an assessment could take longer than 1 ms with the conditions up to this one; use fewer of `contains`, `size` and `in`";
+  "a decision could take longer than 1 ms with the conditions up to this one; use fewer of `contains`, `size` and `in`";
 
 const TOO_MANY_EXAMPLES =
   "the examples could take longer than 20 ms with these conditions; use fewer examples, or fewer of `contains`, `size` and `in`";

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { type EmailVerdict, type FactName, type Geolocation, NO_FLAGS } from "@inkling/contract";
 import { IpAddress, parseIpInto, type UnwrappedAddress } from "../address/ip.ts";
 import { FACT_INDEX, FactSchema } from "./facts.ts";
-import { type AssessmentInput, readAssessmentInput, type VisitorAnswers, visitorFacts } from "./visitor.ts";
+import { type DecisionInput, readDecisionInput, type VisitorAnswers, visitorFacts } from "./visitor.ts";
 
 const NOW = Date.parse("2026-11-24T12:00:00Z");
 const schema = new FactSchema({ plan: "text" });
@@ -29,7 +29,7 @@ const RELAY: EmailVerdict = {
   providers: [],
 };
 
-function factOf(name: FactName, input: Partial<AssessmentInput>, answers: Partial<VisitorAnswers>) {
+function factOf(name: FactName, input: Partial<DecisionInput>, answers: Partial<VisitorAnswers>) {
   const all = { degraded: [], hasFeed: () => true, ...answers };
   return visitorFacts({ event: "login", ...input }, all, schema, NOW)[FACT_INDEX[name]];
 }
@@ -97,7 +97,7 @@ describe("facts", () => {
 describe("what callers send", () => {
   test("is read", () => {
     const input = { event: "sign_up", ip: "192.0.2.1", facts: { plan: "free" } };
-    assert.deepEqual(readAssessmentInput(input, schema), input);
+    assert.deepEqual(readDecisionInput(input, schema), input);
   });
 
   const rows: [unknown, readonly RegExp[]][] = [
@@ -178,7 +178,7 @@ describe("what callers send", () => {
   ];
   for (const [value, expected] of rows) {
     test(JSON.stringify(value).slice(0, 70), () => {
-      const lines = readAssessmentInput(value, schema) as readonly string[];
+      const lines = readDecisionInput(value, schema) as readonly string[];
       assert.ok(Array.isArray(lines), JSON.stringify(lines));
       assert.equal(lines.length, expected.length, lines.join("\n"));
       for (const [i, pattern] of expected.entries()) assert.match(lines[i]!, pattern);

@@ -1,17 +1,17 @@
 // visitor.ts: looks up the visitor that a caller describes, and turns input and answers into the facts of an
-// assessment.
+// decision.
 //
-// in   an AssessmentInput that readAssessmentInput accepted; a release and overrides
+// in   a DecisionInput that readDecisionInput accepted; a release and overrides
 // out  facts, in the order of the ruleset's schema
 // err  a LookupFailure if the address is a special-use address, or if there is no release
 // cost three lookups and the parsing of their answers; no text is longer than MAX_USER_AGENT
 
 import {
-  type AssessmentAnswer,
   type CountFact,
   CRAWLERS,
   type CrawlerCheck,
   DEGRADED_DATA,
+  type DecisionAnswer,
   type DegradedData,
   type EmailVerdict,
   type FactName,
@@ -109,14 +109,14 @@ const INPUT = z
 
 /** Checks that the contract's `VisitorInput` describes the same members. */
 type Described<T extends VisitorInput> = T;
-export type AssessmentInput = Described<z.output<typeof INPUT>>;
+export type DecisionInput = Described<z.output<typeof INPUT>>;
 
 /**
  * Checks what a caller sent.
  * @param schema the schema of the active ruleset, which declares the members of `facts`
  * @returns the input, or one line for each of the first MAX_MISTAKES mistakes in it
  */
-export function readAssessmentInput(value: unknown, schema: FactSchema): AssessmentInput | readonly string[] {
+export function readDecisionInput(value: unknown, schema: FactSchema): DecisionInput | readonly string[] {
   if (hasTooManyFacts(value)) return [`facts: at most ${MAX_FACTS} facts`];
   const why = whyUncheckable(value, MAX_VALUES);
   if (why !== undefined) return [`the body: ${why}`];
@@ -192,7 +192,7 @@ export interface VisitorAnswers {
  * The answers to a visitor's lookups, with their evidence. `reputation` has the members of `include=network`. An answer
  * is absent if there is none.
  */
-export type ExplainedAnswers = Pick<AssessmentAnswer, "ip" | "email">;
+export type ExplainedAnswers = Pick<DecisionAnswer, "ip" | "email">;
 
 /** The addresses to look up for a visitor. */
 export interface VisitorSubject {
@@ -208,7 +208,7 @@ type Parse = (body: Uint8Array) => unknown;
 /**
  * Looks up a visitor. If the release lacks data, `degraded` lists the data. If the release lacks a whole segment, the
  * answer from that segment is omitted.
- * @returns what an assessment reads; a failure for a special-use address, or if there is no release
+ * @returns what a decision reads; a failure for a special-use address, or if there is no release
  */
 export function lookUpVisitor(
   answerer: Answerer,
@@ -290,7 +290,7 @@ function degradedData(release: LoadedRelease, { address, email }: VisitorSubject
 
 /** @param now epoch ms */
 export function visitorFacts(
-  input: AssessmentInput,
+  input: DecisionInput,
   answers: VisitorAnswers,
   schema: FactSchema,
   now: number,
@@ -323,7 +323,7 @@ type OpenFacts = (FactValue | undefined)[];
 
 function setAddress(
   facts: OpenFacts,
-  input: AssessmentInput,
+  input: DecisionInput,
   { address, reputation, network, hasFeed }: VisitorAnswers,
 ): void {
   if (address !== undefined) facts[FACT_INDEX["ip.network"]] = visitorNetwork(address);
@@ -354,7 +354,7 @@ function claimedCrawler(userAgent: string | undefined): (typeof CRAWLERS)[number
 
 function setPlace(
   facts: OpenFacts,
-  { previous }: AssessmentInput,
+  { previous }: DecisionInput,
   { place }: VisitorAnswers,
   now: number,
 ): void {

@@ -1,4 +1,4 @@
-// channel-ruleset.ts: sends and downloads the ruleset that a channel names in addition to its release, for assessments
+// channel-ruleset.ts: sends and downloads the ruleset that a channel names in addition to its release, for decisions
 // in an application's own process.
 //
 // in   the ruleset's number and text from the builder's database; or the reference in a signed statement

@@ -38,7 +38,7 @@ const statement = z.object({
   kept: z.array(releaseRef).min(1).max(10),
   /** Names of kept releases from which the channel was rolled back. */
   rolled_back: z.array(z.string().refine(isReleaseName)).max(10).optional(),
-  /** The ruleset for in-process assessments. */
+  /** The ruleset for in-process decisions. */
   ruleset: rulesetRef.optional(),
 });
 export type Statement = Readonly<z.infer<typeof statement>>;

@@ -14,7 +14,7 @@ class Source {
   value = "a";
   count = 1;
   loads = 0;
-  isAway = false;
+  isUnreachable = false;
   gate: Promise<void> = Promise.resolve();
 
   change(value: string): void {
@@ -23,14 +23,14 @@ class Source {
   }
   async version(): Promise<string> {
     await this.gate;
-    if (this.isAway) throw new Error("away");
+    if (this.isUnreachable) throw new Error("away");
     return String(this.count);
   }
   async load() {
     this.loads++;
     const { value, count } = this; // a change during the load belongs to the next version
     await this.gate;
-    if (this.isAway) throw new Error("away");
+    if (this.isUnreachable) throw new Error("away");
     return { version: String(count), value };
   }
 }
@@ -69,7 +69,7 @@ test("an outage leaves the value in force; state and callback say why, and that 
     void checks.push([errors[0]?.message, errors[1]?.message]);
   const { source, live, clock } = setUp({ onChecked });
   await live.start();
-  source.isAway = true;
+  source.isUnreachable = true;
   clock.now += 500;
   await live.refresh();
   await live.refresh();
@@ -80,7 +80,7 @@ test("an outage leaves the value in force; state and callback say why, and that 
     "away",
     1_000_000,
   ]);
-  source.isAway = false;
+  source.isUnreachable = false;
   await live.refresh();
   expect(live.state).toMatchObject({ failures: 0, error: undefined, checkedAt: 1_000_500 });
   expect(checks).toEqual([
@@ -97,10 +97,10 @@ test("a start while the source is away goes on from the snapshot, which the sour
   await first.live.start();
   await first.live.stop();
   const { source, live } = setUp({ path: first.path });
-  source.isAway = true;
+  source.isUnreachable = true;
   await live.start();
   expect([live.current, live.state.from, live.state.failures]).toEqual(["a", "snapshot", 1]);
-  source.isAway = false;
+  source.isUnreachable = false;
   source.value = "c"; // the version is the same, but the snapshot's version is not trusted
   await live.refresh();
   expect([live.current, live.state.from]).toEqual(["c", "source"]);
@@ -110,10 +110,10 @@ test("a start while the source is away goes on from the snapshot, which the sour
 test("a damaged snapshot is reported and passed over; the next good value is written in its place", async () => {
   const { source, live, failures, path } = setUp();
   writeFileSync(path, "{");
-  source.isAway = true;
+  source.isUnreachable = true;
   await live.start();
   expect([live.current, live.state.from, failures.length]).toEqual(["", undefined, 1]);
-  source.isAway = false;
+  source.isUnreachable = false;
   await live.refresh();
   expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ version: "1", value: "a" });
   await live.stop();
@@ -157,9 +157,9 @@ test("who is told of a value sees the state that it brought", async () => {
   const seen: (string | undefined)[] = [];
   const onApplied = () => void seen.push(live.state.error?.message);
   const { source, live } = setUp({ onApplied });
-  source.isAway = true;
+  source.isUnreachable = true;
   await live.start();
-  source.isAway = false;
+  source.isUnreachable = false;
   await live.refresh();
   expect(seen).toEqual([undefined]);
   await live.stop();
@@ -188,7 +188,7 @@ test("is stale once the source was away for so long, from the snapshot's age on"
   const changes: boolean[] = [];
   const onStale = (isStale: boolean) => void changes.push(isStale);
   const { source, live } = setUp({ path: first.path, maxStaleMs: 0, onStale });
-  source.isAway = true;
+  source.isUnreachable = true;
   await live.start();
   expect(changes).toEqual([true]);
   await live.stop();

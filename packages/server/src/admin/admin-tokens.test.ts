@@ -72,7 +72,7 @@ test("a read token looks up and reads; the refusal names the role that is needed
     'Bearer realm="inkling admin", error="insufficient_scope"',
   );
   expect(await it.store.listKeys()).toEqual([]);
-  expect(JSON.parse(it.lines.at(-1)!)).toMatchObject({ event: "admin-request", status: 403, actor: "bob" });
+  expect(JSON.parse(it.lines.at(-1)!)).toMatchObject({ event: "admin-request", status: 403, author: "bob" });
 });
 
 test("a token is shown once; lists have its name, role, author, expiry and last use", async () => {
@@ -244,12 +244,12 @@ test("a name that exists is 409; an unknown name 404", async () => {
 });
 
 describe("the author", () => {
-  const actorOf = async () => (await it.ask("GET", "audit?limit=1")).document.entries[0].actor;
+  const lastAuthor = async () => (await it.ask("GET", "audit?limit=1")).document.entries[0].author;
 
   test("of a request with a named token is its name, and no other", async () => {
     const token = bearer(await create("ada", "admin"));
     expect((await it.ask("POST", "keys", { name: "a" }, token)).status).toBe(201);
-    expect(await actorOf()).toBe("ada");
+    expect(await lastAuthor()).toBe("ada");
     const forged = await it.ask("POST", "keys", { name: "b" }, { ...token, "Inkling-Author": "bob" });
     expect([forged.code, forged.document.detail]).toEqual([
       "AUTHOR_INVALID",
@@ -265,7 +265,7 @@ describe("the author", () => {
     const { page, document } = await logIn(token);
     expect(document).toMatchObject({ author: "ada", role: "admin", token_name: "ada" });
     expect((await it.ask("POST", "keys", { name: "a" }, page)).status).toBe(201);
-    expect((await it.ask("GET", "audit?limit=1&actor=ada&way=console")).document.entries).toHaveLength(1);
+    expect((await it.ask("GET", "audit?limit=1&author=ada&source=console")).document.entries).toHaveLength(1);
     const other = await it.ask("POST", "session", { token, author: "bob" }, { Authorization: "" });
     expect(other.code).toBe("AUTHOR_INVALID");
     expect((await it.ask("POST", "keys", { name: "b" }, { ...page, "Inkling-Author": "bob" })).code).toBe(
@@ -277,7 +277,7 @@ describe("the author", () => {
     const { page, document } = await logIn(it.token, "dan");
     expect(document).toMatchObject({ author: "dan", role: "admin", token_name: null });
     await it.ask("POST", "keys", { name: "a" }, page);
-    expect(await actorOf()).toBe("dan");
+    expect(await lastAuthor()).toBe("dan");
     expect((await it.ask("GET", "session")).document).toEqual({
       author: "admin API",
       role: "admin",
@@ -323,7 +323,7 @@ describe("the end", () => {
 test("a database that takes no writes keeps no token out: the log has why its use is not recorded", async () => {
   const { adminToken } = it.store;
   const token = await create("bob", "read");
-  const full = new StoreError("AWAY", "database or disk is full", "make room", true);
+  const full = new StoreError("UNREACHABLE", "database or disk is full", "make room", true);
   const server = await adminServer({
     adminToken: { find: (hash) => adminToken.find(hash), recordUse: () => Promise.reject(full) },
   });

@@ -47,9 +47,9 @@ describe("overrides", () => {
     expect((await it.ask("GET", "overrides")).document.overrides).toEqual([]);
     expect((await it.ask("GET", "overrides?ended=true")).document.overrides).toHaveLength(1);
     const audit = (await it.ask("GET", "audit")).document.entries;
-    expect(audit.map((entry: { actor: string; action: string }) => `${entry.actor} ${entry.action}`)).toEqual(
-      ["bob override-removed", "ada override-added", "test admin-token-made"],
-    );
+    expect(
+      audit.map((entry: { author: string; action: string }) => `${entry.author} ${entry.action}`),
+    ).toEqual(["bob override-removed", "ada override-added", "test admin-token-created"]);
   });
 
   test("sent again: the same override, and nothing new in the audit trail", async () => {
@@ -340,7 +340,7 @@ describe("refusals", () => {
   });
 
   test("a token that was rotated is unknown at once", async () => {
-    await it.store.adminToken.rotate({ actor: "ada", way: "cli" });
+    await it.store.adminToken.rotate({ author: "ada", source: "cli" });
     expect((await it.ask("GET", "overrides")).code).toBe("TOKEN_INVALID");
   });
 
@@ -348,10 +348,14 @@ describe("refusals", () => {
   const databaseErrors: [string, StoreError, RegExp][] = [
     [
       "is unreachable",
-      new StoreError("AWAY", "db: gone", "look there"),
+      new StoreError("UNREACHABLE", "db: gone", "look there"),
       /^The database is unreachable\. Nothing was changed, as far/,
     ],
-    ["is full", new StoreError("AWAY", "db: full", "make room", true), /^The database cannot be written; /],
+    [
+      "is full",
+      new StoreError("UNREACHABLE", "db: full", "make room", true),
+      /^The database cannot be written; /,
+    ],
     ["is newer", new StoreError("NEWER", "db: newer", "upgrade"), /^This server cannot use the database; /],
   ];
   test.each(databaseErrors)(
@@ -359,7 +363,7 @@ describe("refusals", () => {
     async (_, error, detail) => {
       const failing = await adminServer({ adminToken: { ...UNUSED, find: () => Promise.reject(error) } });
       const away = await failing.ask("GET", "overrides");
-      expect([away.code, away.headers.get("retry-after")]).toEqual(["DATABASE_AWAY", "5"]);
+      expect([away.code, away.headers.get("retry-after")]).toEqual(["DATABASE_UNREACHABLE", "5"]);
       expect(away.document.detail).toMatch(detail);
       expect(JSON.stringify(away.document)).not.toContain(error.message);
       const logged = failing.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "error");
@@ -380,7 +384,7 @@ describe("refusals", () => {
 });
 
 describe("a switch, while the database cannot take its entry", () => {
-  const away = () => Promise.reject(new StoreError("AWAY", "database or disk is full", "make room"));
+  const away = () => Promise.reject(new StoreError("UNREACHABLE", "database or disk is full", "make room"));
 
   async function twoReleases() {
     const dataDir = temporaryFolder();
@@ -401,7 +405,7 @@ describe("a switch, while the database cannot take its entry", () => {
 
   test("is refused", async () => {
     const { dataDir, current, rollBack } = await twoReleases();
-    expect(await rollBack()).toMatchObject({ status: 503, code: "DATABASE_AWAY" });
+    expect(await rollBack()).toMatchObject({ status: 503, code: "DATABASE_UNREACHABLE" });
     expect(currentName(dataDir)).toBe(current);
   });
 
@@ -411,7 +415,7 @@ describe("a switch, while the database cannot take its entry", () => {
     mkdirSync(temporaryPath(join(dataDir, "pinned"))); // a folder with this name makes it impossible to write the file
     expect(await rollBack()).toMatchObject({ status: 409, code: "ACTION_REFUSED" });
     expect(currentName(dataDir)).toBe(current);
-    const { entries } = (await ask("GET", "audit?way=api")).document;
+    const { entries } = (await ask("GET", "audit?source=api")).document;
     expect(entries).toMatchObject([
       { action: "change-failed", after: { action: "release-rolled-back", reason: expect.any(String) } },
       { action: "release-rolled-back" },
@@ -464,16 +468,16 @@ test("audit filters: each by itself, together, and page by page", async () => {
   };
   expect(await sequences("")).toEqual([4, 3, 2, 1]);
   expect(await sequences("action=override-added")).toEqual([3, 2]);
-  expect(await sequences("actor=bob")).toEqual([4, 3]);
-  expect(await sequences("actor=bob&action=override-removed")).toEqual([4]);
+  expect(await sequences("author=bob")).toEqual([4, 3]);
+  expect(await sequences("author=bob&action=override-removed")).toEqual([4]);
   expect(await sequences(`subject=${id}`)).toEqual([4, 2]);
-  expect(await sequences("way=cli")).toEqual([1]);
-  expect(await sequences("way=console")).toEqual([]);
+  expect(await sequences("source=cli")).toEqual([1]);
+  expect(await sequences("source=console")).toEqual([]);
   expect(await sequences(`since=${new Date(clock.now - 1_000).toISOString()}`)).toEqual([4, 3]);
   expect(await sequences("since=2026-06-02")).toEqual([]);
-  const first = (await ask("GET", "audit?actor=bob&limit=1")).document;
+  const first = (await ask("GET", "audit?author=bob&limit=1")).document;
   expect(first.next_cursor).toBe("4");
-  expect(await sequences(`actor=bob&limit=1&cursor=${first.next_cursor}`)).toEqual([3]);
-  for (const wrong of ["action=deleted", "way=phone", "since=yesterday", "since=2026-13-01", "who=ada"])
+  expect(await sequences(`author=bob&limit=1&cursor=${first.next_cursor}`)).toEqual([3]);
+  for (const wrong of ["action=deleted", "source=phone", "since=yesterday", "since=2026-13-01", "who=ada"])
     expect([wrong, await sequences(wrong)]).toEqual([wrong, 400]);
 });

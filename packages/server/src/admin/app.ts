@@ -23,7 +23,7 @@ import type { AdminRoute } from "./derived.ts";
 import type { AdminAppOptions, AdminContext, Reply } from "./handler.ts";
 import { admit } from "./login.ts";
 import { ADMIN_ROUTES } from "./operations.ts";
-import { Idempotency, problemOf, readActor, readBody, readBytes, readQuery } from "./request.ts";
+import { Idempotency, problemOf, readAuthor, readBody, readBytes, readQuery } from "./request.ts";
 import { AdminSessions } from "./sessions.ts";
 
 export type { AdminAppOptions } from "./handler.ts";
@@ -87,12 +87,12 @@ export class AdminApp {
     if (traceparent !== undefined) response.headers.set("traceparent", traceparent);
     const { method } = request;
     const { status } = response;
-    const { actor } = asked;
+    const { author } = asked;
     const about = {
       method,
       route: route?.path.text ?? "none",
       status,
-      actor,
+      author,
       request_id: id,
       trace_id: traceIdOf(traceparent),
     };
@@ -110,15 +110,15 @@ export class AdminApp {
     const { context } = this;
     const operation = route?.operations.get(request.method === "HEAD" ? "GET" : request.method);
     const { token, session } = operation?.row.isOpen ? NOBODY : await admit(request, context);
-    asked.actor = token?.name ?? session?.author;
+    asked.author = token?.name ?? session?.author;
     if (route === undefined) throw new AdminProblem("PATH_NOT_FOUND");
     if (operation === undefined) throw methodProblem(route);
     const { row, handler } = operation;
     if (token !== undefined) requireRole(token.role, roleOf(row));
     if ("audits" in row) requireDatabase(context);
     const query = readQuery(target.slice(end + 1), handler.query ?? {});
-    const actor = readActor(request, token, session);
-    if (!row.isOpen) asked.actor = actor;
+    const author = readAuthor(request, token, session);
+    if (!row.isOpen) asked.author = author;
     const { body } = handler;
     const holder = token?.hash ?? "no token";
     const bytes =
@@ -131,7 +131,7 @@ export class AdminApp {
         query,
         body: body === undefined ? undefined : readBody(bytes, body),
         id: route.path.valueOf(target.slice(0, end)),
-        by: { actor, way: session === undefined ? "api" : "console" },
+        by: { author, source: session === undefined ? "api" : "console" },
         token,
         session,
       });
@@ -160,7 +160,7 @@ export class AdminApp {
 
 /** Who sent a request. Undefined if the operation needs no token, or if the request was refused before that was known. */
 interface Asked {
-  actor?: string | undefined;
+  author?: string | undefined;
 }
 
 /** @throws AdminProblem if the token's role is too low */
@@ -179,7 +179,7 @@ function requireRole(held: AdminRole, needed: AdminRole): void {
 function requireDatabase({ keyLoader }: AdminContext): void {
   if (!(keyLoader.state.error instanceof EmptyDatabaseError)) return;
   throw new AdminProblem(
-    "DATABASE_AWAY",
+    "DATABASE_UNREACHABLE",
     "The database is empty, but this server has keys of an earlier database, which still apply. Restore a backup. Nothing was changed.",
   );
 }

@@ -20,9 +20,9 @@ import {
   unpin,
   type Verify,
 } from "@inkling/release-store";
+import type { Author } from "@inkling/store/author";
 import { StoreError } from "@inkling/store/error";
 import { withEntry } from "@inkling/store/host-entry";
-import type { Actor } from "@inkling/store/keys/actor";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { type AdminContext, type AdminHandlers, type DataActions, handler, text, time } from "./handler.ts";
@@ -151,7 +151,7 @@ const verifier =
  */
 async function switchRelease(
   context: AdminContext,
-  by: Actor,
+  by: Author,
   action: AuditAction,
   { from, to, pinned }: Switched & { readonly pinned: string | null },
   change: () => unknown,

@@ -204,7 +204,7 @@ export const DECISION_HANDLERS = {
     answer: decisionAnswer,
     run: async ({ decisions, store }, { id, body, by }) => {
       const result = await decisions.label(id, body.outcome as VisitorOutcome, undefined, by);
-      if (result === "away") throw new AdminProblem("DATABASE_AWAY");
+      if (result === "unreachable") throw new AdminProblem("DATABASE_UNREACHABLE");
       const found = result === "labelled" ? await store.decisions.find(id) : undefined;
       if (found === undefined) throw new AdminProblem("DECISION_NOT_FOUND");
       return { document: decisionJson(found) };

@@ -63,7 +63,7 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
   };
 }
 
-/** The name of a body's schema: "MakeKeyBody". */
+/** The name of a body's schema: "CreateKeyBody". */
 const bodyName = (id: string) =>
   `${id.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Body`;
 

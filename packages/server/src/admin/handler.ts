@@ -4,7 +4,7 @@
 import type { AdminOperationId, ServerSettings } from "@inkling/contract";
 import type { HostReport } from "@inkling/release-store";
 import type { AdminTokenStore, ValidAdminToken } from "@inkling/store/admin-token";
-import type { Actor } from "@inkling/store/keys/actor";
+import type { Author } from "@inkling/store/author";
 import type { LiveKeys } from "@inkling/store/keys/live-keys";
 import type { OverrideStore } from "@inkling/store/overrides";
 import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
@@ -126,7 +126,7 @@ export interface Call<Query, Body> {
   /** The value of `{id}` in the path. */
   readonly id: string;
   /** The author of the change and how it was requested, for the audit trail. */
-  readonly by: Actor;
+  readonly by: Author;
   /**
    * The token that the request sent or that its session was created with; undefined if the operation needs no token.
    */

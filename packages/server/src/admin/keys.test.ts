@@ -79,8 +79,8 @@ describe("keys", () => {
     await it.ask("PATCH", `keys/${id}`, { name: "till" }, ADA);
     const { entries } = (await it.ask("GET", "audit")).document;
     expect(
-      entries.map(({ actor, action }: { actor: string; action: string }) => `${actor} ${action}`),
-    ).toEqual(["ada key-changed", "ada key-made", "test admin-token-made"]);
+      entries.map(({ author, action }: { author: string; action: string }) => `${author} ${action}`),
+    ).toEqual(["ada key-changed", "ada key-created", "test admin-token-created"]);
     expect([entries[0].before.name, entries[0].after.name]).toEqual(["shop", "till"]);
   });
 

@@ -37,7 +37,7 @@ const refusals = z.strictObject({ not_allowed: count, rate_limited: count, quota
 });
 const flags = z
   .strictObject(recordOf(OVERRIDE_FLAGS, () => count))
-  .meta({ description: "Answers that set each flag, including those in assessments" });
+  .meta({ description: "Answers that set each flag, including those in decisions" });
 export const usageAnswer = z.strictObject({
   from: text,
   to: text,
@@ -120,7 +120,7 @@ export const KEY_HANDLERS = {
       return { document: { keys, next_cursor: page.next ?? null } };
     },
   }),
-  make_key: handler({
+  create_key: handler({
     body: rawBody(newKeyBody),
     answer: z.strictObject({ ...members, token }).meta({ id: "MadeKey" }),
     run: async ({ store, keyLoader, now }, { body, by }) => {

@@ -65,7 +65,7 @@ describe("a session", () => {
     expect((await it.ask("GET", "session", undefined, page)).document).toEqual(shown);
     expect((await it.ask("GET", "keys", undefined, page)).status).toBe(200);
     expect((await it.ask("POST", "keys", KEY, { ...page, ...FETCH })).status).toBe(201);
-    expect((await it.ask("GET", "audit", undefined, page)).document.entries[0].actor).toBe("ada");
+    expect((await it.ask("GET", "audit", undefined, page)).document.entries[0].author).toBe("ada");
     const out = await it.ask("DELETE", "session", undefined, { ...page, ...FETCH });
     expect(out.headers.get("set-cookie")).toMatch(/^inkling_admin=; .*Max-Age=0;/);
     expect((await it.ask("GET", "keys", undefined, page)).code).toBe("SESSION_ENDED");
@@ -81,7 +81,7 @@ describe("a session", () => {
 
   test("ends with its token", async () => {
     const { page } = await logIn();
-    await it.store.adminToken.rotate({ actor: "bob", way: "cli" });
+    await it.store.adminToken.rotate({ author: "bob", source: "cli" });
     expect((await it.ask("GET", "keys", undefined, page)).code).toBe("SESSION_ENDED");
   });
 

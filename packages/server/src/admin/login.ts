@@ -49,8 +49,8 @@ const isoTime = (ms: number) => new Date(ms).toISOString();
 export const SESSION_HANDLERS = {
   get_session: handler({
     answer: sessionAnswer,
-    run: (_, { by: { actor }, token, session }) => ({
-      document: sessionJson(token!, actor, session), // always set: this operation requires a token
+    run: (_, { by: { author }, token, session }) => ({
+      document: sessionJson(token!, author, session), // always set: this operation requires a token
     }),
   }),
   log_in: handler({

@@ -65,7 +65,7 @@ export const OVERRIDE_HANDLERS = {
     body: rawBody(newOverrideSchema),
     answer: z.strictObject({ ...members, outcome: z.enum(["added", "changed", "unchanged"]) }),
     run: async (context, { body, by }) => {
-      const wanted = parseNewOverride(body, parseContext(context, by.actor));
+      const wanted = parseNewOverride(body, parseContext(context, by.author));
       const [write] = await context.overrides.put([wanted], by);
       await context.overrideCache.refresh();
       const { override, outcome } = write!; // `put` returns one write per override
@@ -86,7 +86,7 @@ export const OVERRIDE_HANDLERS = {
     body: rawBody(overrideFile),
     answer: importAnswer,
     run: async (context, { query, body, by }) => {
-      const file = parseOverrideFile(body, parseContext(context, by.actor), query.force);
+      const file = parseOverrideFile(body, parseContext(context, by.author), query.force);
       const writes = await context.overrides.put(file.overrides, by);
       await context.overrideCache.refresh();
       const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;

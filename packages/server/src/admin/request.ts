@@ -50,7 +50,7 @@ const author = oneLine(MAX_AUTHOR);
  * Returns the author of a request: the token's name; otherwise the name in `Inkling-Author`, the name given at login,
  * or DEFAULT_ACTOR.
  */
-export function readActor(
+export function readAuthor(
   { headers }: Request,
   token: ValidAdminToken | undefined,
   session: Session | undefined,
@@ -132,7 +132,7 @@ export function problemOf(error: unknown): AdminProblem {
   if (error instanceof StoreError && error.code === "UNWRITTEN")
     return new AdminProblem("REVOCATION_UNWRITTEN");
   if (error instanceof StoreError && error.code !== "BROKEN") {
-    return new AdminProblem("DATABASE_AWAY", databaseDetail(error));
+    return new AdminProblem("DATABASE_UNREACHABLE", databaseDetail(error));
   }
   return new AdminProblem("INTERNAL");
 }

@@ -1,12 +1,12 @@
 // rulesets.ts: checks, publishes, lists, shows and restores rulesets over the admin API, and assesses visitors for the
 // operator.
 //
-// err  AdminProblem, StoreError; ProcessFailed if the child process exits without an assessment
+// err  AdminProblem, StoreError; ProcessFailed if the child process exits without a decision
 // src  docs/rulesets.md, docs/admin-api.md
-// note An operator's assessments are neither stored nor counted, and they appear neither in the log nor in the audit
+// note An operator's decisions are neither stored nor counted, and they appear neither in the log nor in the audit
 //      trail.
 
-import { ACTIONS, ADMIN_PATH, ASSESSMENT, FACT_TYPES, hasRole } from "@inkling/contract";
+import { ACTIONS, ADMIN_PATH, DECISION, FACT_TYPES, hasRole } from "@inkling/contract";
 import { decidingPart, parseRuleset, type Ruleset, RulesetError, runExamples } from "@inkling/engine/assess";
 import { isRulesetCursor, RulesetConflictError } from "@inkling/store/rulesets";
 import { type PublishedRuleset, rulesetJson } from "@inkling/store/rulesets/record";
@@ -62,7 +62,7 @@ export const checkAnswer = z.strictObject({
   facts: z.record(text, z.enum(FACT_TYPES)).meta({ description: "What callers may send in `facts`" }),
 });
 export const visitorAnswer = z.strictObject({
-  assessment: schemaOf(ASSESSMENT),
+  decision: schemaOf(DECISION),
   alternatives: z
     .array(
       z.strictObject({

@@ -157,7 +157,7 @@ export const LOG_LEVEL_HANDLERS = {
     run: ({ log, serving }, { body: { level }, by }) => {
       log.level = level;
       serving.publish("log-level");
-      log.record("log-level-changed", { to: level, author: by.actor });
+      log.record("log-level-changed", { to: level, author: by.author });
       return { document: { level } };
     },
   }),

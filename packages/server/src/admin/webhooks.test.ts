@@ -7,7 +7,7 @@ import { startReceiver, verified } from "../../../../test/harness/webhook-receiv
 
 afterAll(closeAdminServers);
 
-const HOOK = { url: "https://example.com/hook", events: ["data.stale", "assessment.changed"] };
+const HOOK = { url: "https://example.com/hook", events: ["data.stale", "decision.changed"] };
 
 test("added, listed, rotated, removed: the secret is in two answers only", async () => {
   const { ask, store } = await adminServer();
@@ -16,8 +16,8 @@ test("added, listed, rotated, removed: the secret is in two answers only", async
   expect([added.status, added.headers.get("location")]).toEqual([201, `/admin/v1/webhooks/${id}`]);
   expect(shown).toEqual({
     url: HOOK.url,
-    events: ["assessment.changed", "data.stale"],
-    allow_inner: false,
+    events: ["decision.changed", "data.stale"],
+    allow_private: false,
     author: "admin API",
     created_at: "2026-06-01T12:00:00.000Z",
     old_secret_until: null,
@@ -61,7 +61,7 @@ test.each([
     /^url: its address is private and not public/,
   ],
   [{ ...HOOK, events: [] }, 400, "BODY_INVALID", "events: must contain at least one event"],
-  [{ ...HOOK, events: ["rumour"] }, 400, "BODY_INVALID", /^events: must be some of assessment\.changed, /],
+  [{ ...HOOK, events: ["rumour"] }, 400, "BODY_INVALID", /^events: must be some of decision\.changed, /],
   [{ ...HOOK, secret: "whsec_AAAA" }, 400, "BODY_INVALID", /secret/],
   [{ events: ["data.stale"] }, 400, "BODY_INVALID", "`url` is required"],
 ])("%j is %d %s", async (body, status, code, problem) => {
@@ -74,9 +74,9 @@ test.each([
 
 test("there is a maximum", async () => {
   const { ask, store } = await adminServer();
-  const by = { actor: "ada", way: "cli" } as const;
+  const by = { author: "ada", source: "cli" } as const;
   for (let n = 0; n < MAX_WEBHOOKS; n++)
-    await store.webhooks.add({ url: HOOK.url, events: ["data.stale"], allowInner: false }, by);
+    await store.webhooks.add({ url: HOOK.url, events: ["data.stale"], allowPrivate: false }, by);
   expect(await ask("POST", "webhooks", HOOK)).toMatchObject({ status: 409, code: "WEBHOOKS_FULL" });
 });
 
@@ -84,7 +84,7 @@ test("a test message is sent once, whatever the webhook subscribes to, and is am
   const { ask } = await adminServer({ now: Date.now });
   const receiver = startReceiver((n) => new Response(null, { status: n === 0 ? 200 : 503 }));
   try {
-    const body = { ...HOOK, url: receiver.url, allow_inner: true };
+    const body = { ...HOOK, url: receiver.url, allow_private: true };
     const { id, secret } = (await ask("POST", "webhooks", body)).document;
     const first = (await ask("POST", `webhooks/${id}/test`)).document;
     expect(first).toEqual({ delivery: expect.any(String), outcome: "delivered", status: 200, reason: null });

@@ -587,7 +587,7 @@ describe("usage and counts", () => {
 const SAMPLES: Readonly<Record<string, string>> = {
   ip: "81.2.69.142",
   email_address: "a@gmail.com",
-  assessment_id: `asm_${"0".repeat(16)}`,
+  decision_id: `asm_${"0".repeat(16)}`,
   file: "start.js",
 };
 

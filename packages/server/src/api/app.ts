@@ -52,12 +52,12 @@ export class App {
     this.api = {
       ...options,
       pipeline,
-      assessments: loadOnce(async () => {
-        const [{ Assessments }, answers] = await Promise.all([
-          import("../assess/assessments.ts"),
+      decider: loadOnce(async () => {
+        const [{ Decider }, answers] = await Promise.all([
+          import("../assess/decider.ts"),
           import("../assess/answer.ts"),
         ]);
-        const server = { ...this.api, assessments: new Assessments({ ...options, pipeline }) };
+        const server = { ...this.api, decider: new Decider({ ...options, pipeline }) };
         return { ...answers, server };
       }),
       admission: new Admission(options),
@@ -68,7 +68,7 @@ export class App {
   }
 
   /**
-   * Answers a request. Returns a promise only for batches, assessments, outcomes, hooks, documents, and lookups with
+   * Answers a request. Returns a promise only for batches, decisions, outcomes, hooks, documents, and lookups with
    * `?checks=mx` that query DNS.
    * @param isUnclear whether a proxy in front may have read another path. Such a request is refused.
    */

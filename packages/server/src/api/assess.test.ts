@@ -1,7 +1,7 @@
 // Tests POST /v1/assess as a function of a request, with a handmade release.
 
 import { describe, expect, test } from "bun:test";
-import { type AssessmentAnswer, NO_FLAGS } from "@inkling/contract";
+import { type DecisionAnswer, NO_FLAGS } from "@inkling/contract";
 import { formatIp, type IpSegment } from "@inkling/engine";
 import type { Decisions, NamedDecision } from "@inkling/store/decisions/decisions";
 import { answerOf, type DecisionRow } from "@inkling/store/decisions/record";
@@ -124,7 +124,7 @@ function setUp({
     return response;
   };
   const ask = async (body: unknown, query = "") =>
-    (await send(body, query)).json() as Promise<AssessmentAnswer>;
+    (await send(body, query)).json() as Promise<DecisionAnswer>;
   return { ...made, rulesets, send, ask, stored, claimed };
 }
 
@@ -162,7 +162,7 @@ describe("a visitor", () => {
     const { ask, send, stored } = setUp({ stores: true });
     expect((await ask({ event: "sign_up", ip: TOR, email })).did_you_mean).toBe(meant!);
     const line = await send(JSON.stringify({ event: "sign_up", email }), "", "application/x-ndjson");
-    expect((JSON.parse(await line.text()) as AssessmentAnswer).did_you_mean).toBe(meant!);
+    expect((JSON.parse(await line.text()) as DecisionAnswer).did_you_mean).toBe(meant!);
     expect(stored.length).toBe(2);
     expect(JSON.stringify(stored)).not.toContain("jane");
   });

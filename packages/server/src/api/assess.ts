@@ -14,8 +14,8 @@ export const ASSESS_HANDLINGS = {
 async function assess(exchange: Exchange, api: ApiContext): Promise<Response> {
   const { responses } = api;
   const call = callOf(exchange, api, "assess");
-  const { server, answerAssessment } = await api.assessments();
-  const answer = await answerAssessment(server, call);
+  const { server, answerDecision } = await api.decider();
+  const answer = await answerDecision(server, call);
   if ("code" in answer) return responses.sendProblem(exchange, answer);
   if ("action" in answer) {
     exchange.isLookup = true;
@@ -33,7 +33,7 @@ async function setOutcome(exchange: Exchange, api: ApiContext, route: Route): Pr
   const call = callOf(exchange, api, "assess");
   const id = readPathValue(exchange, route);
   if (typeof id !== "string") return responses.sendProblem(exchange, id);
-  const { server, answerOutcome } = await api.assessments();
+  const { server, answerOutcome } = await api.decider();
   const answer = await answerOutcome(server, call, id);
   return "code" in answer
     ? responses.sendProblem(exchange, answer)

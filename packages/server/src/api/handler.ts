@@ -1,7 +1,7 @@
 // handler.ts: defines what an operation's handler receives, and functions that read the value in its path.
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
-import type { AssessServer, answerAssessment, answerOutcome, decide } from "../assess/answer.ts";
+import type { AssessServer, answerDecision, answerOutcome, decide } from "../assess/answer.ts";
 import type { Call } from "../batch/batch.ts";
 import type { BatchMemory } from "../batch/memory.ts";
 import { type Problem, problem } from "../http/problems.ts";
@@ -16,18 +16,18 @@ import type { Responses } from "./responses.ts";
 
 /** The options and the objects that all handlers share. */
 export interface ApiContext extends AppOptions {
-  /** The assessment functions. The first assessment loads them, so that startup does not wait for them. */
-  readonly assessments: () => Promise<AssessmentAnswers>;
+  /** The decision functions. The first decision loads them, so that startup does not wait for them. */
+  readonly decider: () => Promise<DecisionAnswers>;
   readonly pipeline: Pipeline;
   readonly admission: Admission;
   readonly responses: Responses;
   readonly memory: BatchMemory;
 }
 
-/** The assessment functions, and the server that they need. */
-interface AssessmentAnswers {
+/** The decision functions, and the server that they need. */
+interface DecisionAnswers {
   readonly server: AssessServer;
-  readonly answerAssessment: typeof answerAssessment;
+  readonly answerDecision: typeof answerDecision;
   readonly answerOutcome: typeof answerOutcome;
   readonly decide: typeof decide;
 }

@@ -147,7 +147,7 @@ describe("a user", () => {
     const response = await send(app, { body: hook(TOR, "jane@gmail.com") });
     expect(stored).toMatchObject([
       {
-        id: response.headers.get("Inkling-Assessment"),
+        id: response.headers.get("Inkling-Decision"),
         event: "sign_up",
         ref: "ff7fc9ae-3b1b-4642-9241-64adb9848a03",
         action: "challenge",
@@ -219,7 +219,7 @@ describe("a copy of a signed request", () => {
   test("gets the decision about the first one, which is stored once", async () => {
     const { app, stored } = setUp();
     const ids = new Set<string | null>();
-    for (let i = 0; i < 40; i++) ids.add((await send(app, sent)).headers.get("Inkling-Assessment"));
+    for (let i = 0; i < 40; i++) ids.add((await send(app, sent)).headers.get("Inkling-Decision"));
     expect(ids.size).toBe(1);
     expect(stored).toHaveLength(1);
   });

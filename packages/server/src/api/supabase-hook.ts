@@ -7,10 +7,10 @@
 // src  docs/auth-hooks.md, https://www.standardwebhooks.com
 //
 // The signature authorizes the request, so there is no key and no quota. An unsigned request costs at most one HMAC
-// over 64 KiB for each secret. Together, all unfinished bodies of the hook take up at most 32 MiB. The metrics count an assessment as one lookup with a live key.
+// over 64 KiB for each secret. Together, all unfinished bodies of the hook take up at most 32 MiB. The metrics count a decision as one lookup with a live key.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { AssessmentAnswer } from "@inkling/contract";
+import type { DecisionAnswer } from "@inkling/contract";
 import { z } from "zod";
 import type { HookRequest } from "../assess/answer.ts";
 import { parseJson } from "../batch/body.ts";
@@ -74,7 +74,7 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
     ...(user.email && { email: user.email }),
     ...(user.id && { ref: user.id.slice(0, 128) }),
   };
-  const { server, decide } = await api.assessments();
+  const { server, decide } = await api.decider();
   const question = questionOf(exchange);
   let decided = metadata.ip_address
     ? await decide(server, { ...visitor, ip: metadata.ip_address }, question, signed)
@@ -96,12 +96,12 @@ async function judgeUser(exchange: Exchange, api: ApiContext): Promise<Response>
   const answer = action === "deny" ? { error: refusal(decided) } : {};
   const response = responses.sendJson(exchange, 200, answer);
   response.headers.set("Inkling-Action", action);
-  response.headers.set("Inkling-Assessment", id);
+  response.headers.set("Inkling-Decision", id);
   return response;
 }
 
 /** A typing mistake is no attack, so its message says what to correct. */
-function refusal({ did_you_mean, reasons }: AssessmentAnswer) {
+function refusal({ did_you_mean, reasons }: DecisionAnswer) {
   if (did_you_mean !== undefined) return { message: `Did you mean ${did_you_mean}?`, http_code: 422 };
   return reasons.some(({ code }) => code === "invalid_email")
     ? { message: CHECK_EMAIL, http_code: 422 }

@@ -5,8 +5,8 @@
 // err  problems as values
 
 import {
-  ASSESSMENT,
-  type AssessmentAnswer,
+  DECISION,
+  type DecisionAnswer,
   type DecisionOutcomeSet,
   OUTCOMES,
   type Outcome,
@@ -22,8 +22,8 @@ import type { LineAnswers, LineBlock } from "../batch/line-block.ts";
 import type { Output } from "../batch/output.ts";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
-import { type Assessments, SANDBOX_ID } from "./assessments.ts";
 import { type Decided, decisionRow } from "./decided.ts";
+import { type Decider, SANDBOX_ID } from "./decider.ts";
 
 /** Maximum size of the description of one visitor, in bytes. It also limits a line of a stream. */
 const MAX_VISITOR_BYTES = 64 * 1024;
@@ -34,7 +34,7 @@ const TOO_LARGE = problem(
 const LINE_TOO_LONG = problem("BODY_INVALID", "This line is longer than 64 KiB.");
 const CRASHED = problem("INTERNAL");
 
-const ID = new RegExp(ASSESSMENT.members.id.pattern);
+const ID = new RegExp(DECISION.members.id.pattern);
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 const KEY_INVALID = problem("IDEMPOTENCY_KEY_INVALID");
 const KEY_OF_STREAM = problem(
@@ -57,7 +57,7 @@ const NOT_STORED = problem(
 );
 const NOT_IN_SANDBOX = problem(
   "DECISION_NOT_FOUND",
-  `Sandbox keys accept only the decision ${SANDBOX_ID}, which every sandbox assessment returns.`,
+  `Sandbox keys accept only the decision ${SANDBOX_ID}, which every sandbox request returns.`,
 );
 const UNREACHABLE = problem("DECISIONS_UNREACHABLE");
 
@@ -67,16 +67,16 @@ const NEWLINE = 0x0a;
 const encoder = new TextEncoder();
 
 export interface AssessServer extends BatchServer {
-  readonly assessments: Assessments;
+  readonly decider: Decider;
   readonly decisions: Decisions;
   readonly settings: Pick<ServerSettings, "decisions">;
 }
 
 /** Answers a request about one visitor, or returns a stream of answers about many visitors. */
-export async function answerAssessment(
+export async function answerDecision(
   server: AssessServer,
   call: Call,
-): Promise<AssessmentAnswer | BatchAnswer | Problem> {
+): Promise<DecisionAnswer | BatchAnswer | Problem> {
   const { headers, body } = call.request;
   const form = formOf(headers.get("content-type"));
   if (typeof form !== "string") return form;
@@ -87,7 +87,7 @@ export async function answerAssessment(
   if (form === "ndjson") {
     if (key !== null) return KEY_OF_STREAM;
     const mayZip = acceptsGzip(headers.get("accept-encoding"));
-    const answers = (out: Output) => new AssessmentLines(server, call, out);
+    const answers = (out: Output) => new DecisionLines(server, call, out);
     return answerLines(
       server,
       call,
@@ -97,7 +97,7 @@ export async function answerAssessment(
   }
   const bytes = await readJsonBytes(server.memory.bodies, call, isGzip, MAX_VISITOR_BYTES, TOO_LARGE);
   if (!(bytes instanceof Uint8Array)) return bytes;
-  const decided = server.assessments.assess(parseJson(bytes), call.question);
+  const decided = server.decider.assess(parseJson(bytes), call.question);
   if ("code" in decided) return decided;
   if (key !== null) {
     const apiKey = bearerToken(headers.get("authorization")) ?? "";
@@ -123,8 +123,8 @@ export async function decide(
   visitor: unknown,
   question: Question,
   { secret, id, body }: HookRequest,
-): Promise<AssessmentAnswer | Problem> {
-  const decided = server.assessments.assess(visitor, question);
+): Promise<DecisionAnswer | Problem> {
+  const decided = server.decider.assess(visitor, question);
   if ("code" in decided || !server.settings.decisions) return "code" in decided ? decided : decided.answer;
   return answerOnce(server, question, decided, requestName(secret, secret, id, body));
 }
@@ -142,7 +142,7 @@ async function answerOnce(
   question: Question,
   decided: Decided,
   name: RequestName,
-): Promise<AssessmentAnswer | Problem> {
+): Promise<DecisionAnswer | Problem> {
   const row = decisionRow(decided, question, name);
   const { answer, bodyHash } = await decisions.claim({ ...row, ...name });
   return isSameBody(bodyHash, name.body_hash) ? { ...decided.answer, ...answer } : KEY_OF_OTHER_BODY;
@@ -186,7 +186,7 @@ export async function answerOutcome(
   if (call.question.isSandbox) return id === SANDBOX_ID ? { id, outcome } : NOT_IN_SANDBOX;
   const result = ID.test(id) ? await server.decisions.label(id, outcome, call.key.id) : "unknown";
   if (result === "labelled") return { id, outcome };
-  if (result === "away") return UNREACHABLE;
+  if (result === "unreachable") return UNREACHABLE;
   return server.settings.decisions ? NOT_FOUND : NOT_STORED;
 }
 
@@ -198,7 +198,7 @@ function outcomeOf(value: unknown): Outcome | undefined {
 }
 
 /** Assesses the visitors of a stream, one per line. */
-class AssessmentLines implements LineAnswers {
+class DecisionLines implements LineAnswers {
   lookups = 0;
   private readonly server: AssessServer;
   private readonly call: Call;
@@ -241,7 +241,7 @@ class AssessmentLines implements LineAnswers {
 
   private assess(line: Uint8Array): Decided | Problem {
     try {
-      return this.server.assessments.assess(parseJson(line), this.question);
+      return this.server.decider.assess(parseJson(line), this.question);
     } catch (error) {
       this.call.onCrash(error, Buffer.from(line).toString());
       return CRASHED;

@@ -1,8 +1,8 @@
-// decided.ts: defines what one assessment read and decided, and the part of it that is stored.
+// decided.ts: defines what one decision read and decided, and the part of it that is stored.
 
-import type { AssessmentAnswer } from "@inkling/contract";
+import type { DecisionAnswer } from "@inkling/contract";
 import {
-  type AssessmentInput,
+  type DecisionInput,
   FACT_INDEX,
   type Facts,
   namedFacts,
@@ -17,10 +17,10 @@ const MAX_FACTS_LENGTH = 8_192;
 const OWN = "facts.";
 
 export interface Decided {
-  readonly input: AssessmentInput;
+  readonly input: DecisionInput;
   readonly facts: Facts;
   readonly ruleset: Ruleset;
-  readonly answer: AssessmentAnswer;
+  readonly answer: DecisionAnswer;
 }
 
 /**

@@ -2,7 +2,7 @@
 // share.
 //
 // in   a subject: its kind and its text; the current time
-// out  the number of its assessments in the last hour and in the last day, including the current one
+// out  the number of its decisions in the last hour and in the last day, including the current one
 // err  none. Each host counts for itself. A count can be too low: the table holds at most ENTRIES subjects, a restart
 //      resets it, and two workers that count at the same moment may lose one count.
 // cost two HMACs per subject, and 64 bytes of memory
@@ -55,7 +55,7 @@ export class VisitorCounts {
     this.key = key;
   }
 
-  /** Counts one assessment of a subject. @returns the subject's counts */
+  /** Counts one decision of a subject. @returns the subject's counts */
   add(subject: CountSubject, value: string, now: EpochMs): VisitCount {
     const hour = Math.floor(now / HOUR_MS);
     const day = Math.floor(hour / HOURS);

@@ -81,7 +81,7 @@ export class DecisionCollector implements Decisions {
 
   async label(id: string, outcome: Outcome, key?: KeyId): Promise<LabelResult> {
     const reply = await this.ask({ type: "label", id, outcome, key }, LABEL_MS);
-    return typeof reply === "string" ? reply : "away";
+    return typeof reply === "string" ? reply : "unreachable";
   }
 
   take(message: ToCollector): void {

@@ -81,7 +81,7 @@ describe("a recorder", () => {
 
   test("keeps decisions while the store is away, drops what is too much, and counts it", async () => {
     const { store, recorder, states } = setUp({ maxWaiting: 10 });
-    store.fault = new Error("away");
+    store.fault = new Error("unreachable");
     for (let n = 0; n < 15; n++) recorder.record(row(n));
     expect(await recorder.flush()).toBe(false);
     recorder.record(row(20)); // also while a batch is being sent
@@ -90,13 +90,13 @@ describe("a recorder", () => {
       stored: 0,
       dropped: 6,
       failuresInRow: 1,
-      lastError: "away",
+      lastError: "unreachable",
     });
     store.fault = undefined;
     expect(await recorder.flush()).toBe(true);
     expect([...store.rows.keys()]).toEqual(Array.from({ length: 10 }, (_, n) => decisionId(n)));
     expect(states.at(-1)).toMatchObject({ waiting: 0, stored: 10, dropped: 6, failuresInRow: 0 });
-    store.fault = new Error("away");
+    store.fault = new Error("unreachable");
     recorder.record(row(30));
     expect(await recorder.stop()).toEqual({ lost: 1 });
   });
@@ -106,7 +106,7 @@ describe("a recorder", () => {
     const facts = "x".repeat(40_000);
     for (let n = 0; n < 5; n++) recorder.record(row(n, { facts }));
     expect(recorder.state).toMatchObject({ waiting: 2, dropped: 3 });
-    store.fault = new Error("away");
+    store.fault = new Error("unreachable");
     await recorder.flush();
     recorder.record(row(5, { facts }));
     expect(recorder.state).toMatchObject({ waiting: 2, dropped: 4 });
@@ -155,8 +155,8 @@ describe("a recorder", () => {
     expect(await late).toBe("labelled");
     const impatient = setUp();
     expect(await impatient.recorder.label(decisionId(3), "abuse")).toBe("unknown");
-    impatient.store.fault = new Error("away");
-    expect(await impatient.recorder.label(decisionId(3), "abuse")).toBe("away");
+    impatient.store.fault = new Error("unreachable");
+    expect(await impatient.recorder.label(decisionId(3), "abuse")).toBe("unreachable");
   });
 
   test("the first decision of a name counts, here and in the store; without the store, here", async () => {
@@ -165,7 +165,7 @@ describe("a recorder", () => {
     expect([first.answer.id, second.answer.id]).toEqual([decisionId(1), decisionId(1)]);
     expect(second.bodyHash).toBe("body 1");
     expect((await setUp({ store }).recorder.claim(named(3, "a"))).answer.id).toBe(decisionId(1));
-    store.fault = new Error("away");
+    store.fault = new Error("unreachable");
     for (const n of [4, 5]) expect((await recorder.claim(named(n, "b"))).answer.id).toBe(decisionId(4));
     expect(recorder.state.waiting).toBe(1);
     store.fault = undefined;

@@ -3,7 +3,7 @@
 // in   decisions of this process and of its workers
 // out  rows in the store, usually within about a second
 // err  `record` never throws or waits. While the store is unreachable or too slow, decisions wait. Beyond MAX_WAITING
-//      rows or MAX_WAITING_BYTES, new decisions are dropped and counted. Assessments do not fail because of the store.
+//      rows or MAX_WAITING_BYTES, new decisions are dropped and counted. Decisions do not fail because of the store.
 // cost recording a decision costs one push
 //
 // A batch that timed out is sent again, although the store may already have it. The store skips decisions that it
@@ -11,9 +11,9 @@
 
 import type { Outcome } from "@inkling/contract";
 import { backoffMs, messageOf } from "@inkling/release-store";
+import type { Author } from "@inkling/store/author";
 import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/decisions";
 import { answerOf, type DecisionRow, rowBytes } from "@inkling/store/decisions/record";
-import type { Actor } from "@inkling/store/keys/actor";
 import { DAY_MS } from "@inkling/store/keys/day";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 
@@ -40,7 +40,7 @@ const LABEL_RETRY_MS = 100;
 export interface DecisionWriter {
   add(rows: readonly DecisionRow[]): Promise<void>;
   claim(rows: readonly NamedDecision[]): Promise<readonly DecisionRow[]>;
-  label(id: string, outcome: Outcome, key?: KeyId, by?: Actor): Promise<object | undefined>;
+  label(id: string, outcome: Outcome, key?: KeyId, by?: Author): Promise<object | undefined>;
 }
 
 interface DecisionRecorderOptions {
@@ -143,14 +143,14 @@ export class DecisionRecorder implements Decisions {
     return claim;
   }
 
-  async label(id: string, outcome: Outcome, key?: KeyId, by?: Actor): Promise<LabelResult> {
+  async label(id: string, outcome: Outcome, key?: KeyId, by?: Author): Promise<LabelResult> {
     const { store, labelWaitMs } = this.options;
     const until = performance.now() + labelWaitMs;
     try {
       for (;;) {
         if ((await store.label(id, outcome, key, by)) !== undefined) return "labelled";
         if (this.state.waiting > 0) {
-          if (!(await this.flush())) return "away";
+          if (!(await this.flush())) return "unreachable";
           if ((await store.label(id, outcome, key, by)) !== undefined) return "labelled";
         }
         if (performance.now() >= until) return "unknown";
@@ -158,7 +158,7 @@ export class DecisionRecorder implements Decisions {
       }
     } catch (error) {
       this.lastError = messageOf(error);
-      return "away";
+      return "unreachable";
     }
   }
 

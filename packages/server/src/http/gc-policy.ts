@@ -12,8 +12,8 @@ export type Handler = (request: Request, server: Bun.Server<undefined>) => Respo
 /** With twice as many, a lookup takes the same CPU time, but a busy server allocates 55 MB instead of 52 MB. */
 export const REQUESTS_PER_COLLECTION = 2_048;
 /**
- * A POST request counts as this many, because an assessment leaves much more garbage than a lookup. With one collection
- * for 4,096 assessments, a busy server has 100 MB instead of 60 MB.
+ * A POST request counts as this many, because a decision leaves much more garbage than a lookup. With one collection
+ * for 4,096 decisions, a busy server has 100 MB instead of 60 MB.
  */
 export const POST_REQUESTS = 4;
 

@@ -1,7 +1,7 @@
 // group-exchange.ts: exchanges this host's counts with its group while keys are in use, and shows the group every 10 s
 // that this host is running.
 //
-// err  none: without the database, each host uses only its own count; `state` and onAway report it
+// err  none: without the database, each host uses only its own count; `state` and onUnreachable report it
 
 import { backoffMs, messageOf } from "@inkling/release-store";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
@@ -36,7 +36,7 @@ interface GroupExchangeOptions {
   /** Called with each answer. */
   readonly onAnswer: (answer: GroupAnswer, clockOffsetMs: number) => void;
   /** Called when this host loses or regains contact with the group. @param reason undefined once contact is back */
-  readonly onAway: (reason: string | undefined) => void;
+  readonly onUnreachable: (reason: string | undefined) => void;
   /** Milliseconds of a monotonic clock. */
   readonly elapsed?: () => number;
   readonly now?: () => EpochMs;
@@ -56,7 +56,7 @@ export class GroupExchange {
   private tookMs = 0;
   private failures = 0;
   private reason: string | undefined;
-  private isAway = false;
+  private isUnreachable = false;
   private hosts = 1;
   private clockOffsetMs: number | undefined;
   private reported = "";
@@ -79,9 +79,9 @@ export class GroupExchange {
 
   /** The state of the group, for metrics. */
   get state() {
-    const { hosts, isAway, failures, clockOffsetMs } = this;
+    const { hosts, isUnreachable, failures, clockOffsetMs } = this;
     const silentSeconds = (this.elapsed() - this.answeredAt) / 1_000;
-    return { hosts, isAway, failures, silentSeconds, clockOffsetMs };
+    return { hosts, isUnreachable, failures, silentSeconds, clockOffsetMs };
   }
 
   /** Sends the last counts, and leaves the group. */
@@ -152,9 +152,9 @@ export class GroupExchange {
 
   /** @param reason undefined if this host is in contact with the group */
   private report(reason: string | undefined): void {
-    const isAway = reason !== undefined;
-    if (isAway === this.isAway) return;
-    this.isAway = isAway;
-    this.options.onAway(reason);
+    const isUnreachable = reason !== undefined;
+    if (isUnreachable === this.isUnreachable) return;
+    this.isUnreachable = isUnreachable;
+    this.options.onUnreachable(reason);
   }
 }

@@ -7,8 +7,8 @@
 
 import {
   ANSWER_MEMBERS,
-  ASSESSMENT,
-  ASSESSMENT_INPUT,
+  DECISION,
+  DECISION_INPUT,
   DECISION_OUTCOME,
   DECISION_OUTCOME_SET,
   type Member,
@@ -76,8 +76,8 @@ function memberOf(row: Member): z.ZodType {
 export const geolocation = schemaOf(ANSWER_MEMBERS.geolocate);
 export const reputation = schemaOf(ANSWER_MEMBERS.reputation);
 export const emailVerdict = schemaOf(ANSWER_MEMBERS.email);
-export const visitor = schemaOf(ASSESSMENT_INPUT);
-export const assessment = schemaOf(ASSESSMENT);
+export const visitor = schemaOf(DECISION_INPUT);
+export const decision = schemaOf(DECISION);
 export const decisionOutcome = schemaOf(DECISION_OUTCOME);
 export const decisionOutcomeSet = schemaOf(DECISION_OUTCOME_SET);
 
@@ -205,7 +205,7 @@ export const status = z
     partial: release.shape.partial,
     ages: dataAges,
     feeds: z.array(feedStatus).optional(),
-    keys: z.strictObject({ loaded: z.boolean(), database: z.enum(["reachable", "away"]) }),
+    keys: z.strictObject({ loaded: z.boolean(), database: z.enum(["reachable", "unreachable"]) }),
   })
   .meta({ id: "Status" });
 export type Status = z.infer<typeof status>;

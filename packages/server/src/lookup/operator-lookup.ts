@@ -1,10 +1,10 @@
 // operator-lookup.ts: the API's answers with evidence for the operator, about addresses, networks, AS numbers, domains
-// and email addresses; and the assessment of one visitor. Neither is limited, counted or stored.
+// and email addresses; and the decision of one visitor. Neither is limited, counted or stored.
 //
 // cost a large network takes up to three seconds and an AS one, in small steps; one request of a token at a time, and
 //      of two tokens
 
-import type { AssessmentAnswer } from "@inkling/contract";
+import type { DecisionAnswer } from "@inkling/contract";
 import {
   Answerer,
   type AnswerSource,
@@ -27,12 +27,12 @@ import {
   type Alternative,
   alternatives,
   assess,
-  assessmentAnswer,
+  decisionAnswer,
   explainVisitor,
   lookUpVisitor,
   parseRuleset,
   type Ruleset,
-  readAssessmentInput,
+  readDecisionInput,
   visitorFacts,
 } from "@inkling/engine/assess";
 import { messageOf, openRelease, ReleaseError } from "@inkling/release-store";
@@ -56,7 +56,7 @@ interface OperatorSource {
 
 export type VisitorAnswer =
   | {
-      readonly assessment: AssessmentAnswer;
+      readonly decision: DecisionAnswer;
       readonly alternatives: readonly Alternative[];
       readonly thresholds: Ruleset["thresholds"];
     }
@@ -168,7 +168,7 @@ function* answersOf(
   return answers;
 }
 
-/** Placeholder id: these assessments are not stored. */
+/** Placeholder id: these decisions are not stored. */
 const NO_ID = `asm_${"0".repeat(16)}`;
 
 /** Assesses a visitor as a caller would send it, parsed from JSON. @throws RulesetError */
@@ -180,7 +180,7 @@ export function assessVisitor(
   const source = withAllData(operatorSource);
   const answerer = new Answerer();
   const ruleset = parseRuleset(text, number);
-  const input = readAssessmentInput(visitor, ruleset.schema);
+  const input = readDecisionInput(visitor, ruleset.schema);
   if (!("event" in input)) return { refused: input };
   const failure = input.ip === undefined ? undefined : answerer.readAddress(input.ip);
   if (failure !== undefined) return { refused: [NO_ADDRESS] };
@@ -194,13 +194,7 @@ export function assessVisitor(
     evidence: explainVisitor(answerer, subject, source, parse),
   };
   return {
-    assessment: assessmentAnswer(
-      NO_ID,
-      decision,
-      operatorSource.release.manifest.id,
-      answers.didYouMean,
-      shown,
-    ),
+    decision: decisionAnswer(NO_ID, decision, operatorSource.release.manifest.id, answers.didYouMean, shown),
     alternatives: alternatives(facts, ruleset, answers.degraded),
     thresholds: ruleset.thresholds,
   };

@@ -74,7 +74,7 @@ describe("what any key may read", () => {
       refused_release: { name: "20260602T000000Z-0123456789ac", reason: expect.any(String) },
       missing: ["geolocation"],
       partial: [{ answer: "is_proxy", why: "without proxies" }],
-      keys: { loaded: true, database: "away" },
+      keys: { loaded: true, database: "unreachable" },
     });
     expect(shown.feeds![0]).toMatchObject({
       failures: 2,

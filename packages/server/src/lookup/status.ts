@@ -38,7 +38,7 @@ export function readiness({ releases, keyring, primary, isDraining }: StatusSour
   if (releases.current === undefined) reasons.push(withoutRelease(releases));
   if (!keyring.state.loaded) reasons.push("the server has not read keys from the database yet");
   if (keyring.state.stale)
-    reasons.push("the database has been unreachable for longer than INKLING_MAX_STALE");
+    reasons.push("the database has been unreachable for longer than INKLING_MAX_STALE_SECONDS");
   if (primary?.isSilent) reasons.push("the primary process does not respond");
   if (keyring.state.unready !== undefined) reasons.push(keyring.state.unready);
   return reasons;
@@ -108,7 +108,7 @@ const withoutTexts = (feed: FeedStatus): FeedStatus => ({
 export function statusDocument({ version, mode, releases, keyring }: StatusSource, now: number) {
   const { current, refused } = releases;
   const feeds = releases.feeds ?? current?.manifest.feeds ?? [];
-  const database: "reachable" | "away" = keyring.state.failures === 0 ? "reachable" : "away";
+  const database: "reachable" | "unreachable" = keyring.state.failures === 0 ? "reachable" : "unreachable";
   return {
     version,
     mode,

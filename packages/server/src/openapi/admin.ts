@@ -32,7 +32,7 @@ const ALWAYS: readonly AdminProblemCode[] = [
   "PARAMETER_INVALID",
   "AUTHOR_INVALID",
   "INTERNAL",
-  "DATABASE_AWAY",
+  "DATABASE_UNREACHABLE",
 ];
 
 const problemSchema = z
@@ -81,7 +81,7 @@ export function adminOpenApi(version: string): unknown {
       "METHOD_NOT_ALLOWED",
       ...UNAUTHORIZED,
       "HOST_REFUSED",
-      "DATABASE_AWAY",
+      "DATABASE_UNREACHABLE",
       "INTERNAL",
     ],
     elsewhereHeaders: [...COMMON, "Allow?"],

@@ -1,7 +1,7 @@
 // examples.ts: provides the sandbox's answers as examples for the public API's document.
 
 import {
-  type AssessmentAnswer,
+  type DecisionAnswer,
   OPERATIONS,
   type OperationId,
   SANDBOX_ADDRESSES,
@@ -13,7 +13,7 @@ import {
 } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, Overrides, parseIp } from "@inkling/engine";
 import { NO_RULESET } from "@inkling/store/rulesets/record";
-import { Assessments } from "../assess/assessments.ts";
+import { Decider } from "../assess/decider.ts";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import { type AnswerCounts, Pipeline, PLAIN, type Question } from "../lookup/pipeline.ts";
 import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
@@ -119,7 +119,7 @@ export function valueExamples(name: string): Examples | undefined {
 export function answerExamples(id: OperationId, type: string): Examples | undefined {
   switch (id) {
     case "assess":
-      return assessmentExamples(type, "answer");
+      return decisionExamples(type, "answer");
     case "geolocate":
     case "reputation":
       return addressExamples(id);
@@ -132,7 +132,7 @@ export function answerExamples(id: OperationId, type: string): Examples | undefi
 
 /** Returns examples of a request body. */
 export const bodyExamples = (id: OperationId, type: string) =>
-  id === "assess" ? assessmentExamples(type, "visitor") : batchExamples(id, type, "values");
+  id === "assess" ? decisionExamples(type, "visitor") : batchExamples(id, type, "values");
 
 const EVENT = "sign_up";
 const SANDBOX: Question = {
@@ -150,7 +150,7 @@ const noCounts: AnswerCounts = {
 };
 
 const noChecks = { checkMx: () => ({ outcome: "skipped" as const, known: [] }) };
-const assessments = new Assessments({
+const decider = new Decider({
   pipeline: new Pipeline(noChecks, noCounts),
   rulesets: { current: NO_RULESET },
   visits: { add: () => ({ hour: 0, day: 0 }) },
@@ -159,12 +159,12 @@ const assessments = new Assessments({
 
 /** Assesses a visitor in the sandbox. @param wants bits of WANTS */
 export const assessInSandbox = (visitor: Omit<VisitorInput, "event">, wants: number = PLAIN) =>
-  assessments.assess({ event: EVENT, ...visitor }, { ...SANDBOX, wants });
+  decider.assess({ event: EVENT, ...visitor }, { ...SANDBOX, wants });
 
-/** Returns the sandbox visitors, and the sandbox's assessment of each. */
-export function sandboxAssessments(): readonly {
+/** Returns the sandbox visitors, and the sandbox's decision of each. */
+export function sandboxDecisions(): readonly {
   readonly visitor: VisitorInput;
-  readonly answer: AssessmentAnswer;
+  readonly answer: DecisionAnswer;
 }[] {
   return SANDBOX_VISITORS.map((visitor) => {
     const decided = assessInSandbox(visitor);
@@ -173,8 +173,8 @@ export function sandboxAssessments(): readonly {
   });
 }
 
-function assessmentExamples(type: string, part: "visitor" | "answer"): Examples {
-  const rows = sandboxAssessments();
+function decisionExamples(type: string, part: "visitor" | "answer"): Examples {
+  const rows = sandboxDecisions();
   if (type !== "application/json") {
     const lines = rows.slice(0, 2).map((row) => `${JSON.stringify(row[part])}\n`);
     return { sandbox: { summary: "With a sandbox key", value: lines.join("") } };

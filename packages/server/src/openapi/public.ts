@@ -43,10 +43,10 @@ const SCHEMAS: Readonly<Record<SchemaName, z.ZodType>> = {
   EmailVerdictOrProblem: orProblem(answers.emailVerdict),
   Batch: answers.batchRequest,
   Visitor: answers.visitor,
-  Assessment: answers.assessment,
+  Decision: answers.decision,
   DecisionOutcome: answers.decisionOutcome,
   DecisionOutcomeSet: answers.decisionOutcomeSet,
-  AssessmentOrProblem: orProblem(answers.assessment),
+  DecisionOrProblem: orProblem(answers.decision),
   MaxMindCity: answers.maxmindCity,
   MaxMindCountry: answers.maxmindCountry,
   MaxMindError: answers.maxmindError,
@@ -207,11 +207,11 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: text("^([A-Z]{2}|unknown)$"),
   },
   "Inkling-Action": {
-    description: "The assessment's action. With `challenge`, Supabase creates the user.",
+    description: "The decision's action. With `challenge`, Supabase creates the user.",
     schema: text("^(allow|challenge|deny)$"),
   },
-  "Inkling-Assessment": {
-    description: "The assessment's id.",
+  "Inkling-Decision": {
+    description: "The decision's id.",
     schema: text("^asm_[0-9A-Za-z]{16}$"),
   },
   "X-Request-Id": {

@@ -36,7 +36,7 @@ export function databaseWarnings(parts: WarningParts): string[] {
       "the database file is missing, but the last known keys and overrides still apply; restore a backup",
     );
   } else if (error instanceof StoreError) {
-    const state = error.code === "AWAY" ? "is unreachable" : "cannot be used";
+    const state = error.code === "UNREACHABLE" ? "is unreachable" : "cannot be used";
     found.push(
       `the database ${state}, but the last known keys and overrides still apply; \`inkling doctor\` names the reason`,
     );

@@ -74,8 +74,11 @@ export async function storeEarlierEntries(
   try {
     for (const name of files.sort()) {
       file = join(folder, name);
-      const { at, before, after, ...entry } = JSON.parse(readFileSync(file, "utf8"));
-      await trail.record({ ...entry, before: before ?? undefined, after: after ?? undefined }, at);
+      const { at, actor, way, before, after, ...entry } = JSON.parse(readFileSync(file, "utf8"));
+      await trail.record(
+        { ...entry, author: actor, source: way, before: before ?? undefined, after: after ?? undefined },
+        at,
+      );
       rmSync(file);
     }
     rmSync(folder, { recursive: true });

@@ -87,7 +87,7 @@ test("without memory for new keys a revoked one ends all the same, and the datab
   expect(keys.current.snapshot?.tokens).toEqual([]);
   expect(keyring.find(key.id)).toBeUndefined();
   expect(keyring.state.failures).toBe(0);
-  expect(events("database-away")).toEqual([]);
+  expect(events("database-unreachable")).toEqual([]);
   expect(events("keys-without-memory")[0]).toContain("ENOSPC");
 
   memory.reserve = reserve;

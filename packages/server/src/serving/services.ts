@@ -84,7 +84,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   takeEarlierRevocations(options.dataDir, file, parts.log);
   openRevoked(file);
   const store: Store = await openStore(options.databaseUrl, {
-    mayBeAway: true,
+    mayBeUnreachable: true,
     revoked: file,
     onOtherFile: () => parts.log.error("database-replaced", { database: store.label }),
     onUnreadable: (row) => parts.log.error("row-unreadable", { ...row }),
@@ -212,7 +212,7 @@ async function openReleases(
 }
 
 async function startKeyLoader(
-  { apiKey: chosen, dataDir, maxStale, checkMs }: ServerOptions,
+  { apiKey: chosen, dataDir, maxStaleSeconds, checkMs }: ServerOptions,
   { store, keyring, keys, revoked }: Pick<Services, "store" | "keyring" | "keys" | "revoked">,
   { log, closers, serving }: ServiceParts,
   { onQuota, onChecked }: { readonly onQuota: (keyId: KeyId) => void; readonly onChecked: () => void },
@@ -259,19 +259,19 @@ async function startKeyLoader(
         log.error("database-empty", fields);
         if (chosen !== undefined) {
           const effect = "INKLING_API_KEY is accepted only if the copy has it";
-          log.error("chosen-key-not-made", { effect, hint: EMPTY_HINT });
+          log.error("chosen-key-not-created", { effect, hint: EMPTY_HINT });
         }
       } else {
         const hint = error instanceof StoreError ? error.hint : undefined;
-        log.error("database-away", { reason: error.message, hint });
+        log.error("database-unreachable", { reason: error.message, hint });
       }
       serving.publish("keys");
     },
     onChecked,
     ...(checkMs !== undefined && { refreshMs: checkMs }),
-    ...(maxStale > 0 && { maxStaleMs: maxStale * 1_000 }),
+    ...(maxStaleSeconds > 0 && { maxStaleMs: maxStaleSeconds * 1_000 }),
     onStale: (isStale) => {
-      if (isStale) log.error("keys-stale", { seconds: maxStale, effect: "every key is refused" });
+      if (isStale) log.error("keys-stale", { seconds: maxStaleSeconds, effect: "every key is refused" });
       else log.info("keys-fresh");
       serving.publish("keys");
     },
@@ -318,10 +318,13 @@ function startGroup(
     source: new GroupTables(store.tables, hostId(options)),
     takeUsed: () => keys.takeUsed(),
     onAnswer,
-    onAway: (reason) => {
+    onUnreachable: (reason) => {
       if (reason === undefined) log.info("group-back");
       else
-        log.error("group-away", { reason, effect: "this host uses only its own count for each key's rate" });
+        log.error("group-unreachable", {
+          reason,
+          effect: "this host uses only its own count for each key's rate",
+        });
     },
   });
   closers.push(() => group.stop());

@@ -30,7 +30,7 @@ export function startRetention(
       if (aheadMs === 0 && isHeld) log.info("expiry-resumed");
       isHeld = aheadMs > 0;
     } catch (error) {
-      if (error instanceof StoreError && error.code === "AWAY") return; // `database-away` has already been logged
+      if (error instanceof StoreError && error.code === "UNREACHABLE") return; // `database-unreachable` has already been logged
       const reason = messageOf(error);
       if (reason !== lastFailure) log.error("rows-not-expired", { reason });
       lastFailure = reason;

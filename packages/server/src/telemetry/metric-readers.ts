@@ -41,7 +41,7 @@ export interface MetricsSource {
     | {
         readonly state: {
           readonly hosts: number;
-          readonly isAway: boolean;
+          readonly isUnreachable: boolean;
           readonly silentSeconds: number;
           readonly failures: number;
           /** This host's clock minus the database's, in milliseconds; undefined before the first reply. */
@@ -152,7 +152,7 @@ export const READERS: Readers = {
   inkling_feed_age_seconds: perFeed(feedAgeSeconds),
   inkling_feed_entries: perFeed(({ entries }) => entries),
   inkling_feed_failed: perFeed(({ error }) => flag(error !== undefined)),
-  inkling_feed_failures: perFeed(({ failures = 0 }) => failures),
+  inkling_feed_consecutive_failures: perFeed(({ failures = 0 }) => failures),
   inkling_feed_stale: perFeed(({ stale }) => flag(stale)),
   inkling_feed_expired: perFeed(({ state }) => flag(state === "expired")),
   inkling_feed_pending: perFeed(({ pending }) => flag(pending !== undefined)),
@@ -171,9 +171,10 @@ export const READERS: Readers = {
     notices.state === "off" ? undefined : flag(notices.state === "listening"),
   inkling_keys_stale: ({ keyring }) => flag(keyring.state.stale),
   inkling_group_hosts: ({ group }) => group?.state.hosts,
-  inkling_group_away: ({ group }) => (group === undefined ? undefined : flag(group.state.isAway)),
+  inkling_group_unreachable: ({ group }) =>
+    group === undefined ? undefined : flag(group.state.isUnreachable),
   inkling_group_silent_seconds: ({ group }) => group?.state.silentSeconds,
-  inkling_group_exchange_failures: ({ group }) => group?.state.failures,
+  inkling_group_exchange_consecutive_failures: ({ group }) => group?.state.failures,
   inkling_database_clock_offset_seconds: ({ group }) => seconds(group?.state.clockOffsetMs),
   inkling_usage_pending: ({ usage }) => usage.state.pending,
   inkling_usage_oldest_seconds: ({ usage }) => usage.state.oldestMs / 1000,
@@ -196,7 +197,7 @@ export const READERS: Readers = {
   inkling_mx_lookups_total: ({ mx }) => Array.from(mx.lookups, ([outcome, count]) => [{ outcome }, count]),
   inkling_mx_lookup_seconds_total: ({ mx }) => mx.seconds,
   inkling_mx_cache_hits_total: ({ mx }) => mx.hits,
-  inkling_mx_lookups_under_way: ({ mx }) => mx.state.underWay,
+  inkling_mx_lookups_in_flight: ({ mx }) => mx.state.underWay,
   inkling_mx_lookups_waiting: ({ mx }) => mx.state.waiting,
   inkling_mx_cache_entries: ({ mx }) => mx.state.cached,
   inkling_workers: ({ workers }) => Array.from(workers.states, ([state, count]) => [{ state }, count]),

@@ -50,7 +50,7 @@ function source(
     mx,
     notices: { state: "listening" },
     group: {
-      state: { hosts: 3, isAway: false, silentSeconds: 0.2, failures: 0, clockOffsetMs: 40 },
+      state: { hosts: 3, isUnreachable: false, silentSeconds: 0.2, failures: 0, clockOffsetMs: 40 },
     },
     usage: {
       state: { pending: 4, oldestMs: 1_500, failures: 2 },
@@ -110,8 +110,8 @@ describe("metrics", () => {
       'inkling_feed_entries{feed="seed"} 7',
       'inkling_feed_failed{feed="seed"} 1',
       'inkling_feed_failed{feed="tor"} 0',
-      'inkling_feed_failures{feed="seed"} 4',
-      'inkling_feed_failures{feed="tor"} 0',
+      'inkling_feed_consecutive_failures{feed="seed"} 4',
+      'inkling_feed_consecutive_failures{feed="tor"} 0',
       'inkling_feed_stale{feed="seed"} 1',
       'inkling_feed_stale{feed="tor"} 0',
       'inkling_feed_expired{feed="old"} 1',
@@ -167,7 +167,7 @@ describe("metrics", () => {
       'inkling_mx_lookups_total{outcome="nxdomain"} 2',
       "inkling_mx_lookup_seconds_total 0.75",
       "inkling_mx_cache_hits_total 1",
-      "inkling_mx_lookups_under_way 1",
+      "inkling_mx_lookups_in_flight 1",
       "inkling_mx_lookups_waiting 2",
       "inkling_mx_cache_entries 3",
     ]) {

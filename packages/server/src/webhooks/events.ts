@@ -122,10 +122,10 @@ export class WebhookEvents {
     this.failure = undefined;
     const at = now();
     const lasting = this.ofData(subscribed, at);
-    const needsWatch = subscribed.has("key.quota_reached") || subscribed.has("assessment.changed");
+    const needsWatch = subscribed.has("key.quota_reached") || subscribed.has("decision.changed");
     if (needsWatch && (await deliveries.takeWatch(this.holder, WATCH_MS))) {
       if (subscribed.has("key.quota_reached")) lasting.push(...(await this.ofQuotas(at)));
-      if (subscribed.has("assessment.changed")) this.startVerdicts();
+      if (subscribed.has("decision.changed")) this.startVerdicts();
     }
     const fresh = lasting.filter(({ key }) => !this.told.has(key));
     const dropped = fresh.length > 0 ? await this.queue(fresh) : [];
@@ -234,9 +234,9 @@ export class WebhookEvents {
       const found = told.has(domain) ? all : all.filter(({ disposable }) => disposable === before);
       const events = found.map(
         ({ id, ref }): QueuedEvent => ({
-          key: `assessment.changed/${id}/${manifest.id}/${at}`,
+          key: `decision.changed/${id}/${manifest.id}/${at}`,
           message: {
-            type: "assessment.changed",
+            type: "decision.changed",
             data: {
               id,
               ref,

@@ -27,14 +27,14 @@ const secretOf = (letter: string) => `whsec_${Buffer.from(letter.repeat(32)).toS
 const [SECRET, OLD_SECRET] = [secretOf("a"), secretOf("b")];
 const MESSAGE = { id: "msg_0123456789abcdef", body: '{"type":"webhook.test","data":{"é":1}}' };
 
-const sendTo = (url: string, over: Partial<SendOptions> = {}, allowInner = true, secrets = [SECRET]) =>
+const sendTo = (url: string, over: Partial<SendOptions> = {}, allowPrivate = true, secrets = [SECRET]) =>
   send(
     {
       webhook: {
         id: "whk_0123456789abcdef",
         url,
         events: [],
-        allowInner,
+        allowPrivate,
         author: "ada",
         createdAt: 0,
         oldSecretUntil: undefined,
@@ -213,8 +213,8 @@ describe("an address that is not public", () => {
     ["ftp://example.com/", true],
     ["example.com", true],
     ["", true],
-  ])("%p is no URL of a webhook (inner allowed: %p)", (url, allowInner) => {
-    expect(readWebhookUrl(url, allowInner)).toEqual({ problem: expect.any(String) });
+  ])("%p is no URL of a webhook (private allowed: %p)", (url, allowPrivate) => {
+    expect(readWebhookUrl(url, allowPrivate)).toEqual({ problem: expect.any(String) });
   });
 
   const SPELLINGS = [
@@ -298,11 +298,11 @@ describe("an address that is not public", () => {
       fc.string({ unit: "binary" }),
     );
     await fc.assert(
-      fc.asyncProperty(part, fc.boolean(), async (text, allowInner) => {
-        const read = readWebhookUrl(text, allowInner);
+      fc.asyncProperty(part, fc.boolean(), async (text, allowPrivate) => {
+        const read = readWebhookUrl(text, allowPrivate);
         if ("problem" in read) return;
-        expect(readWebhookUrl(read.url, allowInner)).toEqual(read);
-        if (allowInner) return;
+        expect(readWebhookUrl(read.url, allowPrivate)).toEqual(read);
+        if (allowPrivate) return;
         const url = new URL(read.url);
         expect(url.protocol).toBe("https:");
         const host = url.hostname.replace(/[[\]]/g, "");

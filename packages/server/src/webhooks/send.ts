@@ -60,7 +60,7 @@ export async function send(
   const timeout = AbortSignal.timeout(timeoutMs);
   const ending = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
   try {
-    const found = await within(addressesOf(hostOf(url), webhook.allowInner, resolve), ending);
+    const found = await within(addressesOf(hostOf(url), webhook.allowPrivate, resolve), ending);
     if ("problem" in found) return failed(undefined, found.problem);
     const timestamp = Math.floor(now() / 1_000);
     const headers = {

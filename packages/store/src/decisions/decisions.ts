@@ -1,7 +1,7 @@
 // decisions.ts: defines how a process that answers requests stores and labels decisions. The primary uses the recorder.
 // A worker uses the collector, which passes everything on to the primary.
 
-import type { AssessmentAnswer, Outcome } from "@inkling/contract";
+import type { DecisionAnswer, Outcome } from "@inkling/contract";
 import type { KeyId } from "../keys/key.ts";
 import type { DecisionRow, RequestName } from "./record.ts";
 
@@ -10,13 +10,13 @@ export type NamedDecision = DecisionRow & RequestName;
 
 /** The decision about the first request with an `Idempotency-Key`. */
 export interface Claimed {
-  readonly answer: AssessmentAnswer;
+  readonly answer: DecisionAnswer;
   /** Hash of the body of the first request with the key. */
   readonly bodyHash: string;
 }
 
-/** "away" means that the database is unreachable. */
-export type LabelResult = "labelled" | "unknown" | "away";
+/** "unreachable" means that the database is unreachable. */
+export type LabelResult = "labelled" | "unknown" | "unreachable";
 
 export interface Decisions {
   /** Stores a decision later, off the request path. Never throws or waits. */

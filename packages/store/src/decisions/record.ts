@@ -5,7 +5,7 @@
 //      email address. The user agent is omitted unless a rule of the ruleset that decided reads it
 //      (docs/stored-decisions.md).
 
-import type { Action, AssessmentAnswer, DegradedData, Outcome } from "@inkling/contract";
+import type { Action, DecisionAnswer, DegradedData, Outcome } from "@inkling/contract";
 import type { FactValue, PastDecision } from "@inkling/engine/assess";
 import type { EpochMs } from "../keys/key.ts";
 
@@ -49,9 +49,9 @@ export interface DecisionJson {
   readonly action: Action;
   readonly review: boolean;
   readonly score: number;
-  readonly reasons: AssessmentAnswer["reasons"];
+  readonly reasons: DecisionAnswer["reasons"];
   readonly rule: string | null;
-  readonly shadow: AssessmentAnswer["shadow"];
+  readonly shadow: DecisionAnswer["shadow"];
   readonly degraded: readonly DegradedData[];
   readonly ruleset: number;
   readonly data_version: string;
@@ -125,7 +125,7 @@ export function rowBytes({ facts, reasons, shadow, event, ref }: DecisionRow): n
 }
 
 /** Returns the answer that was sent with a decision, without the members that `include` adds. */
-export function answerOf(row: DecisionRow): AssessmentAnswer {
+export function answerOf(row: DecisionRow): DecisionAnswer {
   const { id, action, score, rule, ruleset, data_version } = row;
   return {
     id,

@@ -25,7 +25,7 @@ function key(id: string, change: Partial<Key> = {}): Key {
 class FakeStore implements KeySource {
   tokens = new Map<string, { key: Key; validUntil?: number }>();
   stamp = "1";
-  isAway = false;
+  isUnreachable = false;
   stampReads = 0;
   loads = 0;
   gate: Promise<void> = Promise.resolve();
@@ -42,14 +42,14 @@ class FakeStore implements KeySource {
     this.isWaiting = true;
     await this.gate;
     this.isWaiting = false;
-    if (this.isAway) throw new Error("database is away");
+    if (this.isUnreachable) throw new Error("database is away");
     return this.stamp;
   }
 
   async loadKeys(): Promise<KeySnapshot> {
     this.loads++;
     await Promise.resolve();
-    if (this.isAway) throw new Error("database is away");
+    if (this.isUnreachable) throw new Error("database is away");
     const tokens = [...this.tokens].map(([token, { key: of, validUntil }]) => ({
       hash: hashToken(token),
       key: { ...of },
@@ -218,9 +218,9 @@ describe("keyring and its loader", () => {
         const known = store.tokens;
         store.tokens = new Map();
         store.stamp = stamp;
-        store.isAway = true;
+        store.isUnreachable = true;
         await loader.refresh();
-        store.isAway = false;
+        store.isUnreachable = false;
         for (let i = 0; i < 3; i++) await loader.refresh();
         expect([answer(keyring, token), adopted]).toEqual(["key_a", 1]);
         expect(keyring.state).toMatchObject({ failures: 4, keys: 1 });
@@ -273,12 +273,12 @@ describe("keyring and its loader", () => {
         onStoreChange: (error) => changes.push(error?.message),
       });
       answer(keyring, used);
-      store.isAway = true;
+      store.isUnreachable = true;
       await loader.refresh();
       await loader.refresh();
       expect([answer(keyring, used), answer(keyring, unused)]).toEqual(["key_a", "key_b"]);
       expect(keyring.state).toMatchObject({ loaded: true, failures: 2, lastError: "database is away" });
-      store.isAway = false;
+      store.isUnreachable = false;
       await loader.refresh();
       expect(keyring.state).toMatchObject({ failures: 0, lastError: undefined });
       expect(changes).toEqual(["database is away", undefined]);
@@ -287,11 +287,11 @@ describe("keyring and its loader", () => {
     test("since the start: keys are not loaded rather than invalid, except text that is no key", async () => {
       const store = new FakeStore();
       const token = store.add("key_a");
-      store.isAway = true;
+      store.isUnreachable = true;
       const { keyring, loader } = await setUp(store);
       expect(keyring.state.loaded).toBe(false);
       expect([answer(keyring, token), answer(keyring, "x")]).toEqual(["KEYS_NOT_LOADED", "KEY_INVALID"]);
-      store.isAway = false;
+      store.isUnreachable = false;
       await loader.refresh();
       expect(answer(keyring, token)).toBe("key_a");
     });
@@ -317,9 +317,9 @@ describe("keyring and its loader", () => {
     const token = store.add("key_a");
     store.stamp = "2";
     while (!keyring.authenticate(`Bearer ${token}`, NOW).ok) await Bun.sleep(1);
-    store.isAway = true;
+    store.isUnreachable = true;
     while (keyring.state.failures < 2) await Bun.sleep(1);
-    store.isAway = false;
+    store.isUnreachable = false;
     while (keyring.state.failures > 0) await Bun.sleep(1);
     await loader.stop();
     const reads = store.stampReads;

@@ -124,7 +124,7 @@ const STALE: AuthResult = Object.freeze({
   ok: false,
   code: "KEYS_NOT_LOADED",
   detail:
-    "The server has not reached its database for longer than INKLING_MAX_STALE allows, so it cannot check whether this key is still valid.",
+    "The server has not reached its database for longer than INKLING_MAX_STALE_SECONDS allows, so it cannot check whether this key is still valid.",
 });
 
 export class Keyring {

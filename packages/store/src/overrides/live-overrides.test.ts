@@ -32,7 +32,7 @@ function override(id: string, over: Partial<Override> = {}): Override {
 class FakeStore {
   overrides: Override[] = [];
   version = 1;
-  isAway = false;
+  isUnreachable = false;
   isEmpty = false;
   stampReads = 0;
   loads = 0;
@@ -43,12 +43,12 @@ class FakeStore {
   }
   async readStamp(): Promise<string> {
     this.stampReads++;
-    if (this.isAway) throw new Error("away");
+    if (this.isUnreachable) throw new Error("away");
     return this.isEmpty ? "new" : String(this.version);
   }
   async load(): Promise<LoadedOverrides> {
     this.loads++;
-    if (this.isAway) throw new Error("away");
+    if (this.isUnreachable) throw new Error("away");
     if (this.isEmpty) return { stamp: "new", overrides: [] };
     return { stamp: String(this.version), overrides: this.overrides };
   }
@@ -96,10 +96,10 @@ describe("the book", () => {
     const { store, book, ids } = await setUp();
     store.set(override("a"));
     await book.refresh();
-    store.isAway = true;
+    store.isUnreachable = true;
     await book.refresh();
     expect([ids(), book.state.failures]).toEqual([["a"], 1]);
-    store.isAway = false;
+    store.isUnreachable = false;
     store.set();
     await book.refresh();
     expect([ids(), book.state.failures]).toEqual([[], 0]);
@@ -112,11 +112,11 @@ describe("the book", () => {
     await first.book.refresh();
     await first.book.stop();
     const store = new FakeStore();
-    store.isAway = true;
+    store.isUnreachable = true;
     const second = await setUp(store, first.dataDir);
     expect(second.book.current.all).toEqual(first.store.overrides);
     expect(second.book.state).toMatchObject({ from: "snapshot", failures: 1 });
-    store.isAway = false;
+    store.isUnreachable = false;
     store.version = first.store.version; // same stamp, other overrides: the copy is not used
     store.overrides = [override("c")];
     await second.book.refresh();
@@ -186,11 +186,11 @@ describe("the book", () => {
       const dataDir = folder();
       writeFileSync(join(dataDir, DATA_FOLDER.overrides), text);
       const store = new FakeStore();
-      store.isAway = true;
+      store.isUnreachable = true;
       const { book, events, ids } = await setUp(store, dataDir);
       expect([ids(), book.state.from]).toEqual([[], undefined]);
       expect(events.map(({ type }) => type)).toEqual(["copy-failed"]);
-      store.isAway = false;
+      store.isUnreachable = false;
       store.set(override("a"));
       await book.refresh();
       expect(readSnapshot(readFileSync(join(dataDir, DATA_FOLDER.overrides), "utf8")).overrides).toEqual([

@@ -14,9 +14,10 @@ const ruleset = (number: number, text: string): PublishedRuleset => ({
 });
 
 function setUp(dataDir = temporaryFolder()) {
-  const store = { newest: NO_RULESET, older: [] as PublishedRuleset[], isAway: false };
+  const store = { newest: NO_RULESET, older: [] as PublishedRuleset[], isUnreachable: false };
   const events: RulesetEvent[] = [];
-  const read = <T>(value: T) => (store.isAway ? Promise.reject(new Error("away")) : Promise.resolve(value));
+  const read = <T>(value: T) =>
+    store.isUnreachable ? Promise.reject(new Error("away")) : Promise.resolve(value);
   const live = liveRulesets({
     store: {
       readStamp: () => read(loadedRuleset(store.newest).version),
@@ -104,7 +105,7 @@ test("a start without the database decides by the copy", async () => {
   await first.live.start();
   await first.live.stop();
   const { store, events, live } = setUp(first.dataDir);
-  store.isAway = true;
+  store.isUnreachable = true;
   await live.start();
   expect(live.current).toMatchObject({ number: 4, text: 'on_missing = "allow"' });
   expect(events).toEqual([{ type: "loaded", ruleset: 4, from: "data folder" }]);

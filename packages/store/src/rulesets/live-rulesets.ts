@@ -2,7 +2,7 @@
 //
 // in   the store, checked twice a second and at each notice; the data folder's snapshot, for a start while the store is
 //      unreachable
-// out  `current` for assessments; `state` for metrics, readiness and logs
+// out  `current` for decisions; `state` for metrics, readiness and logs
 // err  none: if this version cannot read a ruleset, the previous one remains active, and `state.error` contains the
 //      reason
 // cost one row is read every half second

@@ -20,7 +20,7 @@ export interface PublishedRuleset {
   readonly restores: number | undefined;
 }
 
-/** What assessments use before the first ruleset is published: only the reasons and their weights. */
+/** What decisions use before the first ruleset is published: only the reasons and their weights. */
 export const NO_RULESET: PublishedRuleset = Object.freeze({
   number: 0,
   text: "",

@@ -4,7 +4,7 @@ import type { AssessedVisitor } from "@inkling/server/admin-answers";
 
 interface ScoreBarProps {
   readonly score: number;
-  readonly reasons: AssessedVisitor["assessment"]["reasons"];
+  readonly reasons: AssessedVisitor["decision"]["reasons"];
   readonly thresholds?: AssessedVisitor["thresholds"] | undefined;
 }
 

@@ -9,7 +9,7 @@ import { Card } from "../../components/basics.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { useLoad } from "../../hooks.ts";
-import { AssessmentResult } from "./assessment.tsx";
+import { DecisionResult } from "./decision.tsx";
 import { DEFAULT_EVENT, fieldOf, isVisitor, queryOf, visitorOf } from "./visitor.ts";
 
 const BOOLEANS = [
@@ -114,7 +114,7 @@ function Result({ asked, declared }: ResultProps) {
     ) : null;
   return (
     <Loaded from={loading} waiting="Assessing …" hint={hint}>
-      {(found) => <AssessmentResult of={found} visitor={body.visitor} isDraft={text !== undefined} />}
+      {(found) => <DecisionResult of={found} visitor={body.visitor} isDraft={text !== undefined} />}
     </Loaded>
   );
 }

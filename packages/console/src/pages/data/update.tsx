@@ -8,10 +8,10 @@ import { notify, useAction } from "../../hooks.ts";
 
 const POLL_MS = 2_000;
 
-/** `update` is null if the server does not build data. `isAway` is true if the last poll failed. */
+/** `update` is null if the server does not build data. `isUnreachable` is true if the last poll failed. */
 interface UpdateState {
   readonly update: Update | null;
-  readonly isAway?: boolean;
+  readonly isUnreachable?: boolean;
 }
 
 const isUnfinished = (update: Update | null) => update !== null && (update.running || update.asked);
@@ -34,7 +34,7 @@ export function useUpdate(loaded: Update | null, onEnd: () => void) {
       );
       onEnd();
     } catch (error) {
-      if (!isAbort(error)) setState({ update: state.update, isAway: true });
+      if (!isAbort(error)) setState({ update: state.update, isUnreachable: true });
     }
   };
   useEffect(() => setState({ update: loaded }), [loaded]);
@@ -78,9 +78,9 @@ function describeFailed(failed: readonly string[]): string {
   return `; ${failed.length} ${failed.length === 1 ? "feed" : "feeds"} failed: ${names}${more}`;
 }
 
-export const UpdateText = ({ update, isAway, isPending }: UpdateState & { isPending: boolean }) => (
+export const UpdateText = ({ update, isUnreachable, isPending }: UpdateState & { isPending: boolean }) => (
   <>
-    {isAway ? "The server is unreachable; trying again …" : describeUpdate(update)}{" "}
+    {isUnreachable ? "The server is unreachable; trying again …" : describeUpdate(update)}{" "}
     {isPending && <progress aria-label="Update" />}
   </>
 );

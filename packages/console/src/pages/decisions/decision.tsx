@@ -7,7 +7,7 @@ import { Badge, Card, Definitions, RelativeTime } from "../../components/basics.
 import { Loaded } from "../../components/loaded.tsx";
 import { notify, useAction, useLoad } from "../../hooks.ts";
 import { useRefusal } from "../../session.ts";
-import { DecisionCard, FactTable, rulesetName } from "../assess/assessment.tsx";
+import { DecisionCard, FactTable, rulesetName } from "../assess/decision.tsx";
 import { Copies } from "../lookup/evidence.tsx";
 
 export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>

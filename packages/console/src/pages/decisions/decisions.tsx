@@ -11,7 +11,7 @@ import type { Options } from "../../components/form.tsx";
 import { Paged } from "../../components/paged.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import type { PageProps } from "../../hooks.ts";
-import { ActionBadge } from "../assess/assessment.tsx";
+import { ActionBadge } from "../assess/decision.tsx";
 import { DecisionsByDay } from "./by-day.tsx";
 import { DecisionDetail, OutcomeBadge } from "./decision.tsx";
 import { DeleteDecisions } from "./delete.tsx";

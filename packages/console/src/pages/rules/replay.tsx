@@ -8,7 +8,7 @@ import { Loaded } from "../../components/loaded.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatPercent } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
-import { ActionBadge } from "../assess/assessment.tsx";
+import { ActionBadge } from "../assess/decision.tsx";
 
 type Rule = Replayed["rules"][number];
 type Share = Rule["precision"];

@@ -1,4 +1,4 @@
-// assessment.tsx: shows a decision about a visitor: the action, the score as a stacked bar of its reasons, what would
+// decision.tsx: shows a decision about a visitor: the action, the score as a stacked bar of its reasons, what would
 // change the action, facts and evidence.
 
 import {
@@ -18,8 +18,8 @@ import { Copies, EvidenceCard } from "../lookup/evidence.tsx";
 import { LookupLink } from "../lookup/links.tsx";
 import { ScoreBar, Swatch } from "./score-bar.tsx";
 
-type Assessment = AssessedVisitor["assessment"];
-type Reason = Assessment["reasons"][number];
+type Decision = AssessedVisitor["decision"];
+type Reason = Decision["reasons"][number];
 type Thresholds = AssessedVisitor["thresholds"];
 
 const KINDS: Readonly<Record<Action, Kind>> = { allow: "good", challenge: "warn", deny: "bad" };
@@ -82,7 +82,7 @@ export const rulesetName = (number: number) => (number === 0 ? "no ruleset" : `r
 type Alternatives = AssessedVisitor["alternatives"];
 
 interface DecisionCardProps {
-  readonly of: Omit<Assessment, "ip" | "email" | "facts">;
+  readonly of: Omit<Decision, "ip" | "email" | "facts">;
   /** What decided, such as "ruleset 7". */
   readonly ruleset: string;
   readonly alternatives?: Alternatives;
@@ -125,7 +125,7 @@ export function DecisionCard({ of, ruleset, alternatives = [], thresholds, child
 
 /** A stored decision has no alternatives, so nobody knows whether `on_missing` made its action stricter. */
 function decidedBy(
-  { rule, action, degraded }: Pick<Assessment, "rule" | "action" | "degraded">,
+  { rule, action, degraded }: Pick<Decision, "rule" | "action" | "degraded">,
   alternatives: Alternatives,
 ) {
   const decider = rule === null ? "the score" : `rule ${rule}`;
@@ -136,7 +136,7 @@ function decidedBy(
 }
 
 interface ReasonsProps {
-  readonly of: Pick<Assessment, "action" | "reasons" | "degraded">;
+  readonly of: Pick<Decision, "action" | "reasons" | "degraded">;
   readonly alternatives: Alternatives;
 }
 
@@ -175,18 +175,18 @@ function Reasons({ of: { action, reasons, degraded }, alternatives }: ReasonsPro
   );
 }
 
-interface AssessmentResultProps {
+interface DecisionResultProps {
   readonly of: AssessedVisitor;
   readonly visitor: VisitorInput;
   readonly isDraft: boolean;
 }
 
-export function AssessmentResult({ of: { assessment, ...rest }, visitor, isDraft }: AssessmentResultProps) {
-  const { ruleset, facts = {}, ip, email } = assessment;
+export function DecisionResult({ of: { decision, ...rest }, visitor, isDraft }: DecisionResultProps) {
+  const { ruleset, facts = {}, ip, email } = decision;
   return (
     <>
-      <DecisionCard of={assessment} ruleset={isDraft ? "draft" : rulesetName(ruleset)} {...rest}>
-        <Copies json={JSON.stringify(assessment, null, 2)}>
+      <DecisionCard of={decision} ruleset={isDraft ? "draft" : rulesetName(ruleset)} {...rest}>
+        <Copies json={JSON.stringify(decision, null, 2)}>
           {[visitor.ip, visitor.email].map(
             (value) =>
               value && (

@@ -1,10 +1,10 @@
-// assessments.ts: decides about a visitor that a caller describes.
+// decider.ts: decides about a visitor that a caller describes.
 //
 // in   parsed JSON of any shape; the current release, overrides and ruleset
 // out  Decided, which contains the answer, as defined in the contract
 // err  problems as values
-// cost an assessment costs three lookups, parsing their answers, and evaluating the ruleset (bench/README.md,
-//      "Assessments")
+// cost a decision costs three lookups, parsing their answers, and evaluating the ruleset (bench/README.md,
+//      "Decisions")
 
 import {
   type CountSubject,
@@ -16,16 +16,16 @@ import {
 } from "@inkling/contract";
 import { Answerer, bitsOf, INCLUDE, normalMailbox, parseEmail, visitorNetwork } from "@inkling/engine";
 import {
-  type AssessmentInput,
   assess,
-  assessmentAnswer,
   DEFAULT_RULESET,
+  type DecisionInput,
+  decisionAnswer,
   type ExplainedAnswers,
   explainVisitor,
   lookUpVisitor,
   parseRuleset,
   type Ruleset,
-  readAssessmentInput,
+  readDecisionInput,
   type VisitorAnswers,
   type VisitorSubject,
   visitorFacts,
@@ -39,7 +39,7 @@ import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox
 import type { Decided } from "./decided.ts";
 import type { VisitorCounts } from "./visitor-counts.ts";
 
-interface AssessmentsOptions {
+interface DeciderOptions {
   readonly pipeline: Pipeline;
   readonly rulesets: { readonly current: PublishedRuleset };
   readonly visits: Pick<VisitorCounts, "add">;
@@ -61,13 +61,13 @@ const NOT_JSON = problem(
 const decoder = new TextDecoder();
 const parse = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
 
-export class Assessments {
-  private readonly options: AssessmentsOptions;
+export class Decider {
+  private readonly options: DeciderOptions;
   private readonly answerer = new Answerer();
   private published: PublishedRuleset | undefined;
   private parsed: Ruleset = DEFAULT_RULESET;
 
-  constructor(options: AssessmentsOptions) {
+  constructor(options: DeciderOptions) {
     this.options = options;
   }
 
@@ -85,7 +85,7 @@ export class Assessments {
   assess(value: unknown, question: Question): Decided | Problem {
     if (value === undefined) return NOT_JSON;
     const { ruleset } = this;
-    const input = readAssessmentInput(value, ruleset.schema);
+    const input = readDecisionInput(value, ruleset.schema);
     if (!("event" in input)) return problem("BODY_INVALID", sentence(input));
     const subject = this.subjectOf(input, question);
     if ("code" in subject) return subject;
@@ -104,14 +104,14 @@ export class Assessments {
     const version = question.isSandbox ? SANDBOX_VERSION : question.release!.manifest.id;
     const { wants } = question;
     const explain = () => sandbox?.explained ?? explainVisitor(this.answerer, subject, question, parse);
-    const answer = assessmentAnswer(id, decision, version, answers.didYouMean, {
+    const answer = decisionAnswer(id, decision, version, answers.didYouMean, {
       facts: (wants & WANTS.facts) === 0 ? undefined : { values: facts, ruleset },
       evidence: (wants & WANTS.evidence) === 0 ? undefined : explain(),
     });
     return { input, facts, ruleset: decidedBy, answer };
   }
 
-  private subjectOf({ ip, email }: AssessmentInput, question: Question): VisitorSubject | Problem {
+  private subjectOf({ ip, email }: DecisionInput, question: Question): VisitorSubject | Problem {
     if (ip === undefined) return { address: undefined, email };
     const subject = this.options.pipeline.readSubject(ip, question);
     return "code" in subject ? subject : { address: subject.address, email };
@@ -121,7 +121,7 @@ export class Assessments {
   private countVisit(
     { counts }: Ruleset,
     { address, host }: VisitorAnswers,
-    { email }: AssessmentInput,
+    { email }: DecisionInput,
     now: number,
   ): VisitorAnswers["counts"] {
     const values: Readonly<Record<CountSubject, string | undefined>> = {
