@@ -198,13 +198,13 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       return [["keys", "rotate", id], { action: "key-rotated", subject: id, before: key, after: key }];
     },
   ],
-  "admin token rotate": [
+  "admin-tokens rotate": [
     async (host) => {
       await host.withStore((store) => store.adminToken.create(ADA));
       const token = { created_at: expect.any(String) };
       const subject = "admin token";
       return [
-        ["admin", "token", "rotate"],
+        ["admin-tokens", "rotate"],
         { action: "admin-token-created", subject, before: token, after: token },
       ];
     },

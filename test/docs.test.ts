@@ -226,7 +226,7 @@ describe("code blocks", () => {
 
 /** Commands that take something away for good, unless their argument is a placeholder. `key_3fK9…` is nobody's key. */
 const DESTRUCTIVE =
-  /admin token rotate|(?:keys|admin-tokens) revoke (?!ID\b|NAME\b|key_3fK9)|keys rotate (?!ID\b|key_3fK9)|decisions delete(?! --ref REF\b| --before TIME\b)|restore (?!--force FILE\b).*--force|\brm -r|> (?:inkling\.toml|\.env)$/;
+  /admin-tokens rotate|(?:keys|admin-tokens) revoke (?!ID\b|NAME\b|key_3fK9)|keys rotate (?!ID\b|key_3fK9)|decisions delete(?! --ref REF\b| --before TIME\b)|restore (?!--force FILE\b).*--force|\brm -r|> (?:inkling\.toml|\.env)$/;
 
 /** Lines of examples, in pages and in the help of commands, that destroy what their reader has. */
 const destructiveExamples = (all: readonly ProjectFile[]) =>
@@ -246,7 +246,11 @@ describe("examples", () => {
     expect(destructiveExamples(files.filter((file) => isMarkdown(file) || isHelp(file)))).toEqual([]);
   });
   test.each([
-    ["docs/a.md", "```sh\nTOKEN=$(inkling admin token rotate)\n```\n", "TOKEN=$(inkling admin token rotate)"],
+    [
+      "docs/a.md",
+      "```sh\nTOKEN=$(inkling admin-tokens rotate)\n```\n",
+      "TOKEN=$(inkling admin-tokens rotate)",
+    ],
     [
       "docs/a.md",
       "```sh\ninkling keys revoke $(inkling keys list)\n```\n",

@@ -117,7 +117,7 @@ export async function walk(program: PackagedProgram): Promise<void> {
   smallRelease(program.dataDir, 1);
   smallRelease(program.dataDir, 2);
   const key = await program.output(["keys", "create", "--name", "test"]);
-  const admin = await program.output(["admin", "token", "rotate"]);
+  const admin = await program.output(["admin-tokens", "rotate"]);
 
   const log = await program.whileServing("serve", async () => {
     const place = await program.get(`/v1/ip-intel/geolocate/${IP}`, key);

@@ -88,9 +88,8 @@ const COMMANDS = [
   ["override", "remove"],
   ["override", "export"],
   ["override", "import"],
-  ["admin"],
-  ["admin", "token"],
-  ["admin", "token", "rotate"],
+  ["admin-tokens"],
+  ["admin-tokens", "rotate"],
   ["config"],
   ["doctor"],
 ];
@@ -104,9 +103,7 @@ describe("help", () => {
         ? "Usage: inkling VALUE...\n       inkling [options] [command]\n"
         : `Usage: inkling ${path.join(" ")} `,
     );
-    const isGroup = ["data", "feeds", "keys", "lookup", "override", "admin", "admin token"].includes(
-      path.join(" "),
-    );
+    const isGroup = ["data", "feeds", "keys", "lookup", "override", "admin-tokens"].includes(path.join(" "));
     if (!isGroup) expect(out).toContain("Examples:\n");
   });
 });

@@ -53,7 +53,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   backup: async () => (await import("./commands/backup.ts")).addBackup,
   restore: async () => (await import("./commands/backup.ts")).addRestore,
   database: async () => (await import("./commands/database.ts")).addDatabase,
-  admin: async () => (await import("./commands/admin.ts")).addAdmin,
   "admin-tokens": async () => (await import("./commands/admin-tokens.ts")).addAdminTokens,
   config: async () => (await import("./commands/config.ts")).addConfig,
   health: async () => (await import("./commands/health.ts")).addHealth,

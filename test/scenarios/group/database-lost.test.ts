@@ -351,7 +351,7 @@ test("a file that is lost under a running server: commands create no other, and 
   };
   for (const command of [
     ["keys", "create"],
-    ["admin", "token", "rotate"],
+    ["admin-tokens", "rotate"],
     ["data", "rollback", readFileSync(join(dataDir, "current"), "utf8").trim()],
     ["override", "add", ADDRESS, "--flag", `${smallFlag(1)}=false`, "--note", "office"],
   ])

@@ -1,15 +1,17 @@
-// admin-tokens.ts: the texts of `inkling admin-tokens create | list | revoke`.
+// admin-tokens.ts: the texts of `inkling admin-tokens create | list | revoke`, and `inkling admin-tokens rotate`.
 
 import { ADMIN_TOKENS } from "@inkling/operations";
 import type { Command } from "commander";
-import type { Context } from "../runtime/command.ts";
+import { cliAuthor } from "../config/user.ts";
+import { addAction, type Context } from "../runtime/command.ts";
 import { addResource } from "../runtime/operation-command.ts";
+import { warnOfNewDatabase, withStore } from "../runtime/store.ts";
 import { formatAgo, printable, table } from "../terminal/terminal.ts";
 
 const HEAD = ["NAME", "ROLE", "STATE", "TOKEN", "AUTHOR", "CREATED", "LAST USED", "EXPIRES"];
 
-export const addAdminTokens = (program: Command, context: Context) =>
-  addResource(program, context, ADMIN_TOKENS, {
+export function addAdminTokens(program: Command, context: Context): void {
+  const group = addResource(program, context, ADMIN_TOKENS, {
     create_admin_token: {
       text: ({ token }) => token,
       remark: ({ name, role }) =>
@@ -33,3 +35,27 @@ export const addAdminTokens = (program: Command, context: Context) =>
       },
     },
   });
+  addRotate(group, context);
+}
+
+// Not an operation, because nobody may replace the root token over HTTP.
+function addRotate(group: Command, context: Context): void {
+  const command = group
+    .command("rotate")
+    .description("create and print a new root token; the previous root token stops working immediately")
+    .addHelpText(
+      "after",
+      `
+\`inkling up\` creates and shows the first root token; before \`inkling serve\`, create it with this command. Inkling keeps
+only its hash. Named tokens remain valid until \`inkling admin-tokens revoke\` revokes them.
+
+Examples:
+  inkling admin-tokens create trial --role read    to try the admin API: a named token, which replaces no other`,
+    );
+  addAction(command, context, ["dataDir"], async ({ settings }) => {
+    warnOfNewDatabase(settings, context.terminal);
+    const token = await withStore(settings, (store) => store.adminToken.rotate(cliAuthor()));
+    context.terminal.err("Created a new root token. It is shown only once: Inkling keeps only its hash.\n");
+    context.terminal.out(token);
+  });
+}

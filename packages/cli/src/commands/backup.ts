@@ -149,7 +149,7 @@ function tokenNotes(rows: RowCounts, tokens: Restored["tokens"]): string[] {
   if (tokens === undefined) {
     if (rows.inkling_admin_tokens === 0 && rows.inkling_named_admin_tokens === 0) return [];
     return [
-      "Admin tokens that were replaced or revoked after the backup are valid again. Replace all of them: `inkling admin token rotate`, then `inkling admin-tokens list` and `inkling admin-tokens revoke NAME` for each.",
+      "Admin tokens that were replaced or revoked after the backup are valid again. Replace all of them: `inkling admin-tokens rotate`, then `inkling admin-tokens list` and `inkling admin-tokens revoke NAME` for each.",
     ];
   }
   const create = tokens.revoked.map(

@@ -1,4 +1,4 @@
-// Tests `inkling override …` and `inkling admin token rotate` as users run them, with both streams and the exit code.
+// Tests `inkling override …` and `inkling admin-tokens rotate` as users run them, with both streams and the exit code.
 
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -396,11 +396,8 @@ test("remove and import: what is not there, and what is no such file", async () 
   );
 });
 
-test("admin token rotate: the token alone on standard output, each time another", async () => {
-  const [first, second] = [
-    await inkling("admin", "token", "rotate"),
-    await inkling("admin", "token", "rotate"),
-  ];
+test("admin-tokens rotate: the token alone on standard output, each time another", async () => {
+  const [first, second] = [await inkling("admin-tokens", "rotate"), await inkling("admin-tokens", "rotate")];
   expect([first, second].map(({ out }) => isAdminToken(out.trim()))).toEqual([true, true]);
   expect(first.out).not.toBe(second.out);
   expect(first.err).toContain("shown only once");
