@@ -177,13 +177,6 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       return [["keys", "update", id, "--rate", "5"], { action: "key-changed", subject: id, before, after }];
     },
   ],
-  "keys trace": [
-    async (host) => {
-      const id = await host.makeKey();
-      const [before, after] = [null, expect.any(String)].map((until) => keyWith({ traced_until: until }));
-      return [["keys", "trace", id, "--for", "2h"], { action: "key-changed", subject: id, before, after }];
-    },
-  ],
   "keys revoke": [
     async (host) => {
       const id = await host.makeKey();

@@ -1,7 +1,7 @@
 // Tests the command as users run it, as a real process with both streams and the exit code.
 
 import { describe, expect, test } from "bun:test";
-import { chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ABANDONED } from "@inkling/compiler/events";
 import type { Release } from "@inkling/engine";
@@ -170,36 +170,24 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "keys update key_x --rate x --networks any,10.0.0.1/8 --scopes mail --quota 1.5 --expires 2001-01-01",
       2,
-      /^inkling: Cannot change the key:\n {2}--scopes.*: must be some of .*\n(.*\n)+hint: `inkling keys update --help` .*\n$/,
-    ],
-    ["keys update key_x --expires 2001-01-01", 2, /\n {2}--expires "2001-01-01": is in the past\n/],
-    [
-      "keys trace key_x --for 8d",
-      2,
-      /^inkling: Cannot trace the key:\n {2}--for "8d": must be at most 7 days from now\nhint: `inkling keys trace --help` .*\n$/,
+      /^inkling: Cannot update the key:\n {2}--scopes.*: must be some of .*\n(.*\n)+hint: `inkling keys update --help` .*\n$/,
     ],
     [
-      "keys trace key_x --for long",
+      "keys update key_x --trace long",
       2,
-      /\n {2}--for "long": must be a duration such as 90d, a date such as .*\n/,
+      /\n {2}--trace "long": must be a duration such as 90d, a date such as .*\n/,
     ],
-    ["keys trace key_x --for 1h --off", 2, /^inkling: --off and --for cannot be combined\nhint: .*\n$/],
     ["keys revoke", 2, /^inkling: missing required argument 'id'\nhint: .*\n$/],
     ["keys revoke key_x", 1, /^inkling: there is no database yet: .*\nhint: .*--data-dir.*\n$/],
     [
       "keys create --rate x",
       2,
-      /^inkling: Cannot create this key:\n {2}--rate "x": must be a number from 0 to 1,000,000\nhint: .*\n$/,
+      /^inkling: Cannot create the key:\n {2}--rate "x": must be a number from 0 to 1,000,000\nhint: .*\n$/,
     ],
     [
       "keys create --rate x --scopes geo,mail --quota 1.5",
       2,
       /^inkling: .*\n {2}--scopes "geo,mail": must be some of .*\n {2}--rate "x": .*\n {2}--quota "1.5": must be a whole number .*\nhint: .*\n$/,
-    ],
-    [
-      "keys create --expires 2001-01-01",
-      2,
-      /^inkling: .*\n {2}--expires "2001-01-01": is in the past\nhint: .*\n$/,
     ],
     ["keys create --rate -5", 2, /\n {2}--rate "-5": must be a number from 0 to 1,000,000\n/],
     ["keys create --networks 10.0.0.5/8", 2, /: 10.0.0.5\/8 has host bits set. Use 10.0.0.0\/8\n/],
@@ -241,21 +229,27 @@ describe("errors: one line, a hint, the exit code", () => {
     expect([ran.out, ran.code]).toEqual(["", code]);
   });
 
-  test.each(["revoke", "rotate", "update --rate 5"])(
-    "keys %s, of a key that there is not",
-    async (command) => {
-      await inkling(["keys", "create", "--data-dir", "with-keys"]);
-      const { err, code } = await inkling([
-        "keys",
-        ...command.split(" "),
-        "key_x",
-        "--data-dir",
-        "with-keys",
-      ]);
-      expect(err).toMatch(/^inkling: there is no active key key_x\nhint: `inkling keys list` .*\n$/);
-      expect(code).toBe(1);
-    },
-  );
+  const PAST = /^inkling: Cannot .* the key:\n {2}--expires "2001-01-01": is in the past\nhint: .*\n$/;
+  const inStore: [line: string, code: number, err: RegExp][] = [
+    ["create --expires 2001-01-01", 2, PAST],
+    ["update key_x --expires 2001-01-01", 2, PAST],
+    ["update key_x --trace 8d", 2, /\n {2}--trace "8d": must be at most 7 days from now\nhint: .*\n$/],
+    ...["revoke", "rotate", "update --rate 5"].flatMap((command): [string, number, RegExp][] => [
+      [`${command} key_x`, 1, /^inkling: there is no key "key_x"\nhint: `inkling keys list` .*\n$/],
+      [
+        `${command} till`,
+        1,
+        /^inkling: there is no key "till"\nhint: use the id: key_\w{16} is named till\n$/,
+      ],
+    ]),
+  ];
+  test.each(inStore)("keys %s, in a database with a key", async (line, code, err) => {
+    const data = ["--data-dir", "with-keys"];
+    if (!existsSync(join(temp, "with-keys"))) await inkling(["keys", "create", "--name", "till", ...data]);
+    const ran = await inkling(["keys", ...line.split(" "), ...data]);
+    expect(ran.err).toMatch(err);
+    expect([ran.out, ran.code]).toEqual(["", code]);
+  });
 
   test("a group without a command shows its help, as an error", async () => {
     const { out, err, code } = await inkling(["data"]);
@@ -331,24 +325,21 @@ describe("output for programs", () => {
     const [key] = await list();
     expect(key).toMatchObject({ name: "shop", mode: "live", state: "live", scopes: ["geolocate", "email"] });
     expect(JSON.stringify(key)).not.toContain(made.out.trim());
-    const traced = await inkling(["keys", "trace", key.id, "--for", "2h", ...data]);
+    const traced = await inkling(["keys", "update", key.id, "--trace", "2h", ...data]);
     expect(traced.out).toMatch(
-      /^Traced until 20.*Z: live key key_\w{16} "shop"\. Within a second, each server starts logging .*\n$/,
+      /^Updated live key key_\w{16} "shop"\. .*\nUntil 20.*Z, each server logs "key-traced" .*\n$/,
     );
     expect((await inkling(["keys", "list", ...data])).out).toMatch(/ shop +live, traced +/);
-    expect((await inkling(["keys", "trace", key.id, "--off", ...data])).out).toMatch(
-      /^No longer traced: live key /,
-    );
+    await inkling(["keys", "update", key.id, "--trace", "off", ...data]);
     expect((await list())[0].traced_until).toBeNull();
     const rotated = await inkling(["keys", "rotate", key.id, "--overlap", "0s", "--json", ...data]);
     expect(JSON.parse(rotated.out).token).toMatch(/^ink_live_/);
     expect(JSON.parse(rotated.out).token).not.toBe(made.out.trim());
     const revoked = await inkling(["keys", "revoke", key.id, ...data]);
-    expect(revoked.out).toBe(`Revoked live key ${key.id} "shop".\n`);
+    expect(revoked.out).toMatch(/^Revoked live key key_\w{16} "shop" at 20.*Z\.\n$/);
     expect((await list())[0].state).toBe("revoked");
     const again = await inkling(["keys", "revoke", key.id, ...data]);
-    expect(again.out).toMatch(/^Already revoked at 20.*Z: live key key_\w{16} "shop"\.\n$/);
-    expect(again.code).toBe(0);
+    expect([again.out, again.code]).toEqual([revoked.out, 0]);
     const json = JSON.parse((await inkling(["keys", "revoke", key.id, "--json", ...data])).out);
     expect(json).toMatchObject({ state: "revoked", revoked_at: expect.any(String) });
     const sandbox = await inkling(["keys", "create", "--sandbox", "--json", ...data]);
@@ -432,7 +423,7 @@ describe("output for programs", () => {
     const refused = await update("--name", "x");
     expect([refused.code, refused.err]).toEqual([
       1,
-      expect.stringContaining(`there is no active key ${made.id}`),
+      expect.stringContaining("A revoked key cannot be changed"),
     ]);
     expect(token).toMatch(/^ink_live_/);
   });

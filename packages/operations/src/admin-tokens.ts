@@ -9,7 +9,7 @@ import { KeyInputError } from "@inkling/store/keys/key";
 import { newAdminToken, newAdminTokenBody } from "@inkling/store/keys/key-input";
 import { z } from "zod";
 import { id, operation, type Resource, text, time } from "./operation.ts";
-import { AdminProblem, found } from "./problem.ts";
+import { AdminProblem, found, written } from "./problem.ts";
 
 const members = {
   name: text.meta({ description: "Author of every change made with the token" }),
@@ -126,7 +126,7 @@ export const ADMIN_TOKENS = {
         examples: ["inkling admin-tokens revoke NAME", "inkling admin-tokens revoke NAME --keep-created"],
       },
       run: async ({ store, now, by }, { id, keep_created }) => {
-        const revoked = await store.adminToken.revoke(id, by, keep_created);
+        const revoked = await written(store.adminToken.revoke(id, by, keep_created));
         const { token, created } = found(revoked, "ADMIN_TOKEN_NOT_FOUND");
         return { ...adminTokenJson(token, now()), also_revoked: created.map((one) => one.name) };
       },

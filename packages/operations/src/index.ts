@@ -3,17 +3,19 @@
 import type { z } from "zod";
 import { ADMIN_TOKENS } from "./admin-tokens.ts";
 import { AUDIT } from "./audit.ts";
+import { KEYS } from "./keys.ts";
 import type { AnyOperation, Resource } from "./operation.ts";
 import { WEBHOOKS } from "./webhooks.ts";
 
 export * from "./operation.ts";
 export * from "./problem.ts";
-export { ADMIN_TOKENS, AUDIT, WEBHOOKS };
+export { ADMIN_TOKENS, AUDIT, KEYS, WEBHOOKS };
 
-export const RESOURCES: readonly Resource[] = [ADMIN_TOKENS, WEBHOOKS, AUDIT];
+const ALL = [KEYS, ADMIN_TOKENS, WEBHOOKS, AUDIT] as const;
+export const RESOURCES: readonly Resource[] = ALL;
 
-type RowOf<One extends Resource> = One["operations"][keyof One["operations"]];
-type Row = RowOf<typeof ADMIN_TOKENS> | RowOf<typeof WEBHOOKS> | RowOf<typeof AUDIT>;
+type RowOf<One> = One extends Resource ? One["operations"][keyof One["operations"]] : never;
+type Row = RowOf<(typeof ALL)[number]>;
 
 /** The input and output of each route, for clients in TypeScript. */
 export type Api = {

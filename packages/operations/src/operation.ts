@@ -39,6 +39,10 @@ export interface Flag {
   readonly name?: string;
   /** Replaces the description. */
   readonly help?: string;
+  /** The value if the flag is missing, when only the command has a default. */
+  readonly default?: string;
+  /** The value that the flag sets. Such a flag takes none itself. */
+  readonly value?: string;
   /** A word that means "not set", the value that is sent for it (default: null), and what it means in the help. */
   readonly none?: { readonly word: string; readonly value?: unknown; readonly means?: string };
 }

@@ -1,6 +1,7 @@
 // problem.ts: the refusal of an operation. The admin API sends it as a problem document; the command line prints it.
 
 import { ADMIN_PROBLEMS, type AdminProblemCode, type ProblemRow } from "@inkling/contract";
+import { StoreError } from "@inkling/store/error";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -40,3 +41,10 @@ export function found<T>(value: T | undefined, code: AdminProblemCode): T {
   if (value === undefined) throw new AdminProblem(code);
   return value;
 }
+
+/** Waits for a revocation. @throws AdminProblem if the host cannot write it to the file `revoked` */
+export const written = <T>(revocation: Promise<T>): Promise<T> =>
+  revocation.catch((error: unknown) => {
+    const isUnwritten = error instanceof StoreError && error.code === "UNWRITTEN";
+    throw isUnwritten ? new AdminProblem("REVOCATION_UNWRITTEN", undefined, [], {}, error) : error;
+  });

@@ -248,10 +248,10 @@ describe("the admin API's document", () => {
     }
   });
   test("describes request bodies, also where a schema transforms its input", () => {
-    const { NewKey } = admin.components.schemas;
-    expect(NewKey.required).toEqual(["name"]);
-    expect(Object.keys(NewKey.properties)).toContain("expires_at");
-    expect(JSON.stringify(NewKey.properties.rate)).toContain('"maximum":1000000');
+    const { CreateKeyBody } = admin.components.schemas;
+    expect(CreateKeyBody.required).toEqual(["name"]);
+    expect(Object.keys(CreateKeyBody.properties)).toContain("expires_at");
+    expect(JSON.stringify(CreateKeyBody.properties.rate)).toContain('"maximum":1000000');
   });
   test("needs no token", async () => {
     const { ask: send } = await adminServer();

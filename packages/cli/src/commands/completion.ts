@@ -19,7 +19,6 @@ const ID_ARGUMENTS: Readonly<Record<string, IdSource>> = {
   " feeds remove": "added-feeds",
   " keys revoke": "keys",
   " keys rotate": "keys",
-  " keys trace": "keys",
   " keys update": "keys",
   " override remove": "overrides",
 };

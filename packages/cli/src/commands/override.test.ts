@@ -147,7 +147,7 @@ test.each(reading)(
 
 test("the old token of a rotated key remains valid for 30 days at most", async () => {
   const ran = await inkling("keys", "rotate", "key_x", "--overlap", "99d");
-  expect(ran).toMatchObject({ code: 2, err: expect.stringContaining("at most 30d") });
+  expect(ran).toMatchObject({ code: 2, err: expect.stringContaining("must be at most 30 days") });
 });
 
 test("export replaces a file as a whole, for this user only, and leaves nothing else", async () => {

@@ -2,7 +2,6 @@
 
 import { parseTime } from "@inkling/engine";
 import { CliError, EXIT } from "../terminal/errors.ts";
-import type { Flags } from "./command.ts";
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -21,20 +20,6 @@ export const pastOf = (value: unknown, now: number) => timeOf(value, now, -1);
 function timeOf(value: unknown, now: number, sign: 1 | -1): unknown {
   const duration = typeof value === "string" ? parseDuration(value) : undefined;
   return duration === undefined ? value : new Date(now + sign * duration).toISOString();
-}
-
-/** The admin API has the same limit. */
-const MAX_OVERLAP_MS = 30 * 86_400_000;
-
-/** Reads `--overlap` in milliseconds. @throws CliError */
-export function overlapOf({ overlap }: Flags): number {
-  const duration = parseDuration(overlap);
-  if (duration !== undefined && duration <= MAX_OVERLAP_MS) return duration;
-  throw new CliError(
-    `--overlap must be a number and s, m, h or d, at most 30d: it is "${overlap}"`,
-    "for example --overlap 24h",
-    EXIT.usage,
-  );
 }
 
 /**

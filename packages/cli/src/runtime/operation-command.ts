@@ -2,6 +2,7 @@
 //
 // A command runs its operation in this process, on the servers' database, so that it works while no server runs.
 
+import { ADMIN_PROBLEMS, type Settings } from "@inkling/contract";
 import { issueLines } from "@inkling/engine";
 import {
   AdminProblem,
@@ -15,7 +16,7 @@ import {
   type Output,
   type Resource,
 } from "@inkling/operations";
-import { KeyInputError, MAX_PAGE, type Store } from "@inkling/store";
+import { KeyInputError, type Store, StoreError } from "@inkling/store";
 import { type Command, Option } from "commander";
 import { z } from "zod";
 import { cliAuthor } from "../config/user.ts";
@@ -35,6 +36,10 @@ export interface CommandText<I, O> {
   /** Printed to standard error, so that standard output has only a secret. */
   readonly remark?: (output: O, input: I, isFirst: boolean) => string;
   readonly exitCode?: (output: O) => ExitCode;
+  /** What the command does with the flag `--here`: it uses the data folder instead of the database. */
+  readonly here?: { readonly help: string; run(settings: Settings, input: I): Result };
+  /** What the command does if the database is unreachable. */
+  readonly unreachable?: (error: StoreError, input: I, settings: Settings, context: Context) => Result;
 }
 
 type Texts<Rows> = {
@@ -84,6 +89,7 @@ function addOperation(
     .command([word, ...args.map(({ shown }) => `<${shown}>`)].join(" "))
     .description(lowerFirst(operation.summary));
   for (const member of flags) command.addOption(optionOf(member));
+  if (face.here !== undefined) command.option("--here", face.here.help);
   if (row.hasAuthor) command.option(...AUTHOR);
   const notes = row.notes === undefined ? "" : `\n${row.notes}\n`;
   const examples = row.examples.map((line) => `  ${line}`).join("\n");
@@ -96,16 +102,24 @@ function addOperation(
     ]);
     const refuse: Refuse = (lines, hint) =>
       usageError(titleOf(word, resource), row, lines, [...args, ...flags], texts, hint);
+    const names = flags.filter(({ name }) => texts[name] === undefined).map(({ shown }) => `--${shown}`);
+    if (operation.route.startsWith("PATCH ") && names.length === flags.length)
+      throw new CliError(`nothing to ${word}`, `name at least one of ${names.join(", ")}`, EXIT.usage);
     const input = parse(operation, [...args, ...flags], texts, refuse);
+    if (face.here !== undefined && given.here) return face.here.run(settings, input);
     const isFirst = creates && warnOfNewDatabase(settings, context.terminal);
-    const output = await (creates ? withStore : withExistingStore)(settings, (store) =>
-      runAll(operation, contextOf(context, store, given.author), input).catch((error: unknown) => {
-        throw explain(error, resource, texts.id, refuse);
-      }),
-    );
-    const selects = flags.some(({ name }) => name !== "limit" && texts[name] !== undefined);
-    const empty = selects ? (face.noMatch ?? face.empty) : face.empty;
-    return resultOf(context, given, { ...face, empty }, output, input, isFirst);
+    try {
+      const output = await (creates ? withStore : withExistingStore)(settings, (store) =>
+        runAll(operation, contextOf(context, store, given.author), input),
+      );
+      const selects = flags.some(({ name }) => name !== "limit" && texts[name] !== undefined);
+      const empty = selects ? (face.noMatch ?? face.empty) : face.empty;
+      return resultOf(context, given, { ...face, empty }, output, input, isFirst);
+    } catch (error) {
+      if (face.unreachable !== undefined && error instanceof StoreError && error.code === "UNREACHABLE")
+        return face.unreachable(error, input, settings, context);
+      throw explain(error, resource, texts.id, refuse);
+    }
   });
 }
 
@@ -148,19 +162,12 @@ const contextOf = ({ version }: Context, store: Store, author: unknown): Operati
   sendTest: async (id) => (await import("@inkling/server")).sendTest(store, id, { version, now: Date.now }),
 });
 
-/** Runs an operation. Reads all pages of a list, or as many rows as the command's `--limit` says. */
-async function runAll(operation: AnyOperation, context: OperationContext, input: Record<string, unknown>) {
-  if (!("cursor" in operation.input)) return operation.run(context, input);
-  const max = operation.command?.flags?.limit === undefined ? Number.POSITIVE_INFINITY : Number(input.limit);
-  const rows: unknown[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const limit = Math.min(MAX_PAGE, max - rows.length);
-    const page = await operation.run(context, { ...input, limit, cursor });
-    rows.push(...listOf(page)!); // a paged output is a list
-    cursor = page.next_cursor ?? undefined;
-    const list = Object.keys(page).find((name) => name !== "next_cursor")!;
-    if (cursor === undefined || rows.length === max) return { [list]: rows, next_cursor: cursor ?? null };
-  }
+const ALL_ROWS = 1_000_000_000;
+
+/** Runs an operation. Reads a list as one page: all rows, or as many as the command's `--limit` says. */
+function runAll(operation: AnyOperation, context: OperationContext, input: Record<string, unknown>) {
+  const isWhole = "cursor" in operation.input && operation.command?.flags?.limit === undefined;
+  return operation.run(context, isWhole ? { ...input, limit: ALL_ROWS } : input);
 }
 
 function membersBy({ route, input }: AnyOperation, { arguments: more = [], flags = {} }: CommandRow) {
@@ -191,18 +198,19 @@ const camelCase = (name: string) => name.replace(/-(.)/g, (_, letter: string) =>
 function optionOf({ name, schema, flag, shown }: Member): Option {
   const { type, enum: values, description = "", default: standard } = memberSchema(schema);
   const { help = lowerFirst(description), none } = flag;
-  const placeholder =
-    type === "boolean"
-      ? ""
-      : ` <${isTime(name) || isPast(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : values ? shown : type === "string" ? "text" : "number"}>`;
+  const isSwitch = type === "boolean" || flag.value !== undefined;
+  const placeholder = isSwitch
+    ? ""
+    : ` <${isTime(name) || isPast(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : values ? shown : type === "string" ? "text" : "number"}>`;
   const word = none === undefined ? "" : none.means ? `; ${none.word} = ${none.means}` : `, or ${none.word}`;
   const option = new Option(
     `--${shown}${placeholder}`,
     `${help}${isTime(name) ? TIME_TEXT : isPast(name) ? PAST_TEXT : isDuration(name) ? DURATION_TEXT : ""}${word}`,
   );
-  if (values !== undefined) option.choices(values);
+  if (values !== undefined && !isSwitch) option.choices(values);
   if (type === "array") option.argParser(joined);
-  if (standard !== undefined && none === undefined && type !== "boolean")
+  if (flag.default !== undefined) option.default(flag.default);
+  if (standard !== undefined && none === undefined && !isSwitch)
     option.description += ` (default: ${isDuration(name) ? durationText(Number(standard)) : standard})`;
   if (!schema.safeParse(undefined).success) option.makeOptionMandatory();
   return option;
@@ -229,7 +237,7 @@ function parse(
 }
 
 function memberOf({ name, schema, flag, shown }: Member, given: string | boolean, now: number): unknown {
-  if (typeof given === "boolean") return given;
+  if (typeof given === "boolean") return flag.value ?? given;
   if (flag.none?.word === given) return flag.none.value ?? null;
   if (isTime(name)) return expiryOf(given, now);
   if (isPast(name)) return pastOf(given, now);
@@ -281,7 +289,9 @@ function explain(error: unknown, { noun, command }: Resource, id: unknown, refus
   if (error.code.endsWith("_NOT_FOUND")) {
     return new CliError(
       `there is no ${noun} ${JSON.stringify(String(id).slice(0, 63))}`,
-      command && `\`inkling ${command.name} list\` lists all`,
+      error.detail === ADMIN_PROBLEMS[error.code].detail
+        ? command && `\`inkling ${command.name} list\` lists all`
+        : error.detail,
     );
   }
   return new CliError(error.detail, `see docs/admin-errors.md#${error.code.toLowerCase()}`);

@@ -1,13 +1,11 @@
 // answers.ts: types of the admin API's answers, inferred from the schemas of its operations. The console imports them.
 
 import type { Api } from "@inkling/operations";
-import type { newKeyBody } from "@inkling/store/keys/key-input";
 import type { z } from "zod";
 import type * as schemas from "../lookup/answer-schemas.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
 import type { countsAnswer, decisionAnswer, replayAnswer } from "./decisions.ts";
-import type { keyAnswer, keysAnswer, usageAnswer, usedKeyAnswer } from "./keys.ts";
 import type { sessionAnswer } from "./login.ts";
 import type { historyAnswer, lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
@@ -40,12 +38,12 @@ export type UnusedFeed = z.output<typeof feedsAnswer>["unused"][number];
 export type Release = z.output<typeof releasesAnswer>["releases"][number];
 export type ReleaseChanges = NonNullable<z.output<typeof changesAnswer>["changes"]>;
 
-export type Key = z.output<typeof keyAnswer>;
-export type UsedKey = z.output<typeof usedKeyAnswer>;
-export type ListedKey = z.output<typeof keysAnswer>["keys"][number];
+export type Key = Api["PATCH keys/{id}"]["output"];
+export type UsedKey = Api["GET keys/{id}"]["output"];
+export type ListedKey = Api["GET keys"]["output"]["keys"][number];
 /** Settings of a key that a caller can send; null means "not set". */
-export type KeySettings = z.input<typeof newKeyBody>;
-export type Usage = z.output<typeof usageAnswer>;
+export type KeySettings = Api["POST keys"]["input"];
+export type Usage = Api["GET keys/{id}/usage"]["output"];
 export type UsagePoint = Usage["usage"][number];
 export type Refusals = UsagePoint["refused"];
 

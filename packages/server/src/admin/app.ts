@@ -149,8 +149,9 @@ export class AdminApp {
     const problem = problemOf(error);
     onProblem(problem.code);
     if (problem.code === "INTERNAL") log.crash("admin-request-failed", error, [], { request_id: requestId });
-    if (problem.status === 503 && error instanceof StoreError) {
-      const { message, hint } = error;
+    const cause = error instanceof AdminProblem ? error.cause : error;
+    if (problem.status === 503 && cause instanceof StoreError) {
+      const { message, hint } = cause;
       log.error("admin-database-failed", { reason: message, hint, request_id: requestId });
     }
     const { status, headers } = problem;

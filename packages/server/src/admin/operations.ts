@@ -9,7 +9,6 @@ import { DATA_ACTION_HANDLERS } from "./data-actions.ts";
 import { DECISION_HANDLERS } from "./decisions.ts";
 import { type AdminRoute, routesOf } from "./derived.ts";
 import { type AdminHandler, handler } from "./handler.ts";
-import { KEY_HANDLERS } from "./keys.ts";
 import { SESSION_HANDLERS } from "./login.ts";
 import { LOOKUP_HANDLERS } from "./lookup.ts";
 import { OVERRIDE_HANDLERS } from "./overrides.ts";
@@ -21,7 +20,6 @@ const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...LOOKUP_HANDLERS,
   ...DATA_HANDLERS,
   ...DATA_ACTION_HANDLERS,
-  ...KEY_HANDLERS,
   ...OVERRIDE_HANDLERS,
   ...RULESET_HANDLERS,
   ...DECISION_HANDLERS,

@@ -129,8 +129,6 @@ export function problemOf(error: unknown): AdminProblem {
     const code = error.why === "CONTRADICTS" ? "OVERRIDE_CONTRADICTS" : "OVERRIDES_FULL";
     return new AdminProblem(code, undefined, error.problems);
   }
-  if (error instanceof StoreError && error.code === "UNWRITTEN")
-    return new AdminProblem("REVOCATION_UNWRITTEN");
   if (error instanceof StoreError && error.code !== "BROKEN") {
     return new AdminProblem("DATABASE_UNREACHABLE", databaseDetail(error));
   }

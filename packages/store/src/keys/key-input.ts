@@ -1,6 +1,6 @@
 // key-input.ts: parses new keys, key changes and new admin tokens from the admin API or the command line.
 //
-// in   unknown input
+// in   JSON
 // out  NewKey, KeyChange, NewAdminToken
 // err  KeyInputError with one line per mistake
 // note This module is separate from key.ts, so that workers and the server's startup do not load it.
@@ -38,60 +38,77 @@ function within(number: z.ZodNumber, least: number, most: number, kind: string) 
 /** Maximum time in milliseconds for which the log can name a key's callers. */
 const MAX_TRACE_MS = 7 * DAY_MS;
 
-const keyName = oneLine(100);
+const keyName = oneLine(100).meta({ description: "What the key is for" });
 
 const scopes = z
   .array(z.enum(SCOPES, `must be some of ${SCOPES.join(", ")}`))
   .min(1, `must be some of ${SCOPES.join(", ")}`)
-  .transform((given) => SCOPES.filter((scope) => given.includes(scope)));
-const networks = z.array(prefix).max(256);
-const rate = within(z.number(), 0, 1_000_000, "a number");
-const burst = within(z.number().int(), 1, 10_000_000, "a whole number");
-const quota = within(z.number().int(), 0, 1_000_000_000_000, "a whole number");
+  .transform((given) => SCOPES.filter((scope) => given.includes(scope)))
+  .meta({ description: "What the key may do" });
+const networks = z
+  .array(prefix)
+  .max(256)
+  .meta({ description: "Networks that its callers must come from; empty means any network" });
 
-/** The body of a request for a new key; null means "not set". */
-export const newKeyBody = z
-  .strictObject({
-    name: keyName,
-    mode: z.enum(KEY_MODES).default("live"),
-    scopes: scopes.default([...SCOPES]),
-    networks: networks.default([]),
-    rate: rate.nullish(),
-    burst: burst.nullish(),
-    quota: quota.nullish(),
-    expires_at: isoTime.nullish(),
-  })
-  .meta({ id: "NewKey" });
+/** Members that a new key may have and that a change may unset; null means "not set". */
+const optional = {
+  rate: within(z.number(), 0, 1_000_000, "a number")
+    .nullish()
+    .meta({ description: "Lookups per second; 0 means no limit, null the server's limit" }),
+  burst: within(z.number().int(), 1, 10_000_000, "a whole number")
+    .nullish()
+    .meta({ description: "Burst size in lookups; null means twice the rate, or the server's burst size" }),
+  quota: within(z.number().int(), 0, 1_000_000_000_000, "a whole number")
+    .nullish()
+    .meta({ description: "Lookups per UTC day; null means no limit" }),
+  expires_at: isoTime.nullish().meta({ description: "When it expires; null means never" }),
+};
 
-/** The changes to a key that the admin API accepts. An omitted member keeps its value; null means "not set". */
-export const keyChangeBody = z
-  .strictObject({
-    name: keyName.optional(),
-    scopes: scopes.optional(),
-    networks: networks.optional(),
-    rate: rate.nullish(),
-    burst: burst.nullish(),
-    quota: quota.nullish(),
-    expires_at: isoTime.nullish(),
-    traced_until: isoTime.nullish(),
-  })
-  .meta({ id: "KeyChange" });
+export const newKeyBody = z.strictObject({
+  name: keyName,
+  mode: z
+    .enum(KEY_MODES)
+    .default("live")
+    .meta({ description: "`test` creates a sandbox key, which returns fixed answers" }),
+  scopes: scopes.default([...SCOPES]),
+  networks: networks.default([]),
+  ...optional,
+});
+
+/** The changes to a key. An omitted member keeps its value. */
+export const keyChangeBody = z.strictObject({
+  name: keyName.optional(),
+  scopes: scopes.optional(),
+  networks: networks.optional(),
+  ...optional,
+  traced_until: isoTime.nullish().meta({
+    description: "Until this time, at most 7 days from now, the log shows the networks that use the key",
+  }),
+});
 
 /**
  * Parses a new key from external input.
- * @param now epoch ms; a new key must not be expired already
+ * @param now epoch ms
  * @throws KeyInputError with one line per mistake
  */
 export function parseNewKey(input: unknown, now: number): NewKey {
-  const { rate, burst, quota, expires_at, ...rest } = read(newKeyBody, input);
+  const result = newKeyBody.safeParse(input);
+  if (!result.success) throw new KeyInputError(issueLines(result.error, "key", input, 1));
+  return newKey(result.data, now);
+}
+
+/** @param now epoch ms; a new key must not be expired already @throws KeyInputError */
+export function newKey(
+  { rate, burst, quota, expires_at, ...rest }: z.output<typeof newKeyBody>,
+  now: number,
+): NewKey {
   refusePast(expires_at, now);
   const set = <T>(value: T | null | undefined) => value ?? undefined;
   return { ...rest, rate: set(rate), burst: set(burst), quota: set(quota), expiresAt: set(expires_at) };
 }
 
-/** Parses the body of a key change. @throws KeyInputError with one line per mistake */
-export function parseKeyChange(input: unknown, now: number): KeyChange {
-  const given = read(keyChangeBody, input);
+/** @param now epoch ms @throws KeyInputError */
+export function keyChange(given: z.output<typeof keyChangeBody>, now: number): KeyChange {
   refusePast(given.expires_at, now);
   refuseLongTrace(given.traced_until, now);
   const { expires_at, traced_until, ...rest } = given;
@@ -141,10 +158,4 @@ function refuseLongTrace(tracedUntil: number | null | undefined, now: number): v
   if (tracedUntil <= now) throw new KeyInputError(["traced_until: is in the past"]);
   if (tracedUntil > now + MAX_TRACE_MS)
     throw new KeyInputError([`traced_until: must be at most ${MAX_TRACE_MS / DAY_MS} days from now`]);
-}
-
-function read<T>(schema: z.ZodType<T>, input: unknown): T {
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  throw new KeyInputError(issueLines(result.error, "key", input, 1));
 }

@@ -2,7 +2,7 @@
 
 import type { Key, KeySettings, UsedKey } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api, findById } from "../../api.ts";
+import { call, findById } from "../../api.ts";
 import { Badge, Card, type Kind, RelativeTime } from "../../components/basics.tsx";
 import { Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -21,10 +21,12 @@ const KINDS: Readonly<Record<Key["state"], Kind>> = {
 export const KeyState = ({ state }: { state: Key["state"] }) => <Badge kind={KINDS[state]}>{state}</Badge>;
 
 export function KeyDetail({ id }: { id: string }) {
-  const path = `keys/${encodeURIComponent(id)}`;
-  const loading = useLoad((signal) => findById<UsedKey>(path, "key", signal), [id]);
+  const loading = useLoad(
+    (signal) => findById<UsedKey>(`keys/${encodeURIComponent(id)}`, "key", signal),
+    [id],
+  );
   const save = async (body: KeySettings) => {
-    await api(path, { method: "PATCH", body });
+    await call("PATCH keys/{id}", { id, ...body });
     notify("Saved. All servers apply the change within a second.");
     loading.reload();
   };
@@ -79,9 +81,7 @@ function Rotate({ of: { id, name } }: { of: Key }) {
       label="The old token remains valid"
       note="Time to replace the token in the applications that use it."
       question={[`Rotate ${name}?`, text, "Rotate"]}
-      rotate={async (body) =>
-        (await api<{ token: string }>(`keys/${id}/rotate`, { method: "POST", body })).token
-      }
+      rotate={async (body) => (await call("POST keys/{id}/rotate", { id, ...body })).token}
     />
   );
 }
@@ -99,7 +99,7 @@ function Trace({ of: { id, traced_until }, reload }: { of: Key; reload: () => vo
   const isTraced = traced_until !== null && Date.parse(traced_until) > Date.now();
   const trace = (until: string | null) =>
     run(async () => {
-      await api(`keys/${id}`, { method: "PATCH", body: { traced_until: until } });
+      await call("PATCH keys/{id}", { id, traced_until: until });
       notify(until === null ? "Tracing stopped." : "Tracing started. All servers apply it within a second.");
       reload();
     });
@@ -143,7 +143,7 @@ function Trace({ of: { id, traced_until }, reload }: { of: Key; reload: () => vo
 
 function Revoke({ of: { id, name } }: { of: Key }) {
   const revoke = async () => {
-    await api(`keys/${id}`, { method: "DELETE" });
+    await call("DELETE keys/{id}", { id });
     notify("Revoked.");
     location.hash = "#/keys";
   };

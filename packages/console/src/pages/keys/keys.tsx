@@ -3,7 +3,7 @@
 import type { KeySettings, ListedKey } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
 import { useState } from "preact/hooks";
-import { api, listAll } from "../../api.ts";
+import { call, listAll } from "../../api.ts";
 import { Card, Expiry } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { SecretOnce } from "../../components/secrets.tsx";
@@ -21,7 +21,7 @@ function Overview() {
   const keys = useLoad((signal) => listAll<ListedKey>("keys", "keys", signal), []);
   const [created, setCreated] = useState<{ id: string; token: string }>();
   const create = async (settings: KeySettings, form: HTMLFormElement) => {
-    setCreated(await api("keys", { method: "POST", body: settings }));
+    setCreated(await call("POST keys", settings));
     form.reset();
     keys.reload();
   };

@@ -3,7 +3,7 @@
 import { REPUTATION_FLAGS, recordOf, SCOPES as SCOPE_NAMES } from "@inkling/contract";
 import type { Refusals, Usage, UsagePoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Definitions } from "../../components/basics.tsx";
 import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -34,7 +34,7 @@ const DAY_MS = 86_400_000;
 const formatDay = (at: string) => at.slice(5);
 
 export function KeyUsage({ id }: { id: string }) {
-  const loading = useLoad((signal) => api<Usage>(`keys/${id}/usage`, { signal }), [id]);
+  const loading = useLoad((signal) => call("GET keys/{id}/usage", { id }, signal), [id]);
   return <Loaded from={loading}>{(usage) => <UsageCharts usage={usage} />}</Loaded>;
 }
 

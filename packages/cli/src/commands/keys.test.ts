@@ -1,4 +1,4 @@
-// Tests `inkling keys list` while the database is unreachable.
+// Tests the list of keys while the database is unreachable.
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ test("the keys of this host's copy, without usage", async () => {
   );
   const json = JSON.parse((await list(dataDir, "--json")).out);
   expect(json).toHaveLength(2);
-  expect(json[0]).toMatchObject({ lookups_today: null, last_used_at: null, origin: "copy" });
+  expect(json[0]).toMatchObject({ lookups_today: null, last_used_at: null, refused_today: null });
 });
 
 test("without a copy, the database's error", async () => {
