@@ -5,13 +5,14 @@ import { ADMIN_TOKENS } from "./admin-tokens.ts";
 import { AUDIT } from "./audit.ts";
 import { KEYS } from "./keys.ts";
 import type { AnyOperation, Resource } from "./operation.ts";
+import { RULESETS } from "./rulesets.ts";
 import { WEBHOOKS } from "./webhooks.ts";
 
 export * from "./operation.ts";
 export * from "./problem.ts";
-export { ADMIN_TOKENS, AUDIT, KEYS, WEBHOOKS };
+export { ADMIN_TOKENS, AUDIT, KEYS, RULESETS, WEBHOOKS };
 
-const ALL = [KEYS, ADMIN_TOKENS, WEBHOOKS, AUDIT] as const;
+const ALL = [KEYS, ADMIN_TOKENS, RULESETS, WEBHOOKS, AUDIT] as const;
 export const RESOURCES: readonly Resource[] = ALL;
 
 type RowOf<One> = One extends Resource ? One["operations"][keyof One["operations"]] : never;

@@ -26,6 +26,10 @@ export interface OperationContext {
   readonly now: () => number;
   /** The admin token of the request; undefined on the command line. */
   readonly token: ValidAdminToken | undefined;
+  /** Milliseconds on a monotonic clock. */
+  readonly elapsed: () => number;
+  /** Runs a check of a ruleset, which may take 40 ms, so that a server keeps time for its other work. */
+  readonly checkSparingly: <T>(check: () => T) => Promise<T>;
   /** Sends a test message to a webhook. @returns undefined if the webhook does not exist */
   readonly sendTest: (webhookId: string) => Promise<(Attempt & { readonly delivery: string }) | undefined>;
 }
@@ -77,7 +81,10 @@ export interface Operation<
   readonly problems?: readonly AdminProblemCode[];
   /** 201: the operation creates an object, and answers with its `Location`. It runs once per `Idempotency-Key`. */
   readonly status?: 200 | 201;
+  /** The status, without a `Location`, if the output's member `created` is false. */
+  readonly otherStatus?: 200;
   readonly isIdempotent?: boolean;
+  readonly maxBodyBytes?: number;
   /** What the server loads again before it answers, so that the change applies at once. */
   readonly refreshes?: "keys" | "overrides" | "rulesets";
   /** Members of the path, and of the query (GET, DELETE) or the body (POST, PATCH). */
@@ -86,8 +93,10 @@ export interface Operation<
   /** Undefined if there is no command. */
   readonly command?: CommandRow;
   // A method, so that rows of all inputs are Operations.
-  run(context: OperationContext, input: z.output<z.ZodObject<I>>): Promise<z.input<O>>;
+  run(context: OperationContext, input: z.output<z.ZodObject<I>>): Promise<Constant<z.input<O>>>;
 }
+
+type Constant<T> = T extends object ? { readonly [Name in keyof T]: Constant<T[Name]> } : T;
 
 /** Infers the types of a row. */
 export const operation = <const R extends Route, I extends z.ZodRawShape, O extends z.ZodType>(

@@ -98,7 +98,7 @@ describe("a ruleset", () => {
     write("");
     await inkling("rules", "publish", "rules.toml", "--yes");
     expect((await inkling("rules", "show", "9")).err).toMatch(
-      /^inkling: there is no ruleset 9\nhint: .*rules list/,
+      /^inkling: there is no ruleset "9"\nhint: .*rules list/,
     );
     expect((await inkling("rules", "show", "x")).code).toBe(2);
     expect((await inkling("rules", "rollback", "--yes")).err).toMatch(/ruleset 1 is the first ruleset/);

@@ -1,49 +1,58 @@
-// rules.ts: `inkling rules init | check | publish | list | show | diff | rollback` manages the rules that decide about
-// visitors. `replay` is in replay.ts.
-//
-// The command writes directly to the database, as `inkling override` does. No server needs to run, and
-// running servers apply the new ruleset within a second. The admin API does the same over HTTP
-// (docs/rulesets.md).
+// rules.ts: `inkling rules init | check | diff`, which also read files, and the texts and questions of the commands that
+// derive from rows. `replay` is in replay.ts.
 
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Settings, STARTER_RULESET } from "@inkling/contract";
-import { type ExampleResult, Replay, type Ruleset, runExamples } from "@inkling/engine/assess";
-import { MAX_PAGE, type PublishedRuleset, replayStored, rulesetJson } from "@inkling/store";
+import { STARTER_RULESET } from "@inkling/contract";
+import { Replay } from "@inkling/engine/assess";
+import { type Input, type Output, RULESETS } from "@inkling/operations";
+import { checkRuleset } from "@inkling/operations/rulesets";
 import type { Command } from "commander";
 import { createTwoFilesPatch } from "diff";
-import { cliAuthor } from "../config/user.ts";
-import { addAction, type Context, type Flags } from "../runtime/command.ts";
+import { addAction, type Context } from "../runtime/command.ts";
 import { confirm } from "../runtime/confirm.ts";
 import { STDIN_OR_OUT } from "../runtime/input.ts";
-import { AUTHOR, authorOf, usage } from "../runtime/put-overrides.ts";
-import { parsedRuleset, publishedRuleset, rulesetText } from "../runtime/rulesets.ts";
-import { lacksDatabase, warnOfNewDatabase, withExistingStore, withStore } from "../runtime/store.ts";
+import { addResource, type OperationCall, runOperation } from "../runtime/operation-command.ts";
+import { parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
+import { lacksDatabase, withExistingStore } from "../runtime/store.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
 import { formatAgo, printable, type Style, table } from "../terminal/terminal.ts";
 import { addReplay } from "./replay.ts";
 
 const SETTINGS = ["dataDir"] as const;
-const MAX_NOTE = 500;
 const DEFAULT_FILE = "rules.toml";
-const NOTE = [
-  "--note <text>",
-  "what changed and why, for the ruleset history; at most 500 characters",
-] as const;
-
+type Rows = typeof RULESETS.operations;
+type Check = ReturnType<typeof checkRuleset>;
 const YES = ["--yes", "publish without showing the effect and without a question"] as const;
 
 export function addRules(program: Command, context: Context): void {
-  const rules = program
-    .command("rules")
-    .description("check, publish, compare and roll back rulesets for POST /v1/assess");
+  const rules = addResource(program, context, RULESETS, {
+    publish_ruleset: {
+      flags: [YES],
+      prepare: preparePublish,
+      text: ({ number, created }, { text }) =>
+        created
+          ? `Published ruleset ${number}: ${rulesText(checkRuleset(text).rules)}.`
+          : `Ruleset ${number} already has this text; nothing changed.`,
+    },
+    list_rulesets: {
+      empty:
+        "No ruleset has been published yet: the score decides. `inkling rules init` writes a starter ruleset.",
+      text: ({ rulesets }) => listText(rulesets),
+    },
+    get_ruleset: { text: ({ text }) => text.trimEnd() },
+    restore_ruleset: {
+      flags: [YES],
+      prepare: prepareRollback,
+      text: ({ number, created, restores }, { id }) =>
+        created
+          ? `Published ruleset ${number}, with the text of ruleset ${restores}.`
+          : `Ruleset ${number} already has the text of ruleset ${id}; nothing changed.`,
+    },
+  });
   addInit(rules, context);
   addCheck(rules, context);
-  addPublish(rules, context);
-  addList(rules, context);
-  addShow(rules, context);
   addDiff(rules, context);
-  addRollback(rules, context);
   addReplay(rules, context);
 }
 
@@ -81,29 +90,31 @@ Examples:
   git show HEAD:rules.toml | inkling rules check -`,
     );
   addAction(command, context, [], async (_, file: string) => {
-    const ruleset = parsedRuleset(await rulesetText(file), file);
-    const examples = runExamples(ruleset);
+    const text = await rulesetText(file);
+    parsedRuleset(text, file);
+    const checked = checkRuleset(text);
+    const { examples, rules } = checked;
     const failed = examples.filter(({ passed }) => !passed);
     const { style } = context.terminal;
-    const counts = countsOf(ruleset);
     return {
-      json: { rules: counts, examples },
+      json: checked,
       text: [
         ...examples.map((example) => exampleLine(example, style)),
-        `${file}: no mistakes; ${rulesText(counts)}; ${examples.length - failed.length} of ${examples.length} examples pass.`,
+        `${file}: no mistakes; ${rulesText(rules)}; ${examples.length - failed.length} of ${examples.length} examples pass.`,
       ].join("\n"),
       exitCode: failed.length > 0 ? EXIT.error : EXIT.ok,
     };
   });
 }
 
-const countsOf = ({ live, shadow }: Ruleset) => ({ live: live.length, shadow: shadow.length });
-
 /** Returns a text such as "1 live rule, 3 in shadow". */
-const rulesText = ({ live, shadow }: ReturnType<typeof countsOf>) =>
+const rulesText = ({ live, shadow }: Check["rules"]) =>
   `${live} live ${live === 1 ? "rule" : "rules"}, ${shadow} in shadow`;
 
-function exampleLine({ name, passed, expected, action, rules }: ExampleResult, style: Style): string {
+function exampleLine(
+  { name, passed, expected, action, rules }: Check["examples"][number],
+  style: Style,
+): string {
   const title = printable(name);
   if (passed) return `${style.green("pass")}  ${title}: ${action}`;
   const wanted = [expected.action, expected.rules && `rules ${expected.rules.join(", ")}`].filter(Boolean);
@@ -111,78 +122,48 @@ function exampleLine({ name, passed, expected, action, rules }: ExampleResult, s
   return `${style.red("FAIL")}  ${title}: expected ${wanted.join(" and ")}; got ${got}`;
 }
 
-function addPublish(rules: Command, context: Context): void {
-  const command = rules
-    .command("publish <file>")
-    .description("publish a ruleset under the next number; all servers apply it within a second")
-    .option(...NOTE)
-    .option(
-      "--current <number>",
-      "publish only if this is still the newest ruleset, so that no other change is lost",
-    )
-    .option(...AUTHOR)
-    .option(...YES)
-    .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      `
-The command shows how the ruleset would have decided about the stored decisions of the last 30 days, and asks.
-
-If the ruleset has a mistake, or one of its examples fails, nothing is published.
-
-Examples:
-  inkling rules publish rules.toml --note "deny hosting sign-ups"
-  inkling rules publish rules.toml --current 7 --yes`,
-    );
-  addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
-    const text = await rulesetText(file);
-    const ruleset = parsedRuleset(text, file);
-    requireExamples(ruleset, file, context.terminal.style);
-    const given = flags.current === undefined ? undefined : numberOf(flags.current, "--current", true);
-    const note = noteOf(flags);
-    const isNew = lacksDatabase(settings);
-    const newest = isNew ? undefined : await withExistingStore(settings, (store) => store.rulesets.newest());
-    const number = newest?.number ?? 0;
-    if (number === 0 || newest?.text !== text)
-      await confirmEffect(context, settings, isNew, ruleset, flags, file);
-    warnOfNewDatabase(settings, context.terminal);
-    const wanted = { text, note, current: given ?? (flags.yes === true ? undefined : number) };
-    const { before, published } = await withStore(settings, async (store) => ({
-      before: await store.rulesets.newest(),
-      published: await store.rulesets.publish(wanted, cliAuthor(authorOf(flags.author))),
-    }));
-    return {
-      json: rulesetJson(published),
-      text:
-        published.number === before.number
-          ? `Ruleset ${published.number} already has this text; nothing changed.`
-          : `Published ruleset ${published.number}: ${rulesText(countsOf(ruleset))}.`,
-    };
-  });
+async function preparePublish(
+  input: Input<Rows["publish_ruleset"]>,
+  call: OperationCall,
+): Promise<Input<Rows["publish_ruleset"]>> {
+  const file = input.text;
+  const text = await rulesetText(file);
+  parsedRuleset(text, file);
+  requireExamples(text, file, call.context.terminal.style);
+  if (call.flags.yes === true) return { ...input, text };
+  const newest = lacksDatabase(call.settings)
+    ? undefined
+    : await withExistingStore(call.settings, (store) => store.rulesets.newest());
+  if (newest === undefined || newest.number === 0 || newest.text !== text)
+    await confirmEffect(call, text, file);
+  return { ...input, text, current: input.current ?? newest?.number ?? 0 };
 }
 
-const EFFECT_DAYS = 30;
+async function prepareRollback(
+  input: Input<Rows["restore_ruleset"]>,
+  call: OperationCall,
+): Promise<Input<Rows["restore_ruleset"]>> {
+  const show = (id: string) => runOperation(call, RULESETS, RULESETS.operations.get_ruleset, { id });
+  const newest = await show("newest");
+  if (input.id === "previous" && newest.number === 1) {
+    throw new CliError(
+      "ruleset 1 is the first ruleset: there is no earlier one to roll back to",
+      "publish a file without rules to let the score decide",
+    );
+  }
+  const { number, text } = await show(input.id);
+  const name = `ruleset ${number}`;
+  parsedRuleset(text, name); // an earlier version may have published it
+  if (text !== newest.text && call.flags.yes !== true) await confirmEffect(call, text, name);
+  return { ...input, id: String(number), current: input.current ?? newest.number };
+}
 
-/**
- * Shows how a ruleset would have decided about stored decisions, and asks whether to publish it.
- * @param isNew the database does not exist yet
- */
-async function confirmEffect(
-  context: Context,
-  settings: Settings,
-  isNew: boolean,
-  ruleset: Ruleset,
-  flags: Flags,
-  what: string,
-): Promise<void> {
-  if (flags.yes === true) return;
-  const since = Date.now() - EFFECT_DAYS * 86_400_000;
-  const replay = new Replay(ruleset);
-  const { summary, stopped } = isNew
-    ? { ...replay.report, stopped: null }
-    : await withExistingStore(settings, (store) =>
-        replayStored(store.decisions, replay, { since, elapsed: () => performance.now() }),
-      );
+/** Shows how a ruleset would have decided about stored decisions, and asks whether to publish it. */
+async function confirmEffect(call: OperationCall, text: string, what: string): Promise<void> {
+  const { context, settings } = call;
+  const { summary, stopped } = lacksDatabase(settings)
+    ? { ...new Replay(parsedRuleset(text, what)).report, stopped: null }
+    : await runOperation(call, RULESETS, RULESETS.operations.replay_ruleset, { text });
   const older =
     stopped === null ? "" : " Older decisions were left out: `inkling rules replay` reads all of them.";
   const effect = `${summary}${older}`;
@@ -194,8 +175,8 @@ async function confirmEffect(
   });
 }
 
-function requireExamples(ruleset: Ruleset, file: string, style: Style): void {
-  const failed = runExamples(ruleset).filter(({ passed }) => !passed);
+function requireExamples(text: string, file: string, style: Style): void {
+  const failed = checkRuleset(text).examples.filter(({ passed }) => !passed);
   if (failed.length === 0) return;
   const lines = failed.map((example) => `  ${exampleLine(example, style)}`);
   throw new CliError(
@@ -204,72 +185,15 @@ function requireExamples(ruleset: Ruleset, file: string, style: Style): void {
   );
 }
 
-function noteOf({ note = "" }: Flags): string {
-  if (note.length > MAX_NOTE) {
-    throw usage(`--note has ${note.length} characters; the maximum is ${MAX_NOTE}`, "shorten the note");
-  }
-  return note;
-}
-
-/** @param mayBeZero allows 0, the number before the first ruleset */
-function numberOf(text: string, name: string, mayBeZero = false): number {
-  const number = Number(text);
-  if (/^\d{1,9}$/.test(text) && (number > 0 || mayBeZero)) return number;
-  throw usage(
-    `${name} must be the number of a ruleset: it is ${JSON.stringify(text.slice(0, 40))}`,
-    "`inkling rules list` shows all ruleset numbers",
-  );
-}
-
-function addList(rules: Command, context: Context): void {
-  const command = rules
-    .command("list")
-    .description("list published rulesets, newest first; the newest is active")
-    .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling rules list");
-  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
-    const { items } = await withExistingStore(settings, (store) => store.rulesets.list({ limit: MAX_PAGE }));
-    if (items.length === 0 && !flags.json) {
-      return context.terminal.err(
-        "No ruleset has been published yet: the score decides. `inkling rules init` writes a starter ruleset.\n",
-      );
-    }
-    return { json: items.map(rulesetJson), text: () => listText(items, Date.now()) };
-  });
-}
-
-function listText(items: readonly PublishedRuleset[], now: number): string {
-  const rows = items.map(({ number, author, note, createdAt, restores }, i) => [
+function listText(rulesets: Output<Rows["list_rulesets"]>["rulesets"]): string {
+  const rows = rulesets.map(({ number, author, note, created_at, restores }, i) => [
     String(number),
-    formatAgo(now - createdAt),
+    formatAgo(Date.now() - Date.parse(created_at)),
     author,
     i === 0 ? "active" : "",
-    [restores === undefined ? "" : `ruleset ${restores} again`, note].filter(Boolean).join("; "),
+    [restores === null ? "" : `ruleset ${restores} again`, note].filter(Boolean).join("; "),
   ]);
   return printable(table([["NUMBER", "PUBLISHED", "AUTHOR", "STATE", "NOTE"], ...rows], [0]));
-}
-
-function addShow(rules: Command, context: Context): void {
-  const command = rules
-    .command("show [number]")
-    .description("print a ruleset (default: the newest)")
-    .option("--json", "print JSON, with author, note and time")
-    .addHelpText("after", "\nExamples:\n  inkling rules show > rules.toml\n  inkling rules show 6");
-  addAction(command, context, SETTINGS, async ({ settings, flags }, number?: string) => {
-    const ruleset = await rulesetOf(settings, number);
-    if (flags.json) return { json: { ...rulesetJson(ruleset), text: ruleset.text }, text: "" };
-    return { json: undefined, text: ruleset.text.trimEnd() };
-  });
-}
-
-async function rulesetOf(
-  settings: Parameters<typeof publishedRuleset>[0],
-  number: string | undefined,
-): Promise<PublishedRuleset> {
-  if (number !== undefined) return publishedRuleset(settings, numberOf(number, "NUMBER"));
-  const newest = await withExistingStore(settings, (store) => store.rulesets.newest());
-  if (newest.number > 0) return newest;
-  throw new CliError("no ruleset has been published yet", "`inkling rules init` writes a starter ruleset");
 }
 
 function addDiff(rules: Command, context: Context): void {
@@ -286,13 +210,15 @@ Examples:
   inkling rules diff 5 7
   inkling rules diff 7 rules.toml    what publishing the file would change`,
     );
-  addAction(command, context, SETTINGS, async ({ settings }, from?: string, to?: string) => {
+  addAction(command, context, SETTINGS, async ({ settings, flags }, from?: string, to?: string) => {
+    const show = (id: string) =>
+      runOperation({ context, settings, flags }, RULESETS, RULESETS.operations.get_ruleset, { id });
     const side = async (name: string) => {
       if (!/^\d{1,9}$/.test(name)) return { title: name, text: await rulesetText(name) };
       if (Number(name) === 0) return { title: "no ruleset", text: "" };
-      return { title: `ruleset ${name}`, text: (await publishedRuleset(settings, Number(name))).text };
+      return { title: `ruleset ${name}`, text: (await show(name)).text };
     };
-    const newest = async () => (await rulesetOf(settings, undefined)).number;
+    const newest = async () => (await show("newest")).number;
     const after = to ?? String(await newest());
     const before = from ?? String((await newest()) - 1);
     const [a, b] = [await side(before), await side(after)];
@@ -312,51 +238,4 @@ function colored(line: string, style: Style): string {
   if (line.startsWith("+++") || line.startsWith("---")) return style.bold(line);
   if (line.startsWith("+")) return style.green(line);
   return line.startsWith("-") ? style.red(line) : line;
-}
-
-function addRollback(rules: Command, context: Context): void {
-  const command = rules
-    .command("rollback [number]")
-    .description("publish an older ruleset again under the next number (default: the previous ruleset)")
-    .option(...NOTE)
-    .option(...AUTHOR)
-    .option(...YES)
-    .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  inkling rules rollback\n  inkling rules rollback 5 --note 'too strict' --yes",
-    );
-  addAction(command, context, SETTINGS, async ({ settings, flags }, number?: string) => {
-    const newest = await rulesetOf(settings, undefined);
-    if (number === undefined && newest.number === 1) {
-      throw new CliError(
-        "ruleset 1 is the first ruleset: there is no earlier one to roll back to",
-        "publish a file without rules to let the score decide",
-      );
-    }
-    const target = await publishedRuleset(
-      settings,
-      number === undefined ? newest.number - 1 : numberOf(number, "NUMBER"),
-    );
-    const name = `ruleset ${target.number}`;
-    const ruleset = parsedRuleset(target.text, name); // an earlier version may have published it
-    const note = noteOf(flags);
-    if (target.text !== newest.text) await confirmEffect(context, settings, false, ruleset, flags, name);
-    const wanted = {
-      text: target.text,
-      note,
-      current: newest.number,
-      restores: target.number,
-    };
-    const published = await withStore(settings, (store) =>
-      store.rulesets.publish(wanted, cliAuthor(authorOf(flags.author))),
-    );
-    return {
-      json: rulesetJson(published),
-      text:
-        published.number === newest.number
-          ? `Ruleset ${newest.number} already has the text of ruleset ${target.number}; nothing changed.`
-          : `Published ruleset ${published.number}, with the text of ruleset ${target.number}.`,
-    };
-  });
 }

@@ -40,6 +40,17 @@ export interface CommandText<I, O> {
   readonly here?: { readonly help: string; run(settings: Settings, input: I): Result };
   /** What the command does if the database is unreachable. */
   readonly unreachable?: (error: StoreError, input: I, settings: Settings, context: Context) => Result;
+  /** Flags that are no members of the input. */
+  readonly flags?: readonly (readonly [flags: string, help: string])[];
+  /** Reads a file or asks a question before the operation runs. @returns the operation's input */
+  readonly prepare?: (input: I, call: OperationCall) => Promise<I>;
+}
+
+/** One call of a command. */
+export interface OperationCall {
+  readonly context: Context;
+  readonly settings: Settings;
+  readonly flags: Flags;
 }
 
 type Texts<Rows> = {
@@ -86,10 +97,13 @@ function addOperation(
   const { args, flags } = membersBy(operation, row);
   const word = row.words.split(" ").at(-1)!;
   const command = group
-    .command([word, ...args.map(({ shown }) => `<${shown}>`)].join(" "))
+    .command(
+      [word, ...args.map((arg) => (isOptional(arg.schema) ? `[${arg.shown}]` : `<${arg.shown}>`))].join(" "),
+    )
     .description(lowerFirst(operation.summary));
   for (const member of flags) command.addOption(optionOf(member));
   if (face.here !== undefined) command.option("--here", face.here.help);
+  for (const flag of face.flags ?? []) command.option(...flag);
   if (row.hasAuthor) command.option(...AUTHOR);
   const notes = row.notes === undefined ? "" : `\n${row.notes}\n`;
   const examples = row.examples.map((line) => `  ${line}`).join("\n");
@@ -105,8 +119,10 @@ function addOperation(
     const names = flags.filter(({ name }) => texts[name] === undefined).map(({ shown }) => `--${shown}`);
     if (operation.route.startsWith("PATCH ") && names.length === flags.length)
       throw new CliError(`nothing to ${word}`, `name at least one of ${names.join(", ")}`, EXIT.usage);
-    const input = parse(operation, [...args, ...flags], texts, refuse);
-    if (face.here !== undefined && given.here) return face.here.run(settings, input);
+    const parsed = parse(operation, [...args, ...flags], texts, refuse);
+    if (face.here !== undefined && given.here) return face.here.run(settings, parsed);
+    const input = ((await face.prepare?.(parsed, { context, settings, flags: given })) ??
+      parsed) as typeof parsed;
     const isFirst = creates && warnOfNewDatabase(settings, context.terminal);
     try {
       const output = await (creates ? withStore : withExistingStore)(settings, (store) =>
@@ -125,6 +141,20 @@ function addOperation(
 
 const titleOf = (word: string, { noun }: Resource) =>
   noun === undefined ? `Cannot run \`inkling ${word}\`:` : `Cannot ${word} the ${noun}:`;
+
+/** Runs an operation for a command that needs more than its own. @throws CliError */
+export const runOperation = <One extends AnyOperation>(
+  { context, settings, flags }: OperationCall,
+  resource: Resource,
+  operation: One,
+  input: Input<One>,
+): Promise<Output<One>> =>
+  withExistingStore(settings, (store) =>
+    operation.run(contextOf(context, store, flags.author), input).catch((error: unknown) => {
+      const refuse: Refuse = (lines, hint) => new CliError(lines.join("\n"), hint);
+      throw explain(error, resource, (input as { readonly id?: unknown }).id, refuse);
+    }),
+  );
 
 function resultOf(
   { terminal }: Context,
@@ -158,7 +188,9 @@ const contextOf = ({ version }: Context, store: Store, author: unknown): Operati
   store,
   by: cliAuthor(author === undefined ? undefined : authorOf(author)),
   now: Date.now,
+  elapsed: () => performance.now(),
   token: undefined,
+  checkSparingly: async (check) => check(),
   sendTest: async (id) => (await import("@inkling/server")).sendTest(store, id, { version, now: Date.now }),
 });
 
@@ -212,10 +244,11 @@ function optionOf({ name, schema, flag, shown }: Member): Option {
   if (flag.default !== undefined) option.default(flag.default);
   if (standard !== undefined && none === undefined && !isSwitch)
     option.description += ` (default: ${isDuration(name) ? durationText(Number(standard)) : standard})`;
-  if (!schema.safeParse(undefined).success) option.makeOptionMandatory();
+  if (!isOptional(schema)) option.makeOptionMandatory();
   return option;
 }
 
+const isOptional = (schema: z.ZodType) => schema.safeParse(undefined).success;
 const durationText = (seconds: number) => (seconds % 3_600 === 0 ? `${seconds / 3_600}h` : `${seconds}s`);
 
 /** Converts arguments and flags to the operation's input. @throws CliError */

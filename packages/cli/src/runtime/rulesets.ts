@@ -10,7 +10,6 @@ import { CliError, explainFileError } from "../terminal/errors.ts";
 import { formatCount } from "../terminal/terminal.ts";
 import { readStore } from "./answer.ts";
 import { STDIN_OR_OUT } from "./input.ts";
-import { withExistingStore } from "./store.ts";
 
 /** Reads a ruleset's file, or standard input for "-". */
 export async function rulesetText(file: string): Promise<string> {
@@ -38,16 +37,6 @@ export function parsedRuleset(text: string, name: string, number = 0): Ruleset {
       "docs/decision-reference.md lists facts and reasons; docs/rulesets.md lists functions",
     );
   }
-}
-
-/**
- * Returns a published ruleset.
- * @throws CliError if there is no ruleset with this number
- */
-export async function publishedRuleset(settings: Settings, number: number): Promise<PublishedRuleset> {
-  const found = await withExistingStore(settings, (store) => store.rulesets.find(number));
-  if (found !== undefined) return found;
-  throw new CliError(`there is no ruleset ${number}`, "`inkling rules list` shows all ruleset numbers");
 }
 
 /**

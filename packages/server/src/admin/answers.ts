@@ -3,13 +3,13 @@
 import type { Api } from "@inkling/operations";
 import type { z } from "zod";
 import type * as schemas from "../lookup/answer-schemas.ts";
+import type { visitorAnswer } from "./assess.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
-import type { countsAnswer, decisionAnswer, replayAnswer } from "./decisions.ts";
+import type { countsAnswer, decisionAnswer } from "./decisions.ts";
 import type { sessionAnswer } from "./login.ts";
 import type { historyAnswer, lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
-import type { checkAnswer, rulesetAnswer, rulesetsAnswer, visitorAnswer } from "./rulesets.ts";
 import type { hostsAnswer, trafficAnswer } from "./watch.ts";
 
 export type {
@@ -55,15 +55,15 @@ export type Override = z.output<typeof overrideAnswer>;
 export type Imported = z.output<typeof importAnswer>;
 export type AuditEntry = Api["GET audit"]["output"]["entries"][number];
 
-export type Ruleset = z.output<typeof rulesetAnswer>;
-export type ListedRuleset = z.output<typeof rulesetsAnswer>["rulesets"][number];
-export type RulesetCheck = z.output<typeof checkAnswer>;
+export type Ruleset = Api["GET rulesets/{id}"]["output"];
+export type ListedRuleset = Api["GET rulesets"]["output"]["rulesets"][number];
+export type RulesetCheck = Api["POST rulesets/check"]["output"];
 /** The facts that callers may send in `facts` under this ruleset, by name. */
 export type DeclaredFacts = RulesetCheck["facts"];
 export type AssessedVisitor = z.output<typeof visitorAnswer>;
 export type Decision = z.output<typeof decisionAnswer>;
 export type DecisionCounts = z.output<typeof countsAnswer>;
-export type Replayed = z.output<typeof replayAnswer>;
+export type Replayed = Api["POST rulesets/replay"]["output"];
 export type Webhook = Api["GET webhooks/{id}"]["output"];
 export type IssuedWebhook = Api["POST webhooks"]["output"];
 export type Delivery = Api["GET webhooks/{id}/deliveries"]["output"]["deliveries"][number];

@@ -40,7 +40,7 @@ const ID_PATTERNS: Readonly<Record<NonNullable<AdminOperationRow["names"]>, stri
   key: "key_[0-9A-Za-z]{16}",
   "admin token": ADMIN_TOKEN_NAME,
   override: "ovr_[0-9A-Za-z]{16}",
-  ruleset: "[1-9]\\d{0,8}",
+  ruleset: "[1-9]\\d{0,8}|newest|previous",
   decision: "asm_[0-9A-Za-z]{16}",
   webhook: "whk_[0-9A-Za-z]{16}",
   release: ".+", // an id or a name; the handler returns RELEASE_NOT_FOUND for any other text

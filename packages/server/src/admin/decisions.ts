@@ -1,5 +1,4 @@
-// decisions.ts: lists, shows, labels, counts and deletes stored decisions over the admin API, and replays them against
-// a ruleset draft.
+// decisions.ts: lists, shows, labels, counts and deletes stored decisions over the admin API.
 //
 // err  AdminProblem, StoreError
 // src  docs/stored-decisions.md
@@ -12,16 +11,13 @@ import {
   type Outcome as VisitorOutcome,
 } from "@inkling/contract";
 import { visitorNetworkOf } from "@inkling/engine";
-import { Replay } from "@inkling/engine/assess";
 import { DECISION_PAGES, type Deletion } from "@inkling/store/decisions";
 import { decisionJson } from "@inkling/store/decisions/record";
-import { replayStored } from "@inkling/store/decisions/replay-stored";
 import { DAY_MS } from "@inkling/store/keys/day";
 import { isoTime } from "@inkling/store/text/fields";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { type AdminHandlers, count, handler, nextCursor, pageQuery, text, time } from "./handler.ts";
-import { parseDraft, rulesetText } from "./rulesets.ts";
 
 const action = z.enum(ACTIONS);
 const outcome = z.enum(OUTCOMES);
@@ -108,66 +104,6 @@ const filters = {
   until,
 };
 
-const share = z
-  .strictObject({ count, of: count, share: z.number(), low: z.number(), high: z.number() })
-  .nullable()
-  .meta({ description: "With its 95 % interval (Wilson); null without outcomes" });
-const example = z.strictObject({
-  id: text,
-  at: time,
-  ref: z.string().nullable(),
-  event: z.string(),
-  before: action,
-  after: action,
-  rule_before: text.nullable(),
-  rule_after: text.nullable(),
-});
-const examples = z.array(example).max(10);
-
-export const replayAnswer = z.strictObject({
-  summary: text.meta({ description: "The effect in one sentence, to show before publishing" }),
-  decisions: count,
-  changed: count,
-  from: time.nullable().meta({ description: "Time of the oldest decision that was replayed" }),
-  to: time.nullable().meta({ description: "Time of the newest decision that was replayed" }),
-  outcomes: z.strictObject({ legitimate: count, abuse: count }),
-  actions: z.array(
-    z.strictObject({
-      before: action,
-      after: action,
-      count,
-      legitimate: count.meta({ description: "Number of these decisions that are labelled legitimate" }),
-      examples,
-    }),
-  ),
-  rules: z.array(
-    z.strictObject({
-      rule: text,
-      mode: z.enum(["live", "shadow"]),
-      action,
-      matches: count,
-      decides: count.meta({ description: "0 for a shadow rule" }),
-      changes: count.meta({
-        description:
-          "Decisions that get a different action because of this rule; for a shadow rule, if it were live",
-      }),
-      precision: share,
-      recall: share,
-      examples,
-    }),
-  ),
-  score: z.strictObject({ decides: count, changes: count }),
-  reasons: z.array(
-    z.strictObject({ reason: text, weight: z.number(), matches: count, precision: share, recall: share }),
-  ),
-  unknown_facts: z
-    .array(z.strictObject({ fact: text, decisions: count }))
-    .meta({ description: "Facts that rules read, with the number of decisions that lack them" }),
-  stopped: z.enum(["limit", "time"]).nullable().meta({
-    description: "Why older decisions were left out; null if all decisions since `since` were replayed",
-  }),
-});
-
 const DEFAULT_DAYS = 30;
 
 export const DECISION_HANDLERS = {
@@ -222,20 +158,6 @@ export const DECISION_HANDLERS = {
       await decisions.flush(); // the caller may mean decisions that are not stored yet
       return { document: { deleted: await store.decisions.delete(which, by) } };
     },
-  }),
-  replay_ruleset: handler({
-    body: {
-      schema: z
-        .strictObject({ text: rulesetText, since: isoTime.optional() })
-        .meta({ id: "ReplayedRuleset" }),
-    },
-    answer: replayAnswer,
-    run: async (context, { body }) => ({
-      document: await replayStored(context.store.decisions, new Replay(parseDraft(body.text)), {
-        since: body.since ?? context.now() - DEFAULT_DAYS * DAY_MS,
-        elapsed: context.elapsed,
-      }),
-    }),
   }),
 } satisfies AdminHandlers;
 

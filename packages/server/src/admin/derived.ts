@@ -4,7 +4,9 @@ import { ADMIN_PATH, type AdminOperationRow } from "@inkling/contract";
 import { type AnyOperation, membersOf, type Resource } from "@inkling/operations";
 import { z } from "zod";
 import { sendTest } from "../webhooks/sender.ts";
+import { checkSparingly } from "./assess.ts";
 import type { AdminContext, AdminHandler } from "./handler.ts";
+import { callerOf } from "./lookup.ts";
 
 export interface AdminRoute {
   readonly row: AdminOperationRow;
@@ -19,7 +21,8 @@ export const routesOf = ({ tag, noun, operations }: Resource): [id: string, rout
   ]);
 
 function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["noun"]): AdminOperationRow {
-  const { route, summary, docs, status = 200, problems = [], audits = [] } = operation;
+  const { route, summary, docs, status = 200, otherStatus, problems = [], audits = [] } = operation;
+  const { maxBodyBytes } = operation;
   const [method, path] = splitRoute(route);
   const isIdempotent = operation.isIdempotent ?? status === 201;
   const row = {
@@ -31,7 +34,9 @@ function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["no
     isIdempotent,
     problems: isIdempotent ? ([...problems, "IDEMPOTENCY_KEY_INVALID"] as const) : problems,
     ...(noun !== undefined && path.includes("{id}") && { names: noun }),
-    ...(status === 201 && { headers: ["Location"] }),
+    ...(status === 201 && { headers: [otherStatus === undefined ? "Location" : "Location?"] }),
+    ...(otherStatus !== undefined && { otherStatus }),
+    ...(maxBodyBytes !== undefined && { maxBodyBytes }),
   };
   return method === "GET" ? { ...row, method } : { ...row, method, audits, role: operation.role ?? "admin" };
 }
@@ -40,7 +45,7 @@ const splitRoute = (route: AnyOperation["route"]) =>
   route.split(" ") as [method: AdminOperationRow["method"], path: string];
 
 function handlerOf(id: string, operation: AnyOperation): AdminHandler {
-  const { route, status, output: answer, refreshes } = operation;
+  const { route, status, otherStatus, output: answer, refreshes } = operation;
   const [method, path] = splitRoute(route);
   const members = Object.fromEntries(membersOf(operation));
   const isInQuery = method === "GET" || method === "DELETE";
@@ -49,16 +54,26 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
     ...(isInQuery && { query: members }),
     ...(hasBody && { body: { schema: z.strictObject(members).meta({ id: bodyName(id) }), depth: 1 } }),
     answer,
-    run: async (context, { id, query, body, by, token }) => {
-      const { store, now, status: server } = context;
+    run: async (context, { request, id, query, body, by, token }) => {
+      const { store, now, elapsed, status: server } = context;
       const input = { ...query, ...body, ...(path.includes("{id}") && { id }) };
       const document = await operation.run(
-        { store, now, by, token, sendTest: (id) => sendTest(store, id, { version: server.version, now }) },
+        {
+          store,
+          now,
+          elapsed,
+          by,
+          token,
+          checkSparingly: (check) => checkSparingly(callerOf(request, token), check),
+          sendTest: (id) => sendTest(store, id, { version: server.version, now }),
+        },
         input,
       );
       if (refreshes !== undefined) await REFRESH[refreshes](context);
+      if (otherStatus !== undefined && !document.created) return { document, status: otherStatus };
       if (status !== 201) return { document };
-      return { document, headers: { Location: `${ADMIN_PATH}${path}/${document.id ?? document.name}` } };
+      const created = document.id ?? document.name ?? document.number;
+      return { document, headers: { Location: `${ADMIN_PATH}${path.split("/")[0]}/${created}` } };
     },
   };
 }

@@ -27,9 +27,9 @@ test("these requests need only the role read, although their method is not GET",
     "log_out",
     "look_up",
     "look_up_history",
+    "assess_visitor",
     "check_ruleset",
     "replay_ruleset",
-    "assess_visitor",
   ]);
 });
 

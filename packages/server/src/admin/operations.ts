@@ -4,6 +4,7 @@
 import { ADMIN_OPERATIONS, ADMIN_TAGS, type AdminOperationId, keysOf } from "@inkling/contract";
 import { RESOURCES } from "@inkling/operations";
 import { z } from "zod";
+import { ASSESS_HANDLERS } from "./assess.ts";
 import { DATA_HANDLERS } from "./data.ts";
 import { DATA_ACTION_HANDLERS } from "./data-actions.ts";
 import { DECISION_HANDLERS } from "./decisions.ts";
@@ -12,7 +13,6 @@ import { type AdminHandler, handler } from "./handler.ts";
 import { SESSION_HANDLERS } from "./login.ts";
 import { LOOKUP_HANDLERS } from "./lookup.ts";
 import { OVERRIDE_HANDLERS } from "./overrides.ts";
-import { RULESET_HANDLERS } from "./rulesets.ts";
 import { HOST_HANDLERS, LOG_LEVEL_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
 
 const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
@@ -21,7 +21,7 @@ const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...DATA_HANDLERS,
   ...DATA_ACTION_HANDLERS,
   ...OVERRIDE_HANDLERS,
-  ...RULESET_HANDLERS,
+  ...ASSESS_HANDLERS,
   ...DECISION_HANDLERS,
   ...TRAFFIC_HANDLERS,
   ...HOST_HANDLERS,

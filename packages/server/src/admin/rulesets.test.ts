@@ -15,7 +15,8 @@ test("publish, list, show, restore", async () => {
     "/admin/v1/rulesets/1",
   ]);
   const again = await ask("POST", "rulesets", { text: STARTER_RULESET });
-  expect([again.status, again.document.number]).toEqual([200, 1]);
+  expect([again.status, again.document.number, again.document.created]).toEqual([200, 1, false]);
+  expect((await ask("GET", "rulesets/previous")).code).toBe("RULESET_NOT_FOUND");
   expect((await ask("POST", "rulesets", { text: 'on_missing = "deny"', current: 1 })).document.number).toBe(
     2,
   );
@@ -31,6 +32,8 @@ test("publish, list, show, restore", async () => {
   const { document } = await ask("GET", "rulesets?limit=2");
   expect(document.rulesets.map(({ number }: { number: number }) => number)).toEqual([3, 2]);
   expect((await ask("GET", `rulesets?cursor=${document.next_cursor}`)).document.rulesets[0].number).toBe(1);
+  const texts = ["newest", "previous"].map(async (id) => (await ask("GET", `rulesets/${id}`)).document.text);
+  expect(await Promise.all(texts)).toEqual([STARTER_RULESET, 'on_missing = "deny"']);
   expect((await ask("GET", "rulesets/2")).document.text).toBe('on_missing = "deny"');
   expect((await ask("GET", "rulesets/9")).code).toBe("RULESET_NOT_FOUND");
   const { items } = await store.overrides.audit({ limit: 10 });

@@ -1,9 +1,8 @@
 // assess.tsx: shows what the newest ruleset decides about one visitor. A visitor that another page has handed over is
 // assessed immediately.
 
-import type { ListedRuleset, Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Loaded } from "../../components/loaded.tsx";
 import { useLoad } from "../../hooks.ts";
 import { takeHandedOver } from "./visitor.ts";
@@ -11,11 +10,11 @@ import { AssessVisitor } from "./visitor-form.tsx";
 
 /** Loads the facts that the newest ruleset declares. Without a ruleset, there are none. */
 async function loadDeclared(signal: AbortSignal) {
-  const { rulesets } = await api<{ rulesets: ListedRuleset[] }>("rulesets?limit=1", { signal });
+  const { rulesets } = await call("GET rulesets", { limit: 1 }, signal);
   const [newest] = rulesets;
   if (newest === undefined) return {};
-  const { text } = await api<Ruleset>(`rulesets/${newest.number}`, { signal });
-  return (await api<RulesetCheck>("rulesets/check", { method: "POST", body: { text }, signal })).facts;
+  const { text } = await call("GET rulesets/{id}", { id: String(newest.number) }, signal);
+  return (await call("POST rulesets/check", { text }, signal)).facts;
 }
 
 export function AssessPage() {

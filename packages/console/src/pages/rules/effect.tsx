@@ -1,7 +1,7 @@
 // effect.tsx: shows how a ruleset would have decided about stored decisions, before somebody publishes it.
 
 import type { Replayed } from "@inkling/server/admin-answers";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Button } from "../../components/basics.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -10,7 +10,7 @@ import { useLoad } from "../../hooks.ts";
 type Effect = Pick<Replayed, "summary" | "stopped">;
 
 export const effectOf = (text: string, signal?: AbortSignal): Promise<Effect> =>
-  api<Replayed>("rulesets/replay", { method: "POST", body: { text }, ...(signal && { signal }) });
+  call("POST rulesets/replay", { text }, signal);
 
 /** @param load returns the text of the ruleset */
 export function LoadedEffect({ load }: { load: (signal: AbortSignal) => Promise<string> }) {

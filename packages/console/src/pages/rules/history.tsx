@@ -1,8 +1,8 @@
 // history.tsx: shows the published rulesets: what each ruleset changed, and a button that rolls back to it.
 
-import type { ListedRuleset, Ruleset } from "@inkling/server/admin-answers";
+import type { ListedRuleset } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Badge, Button, Card, RelativeTime } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -64,7 +64,7 @@ const Name = ({ of: { number, restores }, isActive }: { of: ListedRuleset; isAct
 /** What a ruleset changed compared with the previous number. Numbers have no gaps. */
 function Comparison({ number }: { number: number }) {
   const textOf = async (id: number, signal: AbortSignal) =>
-    id === 0 ? "" : (await api<Ruleset>(`rulesets/${id}`, { signal })).text;
+    id === 0 ? "" : (await call("GET rulesets/{id}", { id: String(id) }, signal)).text;
   const loading = useLoad(
     async (signal) => ({ before: await textOf(number - 1, signal), after: await textOf(number, signal) }),
     [],
@@ -88,12 +88,13 @@ interface RollBackProps {
 
 function RollBack({ of: { number }, newest, onDone }: RollBackProps) {
   const run = async () => {
-    const body = { current: newest?.number ?? 0 };
-    const published = await api<Ruleset>(`rulesets/${number}/restore`, { method: "POST", body });
+    const input = { id: String(number), current: newest?.number ?? 0 };
+    const published = await call("POST rulesets/{id}/restore", input);
     notify(`Ruleset ${published.number} is active, with the text of ruleset ${number}.`);
     onDone();
   };
-  const textOf = async (signal: AbortSignal) => (await api<Ruleset>(`rulesets/${number}`, { signal })).text;
+  const textOf = async (signal: AbortSignal) =>
+    (await call("GET rulesets/{id}", { id: String(number) }, signal)).text;
   const details = (
     <>
       <p>Its text is published again under a new number. All servers apply it within a second.</p>

@@ -2,7 +2,7 @@
 
 import type { Ruleset } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { ApiError, api, UserError } from "../../api.ts";
+import { ApiError, call, UserError } from "../../api.ts";
 import { Card, Notice } from "../../components/basics.tsx";
 import { Form, TextField, textOf } from "../../components/form.tsx";
 import { notify } from "../../hooks.ts";
@@ -25,8 +25,8 @@ export function Publish({ draft, newest, reload }: PublishProps) {
     const isConfirmed = await new Promise<boolean>((answer) => setQuestion({ effect, answer }));
     setQuestion(undefined);
     if (!isConfirmed) return;
-    const body = { text: draft.text, note: textOf(values, "note"), current: number };
-    const published = await api<Ruleset>("rulesets", { method: "POST", body }).catch((error: unknown) => {
+    const input = { text: draft.text, note: textOf(values, "note"), current: number };
+    const published = await call("POST rulesets", input).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.code !== "RULESET_CONFLICT") throw error;
       reload();
       throw new UserError(

@@ -2,7 +2,7 @@
 
 import type { Replayed } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Badge, Button, Card, Notice, RelativeTime } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
@@ -29,10 +29,7 @@ export function ReplayCard({ text }: { text: string }) {
 }
 
 function Report({ asked }: { asked: { readonly text: string } }) {
-  const loading = useLoad(
-    (signal) => api<Replayed>("rulesets/replay", { method: "POST", body: asked, signal }),
-    [asked],
-  );
+  const loading = useLoad((signal) => call("POST rulesets/replay", asked, signal), [asked]);
   return (
     <Loaded from={loading} waiting="Replaying …">
       {(report) => (report.decisions === 0 ? <Nothing /> : <Changed report={report} />)}

@@ -5,7 +5,7 @@ import type { EditorView } from "@codemirror/view";
 import { STARTER_RULESET } from "@inkling/contract";
 import type { ListedRuleset, Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
 import { useRef } from "preact/hooks";
-import { api, listAll } from "../../api.ts";
+import { call, listAll } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -21,7 +21,10 @@ import { ReplayCard } from "./replay.tsx";
 async function loadRulesets(signal: AbortSignal) {
   const history = await listAll<ListedRuleset>("rulesets", "rulesets", signal);
   const [first] = history;
-  return { history, newest: first && (await api<Ruleset>(`rulesets/${first.number}`, { signal })) };
+  return {
+    history,
+    newest: first && (await call("GET rulesets/{id}", { id: String(first.number) }, signal)),
+  };
 }
 
 export function RulesPage() {
@@ -50,7 +53,7 @@ const PAUSE_MS = 300;
 async function checkText(text: string, signal: AbortSignal): Promise<RulesetCheck> {
   await new Promise((done) => setTimeout(done, PAUSE_MS));
   signal.throwIfAborted();
-  return api("rulesets/check", { method: "POST", body: { text }, signal });
+  return call("POST rulesets/check", { text }, signal);
 }
 
 function Rules({ history, newest, reload }: RulesProps) {
