@@ -1,4 +1,4 @@
-// server.mjs: a sign-up guard with Express.
+// server.mjs: sign-up protection with Express.
 //
 // in   POST /sign-up {"email": "…"}; SERVER, KEY and PORT in the environment
 // out  {"decision": "allow" | "challenge" | "refuse"}

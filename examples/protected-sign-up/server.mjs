@@ -1,4 +1,4 @@
-// server.mjs: a sign-up form that protect() guards, with Express.
+// server.mjs: a sign-up form that protect() protects, with Express.
 //
 // in   the form; POST /sign-up email=…; SERVER, KEY and PORT in the environment
 // out  {"account": "created" | "to be confirmed"}; the form again with a sentence: 422 for an address that is invalid or
@@ -24,7 +24,7 @@ app.use(express.urlencoded({ extended: false }));
 
 app.get("/", (_request, response) => response.type("html").send(form()));
 
-const guard = protect(inkling, {
+const gate = protect(inkling, {
   trustProxy: 1,
   onInvalid({ email, error }, request, response) {
     if (email !== undefined && request.body.confirmed === email) return "admit";
@@ -34,7 +34,7 @@ const guard = protect(inkling, {
     response.status(403).type("html").send(form("We cannot create this account. Please contact us.")),
 });
 
-app.post("/sign-up", guard, ({ decision }, response) => {
+app.post("/sign-up", gate, ({ decision }, response) => {
   const isUndecided = decision instanceof Unavailable;
   const isTrusted = !isUndecided && decision.action === "allow" && !decision.review;
   // Create the account here and, unless the visitor is trusted, send a link that confirms it. Store

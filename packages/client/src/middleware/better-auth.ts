@@ -8,7 +8,7 @@
 // note better-auth is not imported, because it accepts any error named APIError
 
 import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
-import { type Admitted, type Assessor, guard, type ProtectOptions, type Refusal } from "./protect.ts";
+import { type Admitted, type Assessor, gate, type ProtectOptions, type Refusal } from "./protect.ts";
 
 export type PluginOptions = Omit<
   ProtectOptions<WithHeaders, [user: NewUser]>,
@@ -61,7 +61,7 @@ class SignUpRefused extends Error {
 export function inklingPlugin(client: Assessor, options: PluginOptions) {
   const { onDecision, ...rest } = options;
   requireProxies(rest);
-  const ask = guard<WithHeaders, [NewUser]>(client, rest, headerFacts);
+  const ask = gate<WithHeaders, [NewUser]>(client, rest, headerFacts);
   const before = async (user: NewUser, context: Context): Promise<void> => {
     if (context === null || context === undefined || context.path?.startsWith(OPERATORS)) return;
     const headers = context.headers ?? new Headers();

@@ -1,7 +1,7 @@
 // express.ts: `req.visitor` and `protect()` for Express 4 and 5, and for any other framework that calls (req,
 // res, next).
 
-import { type Admitted, type Assessor, guard, type ProtectOptions } from "./protect.ts";
+import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
 declare global {
@@ -51,7 +51,7 @@ export function protect<R extends NodeRequest, S extends ExpressResponse>(
   client: Assessor,
   options: ProtectOptions<R, [request: R, response: S]> = {},
 ) {
-  const ask = guard<R, [R, S]>(client, options, nodeFacts);
+  const ask = gate<R, [R, S]>(client, options, nodeFacts);
   return (request: R, response: S, next: (error?: unknown) => void): void => {
     const { body, headers } = request as NodeRequest & { readonly body?: unknown };
     ask(request, headers["user-agent"] as string | undefined, body, [request, response]).then((found) => {

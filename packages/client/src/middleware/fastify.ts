@@ -3,7 +3,7 @@
 /// <reference types="fastify" preserve="true" />
 
 import { type NodeRequest, nodeFacts } from "./express.ts";
-import { type Admitted, type Assessor, guard, type ProtectOptions } from "./protect.ts";
+import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
 declare module "fastify" {
@@ -69,7 +69,7 @@ export function protect(
   client: Assessor,
   options: ProtectOptions<FastifyLikeRequest, [request: FastifyLikeRequest, reply: FastifyLikeReply]> = {},
 ) {
-  const ask = guard(client, options, ({ raw }: FastifyLikeRequest) => nodeFacts(raw));
+  const ask = gate(client, options, ({ raw }: FastifyLikeRequest) => nodeFacts(raw));
   return async (request: FastifyLikeRequest, reply: FastifyLikeReply): Promise<unknown> => {
     const { raw, body } = request as FastifyLikeRequest & { readonly body?: unknown };
     const found = await ask(request, raw.headers["user-agent"] as string | undefined, body, [request, reply]);

@@ -6,7 +6,7 @@
 
 /// <reference types="hono" preserve="true" />
 
-import { type Admitted, type Assessor, guard, type ProtectOptions } from "./protect.ts";
+import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
 import { readBody, respond, type WithBody } from "./request-body.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
@@ -61,7 +61,7 @@ export function protect<C extends HonoLikeForm>(
   client: Assessor,
   options: ProtectOptions<C, [context: C], Response> = {},
 ) {
-  const ask = guard<C, [C], Response>(client, options, factsOf);
+  const ask = gate<C, [C], Response>(client, options, factsOf);
   return async (c: C, next: () => Promise<void>): Promise<Response | undefined> => {
     const read = options.email === null ? undefined : await readBody(c.req, c.req.header("content-type"));
     if (read !== undefined && "refusal" in read) return respond(read);

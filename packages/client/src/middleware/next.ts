@@ -6,7 +6,7 @@
 //      visitor can send any X-Forwarded-For.
 
 import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
-import { type Admitted, type Assessor, guard, type ProtectOptions } from "./protect.ts";
+import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
 import { type Form, readBody, respond, type WithBody } from "./request-body.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
@@ -60,7 +60,7 @@ export function protect<R extends WithHeaders & WithBody<Form> = Request, Rest e
   handler: (request: R & { readonly decision: Admitted }, ...rest: Rest) => Response | Promise<Response>,
 ): (request: R, ...rest: Rest) => Promise<Response> {
   requireProxies(options);
-  const ask = guard<R, [R], Response>(client, options, headerFacts);
+  const ask = gate<R, [R], Response>(client, options, headerFacts);
   return async (request, ...rest) => {
     const { headers } = request;
     const read = options.email === null ? undefined : await readBody(request, headers.get("content-type"));
@@ -72,7 +72,7 @@ export function protect<R extends WithHeaders & WithBody<Form> = Request, Rest e
   };
 }
 
-/** Makes the request return what the guard has read. */
+/** Makes the request return what the gate has read. */
 function handOver(
   request: WithBody<Form>,
   { form, value }: { readonly form?: Form; readonly value: unknown },

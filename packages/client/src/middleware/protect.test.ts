@@ -16,7 +16,7 @@ import { protect as protectExpress } from "./express.ts";
 import { protect as protectFastify } from "./fastify.ts";
 import { protect as protectHono } from "./hono.ts";
 import { type NextProtectOptions, protect as protectNext } from "./next.ts";
-import { type Admitted, type Assessor, guard, type ProtectOptions } from "./protect.ts";
+import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -330,12 +330,12 @@ describe("the handler reads the email address that was assessed", () => {
       });
 });
 
-describe("a guard", () => {
+describe("a gate", () => {
   const visitor = { peer: "192.0.2.1", forwardedFor: undefined };
   const guarded = <P extends OnUnavailable>(
     client: FakeInkling<P>,
     options: ProtectOptions<typeof visitor> = {},
-  ) => guard(client, options, (it: typeof visitor) => it);
+  ) => gate(client, options, (it: typeof visitor) => it);
 
   const rows: [onUnavailable: OnUnavailable, code: "TIMED_OUT" | "RATE_LIMITED", status: number | "allow"][] =
     [
@@ -406,7 +406,7 @@ describe("a guard", () => {
         return fakeVisitors().assess({ event: "login", ip: "192.0.2.1" });
       },
     };
-    const ask = guard(
+    const ask = gate(
       client,
       { event: "login", email: "mail", more: () => ({ ref: "user-81", expected_country: "DE" }) },
       (it: typeof visitor) => it,
@@ -414,7 +414,7 @@ describe("a guard", () => {
     await ask(visitor, "x".repeat(3_000), { mail: JANE }, []);
     const known = { ref: "user-81", expected_country: "DE", event: "login", ip: "192.0.2.1", email: JANE };
     assert.deepEqual(inputs, [{ ...known, user_agent: "x".repeat(2_048) }]);
-    await guard(client, { email: null }, (it: typeof visitor) => it)(visitor, undefined, undefined, []);
+    await gate(client, { email: null }, (it: typeof visitor) => it)(visitor, undefined, undefined, []);
     assert.deepEqual(inputs[1], { event: "sign_up", ip: "192.0.2.1" });
   });
 

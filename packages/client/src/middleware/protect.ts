@@ -106,7 +106,7 @@ export type Protected<A = unknown> = { readonly admitted: Admitted } | Refused<A
  * @param body the body as the framework read it
  * @param context what the hooks get
  */
-export type Guard<R, C extends readonly unknown[] = [], A = unknown> = (
+export type Gate<R, C extends readonly unknown[] = [], A = unknown> = (
   request: R,
   userAgent: string | null | undefined,
   body: unknown,
@@ -114,14 +114,14 @@ export type Guard<R, C extends readonly unknown[] = [], A = unknown> = (
 ) => Promise<Protected<A>>;
 
 /**
- * Creates the guard of a route.
+ * Creates the gate of a route.
  * @throws TypeError if an option is invalid
  */
-export function guard<R, C extends readonly unknown[] = [], A = unknown>(
+export function gate<R, C extends readonly unknown[] = [], A = unknown>(
   client: Assessor,
   options: ProtectOptions<R, C, A>,
   factsOf: (request: R) => RequestFacts,
-): Guard<R, C, A> {
+): Gate<R, C, A> {
   refuseUnknown(options, PROTECT_OPTIONS, "of protect()");
   const { event = "sign_up", email: member = "email", message = MESSAGE, more, onUndecided } = options;
   const { onDenied, onInvalid } = options;

@@ -1,7 +1,7 @@
-// request-body.ts: reads the body of a fetch-style request once, for the guard and for the handler behind it.
+// request-body.ts: reads the body of a fetch-style request once, for the gate and for the handler behind it.
 //
 // Text that is both JSON and a form has a different email address for each reader. So the content type decides how the
-// guard reads the body, and it must be JSON or a form. The handler can only get what the guard has read: each
+// gate reads the body, and it must be JSON or a form. The handler can only get what the gate has read: each
 // middleware replaces the request's methods for JSON and forms, and all other reads fail, because the body is used up.
 
 import type { Refusal, Refused } from "./protect.ts";

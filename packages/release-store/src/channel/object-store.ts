@@ -25,9 +25,9 @@ export const REPLACED_LIMIT = 64 << 10;
 
 /**
  * How {@link ObjectStore.replace} ended. `changed`: nothing was written, because the object is not the one that was
- * read. `unguarded`: the object was written, but the store cannot notice that somebody else writes at the same moment.
+ * read. `unchecked`: the object was written, but the store cannot notice that somebody else writes at the same moment.
  */
-export type Replaced = "done" | "changed" | "unguarded";
+export type Replaced = "done" | "changed" | "unchecked";
 
 export interface ObjectReader {
   /** The store's location for messages, without credentials. */

@@ -253,7 +253,7 @@ export class Publisher {
     // The store may have taken the statement although its answer was lost, or a proxy may have sent it twice.
     const there = await readText(store, path, STATEMENT_LIMIT, unstopped).catch(() => undefined);
     if (there !== text) throw failure ?? this.overtaken(there);
-    if (outcome === "unguarded") {
+    if (outcome === "unchecked") {
       onWarning?.(
         `${store.location} does not check If-Match: run only one publisher, because two at the same moment may overwrite each other`,
       );

@@ -123,7 +123,7 @@ export class S3Objects implements ObjectStore {
       const now = await findText(this, path, REPLACED_LIMIT, signal);
       if (now?.text !== before?.text) return "changed";
       await this.write(path, text, signal);
-      return "unguarded";
+      return "unchecked";
     }
     return this.put(path, text, condition, signal, async (response): Promise<Replaced> => {
       if (isUnmet(response.status, before !== undefined)) return "changed";
