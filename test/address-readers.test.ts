@@ -12,7 +12,7 @@ import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import { parseNetworks } from "../packages/compiler/src/parse/index.ts";
 import { callerAddress } from "../packages/server/src/http/client-address.ts";
 import { readNetwork } from "../packages/server/src/lookup/network-summary.ts";
-import { networksOf } from "../packages/server/src/serving/options.ts";
+import { networksOf } from "../packages/server/src/run/options.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
 import { overrideTarget } from "../packages/store/src/overrides/override.ts";
 import { projectFiles, withoutComments } from "./harness/project-files.ts";
@@ -33,7 +33,7 @@ const UNWRAPPED: Readonly<Record<string, string>> = {
   "server/src/lookup/network-summary.ts": "networks to summarize",
   "server/src/lookup/value-texts.ts": "whether a text would be an address without its port",
   "server/src/mx/dns-servers.ts": "whether a text is an address",
-  "server/src/openapi/examples.ts": "our own examples",
+  "server/src/api/openapi-examples.ts": "our own examples",
   "store/src/overrides/override.ts": "new overrides",
 };
 
@@ -43,7 +43,7 @@ const PEERS: Readonly<Record<string, string>> = {
   "server/src/http/client-address.ts": "the connection's address, X-Forwarded-For",
   "store/src/keys/key-input.ts": "networks that a key is limited to",
   "store/src/keys/key.ts": "the same, as stored",
-  "server/src/serving/options.ts": "trusted proxies",
+  "server/src/run/options.ts": "trusted proxies",
 };
 
 const RAW: Readonly<Record<string, string>> = {

@@ -10,8 +10,8 @@ import type { BuildResult } from "../packages/cli/src/runtime/build.ts";
 import { dataActions, Updates } from "../packages/cli/src/runtime/keep-fresh.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { releaseChanges } from "../packages/server/src/releases/diff.ts";
-import { type RunningServer, startServer } from "../packages/server/src/server.ts";
-import { finish } from "../packages/server/src/text/steps.ts";
+import { type RunningServer, startServer } from "../packages/server/src/run/server.ts";
+import { finish } from "../packages/server/src/sharing/steps.ts";
 import { openStore } from "../packages/store/src/store.ts";
 import { fetch } from "./harness/checked-fetch.ts";
 import {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { copiesOf, folderPage, pageFile, pageText, SOURCES, slugOf } from "../docs/.vitepress/pages.ts";
 import { type OpenApi, referencePage } from "../docs/.vitepress/reference.ts";
-import { openApiJson } from "../packages/server/src/openapi/public.ts";
+import { openApiJson } from "../packages/server/src/api/openapi.ts";
 import { projectFiles, projectPaths } from "./harness/project-files.ts";
 
 const files = projectFiles().filter(({ path }) => path.endsWith(".md"));

@@ -64,19 +64,12 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   store: [["text"], ["keys"], ["overrides", "rulesets", "decisions"], ["."]],
   server: [
-    ["text"],
-    ["http", "telemetry"],
-    ["decisions"],
-    ["limits", "releases"],
-    ["mx", "webhooks"],
+    ["http", "telemetry", "sharing", "openapi"],
+    ["limits", "mx", "releases", "webhooks"],
     ["lookup"],
-    ["batch"],
-    ["assess"],
+    ["batch", "decisions"],
     ["api", "admin"],
-    ["openapi"],
-    ["serving"],
-    ["cluster"],
-    ["."],
+    ["run"],
   ],
   cli: [["terminal"], ["config"], ["runtime"], ["commands"], ["."]],
 };
@@ -200,7 +193,7 @@ describe("folders", () => {
   const broken: [what: string, file: File][] = [
     ["upwards", made("server/src/limits/a.ts", 'import { App } from "../api/app.ts";')],
     ["beside", made("server/src/api/a.ts", 'import type { x } from "../admin/app.ts";')],
-    ["the root", made("server/src/api/a.ts", 'import { x } from "../server.ts";')],
+    ["a later layer", made("server/src/api/a.ts", 'import { x } from "../run/server.ts";')],
     ["an unknown folder", made("server/src/misc/a.ts", "")],
   ];
   test.each(broken)("a wrong import is found: %s", (_, file) => expect(wrongFolders([file])).toHaveLength(1));

@@ -5,7 +5,7 @@
 
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { openApiJson } from "../../packages/server/src/openapi/public.ts";
+import { openApiJson } from "../../packages/server/src/api/openapi.ts";
 import { copiesOf, folderPage, pageFile, pageText, SOURCES } from "./pages.ts";
 import { type OpenApi, referencePage } from "./reference.ts";
 

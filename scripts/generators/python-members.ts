@@ -12,7 +12,7 @@ import {
   PROBLEM_CODES,
   PROBLEMS,
 } from "@inkling/contract";
-import { openApiJson } from "../../packages/server/src/openapi/public.ts";
+import { openApiJson } from "../../packages/server/src/api/openapi.ts";
 import type { GeneratedFile } from "./generated.ts";
 
 interface Schema {

@@ -7,7 +7,7 @@ import {
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
 } from "@inkling/contract";
-import { sandboxDecisions } from "../../packages/server/src/openapi/examples.ts";
+import { sandboxDecisions } from "../../packages/server/src/api/openapi-examples.ts";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
 const code = (text: string) => `\`${text}\``;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { dataActions, Updates } from "../../packages/cli/src/runtime/keep-fresh.ts";
 import { openConsole } from "../../packages/console/src/files.ts";
-import { type ServerOptions, startServer } from "../../packages/server/src/server.ts";
+import { type ServerOptions, startServer } from "../../packages/server/src/run/server.ts";
 import { openStore } from "../../packages/store/src/store.ts";
 import { DESK, faultsOf, openPage, PHONE, picture } from "../harness/browser.ts";
 import { testServerOptions } from "../harness/server-options.ts";

@@ -76,7 +76,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     hostNames: new HostNames([]),
     onProblem: () => {},
     traffic: { minutes: [] },
-    documents: () => import("../../packages/server/src/openapi/admin.ts"),
+    documents: () => import("../../packages/server/src/admin/openapi.ts"),
     log: new Log({ level: "info", write: (text) => lines.push(text), now: () => clock.now }),
     now: () => clock.now,
     elapsed: () => performance.now(),

@@ -11,10 +11,10 @@ import {
   type Release,
 } from "@inkling/engine";
 import type { AppOptions } from "../../packages/server/src/api/app.ts";
-import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../../packages/server/src/assess/visitor-counts.ts";
+import { PublicDocuments } from "../../packages/server/src/api/documents.ts";
+import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../../packages/server/src/decisions/visitor-counts.ts";
 import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../../packages/server/src/limits/token-bucket.ts";
-import { PublicDocuments } from "../../packages/server/src/openapi/documents.ts";
 import { Counts } from "../../packages/server/src/telemetry/counts.ts";
 import { Log } from "../../packages/server/src/telemetry/log.ts";
 import type { Decisions } from "../../packages/store/src/decisions/decisions.ts";

@@ -7,8 +7,8 @@
 // Tests import `fetch` from here instead of using the global one; openapi.test.ts checks that.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { adminOpenApi } from "../../packages/server/src/openapi/admin.ts";
-import { openApiJson } from "../../packages/server/src/openapi/public.ts";
+import { adminOpenApi } from "../../packages/server/src/admin/openapi.ts";
+import { openApiJson } from "../../packages/server/src/api/openapi.ts";
 
 /** A received response, with its body as text. */
 export interface ReceivedResponse {

@@ -3,7 +3,7 @@
 // in   a descriptor of the shared memory; one argument: JSON of HammerOrder
 // out  a line of JSON: HammerReport
 
-import { SharedView, WORKER_DESCRIPTOR } from "../../packages/server/src/cluster/shared-memory.ts";
+import { SharedView, WORKER_DESCRIPTOR } from "../../packages/server/src/run/shared-memory.ts";
 
 export interface HammerOrder {
   readonly workers: number;

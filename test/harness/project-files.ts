@@ -48,7 +48,7 @@ export function projectFiles(): ProjectFile[] {
 /** Returns a made-up file, for example one that breaks a rule. */
 export const made = (path: string, text: string): ProjectFile => ({ path, text });
 
-/** Returns the package of a path: "packages/server/src/server.ts" -> "server"; "" outside of packages. */
+/** Returns the package of a path: "packages/server/src/run/server.ts" -> "server"; "" outside of packages. */
 export const packageOf = (path: string): string => /^packages\/([^/]+)\//.exec(path)?.[1] ?? "";
 
 /** Returns code without its comments; strings remain. */

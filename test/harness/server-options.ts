@@ -1,7 +1,7 @@
 // server-options.ts: the options of a server under test.
 
 import { loadSettings } from "../../packages/cli/src/config/settings.ts";
-import type { ServerOptions } from "../../packages/server/src/server.ts";
+import type { ServerOptions } from "../../packages/server/src/run/server.ts";
 
 /**
  * Returns options with free ports, one process, no limits, the database in the data folder, and a log of errors only.

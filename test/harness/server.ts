@@ -5,7 +5,7 @@
 // startServerOn     the same with the release of a data folder
 
 import { join } from "node:path";
-import { type ServerOptions, startServer } from "../../packages/server/src/server.ts";
+import { type ServerOptions, startServer } from "../../packages/server/src/run/server.ts";
 import { parseNewKey } from "../../packages/store/src/keys/key-input.ts";
 import { parseNewOverride } from "../../packages/store/src/overrides/override.ts";
 import { openStore } from "../../packages/store/src/store.ts";

@@ -25,7 +25,7 @@ import {
   readPrivateKey,
 } from "@inkling/release-store/channel";
 import { keepFollowing } from "../../packages/cli/src/runtime/follow-channel.ts";
-import { type RunningServer, startServer } from "../../packages/server/src/server.ts";
+import { type RunningServer, startServer } from "../../packages/server/src/run/server.ts";
 import { fetch } from "../harness/checked-fetch.ts";
 import { startDnsServer } from "../harness/dns-server.ts";
 import { Postgres } from "../harness/postgres.ts";

@@ -3,7 +3,7 @@
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "./flags.ts";
 import type { OptIn } from "./shapes.ts";
 
-/** Names of the schemas that the server defines (server/src/openapi/public.ts). */
+/** Names of the schemas that the server defines (server/src/api/openapi.ts). */
 export type SchemaName =
   | `${"Geolocation" | "Reputation" | "EmailVerdict"}${"" | "Answers" | "OrProblem"}`
   | `MaxMind${"City" | "Country" | "Error"}`

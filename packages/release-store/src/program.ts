@@ -22,7 +22,7 @@ const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file", "--config
  */
 export const PROCESSES = {
   compiler: "compiler/src/pipeline/main.ts",
-  worker: "server/src/cluster/worker-main.ts",
+  worker: "server/src/run/worker-main.ts",
 } as const;
 export const THREADS = {
   enrich: "bulk/src/enrich/worker.ts",

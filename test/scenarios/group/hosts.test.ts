@@ -8,7 +8,7 @@ import { HeapCells } from "../../../packages/server/src/limits/cell-memory.ts";
 import { GroupCounts } from "../../../packages/server/src/limits/group-counts.ts";
 import { GroupExchange } from "../../../packages/server/src/limits/group-exchange.ts";
 import { GroupTables } from "../../../packages/server/src/limits/group-tables.ts";
-import { type ServerOptions, startServer } from "../../../packages/server/src/server.ts";
+import { type ServerOptions, startServer } from "../../../packages/server/src/run/server.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { openStore } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";

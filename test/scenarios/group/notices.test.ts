@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, jest, test } from "bun:test";
 import { SQL } from "bun";
 import { clockProblem } from "../../../packages/cli/src/runtime/doctor-database.ts";
-import type { ServerOptions } from "../../../packages/server/src/server.ts";
+import type { ServerOptions } from "../../../packages/server/src/run/server.ts";
 import type { Database } from "../../../packages/store/src/database.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { NOTICED, NoticeListener } from "../../../packages/store/src/notices.ts";

@@ -19,7 +19,7 @@ import { gzipSync } from "node:zlib";
 import type { NewOverride } from "@inkling/engine";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
 import { TAR_END, tarHeader, tarPadding } from "../../../packages/cli/src/runtime/tar.ts";
-import { startServer } from "../../../packages/server/src/server.ts";
+import { startServer } from "../../../packages/server/src/run/server.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { hashToken } from "../../../packages/store/src/keys/token.ts";
 import { openStore, type Store } from "../../../packages/store/src/store.ts";

@@ -8,7 +8,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from
 import { join } from "node:path";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
 import { loadStable, MAP_FROM } from "../../../packages/compiler/src/fetch/copy.ts";
-import { type ServerOptions, startServer } from "../../../packages/server/src/server.ts";
+import { type ServerOptions, startServer } from "../../../packages/server/src/run/server.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { openStore } from "../../../packages/store/src/store.ts";
 import { DIRECT as INKLING } from "../../harness/inkling.ts";

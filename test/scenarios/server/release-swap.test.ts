@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NO_FLAGS } from "@inkling/contract";
-import { type RunningServer, startServer } from "../../../packages/server/src/server.ts";
+import { type RunningServer, startServer } from "../../../packages/server/src/run/server.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { smallCity, smallDomain, smallFlag, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { testServerOptions } from "../../harness/server-options.ts";

@@ -8,7 +8,11 @@ import { join } from "node:path";
 import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
 import { makeFirstKeys } from "../../../packages/cli/src/runtime/keys.ts";
-import { type RunningServer, type ServerOptions, startServer } from "../../../packages/server/src/server.ts";
+import {
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+} from "../../../packages/server/src/run/server.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { openStore } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";

@@ -6,7 +6,8 @@ import { ownFeeds } from "@inkling/compiler/own-feed";
 import { LOG_LEVELS, type SettingType, type SettingValues } from "@inkling/contract";
 import { formatPrefix, parsePeerPrefix, toAsciiDomain, withoutHostBits } from "@inkling/engine";
 import { parseChannel } from "@inkling/release-store";
-import { formatDnsServer, isWellFormedToken, parseDnsServer } from "@inkling/server/settings";
+import { formatDnsServer, parseDnsServer } from "@inkling/server/dns-servers";
+import { isWellFormedToken } from "@inkling/store/keys/token";
 import { z } from "zod";
 
 function wholeNumber(least: number, most: number) {

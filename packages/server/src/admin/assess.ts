@@ -10,7 +10,7 @@ import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import { schemaOf } from "../lookup/answer-schemas.ts";
 import { assessVisitor, type Caller } from "../lookup/operator-lookup.ts";
-import { Turns } from "../text/turns.ts";
+import { Turns } from "../sharing/turns.ts";
 import { type AdminContext, type AdminHandlers, handler, text } from "./handler.ts";
 import { callerOf, openCurrent, orRateLimited } from "./lookup.ts";
 

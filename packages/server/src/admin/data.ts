@@ -18,7 +18,7 @@ import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { statusDocument } from "../lookup/status.ts";
 import { changedFeeds, type ReleaseChanges, releaseChanges } from "../releases/diff.ts";
-import { finishInSteps } from "../text/steps.ts";
+import { finishInSteps } from "../sharing/steps.ts";
 import { requireKept, updateState } from "./data-actions.ts";
 import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
 

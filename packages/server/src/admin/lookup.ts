@@ -17,7 +17,7 @@ import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
 import { MAX_COUNTRIES, MAX_NETWORKS, MAX_PREFIXES } from "../lookup/network-summary.ts";
 import { type Caller, lookUpInReleases, lookUpValues } from "../lookup/operator-lookup.ts";
-import { TooManyWaiting } from "../text/turns.ts";
+import { TooManyWaiting } from "../sharing/turns.ts";
 import { keptManifests } from "./data.ts";
 import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
 import { overrideAnswer } from "./overrides.ts";

@@ -54,8 +54,8 @@ export class App {
       pipeline,
       decider: loadOnce(async () => {
         const [{ Decider }, answers] = await Promise.all([
-          import("../assess/decider.ts"),
-          import("../assess/answer.ts"),
+          import("../decisions/decider.ts"),
+          import("./decide.ts"),
         ]);
         const server = { ...this.api, decider: new Decider({ ...options, pipeline }) };
         return { ...answers, server };

@@ -1,7 +1,6 @@
 // handler.ts: defines what an operation's handler receives, and functions that read the value in its path.
 
 import type { OperationId, OperationRow, Scope } from "@inkling/contract";
-import type { AssessServer, answerDecision, answerOutcome, decide } from "../assess/answer.ts";
 import type { Call } from "../batch/batch.ts";
 import type { BatchMemory } from "../batch/memory.ts";
 import { type Problem, problem } from "../http/problems.ts";
@@ -10,6 +9,7 @@ import type { PathTemplate } from "../http/router.ts";
 import type { Pipeline } from "../lookup/pipeline.ts";
 import type { Slot } from "../telemetry/counts.ts";
 import type { Admission, KeyRule } from "./admission.ts";
+import type { AssessServer, answerDecision, answerOutcome, decide } from "./decide.ts";
 import type { Parameters } from "./parameters.ts";
 import type { AppOptions, Exchange } from "./request-context.ts";
 import type { Responses } from "./responses.ts";

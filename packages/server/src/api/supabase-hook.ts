@@ -12,11 +12,11 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { DecisionAnswer } from "@inkling/contract";
 import { z } from "zod";
-import type { HookRequest } from "../assess/answer.ts";
 import { parseJson } from "../batch/body.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import type { Bodies } from "../limits/bodies.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
+import type { HookRequest } from "./decide.ts";
 import type { ApiContext, Handlings } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";
 

@@ -6,7 +6,7 @@
 //      this memory.
 
 import { Bodies } from "../limits/bodies.ts";
-import { FairShares } from "../limits/fair-shares.ts";
+import { FairShares } from "../sharing/fair-shares.ts";
 
 /** A stream that uses gzip in either direction counts as two streams. */
 export const GZIP_WEIGHT = 2;

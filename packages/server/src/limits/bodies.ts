@@ -4,7 +4,7 @@
 // why  5,000 connections without a key held 340 MB of unfinished bodies. Bun closes a connection whose body takes longer
 //      than 12 s, so nobody can keep a share for long.
 
-import { FairShares } from "./fair-shares.ts";
+import { FairShares } from "../sharing/fair-shares.ts";
 
 const MIB = 1024 * 1024;
 /** Limits for the bytes of unfinished bodies: all together, and those of one holder while no other holder has any. */

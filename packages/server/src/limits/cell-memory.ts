@@ -1,5 +1,5 @@
 // cell-memory.ts: memory for cells, which grows with the number of keys. If there are several processes, they share a
-// different kind of memory (cluster/shared-memory.ts).
+// different kind of memory (run/shared-memory.ts).
 
 import type { EpochMs } from "@inkling/store/keys/key";
 import { CELL_BYTES, LimitCells, MARKS_BYTES } from "./cells.ts";

@@ -13,7 +13,7 @@ import {
 } from "@inkling/engine";
 import { openRelease, requireCurrentName } from "@inkling/release-store";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
-import { finish } from "../text/steps.ts";
+import { finish } from "../sharing/steps.ts";
 import { explainNetworks, reportOfNetworks } from "./network-sources.ts";
 import { MAX_PREFIXES, networkUse, readNetwork, summarizeNetworks } from "./network-summary.ts";
 

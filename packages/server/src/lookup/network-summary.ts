@@ -30,7 +30,7 @@ import {
   type UnwrappedAddress,
   unansweredNetworks,
 } from "@inkling/engine";
-import type { Steps } from "../text/steps.ts";
+import type { Steps } from "../sharing/steps.ts";
 
 /** A part of the network whose addresses share one answer. */
 interface SummaryPrefix {

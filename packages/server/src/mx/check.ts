@@ -19,7 +19,7 @@
 
 import type { MxOutcome } from "@inkling/contract";
 import type { KeyId } from "@inkling/store/keys/key";
-import { FairShares } from "../limits/fair-shares.ts";
+import { FairShares } from "../sharing/fair-shares.ts";
 import type { MxCounts } from "./counts.ts";
 import type { Resolver } from "./dns-client.ts";
 import { ExpiringMap } from "./expiring-map.ts";

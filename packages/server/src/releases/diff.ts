@@ -18,7 +18,7 @@ import {
   type LoadedRelease,
   type Release,
 } from "@inkling/engine";
-import type { Steps } from "../text/steps.ts";
+import type { Steps } from "../sharing/steps.ts";
 
 interface FlagChange {
   readonly ipv4_addresses: number;

@@ -8,7 +8,7 @@ import { adminServer, closeAdminServers } from "../../../../test/harness/admin-s
 import { fetch } from "../../../../test/harness/checked-fetch.ts";
 import { testServerOptions } from "../../../../test/harness/server-options.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
-import { startServer } from "../server.ts";
+import { startServer } from "../run/server.ts";
 import { type Counted, Counts, slotOf } from "./counts.ts";
 import { MINUTE_MS, percentile, Traffic } from "./traffic.ts";
 

@@ -17,11 +17,11 @@ import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { DecisionCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
 import type { CellIndex } from "../limits/cells.ts";
-import { ReleaseFollower } from "../serving/release-follower.ts";
-import { RequestServer } from "../serving/request-server.ts";
 import { Log } from "../telemetry/log.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { FromWorker, KeysMessage, ToWorker, WorkerStart } from "./messages.ts";
+import { ReleaseFollower } from "./release-follower.ts";
+import { RequestServer } from "./request-server.ts";
 import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
 
 /** How this process sends messages to the primary, writes its log, and exits. */

@@ -12,9 +12,9 @@ import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import type { FromCollector, ToCollector } from "../decisions/collector.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
-import type { Change, ServerOptions } from "../serving/options.ts";
-import { type ReleaseMessage, releaseMessage } from "../serving/release-follower.ts";
-import type { Services } from "../serving/services.ts";
+import type { Change, ServerOptions } from "./options.ts";
+import { type ReleaseMessage, releaseMessage } from "./release-follower.ts";
+import type { Services } from "./services.ts";
 
 /** Index of a worker, from 0. A replacement worker gets the index of the worker that it replaces. */
 export type WorkerSlot = number & { readonly of?: "worker" };

@@ -1,4 +1,4 @@
-// admin.ts: builds /admin/v1/openapi.json from the rows of the admin API's operations.
+// openapi.ts: builds /admin/v1/openapi.json from the rows of the admin API's operations.
 
 import {
   ADMIN_PATH,
@@ -10,13 +10,13 @@ import {
   roleOf,
 } from "@inkling/contract";
 import { z } from "zod";
-import type { AdminRoute } from "../admin/derived.ts";
-import { text } from "../admin/handler.ts";
-import { ADMIN_ROUTES } from "../admin/operations.ts";
-import { SESSION_COOKIE } from "../admin/sessions.ts";
 import { AdminProblem, problemBody } from "../http/problems.ts";
 import { problemDocument } from "../lookup/answer-schemas.ts";
-import { type Api, type Header, type Operation, type Parameter, writeOpenApi } from "./document.ts";
+import { type Api, type Header, type Operation, type Parameter, writeOpenApi } from "../openapi/document.ts";
+import type { AdminRoute } from "./derived.ts";
+import { text } from "./handler.ts";
+import { ADMIN_ROUTES } from "./operations.ts";
+import { SESSION_COOKIE } from "./sessions.ts";
 
 const JSON_TYPE = "application/json";
 const COMMON = ["X-Request-Id", "Cache-Control", "traceparent?"];

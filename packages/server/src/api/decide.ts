@@ -1,4 +1,4 @@
-// answer.ts: answers a request about one visitor (JSON) or many visitors (NDJSON), and labels decisions.
+// decide.ts: answers a request about one visitor (JSON) or many visitors (NDJSON), and labels decisions.
 //
 // in   an admitted POST, after one rate token was taken for the first visitor
 // out  the decision about one visitor; a stream with one decision or problem per line; or the labelled decision
@@ -20,10 +20,10 @@ import { acceptsGzip, decoded, formOf, isGzipped, parseJson, readJsonBytes } fro
 import type { ByteStream } from "../batch/gunzip.ts";
 import type { LineAnswers, LineBlock } from "../batch/line-block.ts";
 import type { Output } from "../batch/output.ts";
+import { type Decided, decisionRow } from "../decisions/decided.ts";
+import { type Decider, SANDBOX_ID } from "../decisions/decider.ts";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
-import { type Decided, decisionRow } from "./decided.ts";
-import { type Decider, SANDBOX_ID } from "./decider.ts";
 
 /** Maximum size of the description of one visitor, in bytes. It also limits a line of a stream. */
 const MAX_VISITOR_BYTES = 64 * 1024;

@@ -14,13 +14,13 @@ import { pathEnd, targetOf } from "../http/request-target.ts";
 import type { Bodies } from "../limits/bodies.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { verifyInThread } from "../releases/verify.ts";
-import type { HostReporter } from "../serving/host-reporter.ts";
-import type { ServerOptions } from "../serving/options.ts";
-import type { Services } from "../serving/services.ts";
-import type { Serving } from "../serving/serving.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { METRICS_TYPE, metricsText } from "../telemetry/metrics.ts";
 import { MINUTE_MS, Traffic } from "../telemetry/traffic.ts";
+import type { HostReporter } from "./host-reporter.ts";
+import type { ServerOptions } from "./options.ts";
+import type { Services } from "./services.ts";
+import type { Serving } from "./serving.ts";
 
 interface AdminListenerParts {
   readonly services: Services;
@@ -158,7 +158,7 @@ export class AdminListener {
       onProblem: (code) => this.countProblem(code),
       actions: await this.options.actions?.(),
       traffic: this.traffic,
-      documents: () => import("../openapi/admin.ts"),
+      documents: () => import("../admin/openapi.ts"),
       now: Date.now,
       elapsed: () => performance.now(),
       newRequestId: this.newRequestId,

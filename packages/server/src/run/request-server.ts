@@ -70,7 +70,7 @@ export class RequestServer {
   private endsConnections = false;
   /** Loaded when a document is first requested, so that startup does not wait for it. */
   private readonly documents = loadOnce(async () => {
-    const { PublicDocuments } = await import("../openapi/documents.ts");
+    const { PublicDocuments } = await import("../api/documents.ts");
     return new PublicDocuments(this.parts.version);
   });
 

@@ -11,12 +11,12 @@ import { withEntry } from "@inkling/store/host-entry";
 import { StartError } from "../http/start-error.ts";
 import { Bodies } from "../limits/bodies.ts";
 import { type CellMemory, HeapCells } from "../limits/cell-memory.ts";
-import { type Closers, closeAll, type RunningServer, type ServerOptions } from "../serving/options.ts";
-import { metricsSource, type Serving } from "../serving/serving.ts";
 import { Log } from "../telemetry/log.ts";
 import { warnOfFewFiles } from "../telemetry/open-files.ts";
 import { lineWriter } from "../telemetry/standard-error.ts";
+import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./options.ts";
 import { claimPort } from "./port-claim.ts";
+import { metricsSource, type Serving } from "./serving.ts";
 import { SharedMemory } from "./shared-memory.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
@@ -39,10 +39,10 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
 
   // This code is loaded only now. Meanwhile, the first worker loads its own code on a different core.
   const [{ openServices }, { HostReporter }, { AdminListener }, { startWebhooks }] = await Promise.all([
-    import("../serving/services.ts"),
-    import("../serving/host-reporter.ts"),
+    import("./services.ts"),
+    import("./host-reporter.ts"),
     import("./admin-listener.ts"),
-    import("../serving/webhooks.ts"),
+    import("./webhooks.ts"),
   ]);
   const services = await openServices(options, { log, memory, closers, serving });
   const adminProblems = new Map<string, number>(ADMIN_PROBLEM_CODES.map((code) => [code, 0]));
@@ -98,7 +98,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
 
 async function serveHere(options: ServerOptions, log: Log, bodies: Bodies): Promise<[CellMemory, Serving]> {
   const memory = new HeapCells(Date.now());
-  const { LocalServing } = await import("../serving/local-serving.ts");
+  const { LocalServing } = await import("./local-serving.ts");
   return [memory, new LocalServing(options, { memory, log, bodies })];
 }
 

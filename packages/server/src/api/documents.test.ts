@@ -5,13 +5,13 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { PROBLEMS } from "@inkling/contract";
 import { Overrides } from "@inkling/engine";
-import { App, type AppOptions } from "../api/app.ts";
 import type { Status } from "../lookup/answer-schemas.ts";
 import { type StatusSource, statusDocument } from "../lookup/status.ts";
+import { problemsPage } from "../openapi/problems-page.ts";
 import { Counts } from "../telemetry/counts.ts";
 import { Log } from "../telemetry/log.ts";
+import { App, type AppOptions } from "./app.ts";
 import { PublicDocuments } from "./documents.ts";
-import { problemsPage } from "./problems-page.ts";
 
 // Compiles only if /v1/status returns what its schema promises.
 (source: StatusSource) => statusDocument(source, 0) satisfies Status;
@@ -107,12 +107,9 @@ describe("the pages", () => {
 });
 
 test("the start loads neither documents nor the admin API", () => {
-  const modules = [
-    "cluster/primary.ts",
-    "serving/services.ts",
-    "cluster/admin-listener.ts",
-    "serving/local-serving.ts",
-  ].map((path) => join(import.meta.dir, "..", path));
+  const modules = ["run/primary.ts", "run/services.ts", "run/admin-listener.ts", "run/local-serving.ts"].map(
+    (path) => join(import.meta.dir, "..", path),
+  );
   const code = `for (const path of ${JSON.stringify(modules)}) await import(path);
     console.log(Object.keys(require.cache).join("\\n"))`;
   const loaded = Bun.spawnSync([process.execPath, "-e", code]).stdout.toString().split("\n");

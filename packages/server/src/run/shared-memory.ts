@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "@inkling/release-store";
 import type { EpochMs } from "@inkling/store/keys/key";
-import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../assess/visitor-counts.ts";
+import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../decisions/visitor-counts.ts";
 import { StartError } from "../http/start-error.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { CELL_BYTES, LimitCells, MARKS_BYTES } from "../limits/cells.ts";

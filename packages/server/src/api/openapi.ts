@@ -1,4 +1,4 @@
-// public.ts: builds /openapi.json from the contract's operations, parameters and problems, and from sandbox answers.
+// openapi.ts: builds /openapi.json from the contract's operations, parameters and problems, and from sandbox answers.
 
 import {
   COMMON_HEADERS,
@@ -26,8 +26,14 @@ import {
   type Operation,
   type Parameter,
   writeOpenApi,
-} from "./document.ts";
-import { answerExamples, bodyExamples, type Examples, problemExample, valueExamples } from "./examples.ts";
+} from "../openapi/document.ts";
+import {
+  answerExamples,
+  bodyExamples,
+  type Examples,
+  problemExample,
+  valueExamples,
+} from "./openapi-examples.ts";
 
 const orProblem = (answer: z.ZodType) => z.union([answer, answers.valueProblem]);
 

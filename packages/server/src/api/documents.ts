@@ -5,9 +5,9 @@
 import { readFileSync } from "node:fs";
 import { PROBLEMS } from "@inkling/contract";
 import { packageFile } from "@inkling/release-store/program";
-import type { OpenDocument, OpenDocuments } from "../api/request-context.ts";
-import { PROBLEMS_PAGE_HEADERS, problemsPage } from "./problems-page.ts";
-import { openApiJson } from "./public.ts";
+import { PROBLEMS_PAGE_HEADERS, problemsPage } from "../openapi/problems-page.ts";
+import { openApiJson } from "./openapi.ts";
+import type { OpenDocument, OpenDocuments } from "./request-context.ts";
 
 const SCRIPT = { "Content-Type": "text/javascript; charset=utf-8" };
 

@@ -9,13 +9,13 @@ import { backoffMs, crashReport, messageOf as textOf, within } from "@inkling/re
 import { processCommand } from "@inkling/release-store/program";
 import type { FromCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
-import { CHANGES, type Change, type ServerOptions } from "../serving/options.ts";
-import type { Services } from "../serving/services.ts";
-import type { Serving } from "../serving/serving.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type FromWorker, messageOf, type ToWorker, type WorkerSlot, type WorkerStart } from "./messages.ts";
+import { CHANGES, type Change, type ServerOptions } from "./options.ts";
 import type { ClaimedPort } from "./port-claim.ts";
+import type { Services } from "./services.ts";
+import type { Serving } from "./serving.ts";
 import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
 import { WorkerDecisions } from "./worker-decisions.ts";
 import { WorkerTotals } from "./worker-totals.ts";

@@ -16,12 +16,12 @@
 //
 // server.test.ts tests these limits over real sockets.
 
-import { startPrimary } from "./cluster/primary.ts";
-import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./serving/options.ts";
+import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./options.ts";
+import { startPrimary } from "./primary.ts";
 
-export { type Listener, probePort } from "./http/listen-error.ts";
-export { StartError } from "./http/start-error.ts";
-export type { RunningServer, ServerOptions } from "./serving/options.ts";
+export { type Listener, probePort } from "../http/listen-error.ts";
+export { StartError } from "../http/start-error.ts";
+export type { RunningServer, ServerOptions } from "./options.ts";
 
 /** @throws StartError, StoreError */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {

@@ -1,4 +1,4 @@
-// examples.ts: provides the sandbox's answers as examples for the public API's document.
+// openapi-examples.ts: provides the sandbox's answers as examples for the public API's document.
 
 import {
   type DecisionAnswer,
@@ -13,11 +13,11 @@ import {
 } from "@inkling/contract";
 import { INCLUDE, LOOKUPS, type Lookup, Overrides, parseIp } from "@inkling/engine";
 import { NO_RULESET } from "@inkling/store/rulesets/record";
-import { Decider } from "../assess/decider.ts";
+import { Decider } from "../decisions/decider.ts";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import { type AnswerCounts, Pipeline, PLAIN, type Question } from "../lookup/pipeline.ts";
 import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
-import type { Example } from "./document.ts";
+import type { Example } from "../openapi/document.ts";
 
 /** Examples by name. */
 export type Examples = Readonly<Record<string, Example>>;

@@ -1,6 +1,6 @@
 // local-serving.ts: runs a server with one process. The primary answers requests itself.
 
-import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../assess/visitor-counts.ts";
+import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../decisions/visitor-counts.ts";
 import type { Bodies } from "../limits/bodies.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
