@@ -3,8 +3,12 @@
 // These things derive from the rows: the server's routing and admission, /admin/v1/openapi.json, the table of
 // docs/admin-api.md, and the operations for which test/audit.test.ts expects an audit entry. The server binds a handler
 // to each id (server/src/admin/operations.ts). The handler describes its parameters, body and answer.
-import { DECISION_OPERATIONS } from "./admin-decision-operations.ts";
-import { ADMIN_PATH, type AdminOperationRow, MAX_IMPORT_BYTES } from "./admin-operation-row.ts";
+import {
+  ADMIN_PATH,
+  type AdminOperationRow,
+  MAX_IMPORT_BYTES,
+  MAX_RULESET_BYTES,
+} from "./admin-operation-row.ts";
 import { keysOf } from "./tables.ts";
 
 const CONFLICTS = ["OVERRIDE_CONTRADICTS", "OVERRIDES_FULL", "OVERRIDE_TOO_WIDE"] as const;
@@ -210,7 +214,18 @@ const ROWS = {
     role: "analyst",
     docs: "removes an override",
   },
-  ...DECISION_OPERATIONS,
+  assess_visitor: {
+    method: "POST",
+    path: `${ADMIN_PATH}assess`,
+    tag: "Rules",
+    summary:
+      "Assess a visitor, and return the facts, the evidence and what would change the decision; not counted as usage",
+    problems: ["DATA_NOT_LOADED", "RULESET_INVALID"],
+    maxBodyBytes: MAX_RULESET_BYTES,
+    audits: [],
+    role: "read",
+    docs: "assesses `visitor` with the newest ruleset, or with the draft in `text`",
+  },
   traffic: {
     method: "GET",
     path: `${ADMIN_PATH}traffic`,

@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import { ADMIN_TOKENS } from "./admin-tokens.ts";
 import { AUDIT } from "./audit.ts";
+import { DECISIONS } from "./decisions.ts";
 import { KEYS } from "./keys.ts";
 import type { AnyOperation, Resource } from "./operation.ts";
 import { RULESETS } from "./rulesets.ts";
@@ -10,9 +11,9 @@ import { WEBHOOKS } from "./webhooks.ts";
 
 export * from "./operation.ts";
 export * from "./problem.ts";
-export { ADMIN_TOKENS, AUDIT, KEYS, RULESETS, WEBHOOKS };
+export { ADMIN_TOKENS, AUDIT, DECISIONS, KEYS, RULESETS, WEBHOOKS };
 
-const ALL = [KEYS, ADMIN_TOKENS, RULESETS, WEBHOOKS, AUDIT] as const;
+const ALL = [KEYS, ADMIN_TOKENS, RULESETS, DECISIONS, WEBHOOKS, AUDIT] as const;
 export const RESOURCES: readonly Resource[] = ALL;
 
 type RowOf<One> = One extends Resource ? One["operations"][keyof One["operations"]] : never;

@@ -9,9 +9,12 @@ import type {
   AdminProblemCode,
   AdminRole,
   AuditAction,
+  Outcome,
+  ServerSettings,
 } from "@inkling/contract";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import type { Author } from "@inkling/store/author";
+import type { LabelResult } from "@inkling/store/decisions/decisions";
 import type { Attempt } from "@inkling/store/deliveries";
 import type { Store } from "@inkling/store/store";
 import { MAX_PAGE } from "@inkling/store/tables";
@@ -30,6 +33,12 @@ export interface OperationContext {
   readonly elapsed: () => number;
   /** Runs a check of a ruleset, which may take 40 ms, so that a server keeps time for its other work. */
   readonly checkSparingly: <T>(check: () => T) => Promise<T>;
+  readonly settings: Pick<ServerSettings, "decisions">;
+  /** On a server, the recorder, which also has decisions that are not stored yet. */
+  readonly decisions: {
+    label(id: string, outcome: Outcome, key: undefined, by: Author): Promise<LabelResult>;
+    flush(): Promise<unknown>;
+  };
   /** Sends a test message to a webhook. @returns undefined if the webhook does not exist */
   readonly sendTest: (webhookId: string) => Promise<(Attempt & { readonly delivery: string }) | undefined>;
 }

@@ -115,7 +115,7 @@ function addOperation(
       ...flags.map(({ name, shown }) => [name, given[camelCase(shown)]]),
     ]);
     const refuse: Refuse = (lines, hint) =>
-      usageError(titleOf(word, resource), row, lines, [...args, ...flags], texts, hint);
+      usageError(titleOf(operation, resource), row, lines, [...args, ...flags], texts, hint);
     const names = flags.filter(({ name }) => texts[name] === undefined).map(({ shown }) => `--${shown}`);
     if (operation.route.startsWith("PATCH ") && names.length === flags.length)
       throw new CliError(`nothing to ${word}`, `name at least one of ${names.join(", ")}`, EXIT.usage);
@@ -126,7 +126,7 @@ function addOperation(
     const isFirst = creates && warnOfNewDatabase(settings, context.terminal);
     try {
       const output = await (creates ? withStore : withExistingStore)(settings, (store) =>
-        runAll(operation, contextOf(context, store, given.author), input),
+        runAll(operation, contextOf(context, settings, store, given.author), input),
       );
       const selects = flags.some(({ name }) => name !== "limit" && texts[name] !== undefined);
       const empty = selects ? (face.noMatch ?? face.empty) : face.empty;
@@ -139,8 +139,12 @@ function addOperation(
   });
 }
 
-const titleOf = (word: string, { noun }: Resource) =>
-  noun === undefined ? `Cannot run \`inkling ${word}\`:` : `Cannot ${word} the ${noun}:`;
+function titleOf({ command, input }: AnyOperation, { noun }: Resource): string {
+  const { words } = command!;
+  const word = words.split(" ").at(-1)!;
+  const isVerb = noun !== undefined && !(word in input);
+  return isVerb ? `Cannot ${word} the ${noun}:` : `Cannot run \`inkling ${words}\`:`;
+}
 
 /** Runs an operation for a command that needs more than its own. @throws CliError */
 export const runOperation = <One extends AnyOperation>(
@@ -150,7 +154,7 @@ export const runOperation = <One extends AnyOperation>(
   input: Input<One>,
 ): Promise<Output<One>> =>
   withExistingStore(settings, (store) =>
-    operation.run(contextOf(context, store, flags.author), input).catch((error: unknown) => {
+    operation.run(contextOf(context, settings, store, flags.author), input).catch((error: unknown) => {
       const refuse: Refuse = (lines, hint) => new CliError(lines.join("\n"), hint);
       throw explain(error, resource, (input as { readonly id?: unknown }).id, refuse);
     }),
@@ -184,22 +188,42 @@ function listOf(output: unknown): readonly unknown[] | undefined {
   return others.length === 0 && Array.isArray(list) ? list : undefined;
 }
 
-const contextOf = ({ version }: Context, store: Store, author: unknown): OperationContext => ({
+const contextOf = (
+  { version }: Context,
+  settings: Settings,
+  store: Store,
+  author: unknown,
+): OperationContext => ({
+  settings,
   store,
   by: cliAuthor(author === undefined ? undefined : authorOf(author)),
   now: Date.now,
   elapsed: () => performance.now(),
   token: undefined,
   checkSparingly: async (check) => check(),
+  decisions: {
+    label: async (...label) =>
+      (await store.decisions.label(...label)) === undefined ? "unknown" : "labelled",
+    flush: async () => {},
+  },
   sendTest: async (id) => (await import("@inkling/server")).sendTest(store, id, { version, now: Date.now }),
 });
 
 const ALL_ROWS = 1_000_000_000;
 
-/** Runs an operation. Reads a list as one page: all rows, or as many as the command's `--limit` says. */
-function runAll(operation: AnyOperation, context: OperationContext, input: Record<string, unknown>) {
-  const isWhole = "cursor" in operation.input && operation.command?.flags?.limit === undefined;
-  return operation.run(context, isWhole ? { ...input, limit: ALL_ROWS } : input);
+/** Runs an operation. Reads all rows of a list, or as many as the command's `--limit` says. */
+async function runAll(operation: AnyOperation, context: OperationContext, input: Record<string, unknown>) {
+  if (!("cursor" in operation.input)) return operation.run(context, input);
+  const limit = operation.command?.flags?.limit === undefined ? ALL_ROWS : Number(input.limit);
+  const rows: unknown[] = [];
+  for (let cursor: string | undefined; ; ) {
+    // A search that takes long returns pages with fewer rows.
+    const page = await operation.run(context, { ...input, limit: limit - rows.length, cursor });
+    rows.push(...listOf(page)!); // a paged output is a list
+    cursor = page.next_cursor ?? undefined;
+    const list = Object.keys(page).find((name) => name !== "next_cursor")!;
+    if (cursor === undefined || rows.length >= limit) return { ...page, [list]: rows };
+  }
 }
 
 function membersBy({ route, input }: AnyOperation, { arguments: more = [], flags = {} }: CommandRow) {
@@ -317,6 +341,7 @@ function explain(error: unknown, { noun, command }: Resource, id: unknown, refus
   if (error instanceof KeyInputError) return refuse(error.problems);
   if (!(error instanceof AdminProblem)) return error;
   if (error.cause instanceof Error) return error.cause;
+  if (error.code === "PARAMETER_INVALID") return refuse([error.detail]);
   if (error.problems.length > 0)
     return refuse(error.problems, error.code === "BODY_INVALID" ? undefined : error.detail);
   if (error.code.endsWith("_NOT_FOUND")) {

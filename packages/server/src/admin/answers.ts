@@ -6,7 +6,6 @@ import type * as schemas from "../lookup/answer-schemas.ts";
 import type { visitorAnswer } from "./assess.ts";
 import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
-import type { countsAnswer, decisionAnswer } from "./decisions.ts";
 import type { sessionAnswer } from "./login.ts";
 import type { historyAnswer, lookupAnswer } from "./lookup.ts";
 import type { importAnswer, overrideAnswer } from "./overrides.ts";
@@ -61,8 +60,8 @@ export type RulesetCheck = Api["POST rulesets/check"]["output"];
 /** The facts that callers may send in `facts` under this ruleset, by name. */
 export type DeclaredFacts = RulesetCheck["facts"];
 export type AssessedVisitor = z.output<typeof visitorAnswer>;
-export type Decision = z.output<typeof decisionAnswer>;
-export type DecisionCounts = z.output<typeof countsAnswer>;
+export type Decision = Api["GET decisions/{id}"]["output"];
+export type DecisionCounts = Api["GET decisions/counts"]["output"];
 export type Replayed = Api["POST rulesets/replay"]["output"];
 export type Webhook = Api["GET webhooks/{id}"]["output"];
 export type IssuedWebhook = Api["POST webhooks"]["output"];

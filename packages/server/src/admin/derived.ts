@@ -55,13 +55,15 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
     ...(hasBody && { body: { schema: z.strictObject(members).meta({ id: bodyName(id) }), depth: 1 } }),
     answer,
     run: async (context, { request, id, query, body, by, token }) => {
-      const { store, now, elapsed, status: server } = context;
+      const { store, now, elapsed, settings, decisions, status: server } = context;
       const input = { ...query, ...body, ...(path.includes("{id}") && { id }) };
       const document = await operation.run(
         {
           store,
           now,
           elapsed,
+          settings,
+          decisions,
           by,
           token,
           checkSparingly: (check) => checkSparingly(callerOf(request, token), check),

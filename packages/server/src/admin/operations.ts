@@ -7,7 +7,6 @@ import { z } from "zod";
 import { ASSESS_HANDLERS } from "./assess.ts";
 import { DATA_HANDLERS } from "./data.ts";
 import { DATA_ACTION_HANDLERS } from "./data-actions.ts";
-import { DECISION_HANDLERS } from "./decisions.ts";
 import { type AdminRoute, routesOf } from "./derived.ts";
 import { type AdminHandler, handler } from "./handler.ts";
 import { SESSION_HANDLERS } from "./login.ts";
@@ -22,7 +21,6 @@ const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...DATA_ACTION_HANDLERS,
   ...OVERRIDE_HANDLERS,
   ...ASSESS_HANDLERS,
-  ...DECISION_HANDLERS,
   ...TRAFFIC_HANDLERS,
   ...HOST_HANDLERS,
   ...LOG_LEVEL_HANDLERS,

@@ -3,7 +3,7 @@
 import { ACTIONS, type Action, OUTCOMES } from "@inkling/contract";
 import type { DecisionCounts } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Card, Code, Definitions } from "../../components/basics.tsx";
 import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -24,7 +24,7 @@ const SERIES = ACTIONS.map((action) => ({
 
 /** @param changes number of changes that the page has made to decisions; a new number reloads the counts */
 export function DecisionsByDay({ changes }: { changes: number }) {
-  const loading = useLoad((signal) => api<DecisionCounts>("decisions/counts", { signal }), [changes]);
+  const loading = useLoad((signal) => call("GET decisions/counts", {}, signal), [changes]);
   return (
     <Loaded from={loading}>
       {({ stores_decisions, days }) => (

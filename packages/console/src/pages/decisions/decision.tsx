@@ -2,7 +2,7 @@
 
 import { OUTCOMES, type Outcome } from "@inkling/contract";
 import type { Decision } from "@inkling/server/admin-answers";
-import { api, findById } from "../../api.ts";
+import { call, findById } from "../../api.ts";
 import { Badge, Card, Definitions, RelativeTime } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { notify, useAction, useLoad } from "../../hooks.ts";
@@ -13,14 +13,15 @@ import { Copies } from "../lookup/evidence.tsx";
 export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
   outcome && <Badge kind={outcome === "abuse" ? "bad" : "good"}>{outcome}</Badge>;
 
-const pathOf = (id: string) => `decisions/${encodeURIComponent(id)}`;
-
 /** @throws {ApiError} */
 export const labelDecision = (id: string, outcome: Outcome) =>
-  api<Decision>(`${pathOf(id)}/outcome`, { method: "POST", body: { outcome } });
+  call("POST decisions/{id}/outcome", { id, outcome });
 
 export function DecisionDetail({ id }: { id: string }) {
-  const loading = useLoad((signal) => findById<Decision>(pathOf(id), "decision", signal), [id]);
+  const loading = useLoad(
+    (signal) => findById<Decision>(`decisions/${encodeURIComponent(id)}`, "decision", signal),
+    [id],
+  );
   return (
     <>
       <p>

@@ -2,9 +2,10 @@
 // deletes them. Shows a single decision if the page's address has an id.
 
 import { ACTIONS, OUTCOMES, REASON_CODES } from "@inkling/contract";
+import type { Api } from "@inkling/operations";
 import type { Decision } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Badge, Card, RelativeTime } from "../../components/basics.tsx";
 import { PeriodFilter, SelectFilter, TextFilter, useFilters } from "../../components/filters.tsx";
 import type { Options } from "../../components/form.tsx";
@@ -61,11 +62,6 @@ function Overview({ rest }: { rest: string }) {
   );
 }
 
-interface Page {
-  readonly decisions: readonly Decision[];
-  readonly next_cursor: string | null;
-}
-
 function Decisions({ query, onLabelled }: { query: string; onLabelled: () => void }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   /** The decisions that were labelled here, by id. They replace the loaded ones. */
@@ -86,8 +82,9 @@ function Decisions({ query, onLabelled }: { query: string; onLabelled: () => voi
   const read = async (cursor: string, signal: AbortSignal | null) => {
     // A search that takes long returns pages without decisions.
     for (let after = cursor; ; ) {
-      const path = `decisions?limit=50${query && `&${query}`}${after && `&cursor=${after}`}`;
-      const { decisions, next_cursor } = await api<Page>(path, { signal });
+      const filter = Object.fromEntries(new URLSearchParams(query)) as Api["GET decisions"]["input"];
+      const input = { ...filter, limit: 50, ...(after && { cursor: after }) };
+      const { decisions, next_cursor } = await call("GET decisions", input, signal);
       if (decisions.length > 0 || next_cursor === null) return { items: decisions, next: next_cursor };
       after = next_cursor;
     }

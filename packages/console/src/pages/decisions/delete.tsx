@@ -1,7 +1,7 @@
 // delete.tsx: deletes the decisions about one `ref`, or all decisions before a day.
 
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { TextField } from "../../components/form.tsx";
@@ -34,8 +34,7 @@ interface DeletionProps {
 function Deletion({ name, label, action, onDeleted }: DeletionProps) {
   const [value, setValue] = useState("");
   const remove = async () => {
-    const query = new URLSearchParams({ [name]: value });
-    const { deleted } = await api<{ deleted: number }>(`decisions?${query}`, { method: "DELETE" });
+    const { deleted } = await call("DELETE decisions", { [name]: value });
     notify(`Deleted ${formatCount(deleted)} ${deleted === 1 ? "decision" : "decisions"}.`);
     setValue("");
     onDeleted();

@@ -1,0 +1,212 @@
+// decisions.ts: lists, shows, labels, counts and deletes stored decisions.
+
+import { ACTIONS, DEGRADED_DATA, OUTCOMES, REASON_CODES } from "@inkling/contract";
+import { visitorNetworkOf } from "@inkling/engine";
+import { DECISION_PAGES } from "@inkling/store/decisions";
+import { decisionJson } from "@inkling/store/decisions/record";
+import { DAY_MS } from "@inkling/store/keys/day";
+import { isoTime } from "@inkling/store/text/fields";
+import { z } from "zod";
+import {
+  count,
+  id,
+  nextCursor,
+  oneOf,
+  operation,
+  pageInput,
+  type Resource,
+  text,
+  time,
+} from "./operation.ts";
+import { AdminProblem, found } from "./problem.ts";
+
+const action = z.enum(ACTIONS);
+const outcome = z.enum(OUTCOMES);
+const facts = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]))
+  .meta({ description: "The facts that rules read, by name. Unknown facts are omitted" });
+
+const decision = z
+  .strictObject({
+    id: text,
+    at: time,
+    event: text,
+    ref: z.string().nullable(),
+    action,
+    review: z.boolean(),
+    score: z.number(),
+    reasons: z.array(z.strictObject({ code: text, weight: z.number() })),
+    rule: text
+      .nullable()
+      .meta({ description: "The rule that decided; null if the score or `on_missing` decided" }),
+    shadow: z.array(z.strictObject({ rule: text, action, review: z.literal(true).optional() })),
+    degraded: z.array(z.enum(DEGRADED_DATA)),
+    ruleset: count,
+    data_version: text.meta({ description: "The data release" }),
+    request_id: text.nullable().meta({ description: "The answer's `X-Request-Id`" }),
+    trace_id: text.nullable().meta({ description: "The trace id of the caller's `traceparent`" }),
+    facts,
+    outcome: outcome.nullable(),
+    outcome_at: time.nullable(),
+  })
+  .meta({ id: "Decision" });
+
+const counts = z.strictObject({
+  stores_decisions: z
+    .boolean()
+    .meta({ description: "True if this server stores decisions (`INKLING_DECISIONS`)" }),
+  days: z.array(
+    z.strictObject({
+      day: text.meta({ description: "UTC" }),
+      action,
+      count,
+      legitimate: count,
+      abuse: count,
+    }),
+  ),
+});
+
+const since = isoTime.optional().meta({ description: "Only decisions since this date (UTC) or time" });
+const until = isoTime.optional().meta({ description: "Only decisions before this date (UTC) or time" });
+const NETWORK = "must be an address, or a /24 (IPv4) or /48 (IPv6): decisions store no wider network";
+const word = (most: number) => z.string().min(1).max(most).optional();
+
+const filters = {
+  action: oneOf(ACTIONS).optional().meta({ description: "Only this action" }),
+  event: word(64).meta({ description: "Only this event" }),
+  rule: word(64).meta({
+    description: "Only decisions that this rule made, or would have made if it were live",
+  }),
+  reason: oneOf(REASON_CODES as [string, ...string[]])
+    .optional()
+    .meta({ description: "Only decisions with this reason" }),
+  outcome: oneOf([...OUTCOMES, "none"])
+    .optional()
+    .meta({ description: "Only decisions with this outcome; `none` selects decisions without an outcome" }),
+  ref: word(128).meta({ description: "Only decisions with this `ref`" }),
+  network: z
+    .string()
+    .optional()
+    .transform((value, { issues }) => {
+      const network = value === undefined ? undefined : visitorNetworkOf(value);
+      if (value !== undefined && network === undefined)
+        issues.push({ code: "custom", input: value, message: NETWORK });
+      return network;
+    })
+    .meta({
+      description:
+        "Only decisions about this network, a /24 (IPv4) or /48 (IPv6), or about the network of this address",
+    }),
+  domain: word(255).meta({ description: "Only decisions about email addresses in this domain" }),
+  since,
+  until,
+};
+
+const DEFAULT_DAYS = 30;
+const one = id("The decision's id");
+const problems = ["DECISION_NOT_FOUND"] as const;
+
+export const DECISIONS = {
+  tag: "Decisions",
+  noun: "decision",
+  command: {
+    name: "decisions",
+    summary: "list, label, export and delete stored decisions of POST /v1/assess",
+  },
+  operations: {
+    list_decisions: operation({
+      route: "GET decisions",
+      summary: "List stored decisions, newest first",
+      docs: "[stored decisions](stored-decisions.md), newest first. `action`, `event`, `rule`, `reason`, `outcome`, `ref`, `network`, `domain`, `since`, `until`, `limit`, `cursor`. After two seconds, a page ends early, even without decisions; `next_cursor` continues the search",
+      input: { ...filters, ...pageInput((cursor) => DECISION_PAGES.isCursor(cursor)) },
+      output: z.strictObject({ decisions: z.array(decision), ...nextCursor }),
+      command: {
+        words: "decisions list",
+        flags: { limit: { help: "how many decisions" } },
+        examples: [
+          "inkling decisions list --action deny --since 7d",
+          "inkling decisions list --rule no-hosting-sign-ups",
+          "inkling decisions list --reason proxy --outcome legitimate",
+          "inkling decisions list --network 81.2.69.142 --since 1d",
+          "inkling decisions list --ref user-81 --json",
+        ],
+      },
+      run: async ({ store }, { limit, cursor, ...filter }) => {
+        const { items, next } = await store.decisions.list({ limit, cursor }, filter);
+        return { decisions: items.map(decisionJson), next_cursor: next ?? null };
+      },
+    }),
+    count_decisions: operation({
+      route: "GET decisions/counts",
+      summary: "Stored decisions and their outcomes by day and action, newest first",
+      docs: "number of decisions and outcomes by day and action, and whether this server stores decisions. `event`, `since` (default 30 days), `until`",
+      input: { event: filters.event, since, until },
+      output: counts,
+      run: async ({ store, settings, now }, { event, since = now() - DEFAULT_DAYS * DAY_MS, until }) => {
+        const rows = await store.decisions.count({ event, since, until });
+        const days = rows.map(({ day, ...row }) => ({
+          day: new Date(day).toISOString().slice(0, 10),
+          ...row,
+        }));
+        return { stores_decisions: settings.decisions, days };
+      },
+    }),
+    get_decision: operation({
+      route: "GET decisions/{id}",
+      summary: "Show a stored decision with its facts",
+      docs: "one stored decision",
+      problems,
+      input: one,
+      output: decision,
+      command: { words: "decisions show", examples: ["inkling decisions show asm_4Qw8ZbN2rT6yKd1M"] },
+      run: async ({ store }, { id }) =>
+        decisionJson(found(await store.decisions.find(id), "DECISION_NOT_FOUND")),
+    }),
+    set_decision_outcome: operation({
+      route: "POST decisions/{id}/outcome",
+      summary: "Report the outcome of a decision; a new outcome replaces the old one",
+      docs: 'labels a decision: `{"outcome":"legitimate"}` or `"abuse"`',
+      role: "analyst",
+      audits: ["decision-labelled"],
+      problems,
+      input: { ...one, outcome: oneOf(OUTCOMES) },
+      output: decision,
+      command: {
+        words: "decisions outcome",
+        arguments: ["outcome"],
+        notes: `OUTCOME is ${OUTCOMES.join(" or ")}.`,
+        examples: ["inkling decisions outcome asm_4Qw8ZbN2rT6yKd1M abuse"],
+      },
+      run: async ({ store, decisions, by }, { id, outcome }) => {
+        const result = await decisions.label(id, outcome, undefined, by);
+        if (result === "unreachable") throw new AdminProblem("DATABASE_UNREACHABLE");
+        const labelled = result === "labelled" ? await store.decisions.find(id) : undefined;
+        return decisionJson(found(labelled, "DECISION_NOT_FOUND"));
+      },
+    }),
+    delete_decisions: operation({
+      route: "DELETE decisions",
+      summary: "Delete the decisions for a `ref`, or all decisions before a time",
+      docs: "deletes the decisions for `ref`, or all decisions `before` a time",
+      audits: ["decisions-deleted"],
+      input: {
+        ref: word(128).meta({ description: "All decisions with this `ref`" }),
+        before: isoTime.optional().meta({ description: "All decisions before this date (UTC) or time" }),
+      },
+      output: z.strictObject({ deleted: count }),
+      command: {
+        words: "decisions delete",
+        hasAuthor: true,
+        examples: ["inkling decisions delete --ref REF", "inkling decisions delete --before TIME"],
+      },
+      run: async ({ store, decisions, by }, { ref, before }) => {
+        if ((ref === undefined) === (before === undefined))
+          throw new AdminProblem("PARAMETER_INVALID", "Send either `ref` or `before`.");
+        await decisions.flush(); // the caller may mean decisions that are not stored yet
+        return {
+          deleted: await store.decisions.delete(ref === undefined ? { before: before! } : { ref }, by),
+        };
+      },
+    }),
+  },
+} as const satisfies Resource;
