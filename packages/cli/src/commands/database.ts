@@ -1,10 +1,48 @@
-// database.ts: `inkling database copy` moves a database.
+// database.ts: `inkling database copy` moves an installation from SQLite to PostgreSQL.
 
 import type { Command } from "commander";
-import type { Context } from "../runtime/command.ts";
-import { addDatabaseCopy } from "./database-copy.ts";
+import { cliAuthor } from "../config/user.ts";
+import { copyDatabase } from "../runtime/backup.ts";
+import { addAction, type Context } from "../runtime/command.ts";
+import { LiveLine } from "../terminal/progress.ts";
+import { formatCount } from "../terminal/terminal.ts";
+import { listing } from "./backup.ts";
+
+const SETTINGS = ["dataDir"] as const;
+/** Minimum number of rows of a table whose progress is shown. */
+const LONG_TABLE = 10_000;
 
 export function addDatabase(program: Command, context: Context): void {
-  const database = program.command("database").description("copy the database to another one");
-  addDatabaseCopy(database, context);
+  const command = program
+    .command("database")
+    .description("copy the database to another one")
+    .command("copy")
+    .description("copy all tables of the SQLite database to an empty PostgreSQL database")
+    .requiredOption("--to <url>", "postgres://USER:PASSWORD@HOST:5432/DATABASE")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Stop the server first, because later changes are not copied. The copy is one transaction, and includes stored decisions,
+usage and the hashes of all tokens, so keys and admin tokens remain valid. The SQLite database does not change. After the
+copy, set INKLING_DATABASE_URL to the new database, and start the server.
+
+Examples:
+  inkling database copy --to postgres://inkling:PASSWORD@db.internal/inkling`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const line = new LiveLine(context.terminal);
+    const { from, to, rows } = await copyDatabase({
+      settings,
+      to: flags.to,
+      by: cliAuthor(),
+      onRows: (table, done, total) => {
+        if (total >= LONG_TABLE) line.show(`${table}: ${formatCount(done)} of ${formatCount(total)} rows`);
+      },
+    }).finally(() => line.clear());
+    return {
+      json: { from, to, rows },
+      text: `Copied ${listing(rows, [])} from ${from} to ${to}.\nSet INKLING_DATABASE_URL to the new database, and start the server.`,
+    };
+  });
 }

@@ -3,7 +3,8 @@
 // in   a folder, http(s)://host/path or s3://bucket/prefix, each optionally followed by the channel's #name; the
 //      default is "stable"
 
-import { CHANNEL_NAME } from "./channel-name.ts";
+/** Valid names of channels are safe in the paths of every store. */
+export const CHANNEL_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
 const DEFAULT_CHANNEL = "stable";
 

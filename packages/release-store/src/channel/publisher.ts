@@ -19,9 +19,9 @@ import { hasSegment } from "../publish.ts";
 import { openManifest, releaseNames } from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
 import { ChannelError, PublishStopped } from "./channel-error.ts";
-import { CHANNEL_NAME } from "./channel-name.ts";
 import { type ChannelRuleset, sendRuleset } from "./channel-ruleset.ts";
 import { publicKeyOf, seal, unseal } from "./envelope.ts";
+import { CHANNEL_NAME } from "./location.ts";
 import {
   type FoundText,
   findText,

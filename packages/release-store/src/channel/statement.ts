@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { isReleaseName } from "../releases.ts";
 import { ChannelError } from "./channel-error.ts";
-import { CHANNEL_NAME } from "./channel-name.ts";
+import { CHANNEL_NAME } from "./location.ts";
 
 const time = z.iso.datetime();
 

@@ -6,11 +6,10 @@
 // err  none. If the source fails, the active value remains and polls become less frequent. If `apply` throws, the new
 //      value does not become active, and the next check loads it again
 
-import { aborted } from "./aborted.ts";
-import { backoffMs } from "./backoff.ts";
 import type { Loaded } from "./loaded.ts";
 import { Poller } from "./poller.ts";
 import type { SnapshotFile } from "./snapshot-file.ts";
+import { aborted, backoffMs } from "./waits.ts";
 
 export interface LiveSource<T> {
   /**

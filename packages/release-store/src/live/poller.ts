@@ -1,6 +1,6 @@
 // poller.ts: repeats a check without overlap, and runs it immediately on request.
 
-import { aborted } from "./aborted.ts";
+import { aborted } from "./waits.ts";
 
 interface RepeatedCheckOptions {
   /** The check, which must never reject. */

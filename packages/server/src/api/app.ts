@@ -8,7 +8,7 @@
 // reads the value. It takes a rate token before it checks the scope (admission.ts).
 
 import { BatchMemory } from "../batch/memory.ts";
-import { isReadableHost } from "../http/host-header.ts";
+import { isReadableHost } from "../http/host-names.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { traceIdOf } from "../http/request-id.ts";

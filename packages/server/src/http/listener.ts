@@ -8,7 +8,6 @@
 import http from "node:http";
 import { within } from "@inkling/release-store";
 import { collecting, type Handler } from "./gc-policy.ts";
-import { type Listener, listenError } from "./listen-error.ts";
 import {
   hasEncodedSeparator,
   isAsSent,
@@ -17,6 +16,7 @@ import {
   patternOf,
   targetOf,
 } from "./request-target.ts";
+import { type Listener, listenError } from "./start-error.ts";
 
 const MAX_HEADER_BYTES = 8 * 1024;
 const SEND_SECONDS = 10;

@@ -1,4 +1,6 @@
-// start-error.ts: defines the error that is thrown if a server cannot start.
+// start-error.ts: the error of a server that cannot start, and why listening on a port failed.
+
+import { messageOf } from "@inkling/release-store";
 
 /** The server cannot start. `hint` states what to do next. */
 export class StartError extends Error {
@@ -9,5 +11,59 @@ export class StartError extends Error {
     this.name = "StartError";
     this.code = code;
     this.hint = hint;
+  }
+}
+
+export type Listener = "port" | "admin port";
+
+interface Texts {
+  readonly problem: (where: string, hostname: string) => string;
+  /** @param setting the setting that chooses the port */
+  readonly hint: (setting: string) => string;
+}
+
+/** Messages by the system's error code. */
+const TEXTS: Readonly<Record<string, Texts>> = {
+  EADDRINUSE: {
+    problem: (where) => `${where} is in use by another program`,
+    hint: (flag) =>
+      `if that program is Inkling, it is already running; otherwise stop it, or choose a free port: ${flag} 9000`,
+  },
+  EACCES: {
+    problem: (where) => `not allowed to listen on ${where}`,
+    hint: (setting) => `ports below 1024 need privileges: choose a higher one with ${setting}`,
+  },
+  EADDRNOTAVAIL: {
+    problem: (where, hostname) => `cannot listen on ${where}: ${hostname} is not an address of this machine`,
+    hint: () => "use 127.0.0.1 for this machine only, or 0.0.0.0 for all networks",
+  },
+};
+const OTHER_HINT =
+  "check that this is an address of this machine; `inkling config` shows the active settings";
+
+export function listenError(what: Listener, hostname: string, port: number, error: unknown): StartError {
+  const { code = "LISTEN" } = error as { code?: string };
+  const where = `${what} ${port} on ${hostname}`;
+  const texts = TEXTS[code];
+  if (texts !== undefined) {
+    const setting = what === "port" ? "--port (INKLING_PORT)" : "--admin-port (INKLING_ADMIN_PORT)";
+    return new StartError(code, texts.problem(where, hostname), texts.hint(setting), error);
+  }
+  const reason = messageOf(error);
+  return new StartError(code, `cannot listen on ${where}: ${reason}`, OTHER_HINT, error);
+}
+
+/**
+ * Listens briefly on a port, to check whether it is available.
+ * @returns the port, which the system chooses if `port` is 0; an error that explains why the port is unavailable
+ */
+export function probePort(what: Listener, hostname: string, port: number): number | StartError {
+  try {
+    const probe = Bun.listen({ hostname, port, socket: { data() {} } });
+    const found = probe.port;
+    probe.stop(true);
+    return found;
+  } catch (error) {
+    return listenError(what, hostname, port, error);
   }
 }

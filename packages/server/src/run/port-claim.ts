@@ -1,6 +1,6 @@
 // port-claim.ts: claims a port for the workers of one server.
 
-import { listenError, probePort } from "../http/listen-error.ts";
+import { listenError, probePort } from "../http/start-error.ts";
 
 export interface ClaimedPort {
   readonly port: number;

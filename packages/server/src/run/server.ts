@@ -19,8 +19,7 @@
 import { type Closers, closeAll, type RunningServer, type ServerOptions } from "./options.ts";
 import { startPrimary } from "./primary.ts";
 
-export { type Listener, probePort } from "../http/listen-error.ts";
-export { StartError } from "../http/start-error.ts";
+export { type Listener, probePort, StartError } from "../http/start-error.ts";
 export type { RunningServer, ServerOptions } from "./options.ts";
 
 /** @throws StartError, StoreError */

@@ -1,3 +1,7 @@
+// waits.ts: waits with a time limit, until an abort, and before a retry.
+
+import { once } from "node:events";
+
 /**
  * Returns the result of `work` or, if it takes longer than `ms` milliseconds, the result of `late`, which may throw.
  * In the second case, the work continues, and its failure is ignored.
@@ -18,3 +22,11 @@ export async function within<Work, Late>(
     work.catch(() => {});
   }
 }
+
+export async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+}
+
+/** Returns the wait, which doubles after each failure up to `most` milliseconds. */
+export const backoffMs = (first: number, most: number, failures: number) =>
+  Math.min(first * 2 ** failures, most);
