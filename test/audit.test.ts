@@ -393,7 +393,7 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
         {
           action: "data-accepted",
           subject: FEED,
-          before: { current, waits: null },
+          before: { current, held: null },
           after: here({ accepted: true }),
         },
       ];
@@ -403,14 +403,14 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       expect((await host.run("data", "update", "--mirror", mirror)).code).toBe(0);
       const path = host.path("feeds/report.json");
       const report = JSON.parse(readFileSync(path, "utf8"));
-      const held = { id: "0".repeat(12), at: "2026-06-01T00:00:00.000Z", why: "too many" };
-      writeFileSync(path, JSON.stringify({ ...report, held }));
+      report.feeds[0].held = { sha256: "0".repeat(64), why: "too many" };
+      writeFileSync(path, JSON.stringify(report));
       return [
         ["data", "update", "--mirror", mirror, "--accept", "release"],
         {
           action: "data-accepted",
           subject: "release",
-          before: { current: currentName(host.dataDir), waits: "too many" },
+          before: { current: currentName(host.dataDir), held: "too many" },
           after: here({ accepted: true }),
         },
       ];

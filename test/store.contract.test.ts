@@ -1300,6 +1300,27 @@ for (const backend of BACKENDS) {
         await database.close();
       });
 
+      test("webhooks for held releases become webhooks for held feeds", async () => {
+        const database = new Database(address);
+        await migrate(database, NOW, MIGRATIONS.slice(0, 14)); // the tables of ba0a7277
+        const row = {
+          id: "wh_a",
+          url: "https://example.com/",
+          events: "data.stale release.held",
+          author: "ada",
+        };
+        const secret = { secret: "s", old_secret: null, old_secret_until: null, disabled_at: null };
+        await database.run(
+          (sql) =>
+            sql`INSERT INTO inkling_webhooks ${sql({ ...row, ...secret, allow_inner: 0, created_at: NOW })}`,
+        );
+        const store = await open();
+        expect((await store.webhooks.list()).map(({ events }) => events)).toEqual([
+          ["feed.held", "data.stale"],
+        ]);
+        await database.close();
+      });
+
       // A statement of SQLite runs inside the call, so that its time is never up.
       if (backend.name === "postgres")
         test("steps may take longer than other transactions", async () => {

@@ -137,7 +137,6 @@ test("without data on disposable domains nothing is told: its verdicts mean noth
     usage: { readExhausted: async () => [] },
     releases: {
       current: { name: "n", manifest: { id: "1", missing: ["disposable"], feeds: [] } } as never,
-      held: undefined,
       feeds: [],
     },
     overrides: { current: overridesOf([]) },
@@ -159,7 +158,7 @@ test("without data on disposable domains nothing is told: its verdicts mean noth
   await events.stop();
 });
 
-test("a server tells of a release that waits, of an old feed and of a quota that is used up, once each", async () => {
+test("a server tells of a held copy, of an old feed and of a quota that is used up, once each", async () => {
   const dataDir = temporaryFolder();
   const feed: FeedReport = {
     id: "tor",
@@ -187,16 +186,16 @@ test("a server tells of a release that waits, of an old feed and of a quota that
   const dataOf = (type: string) =>
     receiver.received.map(({ body }) => JSON.parse(body)).find((one) => one.type === type)?.data;
 
-  const held = { id: "0".repeat(12), at: "2026-11-01T00:00:00.000Z", why: "is_abuser: 3.7 % of IPv4" };
-  const report = { format: 1, at: new Date().toISOString(), feeds: [{ ...feed, stale: true }], held };
+  const held = { sha256: "b".repeat(64), why: "is_abuser: 3.7 % of IPv4" };
+  const report = { format: 1, at: new Date().toISOString(), feeds: [{ ...feed, stale: true, held }] };
   writeFileSync(join(dataDir, "feeds/report.json"), JSON.stringify(report));
   await until(() => receiver.received.length >= 2);
-  expect(types()).toEqual(["data.stale", "release.held"]);
-  expect(dataOf("release.held")).toEqual({
-    release: held.id,
-    built_at: held.at,
+  expect(types()).toEqual(["data.stale", "feed.held"]);
+  expect(dataOf("feed.held")).toEqual({
+    feed: "tor",
+    sets: "is_tor_exit",
     reason: held.why,
-    hint: "inkling data update --accept release",
+    hint: "inkling data update --accept tor",
   });
   expect(dataOf("data.stale")).toMatchObject({ feed: "tor", sets: "is_tor_exit", state: "stale" });
 
@@ -216,22 +215,22 @@ test("a server tells of a release that waits, of an old feed and of a quota that
   const again = await start();
   cleanUps.push(() => again.stop());
   await store.deliveries.queue([
-    { key: "last", message: { type: "release.held", data: { ...dataOf("release.held"), release: "last" } } },
+    { key: "last", message: { type: "feed.held", data: { ...dataOf("feed.held"), feed: "last" } } },
   ]);
   await until(() => receiver.received.length >= 4);
   await until(async () => (await store.deliveries.state()).waiting === 0);
-  expect(types()).toEqual(["data.stale", "key.quota_reached", "release.held", "release.held"]);
+  expect(types()).toEqual(["data.stale", "feed.held", "feed.held", "key.quota_reached"]);
   expect(readFileSync(join(dataDir, "feeds/report.json"), "utf8")).toContain(held.why);
 });
 
 test("a condition that a full webhook missed is told once there is room, and reported as dropped once", async () => {
   const store = await openStore("sqlite://:memory:");
   cleanUps.push(() => store.close());
-  const wanted = { url: "https://example.com/", events: ["release.held"], allowPrivate: false } as const;
+  const wanted = { url: "https://example.com/", events: ["feed.held"], allowPrivate: false } as const;
   const [full, other] = [await store.webhooks.add(wanted, BY), await store.webhooks.add(wanted, BY)];
   const filler = (n: number) => ({
     key: `filler ${n}`,
-    message: { type: "release.held", data: { release: `${n}` } as never } as const,
+    message: { type: "feed.held", data: { feed: `${n}` } as never } as const,
   });
   await store.webhooks.disable(other.webhook.id);
   await store.deliveries.queue(Array.from({ length: 10_000 }, (_, n) => filler(n)));
@@ -240,7 +239,7 @@ test("a condition that a full webhook missed is told once there is room, and rep
   const events = new WebhookEvents({
     deliveries: store.deliveries,
     usage: store.usage,
-    releases: { current: undefined, held: { id: "r1", at: "", why: "flags too much" } as never, feeds: [] },
+    releases: { current: undefined, feeds: [{ id: "f1", held: { why: "too much" } }] as never },
     overrides: { current: overridesOf([]) },
     decisions: decidedDomains(store.decisions),
     lookUp: async () => [],
@@ -249,9 +248,9 @@ test("a condition that a full webhook missed is told once there is room, and rep
     checkMs: 0,
   });
   const heldOf = async (id: string) =>
-    (await store.deliveries.claim(id, 20_000)).filter(({ body }) => JSON.parse(body).data.release === "r1")
+    (await store.deliveries.claim(id, 20_000)).filter(({ body }) => JSON.parse(body).data.feed === "f1")
       .length;
-  const only = new Set(["release.held"] as const);
+  const only = new Set(["feed.held"] as const);
   await events.find(only);
   await events.find(only);
   expect([reported, await heldOf(other.webhook.id)]).toEqual([[1], 1]);

@@ -27,10 +27,10 @@ afterEach(async () => {
 afterAll(() => postgres?.close());
 
 const held = (n: number): QueuedEvent => ({
-  key: `release.held/${n}`,
+  key: `feed.held/${n}`,
   message: {
-    type: "release.held",
-    data: { release: String(n), built_at: "2026-06-01T00:00:00.000Z", reason: "too many", hint: "accept it" },
+    type: "feed.held",
+    data: { feed: String(n), sets: "is_abuser", reason: "too many", hint: "accept it" },
   },
 });
 const stale: QueuedEvent = {
@@ -75,7 +75,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     cleanUps.push(receiver.stop);
     return receiver;
   };
-  const addTo = async (store: Store, url: string, events: WebhookMessage["type"][] = ["release.held"]) => {
+  const addTo = async (store: Store, url: string, events: WebhookMessage["type"][] = ["feed.held"]) => {
     const { webhook, secret } = await store.webhooks.add({ url, events, allowPrivate: true }, BY);
     return { id: webhook.id, secret };
   };
@@ -94,7 +94,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
     await until(() => a.received.length > 0 && b.received.length > 0);
     await until(async () => (await store.deliveries.state()).waiting === 0);
     expect(a.received.map((one) => verified(first.secret, one))).toEqual([
-      { type: "release.held", timestamp: new Date(START).toISOString(), data: held(1).message.data },
+      { type: "feed.held", timestamp: new Date(START).toISOString(), data: held(1).message.data },
     ] as never);
     expect(b.received.map(({ body }) => JSON.parse(body).type)).toEqual(["data.stale"]);
     expect(await deliveries(store, first.id)).toMatchObject([
@@ -117,7 +117,7 @@ describe.each(["SQLite", "PostgreSQL"])("on %s", (kind) => {
       {
         event: "webhook-failed",
         webhook: id,
-        type: "release.held",
+        type: "feed.held",
         attempts: 1,
         retry_in_s: 5,
         delivery: idsOf(receiver.received)[0],

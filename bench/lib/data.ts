@@ -117,7 +117,7 @@ export interface LastBuild {
 export async function build(root: string, dataDir: string, mirror?: string): Promise<Usage> {
   const from = mirror === undefined ? [] : ["--mirror", mirror];
   const command = inkling(root, "data", "update", "--offline", "--data-dir", dataDir, ...from);
-  // Exit code 3 means that a feed was refused. The release is still usable.
+  // Exit code 3 means that a feed is held. The release is still usable.
   const script = '"$@" >&2 || [ $? = 3 ] && cat /proc/$$/stat';
   return parseStat(await output(["bash", "-c", script, "build", ...command], { cwd: root }));
 }

@@ -69,11 +69,6 @@ export const TROUBLE = {
     at: "2026-01-02T00:00:09.000Z",
     reason: "segments/0123.seg: byte 1182: got 0x1, want 0x3",
   },
-  held_release: {
-    id: "0123456789ab",
-    at: "2026-01-02T00:00:03.000Z",
-    why: "is_abuser: 3.7 % of public IPv4 would be flagged, at most 2.0 % of public IPv4 are expected",
-  },
   failed_build: { at: "2026-01-03T00:00:03.000Z", why: "no list of is_tor_exit could be read" },
   update: { running: true, asked: false, last: null },
 };
@@ -83,9 +78,21 @@ export const TROUBLED_FEEDS = [
   { id: "healthy", state: "loaded", entries: 4_200, history: [4_000, 4_100, 3_900, 4_200] },
   { id: "getting-old", state: "loaded", entries: 310, age_seconds: 20 * 3_600 },
   { id: "too-old", state: "loaded", stale: true, entries: 12, age_seconds: 90 * 3_600, error: "HTTP 503" },
-  { id: "changed", state: "loaded", entries: 900, pending: { sha256: "00", why: "9,000 entries, not 900" } },
+  {
+    id: "changed",
+    state: "loaded",
+    entries: 900,
+    error: "9,000 entries, not 900",
+    held: { sha256: "00", why: "9,000 entries, not 900" },
+  },
   { id: "expired", state: "expired", entries: 0, age_seconds: 900 * 3_600, error: "older than 30 days" },
-  { id: "refused", state: "refused", entries: 0, error: `${HOSTILE} would flag a public resolver` },
+  {
+    id: "held",
+    state: "missing",
+    entries: 0,
+    held: { sha256: "01", why: "-" },
+    error: `${HOSTILE} would flag a public resolver`,
+  },
   { id: "missing", state: "missing", entries: 0, age_seconds: null },
   ...["first-of-two", "second-of-two"].map((id) => ({
     id,
@@ -109,14 +116,14 @@ export const TROUBLED_FEEDS = [
   stale_hours: 24,
   weight: 2,
   error: null,
-  pending: null,
+  held: null,
   licence: "CC0-1.0",
   attribution: null,
   on: feed.id !== "away",
   own: false,
   needs_agreement: false,
   ...feed,
-  history: (feed.history ?? []).map((entries) => ({ entries })),
+  history: ("history" in feed ? feed.history : []).map((entries) => ({ entries })),
 }));
 
 /** Feeds that are off, off until the operator agrees to terms, or waiting for the next build. */

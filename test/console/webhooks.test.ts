@@ -38,7 +38,7 @@ const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOStri
 const webhook = (over: object = {}) => ({
   id: ID,
   url: `https://alerts.with-a-very-long-name.example/a/path/of/${"many/".repeat(9)}parts?and=a,query`,
-  events: ["decision.changed", "release.held", "data.stale", "key.quota_reached"],
+  events: ["decision.changed", "feed.held", "data.stale", "key.quota_reached"],
   allow_private: false,
   author: "ada",
   created_at: at(-90),
@@ -95,7 +95,7 @@ test("add, shown once, test, rotate, deliveries, remove", async () => {
   expect(secret).toMatch(/^whsec_/);
   const row = page.getByRole("row").nth(1);
   expect((await row.innerText()).replace(/\s+/g, " ")).toMatch(
-    /active private allowed none decision\.changed, release\.held, key\.quota_reached .*by ada/,
+    /active private allowed none decision\.changed, feed\.held, key\.quota_reached .*by ada/,
   );
   await page.getByRole("link", { name: "Open this webhook" }).click();
   await page.getByText("Nothing was sent in the last 7 days.").waitFor();

@@ -276,8 +276,7 @@ function suite(program: string): void {
       format: 1,
       at: now(),
       release: old,
-      feeds: [{ ...bad, pending: { sha256: "0".repeat(64), why: "made up" } }],
-      held: { id: "0".repeat(12), at: now(), why: "made up" },
+      feeds: [{ ...bad, held: { sha256: "0".repeat(64), why: "made up" } }],
     };
     replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
     const on = (port: number, ...names: string[]) => names.map((name) => `${name} 127.0.0.1:${port}`);
@@ -288,7 +287,7 @@ function suite(program: string): void {
       "InklingServerErrors",
       "InklingFeedStale",
       "InklingFeedFails",
-      "InklingUpdateWaits",
+      "InklingFeedHeld",
     );
     const expectAll = async () => {
       const lacking = async () => {

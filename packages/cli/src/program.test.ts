@@ -641,13 +641,20 @@ describe("output for programs", () => {
     writeFileSync(join(dataDir, DATA_FOLDER.feedsReport), JSON.stringify(report));
   };
 
-  test("doctor: a release that waits", async () => {
+  test("doctor: a held copy", async () => {
     const dataDir = temporaryFolder();
-    writeReport(dataDir, (at) => ({ held: { id: "0123456789ab", at, why: "is_vpn flags too much" } }));
-    const found = "the release built 2 hours ago needs your approval: is_vpn flags too much";
-    const fix = expect.stringMatching(/^`inkling data update --accept release` publishes it/);
-    expect(await checked("data", dataDir)).toMatchObject({ state: "problem", found, fix });
-    smallRelease(dataDir, 1);
+    const held = { sha256: "0".repeat(64), why: "is_vpn flags too much" };
+    const about = {
+      sets: "is_proxy",
+      source: "seed",
+      state: "loaded",
+      entries: 1,
+      licence: "",
+      held,
+    } as const;
+    smallRelease(dataDir, 1, [], [{ id: "x4bnet-vpn-v4", ...about }]);
+    const found = expect.stringContaining("new copies that look wrong are held: x4bnet-vpn-v4");
+    const fix = expect.stringMatching(/^`inkling data status` shows why/);
     expect(await checked("data", dataDir)).toMatchObject({ state: "note", found, fix });
   });
 

@@ -20,9 +20,8 @@ Examples:
   inkling keys create --name checkout
   inkling doctor                                  check this installation and show fixes
 
-Exit codes: 0 success; 1 failure; 2 invalid command line or setting; 3 success, but a feed was refused,
-unreachable, expired or missing, a release needs your approval, or data is missing or older than --max-age;
-130 stopped by Ctrl-C.
+Exit codes: 0 success; 1 failure; 2 invalid command line or setting; 3 success, but a feed is held, unreachable,
+expired or missing, or data is missing or older than --max-age; 130 stopped by Ctrl-C.
 Settings: flags override INKLING_* variables, which override inkling.toml; see \`inkling config\`.${IN_A_CLONE}`;
 
 type Add = (program: Command, context: Context) => unknown;

@@ -112,7 +112,7 @@ const ROWS = {
     tag: "Data",
     summary: "The build state",
     problems: ["ACTION_REFUSED"],
-    docs: "update state: requested, running, result of the last build, `held` if its release waits for approval",
+    docs: "update state: requested, running, result of the last build",
   },
   update_now: {
     method: "POST",

@@ -11,7 +11,7 @@ export const DATA_EVENTS = {
   "feed-not-updated": {
     about: "updates",
     levels: ["error", "info"],
-    help: "The server refused the copy of `feed`, because of `reason`. There is one line per reason. At level info, the event means that no copy was available.",
+    help: "There is no new copy of `feed`, because of `reason`. There is one line per reason. At level info, the source has no copy.",
   },
   "feeds-not-reached": {
     about: "updates",
@@ -33,10 +33,10 @@ export const DATA_EVENTS = {
     levels: ["error"],
     help: "The build failed because of `reason`; `hint` suggests a fix. Inkling retries after 1, 2, 4 … 60 minutes. `inkling doctor` and `inkling_build_failed` show the failure until a build succeeds.",
   },
-  "release-held": {
+  "feed-held": {
     about: "updates",
     levels: ["error"],
-    help: "A new release flags too much or too little, so it waits for `inkling data update --accept release` ([why](feed-updates.md#releases-that-wait)).",
+    help: "The new copy of `feed` looks wrong, because of `reason`, so Inkling does not use it ([what to do](feed-updates.md#held-copies)).",
   },
   "data-update-busy": {
     about: "updates",

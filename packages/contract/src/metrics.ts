@@ -55,11 +55,6 @@ export const METRICS = {
     labels: [],
     help: "1 while the server refuses the wanted release. An older release, or none, is in use.",
   },
-  inkling_release_held: {
-    type: "gauge",
-    labels: [],
-    help: "1 while a newer release waits because it flags too much or too little. `inkling data update --accept release` accepts it.",
-  },
   inkling_build_failed: {
     type: "gauge",
     labels: [],
@@ -98,7 +93,7 @@ export const METRICS = {
   inkling_feed_failed: {
     type: "gauge",
     labels: ["feed"],
-    help: "1 if the newest copy of a feed was refused or is missing.",
+    help: "1 if the newest copy of a feed is held or missing.",
   },
   inkling_feed_consecutive_failures: {
     type: "gauge",
@@ -115,10 +110,10 @@ export const METRICS = {
     labels: ["feed"],
     help: "1 if a feed is so old that Inkling ignores its claims.",
   },
-  inkling_feed_pending: {
+  inkling_feed_held: {
     type: "gauge",
     labels: ["feed"],
-    help: "1 if a copy of a feed differs so much that it waits for `inkling data update --accept`.",
+    help: "1 if the newest copy of a feed looks wrong, so Inkling does not use it. `inkling data update --accept` accepts the copy.",
   },
   inkling_feed_checked_timestamp_seconds: {
     type: "gauge",

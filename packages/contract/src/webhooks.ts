@@ -36,13 +36,13 @@ export const WEBHOOK_EVENTS = {
       data_version: { type: "text", docs: "the release with the new verdict" },
     },
   },
-  "release.held": {
-    when: "a release waits for an operator, because it flags too much or too little",
+  "feed.held": {
+    when: "a feed's new copy looks wrong, so Inkling does not use it",
     data: {
-      release: { type: "text", docs: "the waiting release's id" },
-      built_at: { type: "time", docs: "when it was built" },
-      reason: { type: "text", docs: "what is unusual about the release" },
-      hint: { type: "text", docs: "the command that accepts it" },
+      feed: { type: "text", docs: "id of the [feed](feeds.md)" },
+      sets: { type: "text", docs: "what the feed decides" },
+      reason: { type: "text", docs: "what looks wrong" },
+      hint: { type: "text", docs: "the command that accepts the copy" },
     },
   },
   "data.stale": {

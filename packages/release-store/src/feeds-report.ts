@@ -7,14 +7,7 @@
 
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import {
-  type FailedBuild,
-  type FeedReport,
-  type FeedsReport,
-  feedsNow,
-  feedsReport,
-  type HeldRelease,
-} from "@inkling/engine";
+import { type FailedBuild, type FeedReport, type FeedsReport, feedsNow, feedsReport } from "@inkling/engine";
 import { replaceJson } from "./atomic-file.ts";
 import { fileStamp } from "./file-stamp.ts";
 import { DATA_FOLDER, makeFolder } from "./layout.ts";
@@ -58,11 +51,6 @@ export class FeedsReportFile {
     return this.report;
   }
 
-  /** The built release that waits for the operator, if there is one. */
-  get held(): HeldRelease | undefined {
-    return this.current?.held;
-  }
-
   /** The latest build, if it failed. */
   get failed(): FailedBuild | undefined {
     return this.current?.failed;
@@ -74,7 +62,7 @@ export class FeedsReportFile {
   }
 }
 
-/** Returns the state of the feeds in a release after the last build: attempts, stale copies and pending copies. */
+/** Returns the state of the feeds in a release after the last build: attempts, stale copies and held copies. */
 export function feedsOf(dataDir: string, { manifest }: NamedRelease): readonly FeedReport[] {
   return feedsNow(manifest, readFeedsReport(dataDir));
 }

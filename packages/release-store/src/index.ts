@@ -12,7 +12,6 @@ export * from "./crash-report.ts";
 export * from "./error-message.ts";
 export * from "./feeds-report.ts";
 export * from "./file-stamp.ts";
-export * from "./held.ts";
 export * from "./layout.ts";
 export * from "./live/live.ts";
 export * from "./live/loaded.ts";

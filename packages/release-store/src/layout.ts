@@ -17,8 +17,6 @@ export const DATA_FOLDER = {
   /** What the running build is doing. */
   buildProgress: "build-progress.json",
   feedsReport: "feeds/report.json",
-  /** The manifest of the release that waits for the operator. */
-  heldRelease: "releases/held.json",
   /** The feeds that the operator has turned on or off. */
   feedChoice: "feeds.json",
   /**

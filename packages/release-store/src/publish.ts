@@ -11,7 +11,6 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Release, releaseName } from "@inkling/engine";
 import { isLeftover, replaceFile, replaceJson, TEMPORARY } from "./atomic-file.ts";
-import { findHeld } from "./held.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { checkSizes } from "./open.ts";
 import {
@@ -99,8 +98,8 @@ export function pointTo(
 
 /**
  * Removes old releases, segments that no release needs, and files that killed processes left behind. It keeps the
- * newest releases, the current, pinned and served releases, and the segments of the release that waits for the
- * operator. Call it only while the folder is locked, because the segments of a running build have no release yet.
+ * newest releases, and the current, pinned and served releases. Call it only while the folder is locked, because the
+ * segments of a running build have no release yet.
  * @param kept number of newest sound releases to keep
  * @param served the release that a server on this folder is using, which may not be the current one
  */
@@ -127,8 +126,6 @@ function removeOldReleases(
       if (segment !== undefined) needed.add(DATA_FOLDER.segmentFile(segment.sha256));
     }
   };
-  const held = findHeld(dataDir);
-  if (held !== undefined) need(held);
   let sound = 0;
   for (const name of releaseNames(dataDir)) {
     const isKept = sound < kept || inUse.includes(name);

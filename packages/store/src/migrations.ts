@@ -427,6 +427,11 @@ export const MIGRATIONS: readonly Migration[] = [
       "UPDATE inkling_deliveries SET event = 'decision.changed', body = REPLACE(body, 'assessment.changed', 'decision.changed') WHERE event = 'assessment.changed'",
     ],
   },
+  {
+    id: 22,
+    name: "held feeds instead of held releases",
+    statements: ["UPDATE inkling_webhooks SET events = REPLACE(events, 'release.held', 'feed.held')"],
+  },
 ];
 
 /**

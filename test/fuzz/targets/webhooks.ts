@@ -208,7 +208,7 @@ export default async function webhooks(): Promise<Target> {
     const events = new WebhookEvents({
       deliveries: store.deliveries,
       usage: store.usage,
-      releases: { current, held: undefined, feeds: [] },
+      releases: { current, feeds: [] },
       overrides: { current: Overrides.NONE },
       decisions: decidedDomains(store.decisions),
       lookUp: async () => verdicts,

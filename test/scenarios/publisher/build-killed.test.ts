@@ -82,7 +82,7 @@ async function killOnce(dataDir: string, latestMs: number, seen: Seen): Promise<
     { dataDir, fetch: true, onlyDue: false, accept: [], credentials: {} },
     { now: () => new Date(), chance: Math.random, emit: () => {}, feeds: smallFeeds(script.base) },
   );
-  expect(next).toMatchObject({ published: true, refused: [] });
+  expect(next).toMatchObject({ published: true, held: [], failed: [] });
   expect(currentName(dataDir)).toBe(next.name);
   const { feeds }: FeedsReport = feedsReport.parse(JSON.parse(readFileSync(report, "utf8")));
   expect(feeds.map(({ state, error }) => [state, error])).toEqual([

@@ -1,4 +1,4 @@
-// Tests copies of the operator's own feeds that cannot be used. They are refused by name, and the last good copy still
+// Tests copies of the operator's own feeds that cannot be used. They are held by name, and the last good copy still
 // answers.
 
 import { afterAll, describe, expect, test } from "bun:test";
@@ -28,14 +28,14 @@ describe("bad copies", () => {
       /differs too much from the last good copy|is truncated/,
     ],
   ];
-  test.each(rows)("%s: refused by name, and the last good copy answers", async (_name, body, problem) => {
+  test.each(rows)("%s: held by name, and the last good copy answers", async (_name, body, problem) => {
     const dataDir = host.folder();
     const own: OwnFeed = { id: "bad", form: "networks", claims: "attacker", url: host.url("bad") };
     host.files.set("bad", LIST);
     await host.build(dataDir, [own]);
     host.files.set("bad", body);
     const made = await host.build(dataDir, [own], 1);
-    expect(made.refused).toEqual(["bad"]);
+    expect(made.held).toEqual(["bad"]);
     expect(made.reportOf("bad")).toMatchObject({
       state: "loaded",
       source: "last-good",
@@ -53,22 +53,22 @@ describe("bad copies", () => {
     host.files.set("wrong", LIST);
     const { name } = await host.build(dataDir, [own]);
     host.files.set("wrong", LIST.replaceAll("91.3.", "91.4.").slice(0, LIST.length / 3));
-    expect((await host.build(dataDir, [own], 1)).refused).toEqual(["wrong"]);
-    expect((await host.build(dataDir, [own], 2, accept)).refused).toEqual([]);
+    expect((await host.build(dataDir, [own], 1)).held).toEqual(["wrong"]);
+    expect((await host.build(dataDir, [own], 2, accept)).held).toEqual([]);
     expect(isAbuser()).toBe(false);
     pin(dataDir, name);
     expect(isAbuser()).toBe(true);
     // The publisher's right copy again differs too much from the last good copy, which is now the wrong one.
     host.files.set("wrong", LIST);
-    expect((await host.build(dataDir, [own], 3)).reportOf("wrong")!.pending).toBeDefined();
-    expect((await host.build(dataDir, [own], 4, accept)).refused).toEqual([]);
+    expect((await host.build(dataDir, [own], 3)).reportOf("wrong")!.held).toBeDefined();
+    expect((await host.build(dataDir, [own], 4, accept)).held).toEqual([]);
     await unpin(dataDir, verifyRelease);
     expect(isAbuser()).toBe(true);
     writeFeedChoice(dataDir, { enabled: [], disabled: ["wrong"] });
     await host.build(dataDir, [own], 5);
     expect(isAbuser()).toBe(false);
     writeFeedChoice(dataDir, { enabled: [], disabled: [] });
-    expect((await host.build(dataDir, [own], 6)).reportOf("wrong")!.pending).toBeUndefined();
+    expect((await host.build(dataDir, [own], 6)).reportOf("wrong")!.held).toBeUndefined();
     expect(isAbuser()).toBe(true);
   });
 
@@ -77,7 +77,7 @@ describe("bad copies", () => {
     const own: OwnFeed = { id: "short", form: "networks", claims: "attacker", url: host.url("short") };
     for (const [day, ip] of ["91.3.7.1", "91.3.7.2"].entries()) {
       host.files.set("short", `${ip}\n`);
-      expect((await host.build(dataDir, [own], day)).refused).toEqual([]);
+      expect((await host.build(dataDir, [own], day)).held).toEqual([]);
       expect(lookUp(dataDir, "reputation", ip).is_abuser).toBe(true);
     }
   });
@@ -104,7 +104,7 @@ describe("bad copies", () => {
     const { path: _, ...rest } = own;
     const other = await host.build(dataDir, [{ ...rest, form: "networks" }], 2);
     expect(other.reportOf("doc")).toMatchObject({
-      state: "refused",
+      state: "missing",
       error: expect.stringContaining("the kept copy has the format json-networks"),
     });
   });
@@ -143,23 +143,24 @@ describe("a header with a secret", () => {
     secret: "acme",
   });
   const rows = [
-    ["set", { feed_secret_acme: SECRET }, "loaded", undefined],
+    ["set", { feed_secret_acme: SECRET }, "loaded", 1, undefined],
     [
       "wrong",
       { feed_secret_acme: "Bearer wrong-key" },
-      "refused",
+      "missing",
+      1,
       /\/locked answered 401 Unauthorized: check INKLING_FEED_SECRET_ACME$/,
     ],
-    ["not set", {}, "missing", /needs INKLING_FEED_SECRET_ACME/],
+    ["not set", {}, "missing", 0, /needs INKLING_FEED_SECRET_ACME/],
   ] as const;
-  test.each(rows)("%s", async (_name, credentials, state, error) => {
+  test.each(rows)("%s", async (_name, credentials, state, requests, error) => {
     host.files.set("locked", "91.4.0.1\n");
     host.requests.length = 0;
     const made = await host.build(host.folder(), [own()], 0, { credentials });
     expect(made.reportOf("locked")!.state).toBe(state);
     if (error) expect(made.reportOf("locked")!.error).toMatch(error);
     const sent = host.requests.filter(({ header }) => header !== null).map(({ path }) => path);
-    expect(sent).toEqual(state === "missing" ? [] : ["locked"]); // and to no other publisher
+    expect(sent).toEqual(["locked"].slice(0, requests)); // and to no other publisher
     expect(JSON.stringify(made)).not.toMatch(/hush|wrong-key|in-the-query/);
   });
 });
@@ -181,7 +182,7 @@ test("an unreachable publisher, and a file that is gone, leave the last good cop
   const moved = { ...own[0]!, file: join(host.temp, "elsewhere.txt") };
   const dead: OwnFeed = { ...own[1]!, url: "http://127.0.0.1:1/away" };
   const made = await host.build(dataDir, [moved, dead], 1);
-  expect([made.refused, made.unreached]).toEqual([["office"], ["away"]]);
+  expect([made.failed, made.unreached]).toEqual([["office"], ["away"]]);
   expect(made.reportOf("office")!.error).toBe("file: elsewhere.txt does not exist");
   expect(made.reportOf("away")!.error).toContain("could not be reached: connection refused");
   for (const ip of ["91.5.0.1", "91.5.0.2"]) expect(lookUp(dataDir, "reputation", ip).is_proxy).toBe(true);

@@ -85,16 +85,16 @@ describe("a download", () => {
     expect(everything).not.toContain(btoa("123456:abcdef_secret"));
   });
 
-  test("another checksum: refused", async () => {
+  test("another checksum: not used", async () => {
     checksum = "0".repeat(64);
     const { report } = await fetched(CREDENTIALS);
-    expect(report.state).toBe("refused");
+    expect(report.state).toBe("missing");
     expect(report.error).toContain("does not match its publisher's checksum");
   });
 
-  test("a wrong key: refused, with the setting to check, without the key", async () => {
+  test("a wrong key: not fetched, with the setting to check, without the key", async () => {
     const { report, everything } = await fetched({ ...CREDENTIALS, maxmindLicenseKey: "wrong_secret" });
-    expect(report.state).toBe("refused");
+    expect(report.state).toBe("missing");
     expect(report.error).toContain("answered 401");
     expect(report.error).toContain("INKLING_MAXMIND_LICENSE_KEY");
     expect(everything).not.toContain("wrong_secret");

@@ -183,8 +183,8 @@ describe("hours of inkling up", () => {
 
       for (const [feed, { body }] of Object.entries(POISON)) source.put(nameOf(feed), body);
       for (const [feed, { reason }] of Object.entries(POISON)) {
-        await hours.until(`${feed} was refused`, () => hours.logged("feed-not-updated", feed).length > 0);
-        expect(hours.logged("feed-not-updated", feed)[0]).toMatchObject({
+        await hours.until(`${feed} was held`, () => hours.logged("feed-held", feed).length > 0);
+        expect(hours.logged("feed-held", feed)[0]).toMatchObject({
           state: "loaded",
           reason: expect.stringMatching(reason),
         });

@@ -1,4 +1,4 @@
-// Tests what `data update` prints after a build: the feeds that wait or are missing, and the command that helps. Also
+// Tests what `data update` prints after a build: the feeds that are held or missing, and the command that helps. Also
 // tests which changed files `data status` reports, and how `data diff` compares releases.
 
 import { describe, expect, test } from "bun:test";
@@ -12,15 +12,15 @@ import { makeStyle } from "../terminal/terminal.ts";
 import { troubledFeeds, updateText } from "./data.ts";
 
 const about = { source: "none", entries: 0, licence: "x" } as const;
-const pending = { sha256: "0".repeat(64), why: "has 90 % of other entries" };
+const held = { sha256: "0".repeat(64), why: "has 90 % of other entries" };
 const FEEDS: FeedReport[] = [
-  { ...about, id: "tor-bulk-exits", sets: "is_tor_exit", state: "loaded", pending },
-  { ...about, id: "ipsum-3", sets: "is_abuser", state: "refused", error: "is a web page" },
+  { ...about, id: "tor-bulk-exits", sets: "is_tor_exit", state: "loaded", held },
+  { ...about, id: "ipsum-3", sets: "is_abuser", state: "missing", error: "publisher: answered 500" },
   { ...about, id: "dbip-asn-lite", sets: "is_proxy", state: "expired" },
   { ...about, id: "x4bnet-vpn-v4", sets: "is_proxy", state: "missing" },
 ];
 
-function printed(feeds: readonly FeedReport[], lists: Pick<BuildDone, "refused" | "missing">) {
+function printed(feeds: readonly FeedReport[], lists: Pick<BuildDone, "held" | "failed" | "missing">) {
   const release = { feeds, missing: [], partial: [] } as unknown as Release;
   const built = { type: "done", name: "r1", published: true, seconds: 1, peakBytes: 1, unreached: [] };
   return updateText({ ...built, ...lists, release } as unknown as BuildDone, feeds, makeStyle(false)).split(
@@ -28,11 +28,17 @@ function printed(feeds: readonly FeedReport[], lists: Pick<BuildDone, "refused" 
   );
 }
 
-test("a feed that waits comes with the command that accepts it, an expired one under its name", () => {
-  const lists = { refused: ["tor-bulk-exits", "ipsum-3"], missing: ["dbip-asn-lite", "x4bnet-vpn-v4"] };
+test("a held feed comes with the command that accepts it, an expired one under its name", () => {
+  const lists = {
+    held: ["tor-bulk-exits"],
+    failed: ["ipsum-3"],
+    missing: ["dbip-asn-lite", "x4bnet-vpn-v4"],
+  };
   expect(printed(FEEDS, lists).slice(1)).toEqual([
-    "Refused: ipsum-3. `inkling data status` shows why",
-    "Needs your approval: `inkling data update --accept tor-bulk-exits` accepts these large changes.",
+    "Failed: ipsum-3. `inkling data status` shows why",
+    expect.stringMatching(
+      /^Held: tor-bulk-exits\. .* `inkling data update --accept tor-bulk-exits` uses them\.$/,
+    ),
     expect.stringMatching(/^Expired: dbip-asn-lite\. `.*data status` shows why/),
     expect.stringMatching(/^Missing: x4bnet-vpn-v4\. `/),
   ]);
@@ -40,21 +46,22 @@ test("a feed that waits comes with the command that accepts it, an expired one u
 
 test("for programs, each feed is in one list", () => {
   const lists = {
-    refused: ["tor-bulk-exits", "ipsum-3"],
+    held: ["tor-bulk-exits"],
+    failed: ["ipsum-3"],
     unreached: ["dbip-asn-lite"],
     missing: ["x4bnet-vpn-v4"],
   };
   expect(troubledFeeds(lists, FEEDS)).toEqual({
-    refused: ["ipsum-3"],
+    held: ["tor-bulk-exits"],
+    failed: ["ipsum-3"],
     unreached: [],
-    waiting: ["tor-bulk-exits"],
     expired: ["dbip-asn-lite"],
     missing: ["x4bnet-vpn-v4"],
   });
 });
 
 test("without any of them, nothing is named", () => {
-  expect(printed([], { refused: [], missing: [] })).toHaveLength(1);
+  expect(printed([], { held: [], failed: [], missing: [] })).toHaveLength(1);
 });
 
 test("data status --max-age names older and missing data, and exits with 3", async () => {

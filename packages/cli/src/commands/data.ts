@@ -8,7 +8,6 @@ import {
   dataAges,
   type FailedBuild,
   type FeedReport,
-  type HeldRelease,
   LOOKUPS,
   oldestAge,
   type Release,
@@ -37,7 +36,6 @@ import {
 } from "@inkling/release-store";
 import type { Command } from "commander";
 import {
-  acceptHint,
   type BuildDone,
   type BuildResult,
   build,
@@ -45,9 +43,10 @@ import {
   failedHint,
   findLastBuild,
   followsChannel,
-  HELD_HINT,
+  heldIds,
+  heldText,
   type LastBuild,
-  pendingIds,
+  type Troubled,
   unreachedText,
 } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
@@ -87,23 +86,23 @@ function addUpdate(data: Command, context: Context): void {
     .description("build a release from the newest copies of all feeds, and switch to it")
     .option(
       "--accept <feed...>",
-      'accept the waiting copies of these feeds, which changed too much; "release": accept the waiting release, which flags too much or too little',
+      'use the held copies of these feeds although they look wrong; "release": all held copies, and a release that fails its check',
     )
     .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
       `
 A running server picks up the new release by itself. If another build is running, the command waits for it, and then
-fetches only the feeds that did not arrive with that build. The command reports feeds that are refused, unreachable, expired or
+fetches only the feeds that did not arrive with that build. The command reports feeds that are held, unreachable, expired or
 missing. It ignores expired copies, uses the last good copies of the other feeds, and still publishes the release. The
-exit code is then 3, as it is if the release waits for your approval. To build without a feed permanently, run
-\`inkling feeds disable ID\`. HTTPS_PROXY and NO_PROXY set a proxy.
+exit code is then 3. To build without a feed permanently, run \`inkling feeds disable ID\`. HTTPS_PROXY and NO_PROXY set a
+proxy.
 
 Examples:
   inkling data update
   inkling data update --mirror /srv/feeds     one file per feed, for machines without internet
   inkling data update --accept ipsum-3
-  inkling data update --accept release        publishes the pending release as it was built
+  inkling data update --accept release        uses all held copies
   inkling data update --offline --json`,
     );
   addAction(command, context, settingsReadBy("builder"), async ({ settings, flags }) => {
@@ -131,52 +130,49 @@ Examples:
         conflicts: conflicts.map(({ type: _, ...conflict }) => conflict),
       },
       text: updateText(done, feeds, context.terminal.style),
-      exitCode: failedFeeds(done).length > 0 || done.held ? EXIT.withoutSome : EXIT.ok,
+      exitCode: failedFeeds(done).length > 0 ? EXIT.withoutSome : EXIT.ok,
     };
   });
 }
 
 /**
- * Builds a release. A plain update writes one audit entry. With --accept, each accepted feed or release gets its own
- * entry.
+ * Builds a release. A plain update writes one audit entry. With --accept, each accepted feed, or the release, gets its
+ * own entry.
  */
 function update(settings: Settings, context: Context, accept: readonly string[]): Promise<BuildResult> {
   const { dataDir } = settings;
   const { terminal, stopper } = context;
   if (accept.length > 0) warnOfNewDatabase(settings, terminal);
-  const { feeds = [], held = null } = readFeedsReport(dataDir) ?? {};
+  const { feeds = [], failed } = readFeedsReport(dataDir) ?? {};
   const current = currentName(dataDir) ?? null;
   const work = (): Promise<BuildResult> => build(settings, terminal, stopper.signal, { fetch: true, accept });
   const whole = { action: "data-update-asked", subject: "data", before: { current } } as const;
   if (accept.length === 0) return audited(settings, { ...whole, after: { requested: "all feeds" } }, work);
   return accept.reduce((change, subject) => {
-    const waits =
-      subject === ACCEPT_RELEASE ? held?.why : feeds.find(({ id }) => id === subject)?.pending?.why;
-    const before = { current, waits: waits ?? null };
+    const accepted = feeds.filter(({ id }) => subject === ACCEPT_RELEASE || id === subject);
+    const reasons = accepted.flatMap(({ held }) => held?.why ?? []);
+    if (subject === ACCEPT_RELEASE && failed !== undefined) reasons.push(failed.why);
+    const before = { current, held: reasons.length === 0 ? null : [...new Set(reasons)].join("; ") };
     const entry = { action: "data-accepted", subject, before, after: { accepted: true } } as const;
     return () => audited(settings, entry, change);
   }, work)();
 }
 
 /**
- * Puts the id of each feed with a problem into one list only: a feed whose copy waits or has expired is in no other
+ * Puts the id of each feed with a problem into one list only: a feed whose copy is held or has expired is in no other
  * list.
  * @param feeds the current reports of the feeds
  */
 export function troubledFeeds(
-  { refused, unreached, missing }: Pick<BuildDone, "refused" | "unreached" | "missing">,
+  { held, failed, unreached, missing }: Troubled,
   feeds: readonly FeedReport[],
-): Record<"refused" | "unreached" | "waiting" | "expired" | "missing", readonly string[]> {
-  const waiting = pendingIds(feeds);
-  const expired = feeds.flatMap(({ id, state }) =>
-    state === "expired" && !waiting.includes(id) ? [id] : [],
-  );
-  const others = (ids: readonly string[]) =>
-    ids.filter((id) => !waiting.includes(id) && !expired.includes(id));
+): Troubled & { readonly expired: readonly string[] } {
+  const expired = feeds.flatMap(({ id, state }) => (state === "expired" && !held.includes(id) ? [id] : []));
+  const others = (ids: readonly string[]) => ids.filter((id) => !expired.includes(id));
   return {
-    refused: others(refused),
+    held,
+    failed: others(failed),
     unreached: others(unreached),
-    waiting,
     expired,
     missing: others(missing),
   };
@@ -184,32 +180,25 @@ export function troubledFeeds(
 
 /** @param feeds the current reports of the feeds */
 export function updateText(done: BuildDone, feeds: readonly FeedReport[], style: Style): string {
-  const { name, pinned, held } = done;
-  const { refused, waiting, expired, missing } = troubledFeeds(done, feeds);
-  const same = held ? "remains in use" : "already has the same content: nothing to publish";
+  const { name, pinned } = done;
+  const { held, failed, expired, missing } = troubledFeeds(done, feeds);
+  const same = "already has the same content: nothing to publish";
   return [
-    ...(held ? [heldText(held)] : []),
     `Release ${name} ${done.published ? "published" : same} (${done.seconds.toFixed(1)} s, ${formatBytes(done.peakBytes)} of memory).`,
     ...(pinned === undefined
       ? []
       : [`  ${pinned} is pinned and remains in use: ${UNPIN} switches to the newest release`]),
     ...dataGaps(done.release, style).map((gap) => `  ${gap}`),
     ...(done.unreached.length > 0 ? [unreachedText(done.unreached)] : []),
-    ...(refused.length > 0 ? [`Refused: ${refused.join(", ")}. ${REASON_HINT}`] : []),
-    ...(waiting.length > 0 ? [pendingText(waiting)] : []),
+    ...(failed.length > 0 ? [`Failed: ${failed.join(", ")}. ${REASON_HINT}`] : []),
+    ...(held.length > 0 ? [heldText(held)] : []),
     ...(expired.length > 0 ? [`Expired: ${expired.join(", ")}. ${MISSING_HINT}`] : []),
     ...(missing.length > 0 ? [`Missing: ${missing.join(", ")}. ${MISSING_HINT}`] : []),
   ].join("\n");
 }
 
-const pendingText = (pending: readonly string[]) => `Needs your approval: ${acceptHint(pending)}.`;
-
 const REASON_HINT = "`inkling data status` shows why";
 const MISSING_HINT = `${REASON_HINT}; \`inkling feeds disable ID\` builds without a feed`;
-
-/** Describes the release that waits, the reason, and how to accept it. */
-const heldText = ({ at, why }: HeldRelease) =>
-  `Needs your approval: the release built ${at} is not published. ${why}.\n${HELD_HINT}.`;
 
 /** Describes the failure of the latest build, and what to do. */
 function failedText(failed: FailedBuild): string {
@@ -238,15 +227,11 @@ Examples:
   addAction(command, context, READ_SETTINGS, ({ settings, flags }) => {
     const { dataDir } = settings;
     const maxAgeMs = maxAgeOf(flags.maxAge);
-    const { held = null, failed: failure = null } = readFeedsReport(dataDir) ?? {};
+    const { failed: failure = null } = readFeedsReport(dataDir) ?? {};
     const failed = followsChannel(settings) ? null : failure;
     if (failed !== null && currentName(dataDir) === undefined) {
       const text = `there is no release in ${dataDir}: the latest build failed at ${failed.at}: ${failed.why}`;
       throw new CliError(text, failedHint(failed));
-    }
-    if (held !== null && currentName(dataDir) === undefined) {
-      const text = `there is no release in ${dataDir}: the first release, built ${held.at}, needs your approval: ${held.why}`;
-      throw new CliError(text, HELD_HINT);
     }
     const current = requireCurrent(dataDir);
     const last = findLastBuild(dataDir);
@@ -255,7 +240,6 @@ Examples:
       name: current.name,
       problem,
       pinned: pinnedName(dataDir) ?? null,
-      held,
       failed,
       release: { ...current.manifest, feeds: [...feedsOf(dataDir, current)] },
       releases: releaseNames(dataDir),
@@ -307,7 +291,6 @@ interface Status {
   /** Why the release cannot be served, according to a quick check of its files. */
   readonly problem: string | null;
   readonly pinned: string | null;
-  readonly held: HeldRelease | null;
   /** The latest build, if it failed. */
   readonly failed: FailedBuild | null;
   readonly release: Release;
@@ -317,7 +300,7 @@ interface Status {
 }
 
 function statusText(
-  { name, problem, pinned, held, failed, release, releases, conflicts }: Status,
+  { name, problem, pinned, failed, release, releases, conflicts }: Status,
   { dataDir, localFiles }: { readonly dataDir: string; readonly localFiles: readonly string[] },
   now: Date,
   terminal: Terminal,
@@ -328,7 +311,7 @@ function statusText(
     const remarks = [...(each === name ? ["current"] : []), ...(each === pinned ? ["pinned"] : [])];
     return remarks.length === 0 ? each : `${each} (${remarks.join(", ")})`;
   });
-  const pending = pendingIds(release.feeds);
+  const held = heldIds(release.feeds);
   const parts = [
     `Release ${name}, built ${release.created_at} (${built}${oldestData(release, now)})`,
     problem === null ? "" : `${terminal.style.red("damaged")}  ${problem}: ${rebuildHint(dataDir)}.`,
@@ -338,8 +321,7 @@ function statusText(
     dataGaps(release, terminal.style).join("\n"),
     conflictsText(conflicts, terminal.width),
     pinned === null ? "" : `${pinned} is pinned: newer releases are not used until you run ${UNPIN}.`,
-    pending.length === 0 ? "" : pendingText(pending),
-    held === null ? "" : heldText(held),
+    held.length === 0 ? "" : heldText(held),
     failed === null ? "" : failedText(failed),
     `Releases kept: ${kept.join(", ")}`,
   ];

@@ -95,19 +95,12 @@ function row({ feed, report, lacking }: FeedLine, now: number): string[] {
   const why = feed.optIn?.why;
   const remarks = [
     ...(feed.definition === undefined ? [] : ["your own"]),
-    ...(report === undefined ? [] : troubles(report)),
+    ...(report?.error === undefined ? [] : [report.error]),
     ...(why === "licence" || feed.licence === NO_LICENCE ? ["no clear licence"] : []),
     ...(why === "non-commercial" || why === "noisy" ? [why] : []),
     ...(lacking.length > 0 ? [`needs ${lacking.map(variableName).join(" and ")}`] : []),
   ];
   return [feed.id, feed.sets, state, feedAge(report, new Date(now)), feed.licence, remarks.join("; ")];
-}
-
-/** Returns what is wrong with a copy. The error of a pending copy may already contain the reason. */
-function troubles({ pending, error }: FeedReport): string[] {
-  if (pending === undefined) return error === undefined ? [] : [error];
-  if (error?.includes(pending.why)) return [`needs your approval: ${error}`];
-  return [`needs your approval: ${pending.why}`, ...(error === undefined ? [] : [error])];
 }
 
 function lineJson({ feed, on, report, needs, lacking }: FeedLine) {

@@ -72,7 +72,7 @@ test("a feed of the command line and one of inkling.toml: added, built, looked u
   ]);
 
   const updated = await inkling("data update --json", env);
-  expect(JSON.parse(updated.out)).toMatchObject({ refused: [], unreached: [], missing: [] });
+  expect(JSON.parse(updated.out)).toMatchObject({ held: [], failed: [], unreached: [], missing: [] });
   const { peak_bytes, next_due, peakBytes, nextDue } = JSON.parse(updated.out);
   expect([typeof peak_bytes, typeof next_due, peakBytes, nextDue]).toEqual([
     "number",
@@ -99,11 +99,11 @@ test("a feed of the command line and one of inkling.toml: added, built, looked u
   expect((await inkling("feeds list")).out).toMatch(/^on +acme .*your own; needs INKLING_FEED_SECRET_ACME$/m);
   expect((await inkling("config")).out).toMatch(/^feed \(inkling\.toml\) +office /m);
 
-  // As with built-in feeds: disabling and enabling a feed, and a refused copy that is reported by name.
+  // As with built-in feeds: disabling and enabling a feed, and a held copy that is reported by name.
   expect((await inkling("feeds disable office")).code).toBe(0);
   body = "<html>";
-  const refused = await inkling("data update --json", env);
-  expect([refused.code, JSON.parse(refused.out).refused]).toEqual([3, ["acme"]]);
+  const bad = await inkling("data update --json", env);
+  expect([bad.code, JSON.parse(bad.out).held]).toEqual([3, ["acme"]]);
   expect(await found("91.9.1.2")).toMatchObject({ is_abuser: true });
   expect(await found("91.9.0.7")).toMatchObject({ is_proxy: false });
 

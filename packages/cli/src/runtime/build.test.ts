@@ -144,7 +144,8 @@ const done = {
   published: true,
   name: "n",
   release,
-  refused: [],
+  held: [],
+  failed: [],
   unreached: [],
   missing: [],
   seconds: 1,
@@ -208,12 +209,12 @@ describe("how a build ends", () => {
     const { result, events } = runScript(printing({ type: "note", text: "hello" }, conflict, done));
     const { conflicts, done: last } = await result;
     expect(events.map(({ type }) => type)).toEqual(["note", "conflict", "done"]);
-    expect([last.refused, conflicts.length, last.name]).toEqual([[], 1, "n"]);
+    expect([last.held, conflicts.length, last.name]).toEqual([[], 1, "n"]);
   });
 
-  test("exit code 3: done, but a feed was refused", async () => {
-    const { result } = runScript(`${printing({ ...done, refused: ["ipsum-3"] })}process.exitCode = 3`);
-    expect((await result).done.refused).toEqual(["ipsum-3"]);
+  test("exit code 3: done, but a feed is held", async () => {
+    const { result } = runScript(`${printing({ ...done, held: ["ipsum-3"] })}process.exitCode = 3`);
+    expect((await result).done.held).toEqual(["ipsum-3"]);
   });
 
   test("the order comes through standard input, and nothing of it stands in the arguments", async () => {

@@ -57,12 +57,16 @@ export interface BuildResult {
   readonly conflicts: readonly BuildConflict[];
 }
 
+/** The build's lists of feeds that have no good new copy. */
+export type Troubled = Pick<BuildDone, "held" | "failed" | "unreached" | "missing">;
+
 /** Feeds that should have delivered a new copy but did not, regardless of what is used instead. */
-export const failedFeeds = ({
-  refused,
-  unreached,
-  missing,
-}: Pick<BuildDone, "refused" | "unreached" | "missing">) => [...refused, ...unreached, ...missing];
+export const failedFeeds = ({ held, failed, unreached, missing }: Troubled) => [
+  ...held,
+  ...failed,
+  ...unreached,
+  ...missing,
+];
 
 export interface SpawnOptions {
   readonly onEvent: (event: BuildEvent) => void;
@@ -75,23 +79,21 @@ export interface SpawnOptions {
   readonly stallMs?: number;
 }
 
-/** What to do about a release that waits for the operator. */
-export const HELD_HINT =
-  "`inkling data update --accept release` publishes it; `inkling feeds disable ID` leaves out a list";
-
 /** Returns what to do about a build that failed as a whole. */
 export const failedHint = ({ why }: FailedBuild) =>
   why === ABANDONED
     ? "a running server builds again by itself; or run `inkling data update`"
     : "fix the cause, then run `inkling data update`";
 
-/** What to do about copies of these feeds that wait for the operator. */
+/** What to do about held copies of these feeds. */
 export const acceptHint = (ids: readonly string[]) =>
-  `\`inkling data update --accept ${ids.join(" ")}\` accepts these large changes`;
+  `if they are right, \`inkling data update --accept ${ids.join(" ")}\` uses them`;
 
-/** Returns the ids of the feeds whose copies wait for the operator. */
-export const pendingIds = (feeds: readonly FeedReport[]) =>
-  feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
+export const heldText = (ids: readonly string[]) =>
+  `Held: ${ids.join(", ")}. Their new copies look wrong, as \`inkling data status\` shows; ${acceptHint(ids)}.`;
+
+export const heldIds = (feeds: readonly FeedReport[]) =>
+  feeds.filter(({ held }) => held !== undefined).map(({ id }) => id);
 
 /** Milliseconds that a stopped build has for cleaning up before it is killed. */
 const GRACE_MS = 2_000;

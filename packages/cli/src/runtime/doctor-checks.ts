@@ -37,7 +37,7 @@ import { localUrl, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { dataAge, overdueData } from "../terminal/release-tables.ts";
 import { formatAgo, formatBytes } from "../terminal/terminal.ts";
-import { failedHint, followsChannel, HELD_HINT, mayFindNewer } from "./build.ts";
+import { failedHint, followsChannel, heldIds, mayFindNewer } from "./build.ts";
 import { whyReadOnly } from "./data-folder.ts";
 import { allFeeds } from "./feeds.ts";
 
@@ -297,26 +297,24 @@ async function noRelease(settings: Settings): Promise<Finding> {
 function data({ settings, now }: Checkup): Finding {
   const isFollower = followsChannel(settings);
   const ago = (at: string) => formatAgo(Math.max(0, now.getTime() - Date.parse(at)));
-  const { failed, held } = readFeedsReport(settings.dataDir) ?? {};
+  const { failed } = readFeedsReport(settings.dataDir) ?? {};
   const release = current(settings);
   if (failed !== undefined) {
     const found = `the latest build failed ${ago(failed.at)}: ${failed.why}`;
     if (isFollower) return problem(found, "run `inkling doctor` on the builder");
     return failed.why === ABANDONED ? note(found, failedHint(failed)) : problem(found, failedHint(failed));
   }
-  if (held !== undefined && !isFollower) {
-    const found = `the release built ${ago(held.at)} needs your approval: ${held.why}`;
-    return release === undefined ? problem(found, HELD_HINT) : note(found, HELD_HINT);
-  }
   if (release === undefined) return ok("no build has failed");
   const { missing, partial } = release.manifest;
   const feeds = feedsOf(settings.dataDir, release);
   const staleHours = new Map(allFeeds(settings).map((feed) => [feed.id, feed.age.staleHours]));
+  const held = heldIds(feeds);
   const overdue = overdueData(feeds, (id) => staleHours.get(id), now);
   const gaps = [
     ...(missing.length === 0 ? [] : [`\`inkling serve\` returns 503 for ${missing.join(", ")}`]),
     ...partial.map(({ answer, why }) => `${answer} is partial (${why})`),
     ...(overdue.length === 0 ? [] : [`overdue: ${overdue.join(", ")}`]),
+    ...(held.length === 0 ? [] : [`new copies that look wrong are held: ${held.join(", ")}`]),
     ...(pinnedName(settings.dataDir) === undefined ? [] : ["the release is pinned"]),
   ];
   if (gaps.length === 0) return ok(dataAge({ feeds }, now) || `built ${ago(release.manifest.created_at)}`);

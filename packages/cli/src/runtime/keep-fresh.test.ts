@@ -41,7 +41,7 @@ const report = (id: string, error?: string): FeedReport => ({
 });
 
 /** The result of one build. */
-type Step = { dueIn?: number; feeds?: BuildResult["feeds"]; published?: boolean; held?: string } | Error;
+type Step = { dueIn?: number; feeds?: BuildResult["feeds"]; published?: boolean } | Error;
 interface Seen {
   readonly at: readonly number[];
   readonly log: readonly (readonly [level: string, event: string, fields: Record<string, unknown>])[];
@@ -71,19 +71,21 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
         at.push((clock.now - START) / MINUTE);
         const step = steps[Math.min(at.length, steps.length) - 1]!;
         if (step instanceof Error) throw step;
-        const { dueIn, feeds = [], published = false, held } = step;
+        const { dueIn, feeds = [], published = false } = step;
         const nextDue = dueIn === undefined ? undefined : new Date(clock.now + dueIn).toISOString();
         clock.now += 1_000; // a build takes time
         const done = {
           published,
           name: "n",
-          refused: feeds.filter(({ id, error }) => id !== "free-mail" && error).map(({ id }) => id),
+          held: feeds.filter((feed) => feed.held).map(({ id }) => id),
+          failed: feeds
+            .filter(({ id, held, error }) => id !== "free-mail" && !held && error)
+            .map(({ id }) => id),
           unreached: [],
           missing: [],
           seconds: 1,
           peakBytes: 1,
           nextDue,
-          ...(held && { held: { id: "0", at: "", why: held } }),
         };
         return { done, feeds, conflicts: [] } as unknown as BuildResult;
       },
@@ -190,12 +192,14 @@ test("a feed that a mirror does not have is logged, not as an error", async () =
   expect(log.filter(([, event]) => event === "feed-not-updated").map(([level]) => level)).toEqual(["info"]);
 });
 
-test("a release that waits for the operator is an error, once for each reason", async () => {
-  const step = (held?: string) => ({ dueIn: 5 * MINUTE, ...(held && { held }) });
+test("a held copy is an error with the command that accepts it, once for each reason", async () => {
+  const held = (why: string) => ({ ...report("ipsum-3", why), held: { sha256: "0".repeat(64), why } });
+  const step = (why?: string) => ({ dueIn: 5 * MINUTE, feeds: why === undefined ? [] : [held(why)] });
   const { log } = await simulate([step("a"), step("a"), step("b"), step(), step("b"), step()], 1);
-  const held = log.filter(([, event]) => event === "release-held");
-  expect(held.map(([level, , { reason }]) => [level, reason])).toEqual(
-    ["a", "b", "b"].map((why) => ["error", why]),
+  const lines = log.filter(([, event]) => event === "feed-held");
+  const hint = "if they are right, `inkling data update --accept ipsum-3` uses them";
+  expect(lines.map(([level, , fields]) => [level, fields.reason, fields.hint])).toEqual(
+    ["a", "b", "b"].map((why) => ["error", why, hint]),
   );
 });
 
@@ -231,7 +235,7 @@ describe("a pause", () => {
         builds.push(clock.now);
         asked.is = false;
         if (builds.length >= lost.repairedBy) lost.is = false;
-        const done = { refused: [], unreached: [], missing: [] };
+        const done = { held: [], failed: [], unreached: [], missing: [] };
         return { done, feeds: [], conflicts: [] } as unknown as BuildResult;
       },
       isAsked: () => asked.is,

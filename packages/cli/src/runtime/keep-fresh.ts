@@ -1,7 +1,7 @@
 // keep-fresh.ts: keeps the data fresh while Inkling serves, with one small build at a time, at low priority.
 //
 // in   how to build, a clock and random numbers, so that a test can simulate hours quickly
-// out  log events: data-update-done, feed-not-updated, feeds-not-reached, feed-updated-again, release-held,
+// out  log events: data-update-done, feed-held, feed-not-updated, feeds-not-reached, feed-updated-again,
 //      data-update-failed, data-update-busy
 // err  none: a failed build is logged and retried, and the server keeps serving its release
 //
@@ -20,13 +20,14 @@ import { backoffMs, DATA_FOLDER, fileStamp, messageOf, Poller } from "@inkling/r
 import type { DataActions, FeedFacts, RunningServer, UpdateState } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
 import {
+  acceptHint,
   BuildBusy,
   BuildInterrupted,
   type BuildResult,
   buildOrder,
   failedFeeds,
-  HELD_HINT,
   runBuild,
+  type Troubled,
   writeLastBuild,
 } from "./build.ts";
 import { allFeeds, choiceOf } from "./feeds.ts";
@@ -100,10 +101,8 @@ export class Updates {
     this.running = isWanted ? "all" : "due";
     try {
       const result = await work(isWanted);
-      const { name, published, seconds, held } = result.done;
-      const failed = failedFeeds(result.done);
-      const waiting = held === undefined ? null : { why: held.why, hint: HELD_HINT };
-      this.last = { at: now(), release: name, published, failed, held: waiting, seconds };
+      const { name, published, seconds } = result.done;
+      this.last = { at: now(), release: name, published, failed: failedFeeds(result.done), seconds };
       return result;
     } catch (error) {
       const hint = error instanceof CliError ? (error.hint ?? null) : null;
@@ -185,7 +184,6 @@ export class FreshData {
   private readonly effects: FreshEffects;
   private readonly troubles: Troubles;
   private failures = 0;
-  private heldWhy: string | undefined;
   /** When the current pause ends, by the wall clock: if the machine has slept for hours, the feeds are hours older. */
   private endsAt: number;
   private pauseMs: number;
@@ -224,11 +222,8 @@ export class FreshData {
     try {
       const { done, feeds } = await build();
       this.failures = 0;
-      this.troubles.report(feeds, done.refused);
-      const { published, name, seconds, held } = done;
-      if (held !== undefined && held.why !== this.heldWhy)
-        log.error("release-held", { reason: held.why, hint: HELD_HINT });
-      this.heldWhy = held?.why;
+      this.troubles.report(feeds, done);
+      const { published, name, seconds } = done;
       const failed = failedFeeds(done).length;
       log.info("data-update-done", { published, name, seconds, failed, next_due: done.nextDue });
       return done.nextDue === undefined ? undefined : Date.parse(done.nextDue);
@@ -263,8 +258,8 @@ class Troubles {
     this.log = log;
   }
 
-  /** @param refused feeds that had a copy refused; a copy that is only missing is not an error */
-  report(feeds: BuildResult["feeds"], refused: readonly string[]): void {
+  /** A feed whose copy is only missing is not an error. */
+  report(feeds: BuildResult["feeds"], { held, failed }: Pick<Troubled, "held" | "failed">): void {
     const before = this.known;
     const away = new Map<string, string[]>();
     this.known = new Map();
@@ -276,8 +271,8 @@ class Troubles {
         const rest = trouble?.rest ?? error;
         if (rest === "") continue;
         const fields = { feed: id, state, source, reason: rest };
-        if (refused.includes(id)) this.log.error("feed-not-updated", fields);
-        else this.log.info("feed-not-updated", fields);
+        if (held.includes(id)) this.log.error("feed-held", { ...fields, hint: acceptHint([id]) });
+        else this.log[failed.includes(id) ? "error" : "info"]("feed-not-updated", fields);
       } else if (before.has(id)) {
         this.log.info("feed-updated-again", { feed: id, source });
       }

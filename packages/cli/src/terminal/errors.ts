@@ -12,8 +12,8 @@ export const EXIT = {
   /** The command line or a setting is wrong; nothing was tried. */
   usage: 2,
   /**
-   * The build ran, but a feed was refused, unreachable, expired or missing, or the release waits for the operator's
-   * approval. From `data status --max-age`: data is older or missing.
+   * The build ran, but a feed is held, unreachable, expired or missing. From `data status --max-age`: data is older or
+   * missing.
    */
   withoutSome: 3,
   /** Ctrl-C or another signal came first. */

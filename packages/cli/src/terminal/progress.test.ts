@@ -46,14 +46,14 @@ describe("plain lines", () => {
   test("what happens in a step keeps its place before the step's own line", () => {
     const log = progress();
     log.next(step("reading feeds"), 0);
-    const refused = log.next(feed({ state: "refused", source: "none", error: "is a web page" }), 5);
-    expect(refused.keep).toEqual(["  ipsum-3 refused: is a web page"]);
+    const missing = log.next(feed({ state: "missing", source: "none", error: "is a web page" }), 5);
+    expect(missing.keep).toEqual(["  ipsum-3 missing: is a web page"]);
   });
 
   const rows: [name: string, event: BuildEvent, line: string | undefined][] = [
     ["a feed without trouble is not mentioned", feed({}), undefined],
     [
-      "a feed whose new copy is refused names what is in use",
+      "a feed whose new copy is held names what is in use",
       feed({ source: "last-good", error: "12 entries, but at least 100 are expected" }),
       "  ipsum-3 not updated: 12 entries, but at least 100 are expected; in use instead: last good copy",
     ],

@@ -45,8 +45,8 @@ export function attributions(feeds: readonly AttributedFeed[], tables?: readonly
 }
 
 /** Returns a feed's state, as tables show it. */
-export function stateWord({ state, pending, stale }: FeedReport): string {
-  if (pending !== undefined) return "waits";
+export function stateWord({ state, held, stale }: FeedReport): string {
+  if (held !== undefined) return "held";
   return stale === true ? "stale" : state;
 }
 

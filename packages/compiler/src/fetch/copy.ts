@@ -19,7 +19,7 @@ export interface FeedCopy {
   readonly keptFrom?: "mirror" | "fetched";
   /** The operator accepted this copy, no matter how much it differs from the last good copy. */
   readonly accepted?: true;
-  /** The candidate of a build that did not finish. It is not requested again. */
+  /** The copy of a build that did not finish. It is not requested again. */
   readonly unpublished?: true;
   /** One file, or several files if a seed is split by address family. */
   readonly files: readonly CopyFile[];
@@ -63,7 +63,7 @@ export type Candidate = FeedCopy | NoCopy;
 
 /**
  * Returns whether the copy came from the feed's source and is not the last good copy: it was fetched in this build, or
- * it is a pending copy or a candidate of an earlier build.
+ * it is a held copy of an earlier build.
  */
 export function isNew<T extends { readonly source: Source }>(
   copy: T,

@@ -17,6 +17,7 @@ import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
 import type { FeedCopy } from "./copy.ts";
 
 export const STATE = "state.json";
+/** Earlier versions named some copies `pending-…`. */
 const BODY = /^(body|pending)-[0-9a-f]{16}\.[a-z]+$/;
 
 const time = z.iso.datetime();
@@ -50,30 +51,33 @@ const attempts = z.object({
   /** Times of the requests within the last day. Recorded only if the publisher has a budget. */
   requests: z.array(time).readonly().optional(),
 });
-const feedState = z.object({
-  /** The last good copy: a release that contains it was published, or is being held for the operator. */
+const heldCopy = keptCopy.extend({ why: z.string().optional() });
+const currentState = z.object({
+  /** The last good copy: the newest copy that a published release contains. */
   copy: keptCopy.optional(),
-  /** A copy that passed the gates, but is not in a published release yet: a build is running, or was killed. */
-  candidate: keptCopy.optional(),
   /**
-   * A copy from which no segment could be built, and the digest of the code that tried. Another version of the code may
-   * succeed.
+   * A newer copy that no release contains. `why` tells what looks wrong. Without it, nothing is known to be wrong: a
+   * build is running or was killed, so the next build uses the copy.
    */
-  refused: z.object({ sha256: z.string(), why: z.string(), code: z.string() }).optional(),
-  /** A copy that differs too much from the last good copy and waits for `--accept`. */
-  pending: keptCopy.extend({ why: z.string() }).optional(),
+  held: heldCopy.optional(),
   /** Attempts to fetch the feed from the publisher. */
   attempts: attempts.optional(),
   /** Attempts to read the feed from the operator's mirror. The mirror's failures do not count as the publisher's. */
   mirror: attempts.extend({ of: z.string() }).optional(),
 });
+/** Earlier versions stored a held copy as `pending`, and a copy without a release as `candidate`. */
+const feedState = currentState
+  .extend({ candidate: keptCopy.optional(), pending: heldCopy.optional() })
+  .transform(({ candidate, pending, held = pending ?? candidate, ...state }) => ({
+    ...state,
+    ...(held && { held }),
+  }));
 
 export type KeptCopy = Readonly<z.infer<typeof keptCopy>>;
-export type RefusedCopy = NonNullable<FeedState["refused"]>;
-export type PendingCopy = KeptCopy & { readonly why: string };
+export type HeldCopy = Readonly<z.infer<typeof heldCopy>>;
 /** Times are ISO 8601. */
 export type Attempts = Readonly<z.infer<typeof attempts>>;
-export type FeedState = Readonly<z.infer<typeof feedState>> & {
+export type FeedState = Readonly<z.infer<typeof currentState>> & {
   /** Why the state file could not be read. Never written to disk. */
   readonly damage?: string;
 };
@@ -111,7 +115,7 @@ export function writeFeedState(
 ): void {
   const folder = feedFolder(feed, dataDir);
   makeFolder(folder);
-  const named = [state.copy, state.candidate, state.pending].flatMap((kept) => kept ?? []);
+  const named = [state.copy, state.held].flatMap((kept) => kept ?? []);
   for (const copy of bodies) {
     const file = named.find(({ sha256 }) => sha256 === copy.sha256)?.file;
     if (file === undefined) continue;

@@ -9,7 +9,7 @@ import { EXTENSIONS, type Feed, FeedError, formatsOf } from "../catalog/feed.ts"
 import { type FeedCopy, isNew, loadStable, measure } from "./copy.ts";
 import { type FeedState, feedFolder, type KeptCopy, STATE } from "./feed-state.ts";
 
-type Which = "copy" | "candidate" | "pending";
+type Which = "copy" | "held";
 
 export class KeptCopies {
   private readonly feed: Feed;
@@ -29,9 +29,14 @@ export class KeptCopies {
     return this.readOnce("copy");
   }
 
-  /** Reads the copy that waits for the operator. @throws FeedError */
-  readPending(): FeedCopy | undefined {
-    return this.readOnce("pending");
+  /** Reads the held copy. @throws FeedError */
+  readHeld(): FeedCopy | undefined {
+    return this.readOnce("held");
+  }
+
+  /** Returns the undamaged copy of a build that did not finish. */
+  findUnpublished(): FeedCopy | undefined {
+    return this.state.held?.why === undefined ? this.find("held") : undefined;
   }
 
   /** Reads a copy, but returns undefined if it is damaged. */
@@ -46,7 +51,7 @@ export class KeptCopies {
 
   /** Finds an undamaged copy of the file at `url`, to which a response "not modified" would refer. */
   findFrom(url: string): FeedCopy | undefined {
-    for (const which of ["pending", "candidate", "copy"] as const) {
+    for (const which of ["held", "copy"] as const) {
       const copy = this.state[which]?.url === url ? this.find(which) : undefined;
       if (copy !== undefined) return copy;
     }
@@ -58,7 +63,7 @@ export class KeptCopies {
    * 4 ms.
    */
   holds({ file, sha256 }: KeptCopy): boolean {
-    const which = (["copy", "candidate", "pending"] as const).find((name) => this.state[name]?.file === file);
+    const which = (["copy", "held"] as const).find((name) => this.state[name]?.file === file);
     return which !== undefined && this.find(which)?.sha256 === sha256;
   }
 
@@ -97,10 +102,10 @@ export class KeptCopies {
 }
 
 /** Describes a copy that was just fetched, or read from a mirror, for the state. */
-export function describeCopy(prefix: "body" | "pending", copy: FeedCopy, entries?: number): KeptCopy {
+export function describeCopy(copy: FeedCopy, entries?: number): KeptCopy {
   if (!isNew(copy)) throw new Error(`a copy from ${copy.source} is not kept`);
   return {
-    file: `${prefix}-${copy.sha256.slice(0, 16)}.${EXTENSIONS[copy.format]}`,
+    file: `body-${copy.sha256.slice(0, 16)}.${EXTENSIONS[copy.format]}`,
     format: copy.format,
     sha256: copy.sha256,
     source: copy.source,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import type { Attempts, FeedState, KeptCopy } from "./feed-state.ts";
-import { nextFeedState, type Outcome, planRequest, publishCandidate, type Source } from "./next-state.ts";
+import { nextFeedState, type Outcome, planRequest, publishHeld, type Source } from "./next-state.ts";
 import { afterAbsence, afterFailure, afterSuccess, recordRequest, untried } from "./schedule.ts";
 
 const NOW = new Date("2026-08-22T12:34:56.000Z");
@@ -28,43 +28,48 @@ const HELD = { ...copy("c"), why: "differs too much" };
 const FAILURE = { error: "publisher: broken", retryAfter: "7200" };
 const tried: Attempts = { ...afterSuccess(FEED, untried(half), BEFORE), failures: 2 };
 const other: Attempts = { ...tried, failures: 7 };
-const bare = <T extends KeptCopy>(kept: T): T => ({ ...kept, etag: undefined, lastModified: undefined });
 
 const ok = afterSuccess(FEED, tried, NOW);
 const bad = afterFailure(FEED, tried, NOW, FAILURE, half);
 const none = afterAbsence(FEED, tried, NOW, FAILURE.error);
-const full: FeedState = { copy: A, pending: HELD, attempts: tried, mirror: { ...other, of: MIRROR } };
+const full: FeedState = { copy: A, held: HELD, attempts: tried, mirror: { ...other, of: MIRROR } };
 const mirror = full.mirror!;
 
 const rows: readonly [name: string, before: FeedState, outcome: Outcome, after: FeedState][] = [
   [
-    "passed: a candidate beside the last good copy, in the place of what waited",
+    "passed: beside the last good copy, in the place of what was held",
     full,
     { type: "passed", copy: B },
-    { copy: A, candidate: B, attempts: ok, mirror },
+    { copy: A, held: B, attempts: ok, mirror },
+  ],
+  [
+    "passed, with the content of the last good copy: confirms it, and nothing is held",
+    full,
+    { type: "passed", copy: { ...A, etag: '"2"' } },
+    { copy: { ...A, etag: '"2"' }, attempts: ok, mirror },
   ],
   [
     "passed, of a feed that was never asked",
     {},
     { type: "passed", copy: B },
-    { candidate: B, attempts: afterSuccess(FEED, untried(half), NOW) },
+    { held: B, attempts: afterSuccess(FEED, untried(half), NOW) },
   ],
   [
     "passed, over a damaged state",
     { damage: "not JSON" },
     { type: "passed", copy: B },
-    { candidate: B, attempts: afterSuccess(FEED, untried(half), NOW) },
+    { held: B, attempts: afterSuccess(FEED, untried(half), NOW) },
   ],
   [
-    "held: waits beside the last good copy",
+    "held: beside the last good copy",
     { copy: A, attempts: tried },
-    { type: "held", pending: HELD, failure: FAILURE },
-    { copy: A, pending: HELD, attempts: bad },
+    { type: "held", held: HELD, failure: FAILURE },
+    { copy: A, held: HELD, attempts: bad },
   ],
   [
-    "held: takes the place of what waited",
-    { ...full, pending: { ...B, why: "x" } },
-    { type: "held", pending: HELD, failure: FAILURE },
+    "held: in the place of what was held",
+    { ...full, held: { ...B, why: "x" } },
+    { type: "held", held: HELD, failure: FAILURE },
     { ...full, attempts: bad },
   ],
   ["failed: copies stay", full, { type: "failed", failure: FAILURE }, { ...full, attempts: bad }],
@@ -73,12 +78,6 @@ const rows: readonly [name: string, before: FeedState, outcome: Outcome, after: 
     { damage: "not JSON" },
     { type: "failed", failure: FAILURE },
     { attempts: afterFailure(FEED, untried(half), NOW, FAILURE, half) },
-  ],
-  [
-    "a confirmed copy is refused: it is not revalidated",
-    full,
-    { type: "failed", failure: FAILURE, refetch: true },
-    { copy: bare(A), pending: bare(HELD), attempts: bad, mirror },
   ],
   ["absent: no failure", full, { type: "absent", failure: FAILURE }, { ...full, attempts: none }],
   [
@@ -107,19 +106,10 @@ describe("after a load from the publisher", () => {
   });
 });
 
-test("a candidate is the last good copy once a release is made with it", () => {
-  expect(publishCandidate({ copy: A, candidate: B, attempts: ok })).toEqual({ copy: B, attempts: ok });
-  expect(publishCandidate(full)).toBe(full);
-});
-
-test("a candidate that no segment can be made of leaves the last good copy, and what waits", () => {
-  const refused = { sha256: B.sha256, why: "no segment can be made with it", code: "c" };
-  const outcome: Outcome = { type: "refused", refused, failure: FAILURE };
-  expect(nextFeedState({ ...full, candidate: B }, outcome, at())).toEqual({
-    ...full,
-    refused,
-    attempts: bad,
-  });
+test("a held copy is the last good copy once a release contains it", () => {
+  expect(publishHeld({ copy: A, held: B, attempts: ok })).toEqual({ copy: B, attempts: ok });
+  const without = { copy: A, attempts: ok };
+  expect(publishHeld(without)).toBe(without);
 });
 
 describe("after a load from a mirror", () => {

@@ -4,7 +4,7 @@
 // out  the state to write; the same object if nothing changed
 
 import type { Feed } from "../catalog/feed.ts";
-import type { Attempts, FeedState, KeptCopy, PendingCopy, RefusedCopy } from "./feed-state.ts";
+import type { Attempts, FeedState, HeldCopy, KeptCopy } from "./feed-state.ts";
 import {
   afterAbsence,
   afterFailure,
@@ -30,12 +30,10 @@ export type Outcome = {
 } & (
   | { readonly type: "not requested" }
   | { readonly type: "passed"; readonly copy: KeptCopy }
-  | { readonly type: "held"; readonly pending: PendingCopy; readonly failure: Failure }
+  /** There is a copy, but it looks wrong. */
+  | { readonly type: "held"; readonly held: HeldCopy; readonly failure: Failure }
   | { readonly type: "absent"; readonly failure: Failure }
-  /** No segment could be built from this copy. */
-  | { readonly type: "refused"; readonly refused: RefusedCopy; readonly failure: Failure }
-  /** `refetch`: the source confirmed a copy that is now refused, so the next request must be unconditional. */
-  | { readonly type: "failed"; readonly failure: Failure; readonly refetch?: boolean }
+  | { readonly type: "failed"; readonly failure: Failure }
 );
 
 export interface Source {
@@ -50,39 +48,33 @@ export interface Source {
 export function nextFeedState(state: FeedState, outcome: Outcome, source: Source): FeedState {
   const next = remember(state, outcome, source);
   if (outcome.destroy !== true) return next;
-  const { copy: _, candidate: __, pending: ___, ...rest } = next;
+  const { copy: _, held: __, ...rest } = next;
   return rest;
 }
 
-/** Makes the candidate the last good copy, because a release contains it. */
-export function publishCandidate(state: FeedState): FeedState {
-  const { candidate, ...rest } = state;
-  return candidate === undefined ? state : { ...rest, copy: candidate };
+/** Makes the held copy the last good copy, because a release contains it. */
+export function publishHeld(state: FeedState): FeedState {
+  const { held, ...rest } = state;
+  return held === undefined ? state : { ...rest, copy: held };
 }
 
 function remember(state: FeedState, outcome: Outcome, source: Source): FeedState {
   if (outcome.type === "not requested") return state;
   const { feed, mirror, now, chance } = source;
-  const { attempts, mirror: mirrored, copy, candidate, refused, pending } = state;
+  const { attempts, mirror: mirrored, copy, held } = state;
   const before = attemptsAt(state, mirror) ?? untried(chance);
   const after = (next: Attempts) => withAttempts({ attempts, mirror: mirrored }, mirror, next);
-  if (outcome.type === "passed")
-    return { ...(copy && { copy }), candidate: outcome.copy, ...after(afterSuccess(feed, before, now)) };
+  const lastGood = copy && { copy };
+  if (outcome.type === "passed") {
+    const isKnown = copy?.sha256 === outcome.copy.sha256;
+    const kept = isKnown ? { copy: outcome.copy } : { ...lastGood, held: outcome.copy };
+    return { ...kept, ...after(afterSuccess(feed, before, now)) };
+  }
   const { failure } = outcome;
-  const lasting = { ...(copy && { copy }), ...(pending && { pending }) };
-  const kept = { ...lasting, ...(candidate && { candidate }), ...(refused && { refused }) };
+  const kept = { ...lastGood, ...(held && { held }) };
   if (outcome.type === "absent") return { ...kept, ...after(afterAbsence(feed, before, now, failure.error)) };
   const tried = after(afterFailure(feed, before, now, failure, chance));
-  if (outcome.type === "refused") return { ...lasting, refused: outcome.refused, ...tried };
-  if (outcome.type === "held") return { ...kept, pending: outcome.pending, ...tried };
-  if (outcome.refetch !== true) return { ...kept, ...tried };
-  return {
-    ...(copy && { copy: withoutValidators(copy) }),
-    ...(candidate && { candidate: withoutValidators(candidate) }),
-    ...(refused && { refused }),
-    ...(pending && { pending: withoutValidators(pending) }),
-    ...tried,
-  };
+  return outcome.type === "held" ? { ...lastGood, held: outcome.held, ...tried } : { ...kept, ...tried };
 }
 
 /**
@@ -118,8 +110,4 @@ function withAttempts(
 ): Pick<FeedState, "attempts" | "mirror"> {
   if (mirror === undefined) return { attempts, ...(known && { mirror: known }) };
   return { ...(before && { attempts: before }), mirror: { ...attempts, of: mirror } };
-}
-
-function withoutValidators<T extends KeptCopy>(copy: T): T {
-  return { ...copy, etag: undefined, lastModified: undefined };
 }

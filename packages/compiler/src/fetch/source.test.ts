@@ -21,7 +21,7 @@ import { parseNetworks } from "../parse/index.ts";
 import { type Candidate, type FeedCopy, isCopy } from "./copy.ts";
 import { readFeedState, writeFeedState } from "./feed-state.ts";
 import { describeCopy, KeptCopies } from "./kept-copies.ts";
-import { nextFeedState, publishCandidate } from "./next-state.ts";
+import { nextFeedState, publishHeld } from "./next-state.ts";
 import { ETAG, LIST, type Publisher, startPublisher } from "./publisher.testing.ts";
 import { candidates, type SourceOptions } from "./source.ts";
 
@@ -84,11 +84,11 @@ const collect = async (row: Feed, more: Partial<SourceOptions> = {}): Promise<Ca
 const keptOf = (row: Feed) => new KeptCopies(row, dataDir, readFeedState(row, dataDir));
 /** Keeps a copy that passed, like a load does. */
 const keepLastGood = (row: Feed, copy: FeedCopy): void => {
-  const named = describeCopy("body", copy);
+  const named = describeCopy(copy);
   const isKept = keptOf(row).holds(named);
   const source = { feed: row, mirror: undefined, now: NOW, chance: () => 0.5 };
   const next = nextFeedState(readFeedState(row, dataDir), { type: "passed", copy: named }, source);
-  writeFeedState(row, dataDir, publishCandidate(next), isKept ? [] : [copy]);
+  writeFeedState(row, dataDir, publishHeld(next), isKept ? [] : [copy]);
 };
 /** Formats candidates as "source: first line of the file" or "source! error", without the folder of this test. */
 const summaries = (found: Candidate[]): string[] =>

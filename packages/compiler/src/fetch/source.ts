@@ -2,9 +2,9 @@
 //
 // in   a row of the feed table, its kept copies, the mirror (if any), and whether publishers may be requested
 // out  candidates, lazily, in order of preference. The first candidate that passes is used:
-//      0. the pending copy, if the operator accepts it; in this case, nothing is fetched
+//      0. the held copy, if the operator accepts it; in this case, nothing is fetched
 //      1. the feed's file on this machine; otherwise the mirror, if one is set; otherwise the publisher, if allowed
-//      2. the candidate of a build that did not finish
+//      2. the copy of a build that did not finish
 //      3. the last good copy
 //      4. the seed in an npm package
 //      5. Inkling's own file
@@ -84,7 +84,7 @@ export interface SourceOptions {
   readonly now: Date;
   /** Whether the feed is due (schedule.ts). Mirror folders are always read. */
   readonly isDue?: boolean;
-  /** Whether the operator accepts the pending copy. */
+  /** Whether the operator accepts the held copy. */
   readonly accept?: boolean;
   readonly credentials?: Credentials;
   readonly userAgent?: string;
@@ -110,15 +110,24 @@ export async function* candidates(
   options: SourceOptions,
   kept: KeptCopies,
 ): AsyncGenerator<Candidate> {
-  const waiting = options.accept && (await attempt("last-good", () => kept.readPending()));
-  if (waiting) yield isCopy(waiting) ? { ...waiting, accepted: true } : waiting;
+  const held = options.accept && (await attempt("last-good", () => kept.readHeld()));
+  if (held) yield isCopy(held) ? { ...held, accepted: true } : held;
   else if (feed.file !== undefined)
     yield await attempt("mirror", () => readFromFile(feed, feed.file!, downloadPath(kept), kept, options));
   else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options, kept);
   else if (options.fetch) yield* fromPublisher(feed, options, kept);
-  const candidate = kept.find("candidate");
-  // The candidate has already passed the gates.
-  if (candidate !== undefined) yield { ...candidate, accepted: true, unpublished: true };
+  yield* localCopies(feed, options, kept);
+}
+
+/** Yields the copies for which no source is read, in order of preference. */
+export async function* localCopies(
+  feed: Feed,
+  options: Pick<SourceOptions, "packageFolder">,
+  kept: KeptCopies,
+): AsyncGenerator<Candidate> {
+  const unpublished = kept.findUnpublished();
+  // It has already passed the gates.
+  if (unpublished !== undefined) yield { ...unpublished, accepted: true, unpublished: true };
   const last = await attempt("last-good", () => kept.readLastGood());
   if (last !== undefined) yield last;
   const { seed, own } = feed;

@@ -2,37 +2,32 @@
 //
 // in   a BuildRequest; BuildEffects, such as the clock and a function that receives events
 // out  a Build, which describes the newest release. Nothing new is published if the newest release has the same
-//      content, or if the new release is held for the operator. Refused feeds are listed in the Build and its release
-// err  NothingToServe if the very first release is held. Other errors if the folder is not writable, another build is
-//      running, feeds.json or an own feed is invalid, or an invariant is broken. A build that waits for slow feeds may
-//      fail after it has published a first release
+//      content. Held feeds are listed in the Build and its release
+// err  ReleaseUnlikely if the release fails its check, and no new copy is the cause. Other errors if the folder is not
+//      writable, another build is running, feeds.json or an own feed is invalid, or an invariant is broken. A build that
+//      waits for slow feeds may fail after it has published a first release
 //
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
 
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { ANSWERS, type Answer, type FeedsReport, type HeldRelease, type Release } from "@inkling/engine";
+import { ANSWERS, type Answer, type FeedsReport, type Release } from "@inkling/engine";
 import {
-  brokenSegments,
   currentName,
   DATA_FOLDER,
-  findHeld,
   findNewest,
   lockDataFolder,
   makeCurrent,
   messageOf,
   prepareDataFolder,
   publish,
-  readFeedsReport,
   recordFailedBuild,
   releaseId,
-  removeHeld,
   replaceJson,
   sweep,
   writeBuildProgress,
-  writeHeld,
 } from "@inkling/release-store";
-import { whyHeld } from "../validate/release-gate.ts";
-import { ACCEPT_RELEASE, type BuildEffects, type BuildRequest } from "./events.ts";
+import type { BuildEffects, BuildRequest } from "./events.ts";
 import { codeDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeeds } from "./load.ts";
 import { makeSegments } from "./make-segments.ts";
@@ -50,19 +45,19 @@ export interface Build {
   readonly release: Release;
   /**
    * Whether this build published a release, or moved `current` to the newest release. Otherwise, the new release has
-   * the same content as the newest release, or is held.
+   * the same content as the newest release.
    */
   readonly published: boolean;
   /** The release that remains in use because it is pinned, regardless of what this build published. */
   readonly pinned?: string;
-  /** Feeds that had a copy refused, whether or not an older copy is in use. */
-  readonly refused: readonly string[];
+  /** Feeds with a held copy, whether or not an older copy is in use. */
+  readonly held: readonly string[];
+  /** Other feeds whose source sent no copy, or whose kept copy is damaged. */
+  readonly failed: readonly string[];
   /** Feeds whose source could not be reached. */
   readonly unreached: readonly string[];
   /** Other feeds that have a source but no usable copy. */
   readonly missing: readonly string[];
-  /** The release that was built and waits for the operator. `name` and `release` then describe the previous release. */
-  readonly held?: HeldRelease;
   /** When the next feed is due. Absent if no feed has a remote source. */
   readonly nextDue?: string;
 }
@@ -90,15 +85,12 @@ export async function build(request: BuildRequest, outer: BuildEffects): Promise
     const { feeds: _, ...second } = await buildLocked(request, effects, undefined, arrived);
     return { ...second, published: first.published || second.published };
   } catch (error) {
-    if (!(error instanceof NothingToServe)) reportFailure(request.dataDir, messageOf(error), effects);
+    reportFailure(request.dataDir, messageOf(error), effects);
     throw error;
   } finally {
     unlock();
   }
 }
-
-/** No release was published, and there is no earlier release. */
-export class NothingToServe extends Error {}
 
 /**
  * @param deadline the time at which the build continues without the feeds that have not arrived
@@ -110,75 +102,60 @@ async function buildLocked(
   deadline?: number,
   arrived: readonly LoadedFeed[] = [],
 ): Promise<Build & { feeds: readonly LoadedFeed[] }> {
-  const { dataDir } = request;
+  const { dataDir, accept } = request;
+  removeHeldRelease(dataDir, effects);
   sweep(dataDir); // done now, because this build may publish nothing, or be killed
-  const found = findHeld(dataDir);
-  const isAccepted = request.accept.includes(ACCEPT_RELEASE);
-  const isForFound = isAccepted && request.accept.length === 1 && found !== undefined;
-  const accepted = isForFound ? publishHeld(dataDir, found, effects.now()) : undefined;
-  if (accepted !== undefined) return { ...accepted, feeds: [] };
-  // If the accepted release could not be published, it is damaged or from another version. The build then uses none of
-  // its parts.
-  const waiting = isForFound ? undefined : found;
   const code = codeDigest();
   const newest = findNewest(dataDir);
   const before = newest?.manifest;
   const trusted = before?.code === code ? before : undefined;
-  const feeds = await loadFeeds(request, trusted, code, effects, deadline, arrived);
-  const { segments, decided } = await makeSegments(feeds, {
-    dataDir,
-    code,
-    earlier: [before, waiting],
-    effects,
-  });
+  const loaded = await loadFeeds(request, trusted, effects, deadline, arrived);
+  const { feeds, segments, decided } = await makeSegments(loaded, { dataDir, code, before, accept, effects });
   const manifest = describe(segments, feeds, { code, ...decided }, effects.now());
   const same = before?.id === manifest.id ? newest : undefined;
-  const why = same || isAccepted ? undefined : whyHeld(manifest, before, request.accept);
-  const held = why === undefined ? undefined : hold(dataDir, manifest, waiting, why);
-  const settle = (report: Partial<Pick<Build, "name" | "held">>) => {
-    for (const loaded of feeds) loaded.settle();
-    writeFeedsReport(dataDir, report, feeds, effects.now());
-  };
-  if (held === undefined) removeHeld(dataDir);
-  else if (newest === undefined) {
-    settle({ held });
-    throw new NothingToServe(`the first release needs your approval: ${held.why}`);
-  }
-  const kept = held === undefined ? same : newest;
-  const name = kept?.name ?? publish(dataDir, manifest);
+  const name = same?.name ?? publish(dataDir, manifest);
   // `current` may have pointed to another release.
-  const isMoved = kept !== undefined && makeCurrent(dataDir, name);
-  if (held !== undefined) sweep(dataDir); // removes segments of a previously held release
-  settle({ name, ...(held && { held }) });
+  const isMoved = same !== undefined && makeCurrent(dataDir, name);
+  for (const one of feeds) one.settle();
+  writeFeedsReport(dataDir, name, feeds, effects.now());
+  const idsOf = (list: readonly LoadedFeed[]) => list.map(({ feed }) => feed.id);
+  const free = feeds.filter(({ report }) => report.held === undefined);
   return {
     name,
-    release: kept?.manifest ?? manifest,
-    published: kept === undefined || isMoved,
+    release: same?.manifest ?? manifest,
+    published: same === undefined || isMoved,
     ...pinnedBeside(dataDir, name),
-    ...(held && { held }),
-    refused: feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id),
-    unreached: feeds.filter((loaded) => loaded.unreached).map(({ feed }) => feed.id),
-    missing: feeds.filter((loaded) => isMissing(loaded, effects.now())).map(({ feed }) => feed.id),
+    held: idsOf(feeds.filter((one) => !free.includes(one))),
+    failed: idsOf(free.filter((one) => one.failed)),
+    unreached: idsOf(free.filter((one) => one.unreached)),
+    missing: idsOf(free.filter((one) => isMissing(one, effects.now()))),
     ...nextDue(feeds, effects.now()),
     feeds,
   };
 }
 
-/** Holds a release for the operator. If the release is already held, its time does not change. */
-function hold(dataDir: string, manifest: Release, waiting: Release | undefined, why: string): HeldRelease {
-  const at = waiting?.id === manifest.id ? waiting.created_at : manifest.created_at;
-  writeHeld(dataDir, { ...manifest, created_at: at });
-  return { id: manifest.id, at, why };
+/**
+ * Removes a whole release that an earlier version held for the operator. Its copies are the last good ones, so this
+ * build checks them again.
+ */
+function removeHeldRelease(dataDir: string, { emit }: BuildEffects): void {
+  const path = join(dataDir, DATA_FOLDER.releases, "held.json");
+  if (!existsSync(path)) return;
+  rmSync(path);
+  emit({
+    type: "note",
+    text: "removed the release that an earlier version held: this build checks its copies again",
+  });
 }
 
 /**
- * Returns whether the feed has a source but no copy in use, and is neither refused nor unreached. A feed without a
+ * Returns whether the feed has a source but no copy in use, and neither failed nor was unreached. A feed without a
  * source is available only from mirrors.
  */
 function isMissing(loaded: LoadedFeed, now: Date): boolean {
   const { urls, seed, own, file } = loaded.feed;
   const hasSource = urls(now).length > 0 || [seed, own, file].some((source) => source !== undefined);
-  return hasSource && !isLoaded(loaded) && !loaded.refused && !loaded.unreached;
+  return hasSource && !isLoaded(loaded) && !loaded.failed && !loaded.unreached;
 }
 
 /** Returns the release that remains in use because it is pinned. */
@@ -187,45 +164,12 @@ function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
   return pinned === undefined || pinned === name ? {} : { pinned };
 }
 
-/**
- * Publishes the held release as it was built. Returns undefined if it is damaged, or was built by another version of
- * Inkling.
- */
-function publishHeld(dataDir: string, waiting: Release, now: Date): Build | undefined {
-  if (waiting.code !== codeDigest() || releaseId(waiting) !== waiting.id) return undefined;
-  if (brokenSegments(dataDir, waiting).length > 0) return undefined;
-  const manifest = { ...waiting, created_at: now.toISOString() };
-  const name = publish(dataDir, manifest);
-  removeHeld(dataDir);
-  const {
-    held: _,
-    failed: __,
-    ...report
-  } = readFeedsReport(dataDir) ?? { format: 1 as const, feeds: manifest.feeds };
-  replaceJson(join(dataDir, DATA_FOLDER.feedsReport), { ...report, at: now.toISOString(), release: name });
-  return {
-    name,
-    release: manifest,
-    published: true,
-    refused: [],
-    unreached: [],
-    missing: [],
-    ...pinnedBeside(dataDir, name),
-  };
-}
-
-function writeFeedsReport(
-  dataDir: string,
-  { name, held }: Partial<Pick<Build, "name" | "held">>,
-  feeds: readonly LoadedFeed[],
-  now: Date,
-): void {
+function writeFeedsReport(dataDir: string, release: string, feeds: readonly LoadedFeed[], now: Date): void {
   const report: FeedsReport = {
     format: 1,
     at: now.toISOString(),
-    ...(name !== undefined && { release: name }),
+    release,
     feeds: feeds.map((loaded) => loaded.report),
-    ...(held && { held }),
   };
   replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
 }

@@ -2,17 +2,16 @@
 //
 // in   a BuildRequest as one JSON document on standard input rather than in argv, because it contains secrets
 // out  BuildEvents on standard output; "done" or "failed" is the last event
-// The exit status is 0 if the build is done. It is 3 if the build is done, but a feed was refused, unreachable, expired
-// or missing, or the release is held. It is 1 if the build failed. If a release was published before the failure, a
-// "note" event names it.
+// The exit status is 0 if the build is done. It is 3 if the build is done, but a feed is held, unreachable, expired or
+// missing. It is 1 if the build failed. If a release was published before the failure, a "note" event names it.
 
-import { feedReport, heldRelease, release } from "@inkling/engine";
+import { feedReport, release } from "@inkling/engine";
 import { z } from "zod";
 import type { Feed } from "../catalog/feed.ts";
 import { ownFeeds } from "../catalog/own-feed.ts";
 import type { FetchTimes } from "../fetch/fetch.ts";
 
-/** In `accept`, this id stands for the held release. It is not the id of any feed. */
+/** In `accept`, this id stands for all held copies, and for the whole release. It is not the id of any feed. */
 export const ACCEPT_RELEASE = "release";
 
 /** Why a build failed if nobody reads its events any more. */
@@ -34,7 +33,10 @@ export const buildRequest = z.object({
   onlyDue: z.boolean().default(false),
   /** Feeds that arrived at this time or later, with the build before this one, keep their copies. */
   since: z.iso.datetime().optional(),
-  /** Feeds for which this build accepts a larger change than usual. {@link ACCEPT_RELEASE} accepts the held release. */
+  /**
+   * Feeds whose held copies this build uses. {@link ACCEPT_RELEASE} accepts all held copies, and a release that fails
+   * its check.
+   */
   accept: z.array(z.string()).readonly().default([]),
   /**
    * The operator's own feeds from inkling.toml. Feeds that were added on the command line are stored in the data
@@ -72,21 +74,21 @@ export const buildEvent = z.discriminatedUnion("type", [
     type: z.literal("done"),
     /**
      * Whether this build published a release, or moved `current` to the newest release. Otherwise, the new release has
-     * the same content as the newest release, or is held.
+     * the same content as the newest release.
      */
     published: z.boolean(),
     name: z.string(),
     release,
-    /** Feeds that had a copy refused or held back, whether or not an older copy is in use. */
-    refused: z.array(z.string()).readonly(),
+    /** Feeds with a held copy, whether or not an older copy is in use. */
+    held: z.array(z.string()).readonly(),
+    /** Other feeds whose source sent no copy, or whose kept copy is damaged. */
+    failed: z.array(z.string()).readonly(),
     /** Feeds whose publisher or mirror could not be reached. */
     unreached: z.array(z.string()).readonly(),
     /** Other feeds without a usable copy: not in the mirror, expired, or never fetched. */
     missing: z.array(z.string()).readonly(),
     /** The release that remains in use because the operator pinned it, regardless of what this build published. */
     pinned: z.string().optional(),
-    /** The release that was built but is not published until the operator accepts it. */
-    held: heldRelease.optional(),
     /** When the next feed is due. Absent if no feed has a remote source. */
     nextDue: z.iso.datetime().optional(),
     seconds: z.number(),

@@ -45,13 +45,16 @@ export function reportOf(
   const attempts = attemptsAt(next, source.mirror);
   const { at, failures = 0 } = attempts ?? {};
   const due = dueNext(load, attempts);
-  const { pending } = next;
+  const held = next.held?.why === undefined ? undefined : { sha256: next.held.sha256, why: next.held.why };
+  // The copy may have been held by an earlier build.
+  if (held !== undefined && !problems.some(({ text }) => text.includes(held.why)))
+    problems.push({ text: `held: ${held.why}` });
   const report: FeedReport = {
     id: feed.id,
     sets: feed.sets,
     ...namesOf(feed),
     source: "none",
-    state: refusals.some(isFault) ? "refused" : "missing",
+    state: "missing",
     entries: 0,
     licence: feed.licence,
     ...(used && describeUsed(feed, used, isCurrent)),
@@ -59,7 +62,7 @@ export function reportOf(
     ...(at && { checked_at: at }),
     ...(due && { next_check_at: due.toISOString() }),
     ...(failures > 0 && { failures }),
-    ...(pending && { pending: { sha256: pending.sha256, why: pending.why } }),
+    ...(held && { held }),
   };
   return { report, trouble: troubleOf(problems), dueAt: due };
 }
@@ -78,7 +81,7 @@ function troubleOf(problems: readonly Problem[]): Trouble | undefined {
   return { why, rest: textOf(problems.filter(({ unreached }) => unreached === undefined)) };
 }
 
-/** Returns whether a copy was refused, rather than being absent, unreachable or slow. */
+/** Returns whether something is wrong with a copy, rather than the copy being absent, unreachable or slow. */
 export const isFault = ({ absent, unreached, late }: Refusal): boolean => !absent && !unreached && !late;
 
 function dueNext({ feed, options }: Load, attempts: Attempts | undefined): Date | undefined {

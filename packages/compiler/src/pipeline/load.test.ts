@@ -57,26 +57,26 @@ const loadFrom = async (
 const state = (feed: Feed) => readFeedState(feed, join(root, "data"));
 const filesOf = (feed: Feed) => readdirSync(join(root, "data/feeds", feed.id)).sort();
 
-test("a list that is too small waits for the operator, and stays in use once it is accepted; an empty one never is", async () => {
+test("a list that is too small is held, and stays in use once it is accepted; an empty one never is used", async () => {
   const mirror = join(root, "mirror");
   const put = (entries: number) =>
     writeFileSync(join(mirror, "tor-bulk-exits.txt"), LIST.split("\n").slice(0, entries).join("\n"));
   const outcome = ({
-    report: { state, source, entries, error, pending },
+    report: { state, source, entries, error, held },
   }: Awaited<ReturnType<typeof load>>) => ({
     state,
     source,
     entries,
     error,
-    waits: pending !== undefined,
+    isHeld: held !== undefined,
   });
   const { least } = TOR.entries;
   put(3);
   expect(outcome(await load(mirror))).toMatchObject({
     error: `mirror: has 3 entries, but at least ${least} are expected`,
-    waits: true,
+    isHeld: true,
   });
-  const used = { state: "loaded", entries: 3, error: undefined, waits: false };
+  const used = { state: "loaded", entries: 3, error: undefined, isHeld: false };
   expect(outcome(await load(mirror, { accept: true }))).toMatchObject(used);
   expect(outcome(await load(mirror))).toMatchObject(used);
   rmSync(join(mirror, "tor-bulk-exits.txt"));
@@ -86,7 +86,7 @@ test("a list that is too small waits for the operator, and stays in use once it 
     expect(outcome(await load(mirror, { accept }))).toMatchObject({
       source: "last-good",
       entries: 3,
-      waits: false,
+      isHeld: true,
     });
 });
 
@@ -130,8 +130,8 @@ describe("what a load stores", () => {
       writeFileSync(path, list);
       utimesSync(path, old, old);
       for (const accept of [false, true]) {
-        const { report, refused, content } = await load(join(root, "mirror"), { accept });
-        expect(refused).toBe(true);
+        const { report, content } = await load(join(root, "mirror"), { accept });
+        expect(report.held).toBeDefined();
         expect(report).toMatchObject({ state: "loaded", source: "last-good", entries: 500 });
         expect(report.error).toMatch(
           /^mirror: has the file time 20\S+, more than 14 days ago: an expired copy cannot replace/,
@@ -182,9 +182,9 @@ describe("a monthly file, when there is a good copy: the month before is not req
 
   test.each([
     ["fails", () => new Response("", { status: 500 }), /answered 500/, undefined],
-    ["is refused", () => new Response("<html>"), /is a web page/, undefined],
-    ["waits for the operator", () => list(NOW, DOUBLED), /differs too much/, "/new"],
-  ])("%s", async (_, answer, error, pending) => {
+    ["cannot be read", () => new Response("<html>"), /is a web page/, "/new"],
+    ["differs too much", () => list(NOW, DOUBLED), /differs too much/, "/new"],
+  ])("%s", async (_, answer, error, held) => {
     let newest = () => list(NOW - DAY_MS);
     const requested: string[] = [];
     const server = Bun.serve({
@@ -203,8 +203,8 @@ describe("a monthly file, when there is a good copy: the month before is not req
       newest = answer;
       const { report } = await loadAt(NOW);
       expect(report).toMatchObject({ source: "last-good", error: expect.stringMatching(error), failures: 1 });
-      const { url } = state(TOR).pending ?? {};
-      expect(url && new URL(url).pathname).toBe(pending);
+      const { url } = state(TOR).held ?? {};
+      expect(url && new URL(url).pathname).toBe(held);
       expect(requested).toEqual(["/new", "/new"]);
     } finally {
       await server.stop(true);
@@ -269,9 +269,9 @@ describe("the age of a file in a mirror", () => {
   });
 });
 
-test("a mirror that does not answer: the feed is missing with the reason, not refused", async () => {
-  const { report, refused, unreached, trouble } = await load("http://127.0.0.1:1");
-  expect([report.state, refused, unreached]).toEqual(["missing", false, true]);
+test("a mirror that does not answer: the feed is missing with the reason", async () => {
+  const { report, failed, unreached, trouble } = await load("http://127.0.0.1:1");
+  expect([report.state, failed, unreached]).toEqual(["missing", false, true]);
   expect(report.error).toMatch(/^mirror: \S+ could not be reached: connection refused$/);
   expect(trouble).toEqual({ why: "connection refused", rest: "" });
   // The report keeps the trouble until the source is requested again, even if there are other problems.

@@ -2,13 +2,13 @@
 //
 // in   a row of the feed table, where copies come from, the previous release
 // out  LoadedFeed; the feed's state on disk records the copy or the failure
-// err  errors of node:fs if the data folder is not writable. None for a bad copy: the report names the copy and the
-//      reason, and the next copy is tried
+// err  errors of node:fs if the data folder is not writable. None for a copy that looks wrong: it is held, the report has
+//      the reason, and the next copy is tried
 //
 // readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState. The state is read once, and written only
 // if it has changed.
 // For a feed with a budget, the state is also written before the request, so that the request counts even if the build
-// is killed. A copy that passed is a candidate. After a release, `settle` stores the candidate as the last good copy.
+// is killed. A new copy is stored as held. After a release, `settle` makes it the last good copy.
 
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
@@ -16,21 +16,29 @@ import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
 import { feedTable } from "../catalog/feed-table.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { type FeedCopy, isNew } from "../fetch/copy.ts";
-import { type FeedState, type KeptCopy, readFeedState, writeFeedState } from "../fetch/feed-state.ts";
+import { type FeedState, type HeldCopy, readFeedState, writeFeedState } from "../fetch/feed-state.ts";
 import { describeCopy, KeptCopies } from "../fetch/kept-copies.ts";
-import { nextFeedState, type Outcome, publishCandidate } from "../fetch/next-state.ts";
+import { nextFeedState, type Outcome, publishHeld } from "../fetch/next-state.ts";
+import { localCopies } from "../fetch/source.ts";
 import { ageOf } from "../policy/age.ts";
 import type { Content } from "../validate/read-copy.ts";
-import type { BuildEffects, BuildRequest, Trouble } from "./events.ts";
+import { ACCEPT_RELEASE, type BuildEffects, type BuildRequest, type Trouble } from "./events.ts";
 import { isFault, problemText, reportOf } from "./feed-report.ts";
-import { type Load, type LoadOptions, type Refusal, type Tried, tryCopies, tryEach } from "./try-copies.ts";
+import {
+  type Load,
+  type LoadOptions,
+  type Refusal,
+  type Tried,
+  tryCandidates,
+  tryCopies,
+} from "./try-copies.ts";
 
 export interface LoadedFeed {
   readonly feed: Feed;
   readonly report: FeedReport;
-  /** Whether any copy was refused, even if an older copy is in use. */
-  readonly refused: boolean;
-  /** Whether the feed's source could not be reached. In that case, no copy was refused. */
+  /** Whether a source sent no copy, or a kept copy is damaged. */
+  readonly failed: boolean;
+  /** Whether the feed's source could not be reached, and nothing else is wrong. */
   readonly unreached: boolean;
   /** Why the source could not be reached, now or during an earlier request, and any other problems. */
   readonly trouble: Trouble | undefined;
@@ -42,15 +50,14 @@ export interface LoadedFeed {
   readonly content: () => Content;
   /** Releases the content from memory once its segment is built. */
   readonly forget: () => void;
-  /** Whether the copy differs from the last good copy, so that no release contains it yet. */
-  readonly isUntried: boolean;
-  /** Stores the result after a release has been created: the candidate becomes the last good copy, or is refused. */
+  /** Whether the copy in use is new, so that no release contains it yet. */
+  readonly isChanged: boolean;
+  /** Whether the operator accepts a copy of this feed. */
+  readonly isAccepted: boolean;
+  /** Stores the result after a release has been created: a new copy becomes the last good copy. */
   readonly settle: () => void;
-  /**
-   * Loads the feed without its candidate. Settling that result refuses the candidate.
-   * @param why why no segment can be built
-   */
-  readonly withoutCandidate: (why: string) => Promise<LoadedFeed>;
+  /** Loads the feed without its new copy. Settling the result holds that copy. */
+  readonly hold: (why: string) => Promise<LoadedFeed>;
 }
 
 const NOTHING: Pick<LoadedFeed, "content" | "forget"> = { content: () => ({}), forget: () => {} };
@@ -69,40 +76,44 @@ export async function loadFeed(
   return loadedFeed(load, tried, next);
 }
 
-/** @param next the feed's state after this load */
-function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
+/**
+ * @param next the feed's state after this load
+ * @param stored the feed's state on disk
+ */
+function loadedFeed(load: Load, tried: Tried, next: FeedState, stored = next): LoadedFeed {
   const { feed, options } = load;
   const { content, forget } = tried.used?.age === "dropped" ? NOTHING : (tried.used?.read ?? NOTHING);
-  const isCandidate = next.candidate !== undefined && tried.used?.copy.sha256 === next.candidate.sha256;
-  let state = next;
+  const { held } = next;
+  const isNewHeld = held !== undefined && held.why === undefined && tried.used?.copy.sha256 === held.sha256;
+  let written = stored;
   return {
     feed,
     ...reportOf(load, tried, next),
-    refused: tried.refusals.some(isFault),
+    failed: tried.refusals.some((refusal) => isFault(refusal) && !isHeldCopy(refusal)),
     unreached: isUnreached(tried.refusals),
     late: tried.refusals.some((refusal) => refusal.late === true),
     content,
     forget,
-    get isUntried() {
-      return isCandidate && state.candidate !== undefined && state.candidate.sha256 !== state.copy?.sha256;
+    get isChanged() {
+      return isNewHeld && written.held !== undefined;
     },
+    isAccepted: options.accept === true,
     settle() {
-      const settled = isCandidate ? publishCandidate(state) : state;
-      if (settled !== state) writeFeedState(feed, options.dataDir, settled);
-      state = settled;
+      const settled = isNewHeld ? publishHeld(next) : next;
+      if (settled !== written) writeFeedState(feed, options.dataDir, settled);
+      written = settled;
     },
-    async withoutCandidate(why) {
-      const { copy } = tried.used!; // the copy is the candidate
-      const error = `no segment can be built with it: ${why}`;
-      const refusal: Refusal = { source: copy.source, error, copy };
-      const refused = { sha256: copy.sha256, why: error, code: options.code ?? "" };
+    async hold(why) {
+      const { copy } = tried.used!; // the copy is the new one
+      const refusal: Refusal = { source: copy.source, error: why, copy };
       const failure = { error: problemText(refusal, load) };
-      const after = nextFeedState(load.state, { type: "refused", refused, failure }, load.source);
-      const local = { ...options, fetch: false, mirror: undefined, accept: false };
+      const outcome = { type: "held", held: { ...held!, why }, failure } as const;
+      const after = nextFeedState(load.state, outcome, load.source);
       const kept = new KeptCopies(feed, options.dataDir, after);
-      const rest = await tryEach({ ...load, options: local, state: after, kept });
+      forget();
+      const rest = await tryCandidates({ ...load, state: after, kept }, localCopies(feed, options, kept));
       const all = { ...rest, refusals: [...tried.refusals, refusal, ...rest.refusals] };
-      return { ...loadedFeed(load, all, after), settle: () => writeFeedState(feed, options.dataDir, after) };
+      return loadedFeed(load, all, after, next);
     },
   };
 }
@@ -112,13 +123,12 @@ function loadedFeed(load: Load, tried: Tried, next: FeedState): LoadedFeed {
  */
 function destroyExpired(feed: Feed, dataDir: string, now: Date): void {
   if (feed.destroyOld !== true) return;
-  const { copy, candidate, pending, ...rest } = readFeedState(feed, dataDir);
-  const isExpired = ({ fetchedAt, publishedAt }: KeptCopy) => {
+  const { copy, held, ...rest } = readFeedState(feed, dataDir);
+  const isExpired = ({ fetchedAt, publishedAt }: HeldCopy) => {
     const dates = { confirmedAt: toDate(fetchedAt), publishedAt: toDate(publishedAt) };
     return ageOf(feed, dates, now) === "dropped";
   };
-  if ([copy, candidate, pending].some((kept) => kept !== undefined && isExpired(kept)))
-    writeFeedState(feed, dataDir, rest);
+  if ([copy, held].some((kept) => kept !== undefined && isExpired(kept))) writeFeedState(feed, dataDir, rest);
 }
 
 const toDate = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
@@ -126,7 +136,7 @@ const toDate = (text: string | undefined) => (text === undefined ? undefined : n
 function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   const destroy = used?.age === "dropped" && load.feed.destroyOld === true;
   if (used !== undefined && isNew(used.copy) && used.copy.unpublished !== true)
-    return { type: "passed", copy: describeCopy("body", used.copy, used.read.entries), destroy };
+    return { type: "passed", copy: describeCopy(used.copy, used.read.entries), destroy };
   const failures = failuresOf(refusals);
   if (failures.length === 0) return { type: "not requested", destroy };
   const retryAfter = refusals.find((refusal) => refusal.retryAfter)?.retryAfter;
@@ -135,20 +145,18 @@ function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
     unreached: failures.every(({ unreached }) => unreached) ? failures[0]?.unreached : undefined,
     retryAfter,
   };
-  const held = failures.findLast(({ isHeld }) => isHeld);
-  if (held?.copy !== undefined) {
-    const pending = { ...describeCopy("pending", held.copy), why: held.error };
-    return { type: "held", pending, failure, destroy };
+  const wrong = failures.findLast(isHeldCopy);
+  if (wrong?.copy !== undefined) {
+    const held = { ...describeCopy(wrong.copy), why: wrong.error };
+    return { type: "held", held, failure, destroy };
   }
-  if (failures.every(({ absent }) => absent === true)) return { type: "absent", failure, destroy };
-  const refetch = failures.some(({ copy }) => copy?.keptFrom !== undefined);
-  return { type: "failed", failure, refetch, destroy };
+  const isAbsent = failures.every(({ absent }) => absent === true);
+  return { type: isAbsent ? "absent" : "failed", failure, destroy };
 }
 
 /** Returns the body of the copy that the next state names, unless that body is already on disk. */
 function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome): FeedCopy[] {
-  const named =
-    outcome.type === "passed" ? outcome.copy : outcome.type === "held" ? outcome.pending : undefined;
+  const named = outcome.type === "passed" ? outcome.copy : outcome.type === "held" ? outcome.held : undefined;
   if (named === undefined || kept.holds(named)) return [];
   const copies = [used?.copy, ...refusals.map(({ copy }) => copy)];
   return copies.flatMap((copy) => (copy?.sha256 === named.sha256 ? copy : [])).slice(0, 1);
@@ -162,12 +170,19 @@ function failuresOf(refusals: readonly Refusal[]): Refusal[] {
   );
 }
 
+/** Returns whether the source sent a copy that looks wrong, rather than no copy. */
+const isHeldCopy = (refusal: Refusal): boolean => isNew(refusal) && refusal.copy !== undefined;
+
 function isUnreached(refusals: readonly Refusal[]): boolean {
   const failures = failuresOf(refusals);
   return failures.length > 0 && failures.every(({ unreached }) => unreached) && !refusals.some(isFault);
 }
 
 const CONCURRENT_LOADS = 4;
+
+/** Returns whether the operator accepts all held copies, and this feed has one. */
+const isHeldAndAccepted = (feed: Feed, { accept, dataDir }: BuildRequest): boolean =>
+  accept.includes(ACCEPT_RELEASE) && readFeedState(feed, dataDir).held?.why !== undefined;
 
 /**
  * Loads all chosen feeds, and returns them in the order of the feed table.
@@ -178,7 +193,6 @@ const CONCURRENT_LOADS = 4;
 export async function loadFeeds(
   request: BuildRequest,
   trusted: Release | undefined,
-  code: string,
   { now, emit, chance, feeds: builtIn = FEEDS, times }: BuildEffects,
   deadline: number | undefined,
   arrived: readonly LoadedFeed[],
@@ -193,9 +207,9 @@ export async function loadFeeds(
     emit({ type: "progress", step: "reading feeds", done: loaded.size, total: chosen.length });
   const work = async () => {
     for (let feed = waiting.shift(); feed !== undefined; feed = waiting.shift()) {
-      const accept = request.accept.includes(feed.id);
+      const accept = request.accept.includes(feed.id) || isHeldAndAccepted(feed, request);
       const effects = { chance, onRequest: report, ...(times && { times }) };
-      const options = { ...request, accept, now: now(), code, deadline, ...effects };
+      const options = { ...request, accept, now: now(), deadline, ...effects };
       const one = await loadFeed(feed, options, trusted);
       loaded.set(feed.id, one);
       emit({ type: "feed", feed: one.report, ...(one.trouble && { trouble: one.trouble }) });

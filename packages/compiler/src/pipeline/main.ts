@@ -4,8 +4,9 @@ import { existsSync, readFileSync, writeSync } from "node:fs";
 import { accessHint, DataFolderLocked, isDenied, messageOf } from "@inkling/release-store";
 import { FeedChoiceError } from "../catalog/feed-choice.ts";
 import { OwnFeedError } from "../catalog/feed-table.ts";
-import { build, NothingToServe } from "./build.ts";
+import { build } from "./build.ts";
 import { ABANDONED, type BuildEvent, buildRequest } from "./events.ts";
+import { ReleaseUnlikely } from "./make-segments.ts";
 
 const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;
 const PROGRESS_EVERY_MS = 100;
@@ -62,8 +63,8 @@ function hintFor(error: unknown, dataDir: string): string | undefined {
   if (error instanceof DataFolderLocked) return "wait for that build to finish, then try again";
   if (error instanceof OwnFeedError) return "fix the [[feed]] in inkling.toml, or `inkling feeds remove ID`";
   if (error instanceof FeedChoiceError) return "fix the file, or delete it: then the default feeds are on";
-  if (error instanceof NothingToServe)
-    return "check these lists, and disable a wrong one with `inkling feeds disable ID`, or accept the release with `inkling data update --accept release`";
+  if (error instanceof ReleaseUnlikely)
+    return "check these lists, and disable a wrong one with `inkling feeds disable ID`";
   const code = (error as { code?: unknown }).code;
   return typeof code === "string" ? HINTS[code] : undefined;
 }
@@ -79,8 +80,8 @@ try {
   const result = await build(request, { now: () => new Date(), emit, chance: Math.random });
   const seconds = (performance.now() - started) / 1000;
   emit({ type: "done", ...result, seconds, peakBytes: peakBytes() });
-  const { refused, unreached, missing, held } = result;
-  const isWhole = refused.length + unreached.length + missing.length === 0 && held === undefined;
+  const { held, failed, unreached, missing } = result;
+  const isWhole = held.length + failed.length + unreached.length + missing.length === 0;
   process.exitCode = isWhole ? EXIT.done : EXIT.withoutSome;
 } catch (error) {
   if (error instanceof Abandoned) process.exit(EXIT.failed);

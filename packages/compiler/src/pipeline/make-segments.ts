@@ -12,7 +12,8 @@ import {
   writeSegmentFile,
 } from "@inkling/release-store";
 import { segmentChunks } from "../segments/segment-writer.ts";
-import type { BuildEffects } from "./events.ts";
+import { findProblems } from "../validate/release-gate.ts";
+import { ACCEPT_RELEASE, type BuildEffects, type BuildEvent } from "./events.ts";
 import { inputsDigest } from "./inputs.ts";
 import type { LoadedFeed } from "./load.ts";
 import { belongsTo, decides, isLoaded } from "./parts.ts";
@@ -22,41 +23,113 @@ interface SegmentOrder {
   readonly dataDir: string;
   /** Digest of the compiler's code. */
   readonly code: string;
-  /** The releases whose segments may be reused. */
-  readonly earlier: readonly (Release | undefined)[];
+  /** The newest release. Its segments may be reused. */
+  readonly before: Release | undefined;
+  /** What the operator accepts: ids of feeds, or {@link ACCEPT_RELEASE}. */
+  readonly accept: readonly string[];
   readonly effects: BuildEffects;
 }
 
-/**
- * The order in which segments are built. Segments that share feeds follow each other, so that each feed is read once.
- * The largest segment comes last.
- */
-const BUILD_ORDER = ["reputation", "network", "email", "geo"] as const satisfies readonly SegmentKind[];
+interface Made {
+  readonly segments: Release["segments"];
+  readonly decided: Decided;
+}
 
 /**
- * @param feeds changed in place: a feed that breaks its segment reverts to its last good copy
- * @throws the error if no changed feed is to blame
+ * The order in which segments are built. The check of the release needs the first two. Segments that share feeds follow
+ * each other, so that each feed is read once.
+ */
+const BUILD_ORDER = ["email", "reputation", "network", "geo"] as const satisfies readonly SegmentKind[];
+
+/**
+ * The release fails its check, and no new copy is the cause: Inkling was upgraded, feeds were turned on or off, or a
+ * last good copy is lost.
+ */
+export class ReleaseUnlikely extends Error {}
+
+/** Why feeds cannot become a release. */
+interface Obstacle {
+  readonly why: string;
+  /** The segments whose feeds may be the cause. */
+  readonly kinds: readonly SegmentKind[];
+  readonly error: Error;
+}
+
+/**
+ * Builds all segments. If a segment cannot be built, or the release fails its check, it holds the new copies of that
+ * segment's feeds, all together, and builds again.
+ * @throws the error if there are no new copies
  */
 export async function makeSegments(
-  feeds: LoadedFeed[],
+  loaded: readonly LoadedFeed[],
   order: SegmentOrder,
-): Promise<{ readonly segments: Release["segments"]; readonly decided: Decided }> {
+): Promise<Made & { readonly feeds: readonly LoadedFeed[] }> {
+  const { emit } = order.effects;
+  let feeds = loaded;
+  const aboutHeld: BuildEvent[] = [];
+  for (;;) {
+    const said: BuildEvent[] = [];
+    const effects: BuildEffects = {
+      ...order.effects,
+      emit: (event) => (event.type === "progress" ? emit(event) : said.push(event)),
+    };
+    const made = makeAll(feeds, { ...order, effects });
+    if (!("why" in made)) {
+      for (const event of [...aboutHeld, ...said]) emit(event);
+      return { ...made, feeds };
+    }
+    const { why, kinds, error } = made;
+    const isCause = (one: LoadedFeed) =>
+      one.isChanged &&
+      kinds.some((kind) => belongsTo(kind, one)) &&
+      !(one.isAccepted && error instanceof ReleaseUnlikely);
+    if (!feeds.some(isCause)) throw error;
+    const causes = feeds.filter(isCause);
+    feeds = await Promise.all(feeds.map((one) => (isCause(one) ? one.hold(why) : one)));
+    const ids = causes.map(({ feed }) => feed.id);
+    for (const { feed, report } of feeds)
+      if (ids.includes(feed.id)) aboutHeld.push({ type: "feed", feed: report });
+    aboutHeld.push({ type: "note", text: `the new copies of ${ids.join(", ")} are held: ${why}` });
+  }
+}
+
+function makeAll(feeds: readonly LoadedFeed[], order: SegmentOrder): Made | Obstacle {
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
   let decided: Decided = {};
   const later = new Set<SegmentKind>(BUILD_ORDER);
   for (const kind of BUILD_ORDER) {
     later.delete(kind);
-    const made = await withoutCulprit(
-      kind,
-      feeds,
-      () => makeSegment(kind, feeds, later, order),
-      order.effects,
-    );
-    if (made === undefined) continue;
-    segments[kind] = { sha256: made.sha256, bytes: made.bytes, inputs: made.inputs };
-    decided = { ...decided, ...decidedIn(kind, made) };
+    try {
+      const made = makeSegment(kind, feeds, later, order);
+      if (made !== undefined) {
+        segments[kind] = { sha256: made.sha256, bytes: made.bytes, inputs: made.inputs };
+        decided = { ...decided, ...decidedIn(kind, made) };
+      }
+    } catch (error) {
+      // An error of the operating system, such as a full disk, has a code.
+      if (!(error instanceof Error) || "code" in error) throw error;
+      return { why: `the ${kind} segment cannot be built: ${messageOf(error)}`, kinds: [kind], error };
+    }
+    const unlikely = kind === "reputation" ? findUnlikely(feeds, decided, order) : undefined;
+    if (unlikely !== undefined) return unlikely;
   }
   return { segments, decided };
+}
+
+function findUnlikely(
+  feeds: readonly LoadedFeed[],
+  decided: Decided,
+  { before, accept }: SegmentOrder,
+): Obstacle | undefined {
+  if (accept.includes(ACCEPT_RELEASE)) return undefined;
+  const next = { ...decided, feeds: feeds.map(({ report }) => report) };
+  const problems = findProblems(next, before, accept);
+  if (problems.length === 0) return undefined;
+  const why = problems.map((problem) => problem.why).join("; ");
+  const error = new ReleaseUnlikely(
+    `the release fails its check: ${why}. \`inkling data update --accept ${ACCEPT_RELEASE}\` publishes it anyway`,
+  );
+  return { why: `the release fails its check: ${why}`, kinds: problems.map(({ kind }) => kind), error };
 }
 
 /**
@@ -67,55 +140,19 @@ function makeSegment(
   kind: SegmentKind,
   feeds: readonly LoadedFeed[],
   later: ReadonlySet<SegmentKind>,
-  { dataDir, code, earlier, effects }: SegmentOrder,
+  { dataDir, code, before, effects }: SegmentOrder,
 ): (SegmentReport & Decided) | undefined {
   const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
   if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, FEED_SETS[kind].deciding)))
     return undefined;
   const reports = parts.map((loaded) => loaded.report);
   const inputs = inputsDigest(code, kind, reports);
-  const same = earlier.find((made) => isReusable(dataDir, made?.segments[kind], inputs));
+  const same = isReusable(dataDir, before?.segments[kind], inputs) ? before : undefined;
   const made: Written = same?.segments[kind] ?? writeSegment(dataDir, kind, parts, effects);
   for (const part of parts) if (![...later].some((next) => belongsTo(next, part))) part.forget();
   if (same === undefined) verifySegment(dataDir, kind, made, effects);
   const { sha256, bytes } = made;
   return { sha256, bytes, inputs, ...decidedIn(kind, same ?? made) };
-}
-
-/**
- * Builds a segment. If that fails, it retries without each changed feed in turn, then without all of them.
- * @param feeds changed in place: the feed to blame reverts to its last good copy
- * @throws the error of `make` if no changed feed is to blame
- */
-async function withoutCulprit<T>(
-  kind: SegmentKind,
-  feeds: LoadedFeed[],
-  make: () => T,
-  { emit }: BuildEffects,
-): Promise<T> {
-  try {
-    return make();
-  } catch (error) {
-    // This is an error of the operating system, such as a full disk.
-    if (typeof (error as { code?: unknown }).code === "string") throw error;
-    const why = messageOf(error);
-    const changed = [...feeds.entries()].filter(([, one]) => belongsTo(kind, one) && one.isUntried);
-    const sets = changed.length > 1 ? [...changed.map((one) => [one]), changed] : [changed];
-    for (const set of sets) {
-      if (set.length === 0) break;
-      for (const [index, one] of set) feeds[index] = await one.withoutCandidate(why);
-      try {
-        const made = make();
-        for (const [index] of set) emit({ type: "feed", feed: feeds[index]!.report });
-        const ids = set.map(([, { feed }]) => feed.id).join(", ");
-        emit({ type: "note", text: `the ${kind} segment cannot be built with ${ids}: ${why}` });
-        return made;
-      } catch {
-        for (const [index, one] of set) feeds[index] = one; // this set is not to blame, or not by itself
-      }
-    }
-    throw error;
-  }
 }
 
 /** Returns whether an earlier segment has the same inputs and an intact file. */

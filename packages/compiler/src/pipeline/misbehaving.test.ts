@@ -2,7 +2,15 @@
 // the next good file is used. The table in docs/feed-failures.md lists the same cases.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
-import fs, { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs, {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -21,7 +29,7 @@ import { DATA_FOLDER, readFeedsReport } from "@inkling/release-store";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
-import { readFeedState } from "../fetch/feed-state.ts";
+import { readFeedState, writeFeedState } from "../fetch/feed-state.ts";
 import type { FetchTimes } from "../fetch/fetch.ts";
 import { type Script, startScript } from "../fetch/publisher.testing.ts";
 import { type Build, build } from "./build.ts";
@@ -158,14 +166,14 @@ interface Case extends Row {
   readonly bad: (response: ServerResponse, list: List) => unknown;
   /** What status shows. */
   readonly error: RegExp;
-  /** Nothing arrived, so nothing is refused. */
+  /** The publisher did not answer. */
   readonly isUnreached?: true;
   /** How long the publisher may take. */
   readonly times?: typeof TIMES;
 }
 
-/** The publisher sends nothing usable, or sends a copy that a gate refuses. */
-const REFUSED: readonly Case[] = [
+/** The publisher sends no copy, or sends a copy that looks wrong. */
+const BAD: readonly Case[] = [
   {
     name: "429 with Retry-After",
     outcome: "not fetched; retried after that time, also by `data update`",
@@ -238,79 +246,79 @@ const REFUSED: readonly Case[] = [
   },
   {
     name: "HTML instead of data",
-    outcome: "refused",
+    outcome: "held",
     bad: (response) =>
       send(response, "<!doctype html><title>Sign in</title>", { "content-type": "text/plain" }),
     error: /is a web page, not a list$/,
   },
   {
     name: "a gzip bomb",
-    outcome: "refused while it unpacks, at the feed's size limit",
+    outcome: "not fetched: stopped while it unpacks, at the feed's size limit",
     bad: (response) => send(response, gzipSync(Buffer.alloc(2 ** 24, "4"))),
     error: /is larger than 100000 bytes/,
   },
   {
     name: "an empty file",
-    outcome: "refused as empty",
+    outcome: "held: it is empty",
     bad: (response) => send(response, ""),
     error: /is empty/,
   },
   {
     name: "a list that doubled",
-    outcome: "waits for `--accept`: grew by more than the feed's limit",
+    outcome: "held: grew by more than the feed's limit",
     bad: (response) => send(response, `${addresses(2, 400).join("\n")}\n`, dated(DAY_2)),
     error:
       /differs too much from the last good copy: 202 added and 2 removed of 200, at most 40 % are expected/,
   },
   {
     name: "a list that halved",
-    outcome: "waits for `--accept`: shrank by more than the feed's limit",
+    outcome: "held: shrank by more than the feed's limit",
     bad: (response) => send(response, `${addresses(2, 100).join("\n")}\n`, dated(DAY_2)),
     error: /differs too much from the last good copy: 0 added and 100 removed of 200/,
   },
   {
     name: "yesterday's file again",
-    outcome: "refused: older than the last good copy by its own date or Last-Modified; `--accept` takes it",
+    outcome: "held: older than the last good copy by its own date or Last-Modified",
     bad: (response) => send(response, addressDay(0), dated(DAY_1 - 24 * HOUR)),
     error: /is from 2026-08-21T12:00:00\.000Z, before the last good copy from 2026-08-22T12:00:00\.000Z/,
   },
   {
     name: "a date in the future",
-    outcome: "refused: more than a day ahead of this machine's clock",
+    outcome: "held: more than a day ahead of this machine's clock",
     bad: (response) => send(response, addressDay(2), dated(DAY_2 + 49 * HOUR)),
     error: /has a date in the future: 2026-08-25T13:00:00\.000Z/,
   },
   {
     name: "a build date in the future, in the data",
-    outcome: "refused: more than a day ahead of this machine's clock",
+    outcome: "held: more than a day ahead of this machine's clock",
     list: DROP_LIST,
     bad: (response, list) => send(response, list.day(9)),
     error: /has a date in the future/,
   },
   {
     name: "`0.0.0.0/0`",
-    outcome: "refused: a network wider than the feed can hold",
+    outcome: "held: a network wider than the feed can hold",
     list: ABUSE_LIST,
     bad: (response) => send(response, `${addressDay(2)}0.0.0.0/0\n`, dated(DAY_2)),
     error: /line 201: is too wide: a \/0; the widest allowed is \/8/,
   },
   {
     name: "a /12 in a list whose widest is a /16",
-    outcome: "refused: a network wider than the feed can hold",
+    outcome: "held: a network wider than the feed can hold",
     list: ABUSE_LIST,
     bad: (response) => send(response, `${addressDay(2)}45.0.0.0/12\n`, dated(DAY_2)),
     error: /has a network of \/12 \(IPv4\): \/16 is the widest allowed/,
   },
   {
     name: "more lines than the list may have entries and comments",
-    outcome: "refused before it is parsed: the parser would need more memory than a build has",
+    outcome: "held before it is parsed: the parser would need more memory than a build has",
     list: ABUSE_LIST,
     bad: (response) => send(response, `${addressDay(2)}${"#\n".repeat(40_000)}`, dated(DAY_2)),
     error: /has \d+ lines, but at most \d+ are parsed: at most \d+ entries are expected/,
   },
   {
     name: "a 1 GB line",
-    outcome: "refused while it streams, at the feed's size limit",
+    outcome: "not fetched: stopped while it streams, at the feed's size limit",
     bad: (response) => {
       response.writeHead(200);
       const part = Buffer.alloc(2 ** 20, "4");
@@ -329,9 +337,9 @@ const REFUSED: readonly Case[] = [
 ];
 
 describe("a publisher that misbehaves", () => {
-  test.each(REFUSED.map((row) => [row.name, row] as const))(
+  test.each(BAD.map((row) => [row.name, row] as const))(
     "%s",
-    async (_name, { list = TOR_LIST, bad, error, isUnreached, times }) => {
+    async (_name, { list = TOR_LIST, outcome, bad, error, isUnreached, times }) => {
       const { feed } = list;
       script.answer = good(list, 1);
       const first = await run(feed, DAY_1);
@@ -344,23 +352,26 @@ describe("a publisher that misbehaves", () => {
       expect(shown().error).toMatch(error);
       expect(shown()).toMatchObject({ state: "loaded", source: "last-good", failures: 1 });
       expect(shown().fetched_at).toBe(new Date(DAY_1).toISOString());
-      const [refused, unreached] = isUnreached ? [[], [feed.id]] : [[feed.id], []];
-      expect(second).toMatchObject({ published: false, name: first.name, refused, unreached });
+      const lists = { held: [], failed: [], unreached: [] };
+      const isHeld = outcome.startsWith("held");
+      const found = { [isHeld ? "held" : isUnreached ? "unreached" : "failed"]: [feed.id] };
+      expect(second).toMatchObject({ published: false, name: first.name, ...lists, ...found });
+      expect(shown().held !== undefined).toBe(isHeld);
       expect(events.find((event) => event.type === "feed")).toMatchObject({ feed: { error: shown().error } });
       expect(list.has(current(), "old")).toBe(true);
       expect(list.has(current(), "new")).toBe(false);
 
       script.answer = (request, response) => {
-        // The next request revalidates a pending copy, but never a refused copy.
-        if (shown().pending === undefined)
-          expect(request.headers["if-modified-since"]).toBe(dated(DAY_1)["last-modified"]);
+        // The next request revalidates a held copy that can be read, and otherwise the last good copy.
+        const day1 = dated(DAY_1)["last-modified"];
+        expect(request.headers["if-modified-since"] === day1).toBe(!isHeld);
         good(list, 3)(request, response);
       };
       const third = await run(feed, DAY_3);
-      expect(third).toMatchObject({ published: true, refused: [] });
+      expect(third).toMatchObject({ published: true, held: [], failed: [] });
       expect(shown().error).toBeUndefined();
       expect(shown().failures).toBeUndefined();
-      expect(shown().pending).toBeUndefined();
+      expect(shown().held).toBeUndefined();
       expect(list.has(current(), "new")).toBe(true);
     },
   );
@@ -437,7 +448,7 @@ describe("a copy with entries that must not count", () => {
       await run([feed, ...feeds], DAY_1);
       script.answer = (_, response) => void send(response, body(list), dated(DAY_2));
       const second = await run([feed, ...feeds], DAY_2);
-      expect(second).toMatchObject({ published: true, refused: [] });
+      expect(second).toMatchObject({ published: true, held: [] });
       expect(list.has(current(), "old")).toBe(true);
       expect(never(current())).toBe(false);
       if (reports !== undefined) expect(JSON.stringify([shown(), ...events])).toMatch(reports);
@@ -452,7 +463,7 @@ describe("a copy with entries that must not count", () => {
 const CUT: Row = {
   name: "truncated at every 4 KiB",
   outcome:
-    "refused: shorter than announced, or unparsable; waits for `--accept` if its last line is the beginning of an earlier line, or if it shrank too much",
+    "held: shorter than announced, unparsable, too small, or its last line is the beginning of an earlier line",
 };
 describe(CUT.name, () => {
   const JSON_LIST: List = {
@@ -503,14 +514,14 @@ describe(CUT.name, () => {
     for (let length = 4_096; length < body.length; length += 4_096) {
       script.answer = (_, response) => void send(response, body.subarray(0, length), dated(DAY_2));
       const second = await run(list.feed, DAY_2 + length);
-      expect(second).toMatchObject({ published: false, name, refused: [list.feed.id] });
+      expect(second).toMatchObject({ published: false, name, held: [list.feed.id] });
       expect(shown().error).toMatch(/truncated|announces|not JSON|differs too much/);
       cuts++;
     }
     expect(cuts).toBeGreaterThan(1);
     expect(list.has(current(), "old")).toBe(true);
     script.answer = good(list, 3);
-    expect(await run(list.feed, DAY_3)).toMatchObject({ published: true, refused: [] });
+    expect(await run(list.feed, DAY_3)).toMatchObject({ published: true, held: [] });
   });
 });
 
@@ -551,34 +562,165 @@ test("a build that fails as a whole is reported until one succeeds", async () =>
   expect(failed()).toBeUndefined();
 });
 
-test("a list that no segment can be made of is refused by name, and the rest is published", async () => {
+describe("if a segment cannot be built", () => {
   const limits = { entries: { least: 3, most: 10_000 } };
   const mail = row("disposable-email-domains", { ...limits, urls: () => [`${script.base}/mail`] });
   const other = row("disposable-domains", { ...limits, urls: () => [`${script.base}/other`] });
+  const tor = row("tor-bulk-exits", { urls: () => [`${script.base}/tor`] });
   const ordinary = numbers(4_000, 0).map((k) => `disposable-${k}.com`);
-  const lists = { mail: ordinary, other: ["other-a.com", "other-b.com", "other-c.com", "other-d.com"] };
-  script.answer = (request, response) =>
-    void send(response, `${lists[request.url === "/mail" ? "mail" : "other"].join("\n")}\n`);
-  await run([mail, other], DAY_1);
-  const good = readFeedState(mail, dataDir).copy;
-  lists.mail = [...ordinary, ...crowdedNames(8_192)];
-  lists.other.push("other-e.com");
-  const second = await run([mail, other], DAY_2);
-  expect(second).toMatchObject({ published: true, refused: [mail.id] });
-  expect(isDisposable(current(), "other-e.com")).toBe(true);
-  expect(isDisposable(current(), "disposable-7.com")).toBe(true);
-  expect(shown()).toMatchObject({ id: mail.id, state: "loaded", source: "last-good", failures: 1 });
-  expect(shown().error).toMatch(
-    /no segment can be built with it: email table: \d+ names do not fit into a table/,
-  );
-  const state = readFeedState(mail, dataDir);
-  expect(state).toMatchObject({ copy: { sha256: good!.sha256 }, refused: { why: expect.any(String) } });
-  expect(state.candidate).toBeUndefined();
-  expect(readFeedState(other, dataDir).copy?.entries).toBe(5);
-  lists.mail = [...ordinary, "new.com"]; // the next good file is used
-  expect(await run([mail, other], DAY_3)).toMatchObject({ published: true, refused: [] });
-  expect(isDisposable(current(), "new.com")).toBe(true);
-  expect(readFeedState(mail, dataDir).refused).toBeUndefined();
+  const FIRST = {
+    mail: ordinary,
+    other: ["other-a.com", "other-b.com", "other-c.com", "other-d.com"],
+    tor: addresses(1),
+  };
+  const serve = (lists: typeof FIRST) => {
+    script.answer = ({ url }, response) =>
+      void send(response, `${lists[url!.slice(1) as keyof typeof FIRST].join("\n")}\n`);
+  };
+  const BROKEN = {
+    mail: [...ordinary, ...crowdedNames(8_192)],
+    other: [...FIRST.other, "other-e.com"],
+    tor: addresses(2),
+  };
+  const all = [mail, other, tor];
+  const kept = (feed: Feed) => readFeedState(feed, dataDir);
+  const entries = (feed: Feed) => [kept(feed).copy?.entries, kept(feed).held?.why];
+
+  test("the new copies of its feeds are held together, and the rest is published", async () => {
+    serve(FIRST);
+    await run(all, DAY_1);
+    serve(BROKEN);
+    expect(await run(all, DAY_2)).toMatchObject({ published: true, held: [mail.id, other.id], failed: [] });
+    expect(isFlagged(current(), addresses(2).at(-1)!)).toBe(true);
+    expect(isDisposable(current(), "disposable-7.com")).toBe(true);
+    expect(isDisposable(current(), "other-e.com")).toBe(false);
+    const why = expect.stringMatching(
+      /^the email segment cannot be built: email table: \d+ names do not fit/,
+    );
+    const shows = {
+      state: "loaded",
+      source: "last-good",
+      failures: 1,
+      held: { sha256: expect.any(String), why },
+    };
+    expect(shown()).toMatchObject({ id: mail.id, ...shows });
+    expect(shown().error).toBe(`publisher: ${shown().held!.why}`);
+    expect([mail, other].map(entries)).toEqual([
+      [4_000, why],
+      [4, why],
+    ]);
+    const ids = `${mail.id}, ${other.id}`;
+    expect(events).toContainEqual({
+      type: "note",
+      text: expect.stringContaining(`the new copies of ${ids} are held: the email segment`),
+    });
+    // What the first attempt said about the domains is not said again.
+    const conflicts = events.filter(({ type }) => type === "conflict");
+    expect(new Set(conflicts.map((event) => JSON.stringify(event))).size).toBe(conflicts.length);
+  });
+
+  test("an innocent copy passes when it is checked again without the cause, and the next good copy is used", async () => {
+    serve(FIRST);
+    await run(all, DAY_1);
+    serve(BROKEN);
+    await run(all, DAY_2);
+    serve({ ...BROKEN, mail: FIRST.mail });
+    expect(await run(all, DAY_2 + HOUR)).toMatchObject({ published: true, held: [] });
+    expect(isDisposable(current(), "other-e.com")).toBe(true);
+    serve({ ...BROKEN, mail: [...ordinary, "new.com"] });
+    expect(await run(all, DAY_3)).toMatchObject({ published: true, held: [] });
+    expect(isDisposable(current(), "new.com")).toBe(true);
+    expect([mail, other].map((feed) => kept(feed).held)).toEqual([undefined, undefined]);
+  });
+
+  test("a copy that the operator accepts is held again, and nothing is published", async () => {
+    serve(FIRST);
+    const { name } = await run([mail, tor], DAY_1);
+    serve({ ...BROKEN, tor: FIRST.tor });
+    await run([mail, tor], DAY_2);
+    const accepted = await run([mail, tor], DAY_2 + 1, { accept: [mail.id] });
+    expect(accepted).toMatchObject({ published: false, name, held: [mail.id] });
+    expect(isDisposable(current(), "disposable-7.com")).toBe(true);
+  });
+
+  test("and no copy is new, the build fails", async () => {
+    serve(FIRST);
+    const { name } = await run([mail, tor], DAY_1);
+    // As after an upgrade: the last good copy is one of which this version can build no segment.
+    serve({ ...BROKEN, tor: FIRST.tor });
+    await run([mail, tor], DAY_2);
+    const { copy, held, ...rest } = kept(mail);
+    const { why: _, ...unexpected } = held!;
+    writeFeedState(mail, dataDir, { ...rest, copy: unexpected });
+    await expect(run([mail, tor], DAY_2 + 1, { fetch: false })).rejects.toThrow("names do not fit");
+    expect(readFeedsReport(dataDir)?.failed?.why).toContain("names do not fit");
+    expect(current().id).toBe(name.slice(-12));
+  });
+});
+
+describe("copies and releases that an earlier version stored", () => {
+  const path = (file: string) => join(dataDir, "feeds", TOR.id, file);
+  const state = () => JSON.parse(readFileSync(path("state.json"), "utf8"));
+
+  test("a pending copy is held, and can be accepted", async () => {
+    script.answer = good(TOR_LIST, 1);
+    await run(TOR, DAY_1);
+    script.answer = (_, response) => void send(response, `${addresses(2, 400).join("\n")}\n`, dated(DAY_2));
+    await run(TOR, DAY_2);
+    const { held, ...rest } = state();
+    const file = held.file.replace("body-", "pending-");
+    renameSync(path(held.file), path(file));
+    const refused = { sha256: "0".repeat(64), why: "no segment can be built with it", code: "" };
+    writeFileSync(path("state.json"), JSON.stringify({ ...rest, refused, pending: { ...held, file } }));
+    expect(await run(TOR, DAY_2 + 1, { onlyDue: true })).toMatchObject({ published: false, held: [TOR.id] });
+    expect(shown().held).toEqual({ sha256: held.sha256, why: held.why });
+    await run(TOR, DAY_2 + 2, { accept: [TOR.id] });
+    expect(shown()).toMatchObject({ state: "loaded", entries: 400 });
+  });
+
+  test("a candidate is used by the next build", async () => {
+    script.answer = good(TOR_LIST, 1);
+    await run(TOR, DAY_1);
+    const { copy, ...rest } = state();
+    writeFileSync(path("state.json"), JSON.stringify({ ...rest, candidate: copy }));
+    expect(await run(TOR, DAY_1 + 1, { onlyDue: true })).toMatchObject({ published: false, held: [] });
+    expect(state().copy.sha256).toBe(copy.sha256);
+  });
+
+  test("a held release is removed with a note, and its copies are checked again", async () => {
+    const most = {
+      entries: { least: 3, most: 1_000_000 },
+      change: Number.POSITIVE_INFINITY,
+      maxBytes: 10_000_000,
+    };
+    const feed = row("tor-bulk-exits", most);
+    script.answer = good(TOR_LIST, 1);
+    const { name } = await run(feed, DAY_1);
+    script.answer = (_, response) => {
+      const wide = numbers(400_000, 0).map((k) => `45.${k >> 16}.${(k >> 8) & 255}.${k & 255}\n`);
+      send(response, wide.join(""), dated(DAY_2));
+    };
+    await run(feed, DAY_2);
+    // An earlier version made the copies of a held release the last good ones.
+    const { copy, held, ...rest } = state();
+    const { why, ...stored } = held;
+    expect(why).toMatch(
+      /^the release fails its check: is_tor_exit: .* would be flagged, but at most 0\.010 %/,
+    );
+    writeFileSync(path("state.json"), JSON.stringify({ ...rest, copy: stored }));
+    const file = join(dataDir, "releases/held.json");
+    writeFileSync(file, JSON.stringify(current()));
+    const building = run(feed, DAY_2 + 1, { onlyDue: true });
+    await expect(building).rejects.toThrow("`inkling data update --accept release` publishes it anyway");
+    expect(events[0]).toEqual({
+      type: "note",
+      text: expect.stringContaining("that an earlier version held"),
+    });
+    expect(existsSync(file)).toBe(false);
+    expect(current().id).toBe(name.slice(-12));
+    const accepted = await run(feed, DAY_2 + 2, { onlyDue: true, accept: ["release"] });
+    expect(accepted).toMatchObject({ published: true, held: [] });
+  });
 });
 
 const NOT_MODIFIED: Row = {
@@ -592,7 +734,7 @@ test(NOT_MODIFIED.name, async () => {
     expect(request.headers["if-modified-since"]).toBe(dated(DAY_1)["last-modified"]);
     response.writeHead(304).end();
   };
-  expect(await run(TOR, DAY_2)).toMatchObject({ published: false, name, refused: [] });
+  expect(await run(TOR, DAY_2)).toMatchObject({ published: false, name, held: [], failed: [] });
   const at = new Date(DAY_2).toISOString();
   expect(shown()).toMatchObject({ source: "fetched", fetched_at: at, checked_at: at });
   expect(shown().error).toBeUndefined();
@@ -633,7 +775,7 @@ describe(DISK_FULL.name, () => {
     expect(failure?.code).toBe("ENOSPC");
     expect(hasAddress(current(), "old")).toBe(true);
     script.answer = good(TOR_LIST, 3);
-    expect(await run(TOR, DAY_3)).toMatchObject({ published: true, refused: [] });
+    expect(await run(TOR, DAY_3)).toMatchObject({ published: true, held: [], failed: [] });
     expect(hasAddress(current(), "new")).toBe(true);
   });
 });
@@ -677,7 +819,7 @@ describe("between builds", () => {
     expect(script.count).toBe(requestsBefore + 1);
     expect(Date.parse(failed.nextDue!) - Date.parse(nextDue!)).toBe(0.75 * 5 * 60_000);
     // The next build keeps the failure and sends no request.
-    expect(await run(TOR, Date.parse(nextDue!) + 1, { onlyDue: true })).toMatchObject({ refused: [], name });
+    expect(await run(TOR, Date.parse(nextDue!) + 1, { onlyDue: true })).toMatchObject({ failed: [], name });
     expect(script.count).toBe(requestsBefore + 1);
     expect(shown()).toMatchObject({ source: "last-good", failures: 1 });
     expect(shown().error).toMatch(/answered 500/);
@@ -701,14 +843,14 @@ describe("between builds", () => {
     expect(shown().error).toMatch(/answered 500.*is missing, but state\.json lists it/);
   });
 
-  test("the same list with a new date is a newer one, and with a date in the future it is refused", async () => {
+  test("the same list with a new date is a newer one, and with a date in the future it is held", async () => {
     script.answer = good(TOR_LIST, 1);
     const { name } = await run(TOR, DAY_1);
     script.answer = (_, response) => void send(response, addressDay(1), dated(DAY_2));
     expect(await run(TOR, DAY_2)).toMatchObject({ published: false, name });
     expect(shown().published_at).toBe(new Date(DAY_2).toISOString());
     script.answer = (_, response) => void send(response, addressDay(1), dated(DAY_2 + 99 * HOUR));
-    expect(await run(TOR, DAY_2 + HOUR)).toMatchObject({ published: false, name, refused: [TOR.id] });
+    expect(await run(TOR, DAY_2 + HOUR)).toMatchObject({ published: false, name, held: [TOR.id] });
     expect(shown().published_at).toBe(new Date(DAY_2).toISOString());
   });
 
@@ -753,27 +895,27 @@ describe("between builds", () => {
     expect(script.count).toBe(requestsBefore + 1);
   });
 
-  test("--accept takes exactly the pending copy, without a request", async () => {
+  test("--accept takes exactly the held copy, without a request", async () => {
     script.answer = good(TOR_LIST, 1);
     await run(TOR, DAY_1);
     const doubled = `${addresses(2, 400).join("\n")}\n`;
     script.answer = (_, response) => void send(response, doubled, dated(DAY_2));
     await run(TOR, DAY_2);
-    expect(shown().pending?.sha256).toBe(new Bun.CryptoHasher("sha256").update(doubled).digest("hex"));
-    // The pending copy is revalidated, not fetched again.
+    expect(shown().held?.sha256).toBe(new Bun.CryptoHasher("sha256").update(doubled).digest("hex"));
+    // The held copy is revalidated, not fetched again.
     script.answer = (request, response) => {
       expect(request.headers["if-modified-since"]).toBe(dated(DAY_2)["last-modified"]);
       response.writeHead(304).end();
     };
-    expect(await run(TOR, DAY_2 + HOUR)).toMatchObject({ published: false, refused: [TOR.id] });
+    expect(await run(TOR, DAY_2 + HOUR)).toMatchObject({ published: false, held: [TOR.id] });
     expect(hasAddress(current(), "new")).toBe(false);
     const requestsBefore = script.count;
     expect(await run(TOR, DAY_2 + 2 * HOUR, { accept: [TOR.id] })).toMatchObject({
       published: true,
-      refused: [],
+      held: [],
     });
     expect(script.count).toBe(requestsBefore);
-    expect(shown().pending).toBeUndefined();
+    expect(shown().held).toBeUndefined();
     expect(shown().entries).toBe(400);
     expect(hasAddress(current(), "new")).toBe(true);
   });
@@ -840,12 +982,12 @@ test("a network of a VPN operator's system that is wider than any such is not fl
   expect(events).toContainEqual({ type: "note", text });
 });
 
-test("a time that no date can hold is refused, and the other feeds go on", async () => {
+test("a copy with a time that no date can hold is held, and the other feeds go on", async () => {
   script.answer = good(DROP_LIST, 1);
   await run(DROP, DAY_1);
   const microseconds = DROP_LIST.day(2).replace(/"timestamp":(\d+)/, '"timestamp":$1000000');
   script.answer = (_, response) => send(response, microseconds);
-  expect((await run([DROP, RESOLVERS], DAY_2)).refused).toEqual([DROP.id]);
+  expect((await run([DROP, RESOLVERS], DAY_2)).held).toEqual([DROP.id]);
   expect(shown().error).toMatch(/^publisher: line 201 does not have the expected form/);
   expect(hasAddress(current(), "old")).toBe(true);
 });
@@ -914,7 +1056,7 @@ test("a feed that drips delays no other: what is there is published, and the res
   expect(found[1]!.feeds[0]!.failures).toBeUndefined();
   const text = "still waiting for tor-bulk-exits";
   expect(events).toContainEqual({ type: "note", text, published: expect.stringContaining(found[1]!.id) });
-  expect(made).toMatchObject({ published: true, refused: [], unreached: [] });
+  expect(made).toMatchObject({ published: true, held: [], failed: [], unreached: [] });
   expect(hasAddress(current(), "old")).toBe(true);
   expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
 });
@@ -941,11 +1083,11 @@ test("what the operator accepts is accepted of a feed that arrives late, too", a
     },
   );
   expect(requests).toBe(2);
-  expect(made).toMatchObject({ published: true, refused: [] });
+  expect(made).toMatchObject({ published: true, held: [] });
   expect(shown()).toMatchObject({ state: "loaded", source: "fetched", entries: 400 });
 });
 
-test("a feed that is late is asked for again though it is not due, and what was refused before stays reported", async () => {
+test("a feed that is late is asked for again though it is not due, and what was held before stays reported", async () => {
   const [slow, bad] = ["/slow", "/bad"].map((path) => ({ urls: () => [script.base + path] }));
   const feeds: readonly Feed[] = [
     { ...TOR, ...slow },
@@ -974,7 +1116,7 @@ test("a feed that is late is asked for again though it is not due, and what was 
     },
   );
   expect(requests).toBe(2);
-  expect(made).toMatchObject({ published: true, refused: [MAIL.id], unreached: [] });
+  expect(made).toMatchObject({ published: true, held: [MAIL.id], unreached: [] });
   expect(isFlagged(current(), addresses(2).at(-1)!)).toBe(true);
 });
 
@@ -982,6 +1124,6 @@ test("docs/feed-failures.md has this table, and no other", () => {
   const text = readFileSync(join(import.meta.dir, "../../../../docs/feed-failures.md"), "utf8");
   const section = text.split("## When a publisher misbehaves\n")[1]!.split("\n## ")[0]!;
   const lines = section.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| case "));
-  const rows: readonly Row[] = [NOT_MODIFIED, ...REFUSED, CUT, ...TAKEN, DISK_FULL, KILLED];
+  const rows: readonly Row[] = [NOT_MODIFIED, ...BAD, CUT, ...TAKEN, DISK_FULL, KILLED];
   expect(lines).toEqual(rows.map(({ name, outcome }) => `| ${name} | ${outcome} |`));
 });

@@ -1,12 +1,12 @@
 // try-copies.ts: tries the copies of one feed in order until one passes the gates.
 //
 // in   a Load: the feed, its state, and whether its source may be requested now
-// out  a Tried: the copy that passed, and the copies that were refused before it, with reasons
+// out  a Tried: the copy that passed, and the copies that were tried before it, with what looks wrong
 // err  errors of node:fs if the data folder is not writable
 
 import type { Release } from "@inkling/engine";
 import { type Feed, FeedError } from "../catalog/feed.ts";
-import { type FeedCopy, isCopy, type NoCopy } from "../fetch/copy.ts";
+import { type Candidate, type FeedCopy, isCopy, type NoCopy } from "../fetch/copy.ts";
 import { type FeedState, writeFeedState } from "../fetch/feed-state.ts";
 import type { KeptCopies } from "../fetch/kept-copies.ts";
 import { mirrorName } from "../fetch/mirror-url.ts";
@@ -15,7 +15,7 @@ import type { Hold } from "../fetch/schedule.ts";
 import { candidates, isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
 import { MmdbError } from "../mmdb/mmdb.ts";
 import type { Age } from "../policy/age.ts";
-import { HeldBack, requireGood } from "../validate/copy-gates.ts";
+import { requireGood } from "../validate/copy-gates.ts";
 import { type Readable, readCopy } from "../validate/read-copy.ts";
 
 export interface LoadOptions extends SourceOptions {
@@ -25,10 +25,6 @@ export interface LoadOptions extends SourceOptions {
   readonly since?: string | undefined;
   /** Returns a random number from 0 to 1, like Math.random. */
   readonly chance: () => number;
-  /**
-   * Digest of the code that builds segments. A copy from which this code could not build a segment is not tried again.
-   */
-  readonly code?: string;
 }
 
 /** Everything that is fixed before the first copy is tried. */
@@ -46,10 +42,8 @@ export interface Load {
 
 /** A candidate that is not used, and the reason. */
 export interface Refusal extends NoCopy {
-  /** The copy, if there was one that a gate refused. */
+  /** The copy, if there was one. */
   readonly copy?: FeedCopy;
-  /** Whether the operator may accept the copy: it is only too small, or too different from the last good copy. */
-  readonly isHeld?: boolean;
 }
 
 export interface Used {
@@ -80,7 +74,7 @@ function prepare(load: Omit<Load, "source" | "hold">): Load {
   const { feed, options, state } = load;
   const { dataDir, mirror, now, chance, onlyDue, since, accept } = options;
   const source = { feed, mirror: mirror && mirrorName(mirror), now, chance };
-  const isAccepted = accept === true && state.pending !== undefined;
+  const isAccepted = accept === true && state.held !== undefined;
   if (!isRemote(feed, options) || isAccepted) return { ...load, source, hold: undefined };
   const isReady = lackingCredentials(feed, options).length === 0;
   const { hold, state: spent } = planRequest(state, source, { onlyDue, since, isReady });
@@ -88,21 +82,32 @@ function prepare(load: Omit<Load, "source" | "hold">): Load {
   return { ...load, source, state: spent, hold };
 }
 
-export async function tryEach(load: Load): Promise<Tried> {
-  const { feed, options, trusted, state, kept, hold } = load;
+function tryEach(load: Load): Promise<Tried> {
+  const { feed, options, kept, hold } = load;
+  return tryCandidates(load, candidates(feed, { ...options, isDue: hold === undefined }, kept));
+}
+
+/** Tries these copies in order. */
+export async function tryCandidates(load: Load, copies: AsyncIterable<Candidate>): Promise<Tried> {
+  const { feed, options, trusted, state, kept } = load;
   const refusals: Refusal[] = [];
-  for await (const copy of candidates(feed, { ...options, isDue: hold === undefined }, kept)) {
+  for await (const copy of copies) {
     if (!isCopy(copy)) {
       refusals.push(copy);
       continue;
     }
+    let read: Readable | undefined;
     try {
-      const read = readCopy(feed, copy, trusted);
+      read = readCopy(feed, copy, trusted);
       return { refusals, used: { read, ...requireGood(feed, copy, read, { ...options, state, kept }) } };
     } catch (error) {
       if (!(error instanceof FeedError) && !(error instanceof MmdbError)) throw error;
-      const { source } = copy;
-      refusals.push({ source, error: error.message, copy, isHeld: error instanceof HeldBack });
+      const { source, origin } = copy;
+      // A file that cannot be read may be another server's page. It is fetched again, because its date says nothing
+      // about the feed.
+      const isReadable = read !== undefined || origin === undefined;
+      const held = isReadable ? copy : { ...copy, origin: { url: origin.url } };
+      refusals.push({ source, error: error.message, copy: held });
     }
   }
   return { refusals };

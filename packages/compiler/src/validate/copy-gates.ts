@@ -3,8 +3,7 @@
 //
 // in   a copy that was read, what is known about its feed, and the last good copy
 // out  the copy, with the publisher's date and the age
-// err  FeedError with the reason. HeldBack if the copy is too small, or fails only the comparison with the last good
-//      copy, so that the operator may accept it
+// err  FeedError with the reason why the copy is held
 // cost one pass over both lists for a comparison
 
 import type { Prefix, Space } from "@inkling/engine";
@@ -25,21 +24,19 @@ export interface Known {
   readonly state: FeedState;
   readonly kept: KeptCopies;
   readonly now: Date;
-  /** Whether the operator accepts a copy that would be held back. */
+  /** Whether the operator accepts a copy that is too small, or too different from the last good copy. */
   readonly accept?: boolean | undefined;
-  /** Digest of the code that builds segments. */
-  readonly code?: string | undefined;
 }
 
 /**
  * @returns the copy with the date that its content states, and its age
- * @throws FeedError if a gate refuses the copy; HeldBack if the operator may accept it
+ * @throws FeedError if the copy looks wrong
  */
 export function requireGood(
   feed: Feed,
   copy: FeedCopy,
   read: Readable,
-  { state, kept, now, accept, code }: Known,
+  { state, kept, now, accept }: Known,
 ): { readonly copy: FeedCopy; readonly age: Age } {
   const publishedAt = read.publishedAt ?? copy.publishedAt;
   const dated = { ...copy, ...(publishedAt && { publishedAt }) };
@@ -48,8 +45,6 @@ export function requireGood(
   const isKnownSmall = state.copy?.entries !== undefined && state.copy.entries < feed.entries.least;
   requireEntries(feed, read.entries, isAccepted || isKnownSmall);
   if (!isNew(copy)) return { copy: dated, age };
-  const { refused } = state;
-  if (refused?.sha256 === copy.sha256 && refused.code === code) throw new FeedError(refused.why);
   requirePast(publishedAt, now);
   const last = kept.find("copy");
   if (last === undefined || ageOfCopy(feed, last, now) === "dropped") return { copy: dated, age };
@@ -83,12 +78,6 @@ const HOUR = 3_600_000;
  */
 const FUTURE_MS = 24 * HOUR;
 
-/**
- * A copy that was refused because of its size, or by the comparison with the last good copy. With `--accept`, it is
- * used anyway.
- */
-export class HeldBack extends FeedError {}
-
 /** @throws FeedError if the copy's date is in the future */
 export function requirePast(publishedAt: Date | undefined, now: Date): void {
   if (publishedAt === undefined || !isAhead(publishedAt, now)) return;
@@ -97,7 +86,7 @@ export function requirePast(publishedAt: Date | undefined, now: Date): void {
 
 const isAhead = (time: Date, now: Date) => time.getTime() > now.getTime() + FUTURE_MS;
 
-/** @throws HeldBack if the file is older than the file in use */
+/** @throws FeedError if the file is older than the file in use */
 export function requireNewer(
   publishedAt: Date | undefined,
   lastPublishedAt: Date | undefined,
@@ -106,7 +95,7 @@ export function requireNewer(
   if (publishedAt === undefined || lastPublishedAt === undefined) return;
   // If the last good copy's date is in the future, that date came from a wrong clock.
   if (isAhead(lastPublishedAt, now) || publishedAt >= lastPublishedAt) return;
-  throw new HeldBack(
+  throw new FeedError(
     `is from ${publishedAt.toISOString()}, before the last good copy from ${lastPublishedAt.toISOString()}`,
   );
 }
@@ -129,7 +118,7 @@ const CARRIAGE_RETURN = 13;
  * Detects a list that was cut off inside a line. Such a list is shorter than the last good copy, and its last line is
  * only the beginning of a line in that copy. The beginning may itself be a valid address. A missing line end by itself
  * proves nothing.
- * @throws HeldBack
+ * @throws FeedError
  */
 export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8Array): void {
   if (!LINES.has(format) || next.length >= last.length || next.at(-1) === LINE_END) return;
@@ -142,21 +131,19 @@ export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8A
     if (after === undefined || after === LINE_END || after === CARRIAGE_RETURN) return;
     longer = true;
   }
-  if (longer) throw new HeldBack("is truncated: its last line is the start of a line in the last good copy");
+  if (longer) throw new FeedError("is truncated: its last line is the start of a line in the last good copy");
 }
 
 /**
  * Checks the number of entries. A publisher may shrink a list permanently, which only the operator can confirm. A list
  * must never become empty.
  * @param mayBeSmall whether the operator accepts the copy, or has accepted a small copy that is now the last good copy
- * @throws HeldBack if a copy has fewer entries than its feed should have
- * @throws FeedError if it has too many entries, or none
+ * @throws FeedError if a copy has fewer or more entries than its feed should have
  */
 export function requireEntries({ entries: { least, most } }: Feed, count: number, mayBeSmall = false): void {
   if (count > most) throw new FeedError(`has ${count} entries, but at most ${most} are expected`);
   if (count >= least || (mayBeSmall && count > 0)) return;
-  const Refusal = count > 0 ? HeldBack : FeedError;
-  throw new Refusal(`has ${count} entries, but at least ${least} are expected`);
+  throw new FeedError(`has ${count} entries, but at least ${least} are expected`);
 }
 
 /** What can be compared: individual entries, or only the number of entries. */
@@ -167,13 +154,13 @@ export interface Comparable {
   readonly stated?: StatedPlaces;
 }
 
-/** @throws HeldBack if more entries were added or removed than the feed's row expects */
+/** @throws FeedError if more entries were added or removed than the feed's row expects */
 export function requireLikeness(feed: Feed, next: Comparable, last: Comparable): void {
   if (feed.change === Number.POSITIVE_INFINITY || last.entries === 0) return;
   const { added, removed } = changes(next, last);
   const most = Math.max(feed.change * last.entries, feed.freeChange ?? 0);
   if (Math.max(added, removed) <= most) return;
-  throw new HeldBack(
+  throw new FeedError(
     `differs too much from the last good copy: ${added} added and ${removed} removed of ${last.entries}, ` +
       `at most ${Math.round(feed.change * 100)} % are expected`,
   );
@@ -188,7 +175,7 @@ const FREE_SPACE: Space = { v4: 2 ** 16, v6: 2 ** 32 };
 /**
  * Compares address space, because the number of entries says little: in one case, 29.9 % more entries covered 37 times
  * as many addresses.
- * @throws HeldBack if the networks cover more or less of either address space than the feed's row expects
+ * @throws FeedError if the networks cover more or less of either address space than the feed's row expects
  */
 export function requireLikeSpace(
   feed: Feed,
@@ -204,7 +191,7 @@ export function requireLikeSpace(
     const most = Math.max(feed.change * before, FREE_SPACE[family]);
     if (Math.max(added, removed) <= most) continue;
     const unit = family === "v4" ? "IPv4 addresses" : "IPv6 /64s";
-    throw new HeldBack(
+    throw new FeedError(
       `differs too much from the last good copy in address space: ${added} ${unit} added and ${removed} removed of ${before}, ` +
         `at most ${Math.round(most)} are expected`,
     );
@@ -260,7 +247,7 @@ function common(
 
 /**
  * @param last the last good copy, with its number of entries if known
- * @throws HeldBack
+ * @throws FeedError
  */
 function requireLikeLast(
   feed: Feed,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { type FeedReport, parsePrefix, type Release } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
 import { judgeNetworks } from "../policy/reputation.ts";
-import { flaggedBy, whyHeld } from "./release-gate.ts";
+import { findProblems, flaggedBy } from "./release-gate.ts";
 
 type Known = Pick<Release, "flagged" | "disposable" | "feeds">;
 const PUBLIC_4 = 3_702_258_432;
@@ -78,6 +78,18 @@ const rows: readonly [name: string, next: Known, before: Known | undefined, held
     false,
   ],
   [
+    "above 2 %, from a list that the operator accepts",
+    release("is_proxy", { v4: 0.021 * PUBLIC_4 }, [list("accepted", 1)]),
+    undefined,
+    false,
+  ],
+  [
+    "above 2 %, as in the release before",
+    release("is_proxy", { v4: 0.021 * PUBLIC_4 }),
+    release("is_proxy", { v4: 0.021 * PUBLIC_4 }),
+    false,
+  ],
+  [
     "IPv6, from nothing to 257 networks of /32",
     release("is_proxy", { v6: 257 * 2 ** 32 }),
     release("is_proxy", {}),
@@ -103,8 +115,8 @@ const rows: readonly [name: string, next: Known, before: Known | undefined, held
   ["less is left of a few", release("is_proxy", { v4: 1 }), release("is_proxy", { v4: 501 }), false],
   ["less is left of IPv6", release("is_proxy", { v6: 2 ** 32 }), release("is_proxy", { v6: 2 ** 34 }), true],
   [
-    "no reputation is left, and its list is refused",
-    { feeds: [{ ...list("a", 1), state: "refused" }] },
+    "no reputation is left, and its list is missing",
+    { feeds: [{ ...list("a", 1), state: "missing" }] },
     release("is_proxy", { v4: 10_000 }),
     true,
   ],
@@ -138,29 +150,32 @@ const rows: readonly [name: string, next: Known, before: Known | undefined, held
   ["a release of before domains were counted", domains(1), { feeds: [] }, false],
 ];
 test.each(rows)("%s", (_name, next, before, held) => {
-  expect(whyHeld(next, before, ["accepted"]) !== undefined).toBe(held);
+  expect(findProblems(next, before, ["accepted"]).length > 0).toBe(held);
 });
+
+const reasons = (next: Known, before: Known) =>
+  findProblems(next, before, []).map(({ kind, why }) => `${kind} ${why}`);
 
 test("the reason names what would be flagged and the lists that grew most", () => {
   const before = release("is_proxy", { v4: 10 * MILLION }, [list("a", 3 * MILLION), list("b", 7 * MILLION)]);
   const next = release("is_proxy", { v4: 30 * MILLION }, [list("a", 23 * MILLION), list("b", 7 * MILLION)]);
-  expect(whyHeld(next, before, [])).toBe(
-    "is_proxy: 0.81 % of public IPv4 would be flagged, up from 0.27 % of public IPv4 " +
+  expect(reasons(next, before)).toEqual([
+    "reputation is_proxy: 0.81 % of public IPv4 would be flagged, up from 0.27 % of public IPv4 " +
       "(a covers 0.62 % of public IPv4, up from 0.081 % of public IPv4)",
-  );
+  ]);
 });
 
 test("the reason names what is lost and the lists that lost most", () => {
   const lost = { ...list("b", 1), state: "missing", entries: 0 } as const;
   const before = release("is_proxy", { v4: 10 * MILLION }, [{ ...list("a", 9), entries: 9 }, list("b", 1)]);
   const next = release("is_proxy", { v4: MILLION }, [list("a", 1), lost]);
-  expect(whyHeld(next, before, [])).toBe(
-    "is_proxy: only 0.027 % of public IPv4 would be flagged, down from 0.27 % of public IPv4 " +
+  expect(reasons(next, before)).toEqual([
+    "reputation is_proxy: only 0.027 % of public IPv4 would be flagged, down from 0.27 % of public IPv4 " +
       "(a has 1 entries, down from 9; b is missing)",
-  );
-  expect(whyHeld(domains(1), domains(1_000), [])).toBe(
-    "disposable: only 1 domains would be flagged, down from 1000 (d has 1 entries, down from 1000)",
-  );
+  ]);
+  expect(reasons(domains(1), domains(1_000))).toEqual([
+    "email disposable: only 1 domains would be flagged, down from 1000 (d has 1 entries, down from 1000)",
+  ]);
 });
 
 describe("what a judgement flags", () => {

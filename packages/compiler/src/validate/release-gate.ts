@@ -2,10 +2,10 @@
 // effects; the previous release is an argument.
 //
 // in   what the new and the previous release flag (Release.flagged and disposable), and their feeds
-// out  why the release must wait for the operator, with the feeds that caused it; undefined if it may be published
+// out  what is not plausible, with the feeds that caused it
 //
 // The gates for one copy (copy-gates.ts) stop a list that changes suddenly. This gate also stops many lists that change
-// together, and a list that grows a little each day. It also holds a release that loses many flags, because visitors
+// together, and a list that grows a little each day. It also stops a release that loses many flags, because visitors
 // from those addresses would be let in.
 
 import {
@@ -13,6 +13,7 @@ import {
   type FeedReport,
   type FlaggedSpace,
   type Release,
+  type SegmentKind,
   SPECIAL_USE,
   type Space,
 } from "@inkling/engine";
@@ -54,6 +55,12 @@ const MAX_NAMED = 3;
 type Flagged = NonNullable<Release["flagged"]>;
 type Known = Pick<Release, "flagged" | "disposable" | "feeds">;
 
+interface Problem {
+  /** The segment that flags too much or too little. */
+  readonly kind: SegmentKind;
+  readonly why: string;
+}
+
 /** Returns the address space that a judgement flags and overrules, by flag. */
 export function flaggedBy({ flags, guards }: Pick<Judgement, "flags" | "guards">): Flagged {
   const [flags4, flags6] = [spaceByValue(flags.v4), spaceByValue(flags.v6)];
@@ -81,22 +88,24 @@ function withBit(spaces: ReadonlyMap<number, number>, bit: number): number {
 
 /**
  * @param before the newest release; undefined for the first release
- * @param accepted feeds whose large change the operator accepts in this build
+ * @param accepted feeds that the operator accepts in this build. The flags that they set are not checked
  */
-export function whyHeld(
+export function findProblems(
   next: Known,
   before: Known | undefined,
   accepted: readonly string[],
-): string | undefined {
-  const reasons = ADDRESS_FLAGS.flatMap((flag) => {
+): readonly Problem[] {
+  const isAccepted = (what: string) => listsOf(what, next).some(({ id }) => accepted.includes(id));
+  const problems = ADDRESS_FLAGS.flatMap((flag): Problem | [] => {
     const found = next.flagged?.[flag];
-    if (found === undefined) return [];
-    const last = hasNewList(flag, next, before, accepted) ? undefined : before?.flagged?.[flag];
+    const earlier = before?.flagged?.[flag];
+    if (found === undefined || isAccepted(flag) || Bun.deepEquals(found, earlier)) return [];
+    const last = hasNewList(flag, next, before) ? undefined : earlier;
     const why = (["v4", "v6"] as const).flatMap((family) => whyFlag(flag, family, found, last));
-    return why.length === 0 ? [] : [`${flag}: ${why.join(", ")} (${causes(flag, next, before)})`];
+    if (why.length === 0) return [];
+    return { kind: "reputation", why: `${flag}: ${why.join(", ")} (${causes(flag, next, before)})` };
   });
-  if (before !== undefined) reasons.push(...whyLess(next, before, accepted));
-  return reasons.length === 0 ? undefined : reasons.join("; ");
+  return before === undefined ? problems : [...problems, ...findLosses(next, before, accepted)];
 }
 
 function whyFlag(
@@ -120,14 +129,13 @@ function whyFlag(
   return why;
 }
 
-/** Returns the reasons to hold a release that flags much less than the previous release. */
-function whyLess(next: Known, before: Known, accepted: readonly string[]): string[] {
-  const reasons: string[] = [];
-  const hold = (what: string, now: string, last: string) => {
-    if (!isLossExpected(what, next, before, accepted))
-      reasons.push(
-        `${what}: only ${now} would be flagged, down from ${last} (${causesOfLoss(what, next, before)})`,
-      );
+/** Finds what a release flags much less than the previous release. */
+function findLosses(next: Known, before: Known, accepted: readonly string[]): Problem[] {
+  const problems: Problem[] = [];
+  const report = (kind: SegmentKind, what: string, now: string, last: string) => {
+    if (isLossExpected(what, next, before, accepted)) return;
+    const why = `${what}: only ${now} would be flagged, down from ${last} (${causesOfLoss(what, next, before)})`;
+    problems.push({ kind, why });
   };
   const isLoss = (now: number, last: number, free: number) => now < last * MIN_KEPT && last - now > free;
   for (const flag of ADDRESS_FLAGS) {
@@ -136,12 +144,13 @@ function whyLess(next: Known, before: Known, accepted: readonly string[]): strin
     const family = (["v4", "v6"] as const).find((each) =>
       isLoss(found?.[each] ?? 0, last[each], FREE_LOSS[each]),
     );
-    if (family !== undefined) hold(flag, amount(found?.[family] ?? 0, family), amount(last[family], family));
+    if (family !== undefined)
+      report("reputation", flag, amount(found?.[family] ?? 0, family), amount(last[family], family));
   }
   const { disposable: last = 0 } = before;
   const { disposable: now = 0 } = next;
-  if (isLoss(now, last, FREE_LOST_DOMAINS)) hold("disposable", `${now} domains`, `${last}`);
-  return reasons;
+  if (isLoss(now, last, FREE_LOST_DOMAINS)) report("email", "disposable", `${now} domains`, `${last}`);
+  return problems;
 }
 
 /** Returns whether a list from the previous release was turned off, has expired, or is accepted. */
@@ -168,15 +177,10 @@ function causesOfLoss(what: string, next: Known, before: Known): string {
     : named.map(({ text }) => text).join("; ");
 }
 
-/** Returns whether a list for this flag is new in this release, or is accepted. If so, growth is expected. */
-function hasNewList(
-  flag: Flag,
-  next: Known,
-  before: Known | undefined,
-  accepted: readonly string[],
-): boolean {
+/** Returns whether a list for this flag is new in this release. If so, growth is expected. */
+function hasNewList(flag: Flag, next: Known, before: Known | undefined): boolean {
   const known = new Set(listsOf(flag, before).map(({ id }) => id));
-  return listsOf(flag, next).some(({ id }) => !known.has(id) || accepted.includes(id));
+  return listsOf(flag, next).some(({ id }) => !known.has(id));
 }
 
 const listsOf = (flag: string, release: Known | undefined): readonly FeedReport[] =>

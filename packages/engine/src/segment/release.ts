@@ -53,8 +53,11 @@ export const feedReport = z.object({
   names: z.enum(["networks", "domains"]).optional(),
   /** Where this copy came from; "none" if there was no copy at all. */
   source: z.enum(["mirror", "fetched", "last-good", "seed", "own", "none"]),
-  /** "expired" means that the newest copy is too old to be used. */
-  state: z.enum(["loaded", "missing", "refused", "expired"]),
+  /** "expired" means that the newest copy is too old to be used. Earlier versions also had the state "refused". */
+  state: z.preprocess(
+    (state) => (state === "refused" ? "missing" : state),
+    z.enum(["loaded", "missing", "expired"]),
+  ),
   /** Number of networks, domains or records taken from the feed. */
   entries: z.number().int().nonnegative(),
   /** The address space that its networks cover; absent for feeds without networks, and in older releases. */
@@ -66,7 +69,7 @@ export const feedReport = z.object({
   published_at: time.optional(),
   licence: z.string(),
   attribution: z.string().optional(),
-  /** Why the newest copy was refused or is missing. An older copy may still be in use. */
+  /** Why the newest copy is held or missing. An older copy may still be in use. */
   error: z.string().optional(),
   /** True if the copy is older than copies of this feed should be, but is still used. */
   stale: z.boolean().optional(),
@@ -75,8 +78,8 @@ export const feedReport = z.object({
   next_check_at: time.optional(),
   /** Number of consecutive attempts that yielded no usable copy. */
   failures: z.number().int().nonnegative().optional(),
-  /** A copy that the operator must accept before it is used, because it differs too much from the last good one. */
-  pending: z.object({ sha256, why: z.string() }).optional(),
+  /** A newer copy that looks wrong, so that it is used only if the operator accepts it. */
+  held: z.object({ sha256, why: z.string() }).optional(),
   /** Entries in the copy in use that were ignored because they are unreadable or may never be flagged. */
   skipped: z.object({ entries: z.number().int().positive(), first: z.string() }).optional(),
 });
@@ -128,10 +131,6 @@ export const release = z.object({
 });
 export type Release = z.infer<typeof release>;
 
-/** A release that was built, but is published only after the operator accepts it. */
-export const heldRelease = z.object({ id: release.shape.id, at: time, why: z.string() });
-export type HeldRelease = Readonly<z.infer<typeof heldRelease>>;
-
 /** A build that failed as a whole. */
 export const failedBuild = z.object({ at: time, why: z.string() });
 export type FailedBuild = Readonly<z.infer<typeof failedBuild>>;
@@ -143,11 +142,9 @@ export type FailedBuild = Readonly<z.infer<typeof failedBuild>>;
 export const feedsReport = z.object({
   format: z.literal(1),
   at: time,
-  /** The newest release; absent while the first release waits for the operator. */
+  /** The newest release; absent if no build has published one. */
   release: z.string().optional(),
   feeds: z.array(feedReport),
-  /** The release that waits for the operator. */
-  held: heldRelease.optional(),
   /** The latest build, if it failed. All other members then describe the state before the failure. */
   failed: failedBuild.optional(),
 });
@@ -161,8 +158,8 @@ export function feedsNow(manifest: Release, report: FeedsReport | undefined): re
     const now = latest.get(feed.id);
     if (now === undefined) return feed;
     if (now.state === feed.state && now.sha256 === feed.sha256) return now;
-    const { error, stale, checked_at, next_check_at, failures, pending } = now;
-    return { ...feed, error, stale, checked_at, next_check_at, failures, pending };
+    const { error, stale, checked_at, next_check_at, failures, held } = now;
+    return { ...feed, error, stale, checked_at, next_check_at, failures, held };
   });
 }
 

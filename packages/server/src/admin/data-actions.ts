@@ -37,13 +37,7 @@ export const updateState = z
           at: time,
           release: text,
           published: z.boolean(),
-          failed: z
-            .array(text)
-            .meta({ description: "Feeds that were refused, unreachable, expired or missing" }),
-          held: z
-            .strictObject({ why: z.string(), hint: text })
-            .nullable()
-            .meta({ description: "Why the new release waits, and how to accept it" }),
+          failed: z.array(text).meta({ description: "Feeds that are held, unreachable, expired or missing" }),
           seconds: z.number(),
         }),
         z.strictObject({ at: time, problem: z.string(), hint: text.nullable() }),

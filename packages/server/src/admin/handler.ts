@@ -53,10 +53,8 @@ export interface UpdateState {
         readonly at: string;
         readonly release: string;
         readonly published: boolean;
-        /** Feeds that were refused, unreachable, expired or missing. */
+        /** Feeds that are held, unreachable, expired or missing. */
         readonly failed: readonly string[];
-        /** Set if the new release waits for the operator: why, and how to accept it. */
-        readonly held: { readonly why: string; readonly hint: string } | null;
         readonly seconds: number;
       }
     | { readonly at: string; readonly problem: string; readonly hint: string | null }

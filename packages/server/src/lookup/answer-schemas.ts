@@ -16,7 +16,7 @@ import {
   type Shape,
   type ValueOf,
 } from "@inkling/contract";
-import { ANSWERS, feedReport, heldRelease, release } from "@inkling/engine";
+import { ANSWERS, feedReport, release } from "@inkling/engine";
 import { channelReport } from "@inkling/release-store";
 import { z } from "zod";
 
@@ -145,7 +145,7 @@ export function batchAnswers(answer: z.ZodType) {
   return z.strictObject({ answers: z.array(z.union([answer, valueProblem])) });
 }
 
-const { sets, source, state, entries, licence, pending, skipped } = feedReport.shape;
+const { sets, source, state, entries, licence, held, skipped } = feedReport.shape;
 export const feedStatus = z
   .strictObject({
     id: text,
@@ -164,7 +164,7 @@ export const feedStatus = z
     checked_at: time.nullable(),
     next_check_at: time.nullable(),
     failures: z.int().nonnegative(),
-    pending: pending.unwrap().nullable(),
+    held: held.unwrap().nullable(),
     skipped: skipped.unwrap().nullable(),
   })
   .meta({ id: "FeedStatus" });
@@ -191,10 +191,6 @@ export const status = z
       })
       .nullable(),
     refused_release: z.strictObject({ name: z.string(), reason: text, at: time }).nullable(),
-    held_release: z
-      .strictObject(heldRelease.shape)
-      .nullable()
-      .meta({ description: "A new release that waits for the operator to accept it" }),
     channel: z.strictObject(channelReport.shape).nullable().meta({
       description:
         "The channel that releases come from, and the fault if the server does not follow the channel",

@@ -14,7 +14,7 @@ const FEED: FeedReport = {
   licence: "CC0",
   error: SECRET,
   failures: 2,
-  pending: { sha256: "b".repeat(64), why: SECRET },
+  held: { sha256: "b".repeat(64), why: SECRET },
   skipped: { entries: 1, first: SECRET },
 };
 const SOURCE: StatusSource = {
@@ -36,7 +36,7 @@ const SOURCE: StatusSource = {
     since: 0,
     feeds: [
       FEED,
-      { ...FEED, error: undefined, pending: undefined, skipped: undefined } as unknown as FeedReport,
+      { ...FEED, error: undefined, held: undefined, skipped: undefined } as unknown as FeedReport,
     ],
   },
   keyring: { state: { loaded: true, keys: 1, checkedAt: 0, failures: 1, lastError: SECRET } },
@@ -81,7 +81,7 @@ describe("what any key may read", () => {
       error: expect.any(String),
       skipped: { entries: 1 },
     });
-    expect(shown.feeds![1]).toMatchObject({ error: null, pending: null, skipped: null });
+    expect(shown.feeds![1]).toMatchObject({ error: null, held: null, skipped: null });
   });
 });
 

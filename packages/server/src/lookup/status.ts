@@ -5,7 +5,7 @@
 // note This file is not in telemetry, because it needs releases and keys, and both the API and the admin API need it.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
-import { dataAges, type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
+import { dataAges, type FeedReport, feedAgeSeconds, type Mode } from "@inkling/engine";
 import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "@inkling/store/keys/keyring";
 import type { Refusal } from "../releases/releases.ts";
@@ -18,7 +18,6 @@ export interface StatusSource {
     readonly current: NamedRelease | undefined;
     /** Why the wanted release is not in use. */
     readonly refused: Refusal | undefined;
-    readonly held?: HeldRelease | undefined;
     readonly channel?: ChannelReport | undefined;
     readonly since: number | undefined;
     /** The current state of the feeds; if undefined, the state in the release's manifest applies. */
@@ -86,12 +85,11 @@ const FOR_OPERATORS = "The admin API and the server's log have the reason.";
  */
 export function publicStatus(source: StatusSource, now: number, withFeeds: boolean): Status {
   const document = statusDocument(source, now);
-  const { release, refused_release, held_release, channel, feeds } = document;
+  const { release, refused_release, channel, feeds } = document;
   return {
     ...document,
     release: release && { ...release, segments: withFeeds ? release.segments : undefined },
     refused_release: refused_release && { ...refused_release, reason: FOR_OPERATORS },
-    held_release: held_release && { ...held_release, why: FOR_OPERATORS },
     channel: channel && { ...channel, fault: channel.fault && { ...channel.fault, reason: FOR_OPERATORS } },
     feeds: withFeeds ? feeds.map(withoutTexts) : undefined,
   };
@@ -100,7 +98,7 @@ export function publicStatus(source: StatusSource, now: number, withFeeds: boole
 const withoutTexts = (feed: FeedStatus): FeedStatus => ({
   ...feed,
   error: feed.error === null ? null : FOR_OPERATORS,
-  pending: feed.pending && { ...feed.pending, why: FOR_OPERATORS },
+  held: feed.held && { ...feed.held, why: FOR_OPERATORS },
   skipped: feed.skipped && { ...feed.skipped, first: FOR_OPERATORS },
 });
 
@@ -115,7 +113,6 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
     release: current === undefined ? null : releaseStatus(current, releases.since ?? now),
     refused_release:
       refused === undefined ? null : { name: refused.name, reason: refused.reason, at: iso(refused.at) },
-    held_release: releases.held ?? null,
     channel: releases.channel ?? null,
     missing: current?.manifest.missing ?? [],
     partial: current?.manifest.partial ?? [],
@@ -149,7 +146,7 @@ function feedStatus(feed: FeedReport, now: number) {
     checked_at: feed.checked_at ?? null,
     next_check_at: feed.next_check_at ?? null,
     failures: feed.failures ?? 0,
-    pending: feed.pending ?? null,
+    held: feed.held ?? null,
     skipped: feed.skipped ?? null,
   };
 }

@@ -1,7 +1,7 @@
 // reports.ts: what the data folder's reports say about a release's feeds, the latest build and the channel. Processes that
 // follow releases have it in common.
 
-import type { FailedBuild, FeedReport, HeldRelease } from "@inkling/engine";
+import type { FailedBuild, FeedReport } from "@inkling/engine";
 import {
   type ChannelReport,
   ChannelReportFile,
@@ -24,11 +24,6 @@ export abstract class Reports {
   /** The current state of the release's feeds, including checks and failures since the build. */
   get feeds(): readonly FeedReport[] {
     return this.report.feedsOf(this.current);
-  }
-
-  /** A built release that waits for the operator. */
-  get held(): HeldRelease | undefined {
-    return this.report.held;
   }
 
   /** The latest build, if it failed; otherwise undefined. */

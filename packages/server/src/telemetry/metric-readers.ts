@@ -20,7 +20,6 @@ export interface MetricsSource {
     readonly current: { readonly name: string; readonly manifest: Release } | undefined;
     readonly wanted?: string | undefined;
     readonly refused: { readonly name: string } | undefined;
-    readonly held?: object | undefined;
     readonly failedBuild?: object | undefined;
     readonly channel?: ChannelReport | undefined;
     /** The current state of the feeds; if undefined, the state in the release's manifest applies. */
@@ -140,7 +139,6 @@ export const READERS: Readers = {
   inkling_release_age_seconds: ({ releases, now }) =>
     releases.current && (now() - Date.parse(releases.current.manifest.created_at)) / 1000,
   inkling_release_refused: ({ releases }) => flag(releases.refused !== undefined),
-  inkling_release_held: ({ releases }) => flag(releases.held !== undefined),
   inkling_build_failed: ({ releases }) => flag(releases.failedBuild !== undefined),
   inkling_channel_version: ({ releases }) => releases.channel?.version ?? undefined,
   inkling_channel_age_seconds: ({ releases: { channel }, now }) =>
@@ -155,7 +153,7 @@ export const READERS: Readers = {
   inkling_feed_consecutive_failures: perFeed(({ failures = 0 }) => failures),
   inkling_feed_stale: perFeed(({ stale }) => flag(stale)),
   inkling_feed_expired: perFeed(({ state }) => flag(state === "expired")),
-  inkling_feed_pending: perFeed(({ pending }) => flag(pending !== undefined)),
+  inkling_feed_held: perFeed(({ held }) => flag(held !== undefined)),
   inkling_feed_checked_timestamp_seconds: perFeed(({ checked_at }) =>
     checked_at === undefined ? undefined : Date.parse(checked_at) / 1000,
   ),

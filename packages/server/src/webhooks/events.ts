@@ -1,6 +1,6 @@
 // events.ts: detects the events that webhooks report, and queues them.
 //
-// in   the release, its feeds, and a release that waits for the operator; the usage of keys; overrides; decisions
+// in   the release and its feeds; the usage of keys; overrides; decisions
 // out  events in the queue. Each is queued once, no matter which hosts detect it and how often
 // err  errors of the database or of the verdict lookup; nothing is lost, because the next call detects the same events
 // cost a pass over the feeds every 5 s; after a change of release or overrides, a lookup of each domain in the
@@ -11,13 +11,7 @@
 // other.
 
 import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
-import {
-  type FeedReport,
-  feedAgeSeconds,
-  type HeldRelease,
-  isInForce,
-  type Overrides,
-} from "@inkling/engine";
+import { type FeedReport, feedAgeSeconds, isInForce, type Overrides } from "@inkling/engine";
 import type { NamedRelease } from "@inkling/release-store";
 import type { DeliveryStore, Dropped, QueuedEvent } from "@inkling/store/deliveries";
 import { DAY_MS, dayOf } from "@inkling/store/keys/day";
@@ -61,7 +55,6 @@ interface WebhookEventsOptions {
   readonly usage: Pick<UsageTables, "readExhausted">;
   readonly releases: {
     readonly current: NamedRelease | undefined;
-    readonly held: HeldRelease | undefined;
     readonly feeds: readonly FeedReport[];
   };
   readonly overrides: { readonly current: Overrides };
@@ -144,12 +137,11 @@ export class WebhookEvents {
   }
 
   private ofData(subscribed: Subscribed, now: EpochMs): QueuedEvent[] {
-    const { held, feeds } = this.options.releases;
     const events: QueuedEvent[] = [];
-    if (held !== undefined && subscribed.has("release.held")) events.push(heldEvent(held));
-    if (!subscribed.has("data.stale")) return events;
-    for (const feed of feeds) {
-      if (feed.stale || feed.state === "expired") events.push(staleEvent(feed, now));
+    for (const feed of this.options.releases.feeds) {
+      if (feed.held !== undefined && subscribed.has("feed.held")) events.push(heldEvent(feed, feed.held));
+      if ((feed.stale || feed.state === "expired") && subscribed.has("data.stale"))
+        events.push(staleEvent(feed, now));
     }
     return events;
   }
@@ -256,11 +248,10 @@ export class WebhookEvents {
 
 const placeOf = ({ key, webhook }: Dropped) => `${webhook} ${key}`;
 
-/** Creates an event that is the same on each host with the same held release. */
-function heldEvent({ id, at, why }: HeldRelease): QueuedEvent {
-  const hint = "inkling data update --accept release";
-  const data = { release: id, built_at: at, reason: why, hint };
-  return { key: `release.held/${id}`, message: { type: "release.held", data } };
+/** Creates an event that is the same for all copies that are held while one copy of the feed is in use. */
+function heldEvent({ id, sets, sha256 = "" }: FeedReport, { why }: { readonly why: string }): QueuedEvent {
+  const data = { feed: id, sets, reason: why, hint: `inkling data update --accept ${id}` };
+  return { key: `feed.held/${id}/${sha256}`, message: { type: "feed.held", data } };
 }
 
 /** Creates an event that is the same on each host with this copy of the feed. */

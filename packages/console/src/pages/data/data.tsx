@@ -160,7 +160,7 @@ function ReleaseCard({ overview, before, change, reload }: ReleaseCardProps) {
 
 /** Notices about anything wrong or unusual. */
 const Notices = ({
-  overview: { release, pinned, missing, partial, refused_release, held_release, failed_build },
+  overview: { release, pinned, missing, partial, refused_release, failed_build },
 }: {
   overview: DataOverview;
 }) => (
@@ -173,12 +173,6 @@ const Notices = ({
         {answer}: {why}
       </Notice>
     ))}
-    {held_release && (
-      <Notice kind="bad">
-        A release built <RelativeTime iso={held_release.at} /> waits for your approval: {held_release.why}. To
-        accept it, run: inkling data update --accept release
-      </Notice>
-    )}
     {failed_build && (
       <Notice kind="bad">
         The latest build failed <RelativeTime iso={failed_build.at} />: {failed_build.why}

@@ -116,7 +116,7 @@ const factsOf = (feed: Feed) =>
   ] as const;
 
 /** What the operator has to know or do. */
-const Problems = ({ of: { id, error, pending, state, stale } }: { of: Feed }) => (
+const Problems = ({ of: { id, error, held, state, stale } }: { of: Feed }) => (
   <>
     {error && <Notice kind="bad">Last error: {error}</Notice>}
     {state === "missing" && (
@@ -126,9 +126,9 @@ const Problems = ({ of: { id, error, pending, state, stale } }: { of: Feed }) =>
       </Notice>
     )}
     {stale && <Notice kind="warn">The copy in use is older than this feed allows.</Notice>}
-    {pending && (
+    {held && (
       <Notice kind="warn">
-        A new copy waits for your approval: {pending.why}. To accept it, run{" "}
+        The new copy is held, because it looks wrong. If it is right, run{" "}
         <code>inkling data update --accept {id}</code>
       </Notice>
     )}

@@ -13,10 +13,9 @@ import { type Choose, FeedSwitch } from "./feed-switch.tsx";
 /** Number of rows to show at first. On a phone, each row is a block. */
 const FIRST_ROWS = 10;
 
-type State = "needs review" | "stale" | Feed["state"];
+type State = "held" | "stale" | Feed["state"];
 /** The state as the page shows it. */
-const shownState = ({ pending, stale, state }: Feed): State =>
-  pending ? "needs review" : stale ? "stale" : state;
+const shownState = ({ held, stale, state }: Feed): State => (held ? "held" : stale ? "stale" : state);
 
 const KINDS: Readonly<Partial<Record<State, Kind>>> = { loaded: "good", stale: "warn" };
 export const StateBadge = ({ of }: { of: Feed }) => (
@@ -29,7 +28,7 @@ export const StateBadge = ({ of }: { of: Feed }) => (
 /** Sort rank; smaller ranks come first. */
 function rankOf(feed: Feed): number {
   const state = shownState(feed);
-  if (state === "needs review") return 0;
+  if (state === "held") return 0;
   if (state === "loaded") return feed.error ? 3 : 4;
   return state === "stale" ? 2 : 1;
 }
@@ -156,7 +155,7 @@ const nameOf = ({ id, title, sets, own }: Named) => (
 );
 
 function StateOf({ of: feed, isGrouped }: { of: Feed; isGrouped: boolean }) {
-  const { id, error, pending } = feed;
+  const { id, error, held } = feed;
   return (
     <>
       <StateBadge of={feed} />
@@ -166,7 +165,7 @@ function StateOf({ of: feed, isGrouped }: { of: Feed; isGrouped: boolean }) {
         </small>
       )}
       {error && isGrouped && <small>see above</small>}
-      {pending && <small>{`${pending.why}. To accept it, run: inkling data update --accept ${id}`}</small>}
+      {held && <small>{`To use the new copy, run: inkling data update --accept ${id}`}</small>}
     </>
   );
 }

@@ -28,9 +28,7 @@ export function useUpdate(loaded: Update | null, onEnd: () => void) {
       if (isUnfinished(update)) return;
       notify(
         describeUpdate(update),
-        update.last && ("problem" in update.last || update.last.held || update.last.failed.length > 0)
-          ? "bad"
-          : "good",
+        update.last && ("problem" in update.last || update.last.failed.length > 0) ? "bad" : "good",
       );
       onEnd();
     } catch (error) {
@@ -60,12 +58,8 @@ function describeUpdate(update: Update | null): string {
   const time = formatRelative(last.at);
   if ("problem" in last)
     return `The last update failed ${time}: ${last.problem}${last.hint ? ` (${last.hint})` : ""}`;
-  const { held, published, failed } = last;
-  const what = held
-    ? `the new release is held: ${held.why} (${held.hint})`
-    : published
-      ? "a new release"
-      : "nothing new";
+  const { published, failed } = last;
+  const what = published ? "a new release" : "nothing new";
   return `The last update finished ${time} after ${last.seconds.toFixed(1)} s: ${what}${describeFailed(failed)}.`;
 }
 
