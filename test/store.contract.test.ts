@@ -1197,6 +1197,38 @@ for (const backend of BACKENDS) {
         expect(auditJson(items[1]!).source).toBeNull();
       });
 
+      test("subscriptions to assessment.changed, and its waiting deliveries, get the event's new name", async () => {
+        const database = new Database(address);
+        await migrate(database, NOW, MIGRATIONS.slice(0, 20));
+        const webhook = {
+          id: "whk_1",
+          url: "https://example.com/",
+          secret: "s",
+          author: "ada",
+          created_at: NOW,
+        };
+        const delivery = {
+          webhook_id: "whk_1",
+          id: "msg_1",
+          state: "waiting",
+          attempts: 0,
+          due_at: NOW,
+          created_at: NOW,
+        };
+        await database.run(async (sql) => {
+          await sql`INSERT INTO inkling_webhooks ${sql({ ...webhook, events: "assessment.changed data.stale", allow_inner: 1 })}`;
+          await sql`INSERT INTO inkling_deliveries ${sql({ ...delivery, event: "assessment.changed", body: '{"type":"assessment.changed"}' })}`;
+        });
+        await database.close();
+        const store = await open();
+        expect(await store.webhooks.find("whk_1")).toMatchObject({
+          events: ["decision.changed", "data.stale"],
+          allowPrivate: true,
+        });
+        const [row] = await store.tables.read((sql) => sql`SELECT event, body FROM inkling_deliveries`);
+        expect(row).toEqual({ event: "decision.changed", body: '{"type":"decision.changed"}' });
+      });
+
       test("overrides that muted a feed end, and their text stays in the audit trail", async () => {
         const database = new Database(address);
         await migrate(database, NOW - 9, MIGRATIONS.slice(0, 7));

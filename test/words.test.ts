@@ -28,6 +28,12 @@ const RULES: readonly Rule[] = [
     instead: "disposable",
     why: "the member `disposable` is the field's term",
   },
+  {
+    // Except where the changelog and a migration name the earlier word.
+    pattern: /(?<!replaces ")\bassessments?\b(?!\.changed')/i,
+    instead: "decision",
+    why: "the console, the metrics and stored decisions use this word",
+  },
 ];
 
 const findings = (files: readonly ProjectFile[]): string[] =>
@@ -52,6 +58,7 @@ test.each([
   ["a.md", "three look-ups"],
   ["a.ts", "// the log-in page"],
   ["a.md", "a throw-away domain"],
+  ["a.md", "an assessment of the visitor"],
 ])("a term spelled otherwise is found: %s %p", (path, text) => {
   expect(findings([made(path, text)])).toEqual([expect.stringMatching(/write .+, because /)]);
 });
