@@ -115,7 +115,7 @@ class Host {
   }
 
   async addOverride(): Promise<string> {
-    const args = ["override", "add", "81.2.69.142", "--flag", "is_tor_exit=false", "--note", "x", "--json"];
+    const args = ["overrides", "add", "81.2.69.142", "--flag", "is_tor_exit=false", "--note", "x", "--json"];
     return JSON.parse((await this.run(...args)).out).id;
   }
 
@@ -300,9 +300,9 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       ];
     },
   ],
-  "override add": [
+  "overrides add": [
     async () => [
-      ["override", "add", "81.2.69.142", "--flag", "is_tor_exit=false", "--note", "our office"],
+      ["overrides", "add", "81.2.69.142", "--flag", "is_tor_exit=false", "--note", "our office"],
       {
         action: "override-added",
         subject: expect.stringMatching(/^ovr_/),
@@ -314,27 +314,27 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
       const subject = await host.addOverride();
       const [before, after] = ["x", "new"].map((note) => expect.objectContaining({ note }));
       return [
-        ["override", "add", "81.2.69.142", "--flag", "is_tor_exit=false", "--note", "new"],
+        ["overrides", "add", "81.2.69.142", "--flag", "is_tor_exit=false", "--note", "new"],
         { action: "override-changed", subject, before, after },
       ];
     },
   ],
-  "override remove": [
+  "overrides remove": [
     async (host) => {
       const id = await host.addOverride();
       const [before, after] = [null, expect.any(String)].map((removed_at) =>
         expect.objectContaining({ removed_at }),
       );
-      return [["override", "remove", id], { action: "override-removed", subject: id, before, after }];
+      return [["overrides", "remove", id], { action: "override-removed", subject: id, before, after }];
     },
   ],
-  "override import": [
+  "overrides import": [
     async (host) => {
       const overrides = [{ value: "81.2.69.142", ...FLAG }];
       const file = { format: "inkling-overrides", version: 1, overrides };
       writeFileSync(host.path("overrides-to-import.json"), JSON.stringify(file));
       return [
-        ["override", "import", host.path("overrides-to-import.json")],
+        ["overrides", "import", host.path("overrides-to-import.json")],
         {
           action: "override-added",
           subject: expect.stringMatching(/^ovr_/),
@@ -538,8 +538,8 @@ const READS = [
   "lookup email",
   "lookup geolocate",
   "lookup reputation",
-  "override export",
-  "override list",
+  "overrides export",
+  "overrides list",
   "rules check",
   "rules diff",
   "rules init",
@@ -600,7 +600,8 @@ test("what is so already leaves no entry", async () => {
   pin(host.dataDir, current);
   const id = await host.makeKey();
   const override = await host.addOverride();
-  for (const line of [`keys revoke ${id}`, `override remove ${override}`]) await host.run(...line.split(" "));
+  for (const line of [`keys revoke ${id}`, `overrides remove ${override}`])
+    await host.run(...line.split(" "));
   const before = await host.trail();
   expect(before).toHaveLength(4);
   for (const line of [
@@ -608,7 +609,7 @@ test("what is so already leaves no entry", async () => {
     `feeds enable ${FEED}`,
     `data rollback ${current}`,
     `keys revoke ${id}`,
-    `override remove ${override}`,
+    `overrides remove ${override}`,
   ])
     expect([line, (await host.run(...line.split(" "))).code]).toEqual([line, 0]);
   expect(await host.trail()).toEqual(before);

@@ -40,7 +40,6 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
   const lines: string[] = [];
   const seen = { refreshes: 0, keyRefreshes: 0 };
   const options = {
-    overrides: store.overrides,
     adminToken: store.adminToken as Pick<Store["adminToken"], "find" | "recordUse">,
     store,
     keyLoader: {

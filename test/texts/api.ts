@@ -274,17 +274,14 @@ async function adminRefusals(): Promise<Refusal[]> {
   });
   await ask("a lookup without a release", "POST", "lookup", { values: ["8.8.8.8"] });
   await ask("a fault of the server", "GET", "openapi.json");
-  const away = await adminServer({
-    overrides: {
-      ...it.store.overrides,
-      list: () => Promise.reject(new StoreError("UNREACHABLE", "unreachable", "")),
-    } as never,
-  });
+  const away = await adminServer();
+  away.store.overrides.list = () => Promise.reject(new StoreError("UNREACHABLE", "unreachable", ""));
   await ask("the database away", "GET", "overrides", undefined, {}, away);
-  const full = new OverrideConflictError("TOO_MANY", [
-    "10,001 overrides would be active; the maximum is 10,000",
-  ]);
-  const filled = await adminServer({ overrides: { put: () => Promise.reject(full) } as never });
+  const filled = await adminServer();
+  filled.store.overrides.put = () =>
+    Promise.reject(
+      new OverrideConflictError("TOO_MANY", ["10,001 overrides would be active; the maximum is 10,000"]),
+    );
   await ask("one override too many", "POST", "overrides", OVERRIDE, {}, filled);
   await closeAdminServers();
   return found;

@@ -66,9 +66,9 @@ const TABLE = [
   "up --data-dir a-file",
   "data update --mirror nowhere",
   "keys create --rate x --scopes mail --networks 10.0.0.1/8 --expires soon",
-  "override add 10.0.0.1/8 --flag is_proxy=true --note x",
-  "override add 8.8.8.8 --flag is_prxy=true --note x",
-  "override add 8.8.8.8 --flag is_proxy=true",
+  "overrides add 10.0.0.1/8 --flag is_proxy=true --note x",
+  "overrides add 8.8.8.8 --flag is_prxy=true --note x",
+  "overrides add 8.8.8.8 --flag is_proxy=true",
   "health --port 1",
   "restore used.backup",
 ] as const;

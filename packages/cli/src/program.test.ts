@@ -82,12 +82,12 @@ const COMMANDS = [
   ["lookup", "reputation"],
   ["lookup", "email"],
   ["grep"],
-  ["override"],
-  ["override", "add"],
-  ["override", "list"],
-  ["override", "remove"],
-  ["override", "export"],
-  ["override", "import"],
+  ["overrides"],
+  ["overrides", "add"],
+  ["overrides", "list"],
+  ["overrides", "remove"],
+  ["overrides", "export"],
+  ["overrides", "import"],
   ["admin-tokens"],
   ["admin-tokens", "rotate"],
   ["config"],
@@ -103,7 +103,7 @@ describe("help", () => {
         ? "Usage: inkling VALUE...\n       inkling [options] [command]\n"
         : `Usage: inkling ${path.join(" ")} `,
     );
-    const isGroup = ["data", "feeds", "keys", "lookup", "override", "admin-tokens"].includes(path.join(" "));
+    const isGroup = ["data", "feeds", "keys", "lookup", "overrides", "admin-tokens"].includes(path.join(" "));
     if (!isGroup) expect(out).toContain("Examples:\n");
   });
 });

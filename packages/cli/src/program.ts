@@ -44,7 +44,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   assess: async () => (await import("./commands/assess.ts")).addAssess,
   rules: async () => (await import("./commands/rules.ts")).addRules,
   decisions: async () => (await import("./commands/decisions.ts")).addDecisions,
-  override: async () => (await import("./commands/override.ts")).addOverride,
+  overrides: async () => (await import("./commands/overrides.ts")).addOverrides,
   webhooks: async () => (await import("./commands/webhooks.ts")).addWebhooks,
   audit: async () => (await import("./commands/audit.ts")).addAudit,
   enrich: async () => (await import("./commands/enrich.ts")).addEnrich,

@@ -3,15 +3,8 @@
 // These things derive from the rows: the server's routing and admission, /admin/v1/openapi.json, the table of
 // docs/admin-api.md, and the operations for which test/audit.test.ts expects an audit entry. The server binds a handler
 // to each id (server/src/admin/operations.ts). The handler describes its parameters, body and answer.
-import {
-  ADMIN_PATH,
-  type AdminOperationRow,
-  MAX_IMPORT_BYTES,
-  MAX_RULESET_BYTES,
-} from "./admin-operation-row.ts";
+import { ADMIN_PATH, type AdminOperationRow, MAX_RULESET_BYTES } from "./admin-operation-row.ts";
 import { keysOf } from "./tables.ts";
-
-const CONFLICTS = ["OVERRIDE_CONTRADICTS", "OVERRIDES_FULL", "OVERRIDE_TOO_WIDE"] as const;
 
 const ROWS = {
   get_session: {
@@ -154,65 +147,6 @@ const ROWS = {
     audits: ["release-unpinned"],
     role: "admin",
     docs: "switches to the newest release",
-  },
-  list_overrides: {
-    method: "GET",
-    path: `${ADMIN_PATH}overrides`,
-    tag: "Overrides",
-    summary: "Active overrides, newest first",
-    docs: "active [overrides](overrides.md#the-admin-api), newest first",
-  },
-  put_override: {
-    method: "POST",
-    path: `${ADMIN_PATH}overrides`,
-    tag: "Overrides",
-    summary: "Add an override, or change its note and expiry",
-    status: 201,
-    otherStatus: 200,
-    headers: ["Location?"],
-    problems: CONFLICTS,
-    audits: ["override-added", "override-changed"],
-    role: "analyst",
-    docs: "adds an override",
-  },
-  export_overrides: {
-    method: "GET",
-    path: `${ADMIN_PATH}overrides/export`,
-    tag: "Overrides",
-    summary: "All active overrides, as a file",
-    headers: ["Content-Disposition"],
-    docs: "all active overrides, as a file",
-  },
-  import_overrides: {
-    method: "POST",
-    path: `${ADMIN_PATH}overrides/import`,
-    tag: "Overrides",
-    summary: "Import overrides from a file: all or none",
-    problems: CONFLICTS,
-    maxBodyBytes: MAX_IMPORT_BYTES,
-    audits: ["override-added", "override-changed"],
-    role: "analyst",
-    docs: "imports overrides from a file: all or none",
-  },
-  get_override: {
-    method: "GET",
-    path: `${ADMIN_PATH}overrides/{id}`,
-    names: "override",
-    tag: "Overrides",
-    summary: "One override",
-    problems: ["OVERRIDE_NOT_FOUND"],
-    docs: "one override",
-  },
-  remove_override: {
-    method: "DELETE",
-    path: `${ADMIN_PATH}overrides/{id}`,
-    names: "override",
-    tag: "Overrides",
-    summary: "Remove an override",
-    problems: ["OVERRIDE_NOT_FOUND"],
-    audits: ["override-removed"],
-    role: "analyst",
-    docs: "removes an override",
   },
   assess_visitor: {
     method: "POST",

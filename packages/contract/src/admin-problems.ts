@@ -110,7 +110,7 @@ export const ADMIN_PROBLEMS = {
   OVERRIDE_CONTRADICTS: {
     status: 409,
     title: "Contradicts another override",
-    detail: "Remove the other override first.",
+    detail: "Remove one of the two overrides first.",
   },
   OVERRIDES_FULL: {
     status: 409,
@@ -146,7 +146,7 @@ export const ADMIN_PROBLEMS = {
   OVERRIDE_TOO_WIDE: {
     status: 422,
     title: "Override is very broad",
-    detail: 'Send `"force": true` to confirm it.',
+    detail: "Set `force` to confirm it.",
   },
   INTERNAL: PROBLEMS.INTERNAL,
   DATA_NOT_LOADED: {

@@ -102,7 +102,7 @@ export const EVIDENCE_ENTRY = {
       lookups: ["reputation", "email"],
       where: "overrides",
       description: "The override's id",
-      docs: "the override's id, as `inkling override list` shows it",
+      docs: "the override's id, as `inkling overrides list` shows it",
     },
     did_you_mean: {
       ...TEXT,

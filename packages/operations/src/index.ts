@@ -6,14 +6,15 @@ import { AUDIT } from "./audit.ts";
 import { DECISIONS } from "./decisions.ts";
 import { KEYS } from "./keys.ts";
 import type { AnyOperation, Resource } from "./operation.ts";
+import { OVERRIDES } from "./overrides.ts";
 import { RULESETS } from "./rulesets.ts";
 import { WEBHOOKS } from "./webhooks.ts";
 
 export * from "./operation.ts";
 export * from "./problem.ts";
-export { ADMIN_TOKENS, AUDIT, DECISIONS, KEYS, RULESETS, WEBHOOKS };
+export { ADMIN_TOKENS, AUDIT, DECISIONS, KEYS, OVERRIDES, RULESETS, WEBHOOKS };
 
-const ALL = [KEYS, ADMIN_TOKENS, RULESETS, DECISIONS, WEBHOOKS, AUDIT] as const;
+const ALL = [KEYS, ADMIN_TOKENS, OVERRIDES, RULESETS, DECISIONS, WEBHOOKS, AUDIT] as const;
 export const RESOURCES: readonly Resource[] = ALL;
 
 type RowOf<One> = One extends Resource ? One["operations"][keyof One["operations"]] : never;

@@ -56,6 +56,8 @@ export interface Flag {
   readonly default?: string;
   /** The value that the flag sets. Such a flag takes none itself. */
   readonly value?: string;
+  /** The member that gets what follows "=" in the flag's value. */
+  readonly with?: string;
   /** A word that means "not set", the value that is sent for it (default: null), and what it means in the help. */
   readonly none?: { readonly word: string; readonly value?: unknown; readonly means?: string };
 }
@@ -90,8 +92,8 @@ export interface Operation<
   readonly problems?: readonly AdminProblemCode[];
   /** 201: the operation creates an object, and answers with its `Location`. It runs once per `Idempotency-Key`. */
   readonly status?: 200 | 201;
-  /** The status, without a `Location`, if the output's member `created` is false. */
-  readonly otherStatus?: 200;
+  /** With status 201: if it returns false, the status is 200, and there is no `Location`. */
+  isCreated?(output: z.input<O>): boolean;
   readonly isIdempotent?: boolean;
   readonly maxBodyBytes?: number;
   /** What the server loads again before it answers, so that the change applies at once. */

@@ -36,6 +36,10 @@ export class AdminProblem extends Error {
   }
 }
 
+/** Returns the problem for a body that is not valid for the path. */
+export const bodyProblem = (problems: readonly string[]) =>
+  new AdminProblem("BODY_INVALID", "The body is not valid for this path.", problems);
+
 /** Returns `value`. @throws AdminProblem if it is undefined, because nothing has this id */
 export function found<T>(value: T | undefined, code: AdminProblemCode): T {
   if (value === undefined) throw new AdminProblem(code);

@@ -148,7 +148,7 @@ const replay = z.strictObject({
 const DEFAULT_DAYS = 30;
 const publishing = {
   status: 201,
-  otherStatus: 200,
+  isCreated: ({ created }: z.input<typeof published>) => created,
   isIdempotent: false,
   refreshes: "rulesets",
   output: published,

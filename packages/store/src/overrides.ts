@@ -39,7 +39,7 @@ interface OverrideWrite {
 }
 
 const CONFLICT_HINTS = {
-  CONTRADICTS: "remove the other override first: `inkling override remove ID`",
+  CONTRADICTS: "remove the other override first: `inkling overrides remove ID`",
   TOO_MANY: "replace single addresses with networks, or remove overrides that you no longer need",
 } as const;
 

@@ -353,7 +353,7 @@ test("a file that is lost under a running server: commands create no other, and 
     ["keys", "create"],
     ["admin-tokens", "rotate"],
     ["data", "rollback", readFileSync(join(dataDir, "current"), "utf8").trim()],
-    ["override", "add", ADDRESS, "--flag", `${smallFlag(1)}=false`, "--note", "office"],
+    ["overrides", "add", ADDRESS, "--flag", `${smallFlag(1)}=false`, "--note", "office"],
   ])
     expect([command, await inkling(dataDir, command)]).toEqual([command, expect.objectContaining(refused)]);
   const listed = await inkling(dataDir, ["keys", "list"]);

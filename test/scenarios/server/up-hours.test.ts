@@ -178,7 +178,7 @@ describe("hours of inkling up", () => {
 
       // The operator's override applies at once, and through every later build.
       expect((await lookUp(unflagged)).is_tor_exit).toBe(true);
-      await hours.run("override", "add", unflagged, "--flag", "is_tor_exit=false", "--note", "ours");
+      await hours.run("overrides", "add", unflagged, "--flag", "is_tor_exit=false", "--note", "ours");
       await hours.until("the override held", async () => !(await lookUp(unflagged)).is_tor_exit);
 
       for (const [feed, { body }] of Object.entries(POISON)) source.put(nameOf(feed), body);

@@ -820,7 +820,7 @@ describe("the command", () => {
     const own = join(temp, "data-own");
     smallRelease(own, 1);
     await inkling(
-      "override",
+      "overrides",
       "add",
       "81.2.69.142",
       "--flag",

@@ -137,7 +137,7 @@ describe("forms", () => {
       ["81.2.69.9", "is_proxy=false"],
     ]) {
       const args = flags.flatMap((flag) => ["--flag", flag]);
-      const added = await inkling("override", "add", address!, ...args, "--note", "n", "--data-dir", own);
+      const added = await inkling("overrides", "add", address!, ...args, "--note", "n", "--data-dir", own);
       expect(added.err).toMatch(CREATES_DATABASE);
     }
     const anonymous = await db("GeoIP2-Anonymous-IP", "--data-dir", own);
@@ -363,7 +363,7 @@ describe("forms", () => {
 test("overrides count, also inside a network and where nothing was known", async () => {
   const note = ["--note", "ours"];
   const add = async (...args: string[]) =>
-    expect((await inkling("override", "add", ...args, ...note)).err).toMatch(CREATES_DATABASE);
+    expect((await inkling("overrides", "add", ...args, ...note)).err).toMatch(CREATES_DATABASE);
   const own = join(temp, "data-overridden");
   smallRelease(own, N);
   const here = ["--data-dir", own];
@@ -395,7 +395,7 @@ test("a flag without data is omitted, and the file names it", async () => {
       expect(await text(form, "--data-dir", own)).toContain(`# ${gap}\n`);
   }
   const note = ["--note", "ours", "--data-dir", own];
-  await inkling("override", "add", "81.2.69.7", "--flag", "is_abuser=true", ...note);
+  await inkling("overrides", "add", "81.2.69.7", "--flag", "is_abuser=true", ...note);
   expect(await text("csv", ...reputation)).toContain("\n81.2.69.7/32,true,true,");
 });
 

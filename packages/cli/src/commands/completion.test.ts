@@ -40,7 +40,7 @@ describe("bash", () => {
     ["what a key can be updated to", ["inkling", "keys", "update", "key_x", "--q"], ["--quota"]],
     ["ids of feeds", ["inkling", "feeds", "enable", "f"], ["feeds-1"]],
     ["ids of keys", ["inkling", "keys", "revoke", "k"], ["keys-1"]],
-    ["ids of overrides", ["inkling", "override", "remove", "o"], ["overrides-1"]],
+    ["ids of overrides", ["inkling", "overrides", "remove", "o"], ["overrides-1"]],
     ["nothing of another command", ["inkling", "keys", "--summ"], []],
   ])("offers %s", (_, words, want) => expect(offered(...words)).toEqual(want));
 });
@@ -53,7 +53,7 @@ test("the ids are those of the data folder", async () => {
   const key = JSON.parse((await runHere(["keys", "create", "--json"], { cwd })).out);
   expect(await ids("keys")).toEqual([key.id, ""]);
   const added = await runHere(
-    ["override", "add", "8.8.8.8", "--flag", "is_proxy=true", "--note", "x", "--json"],
+    ["overrides", "add", "8.8.8.8", "--flag", "is_proxy=true", "--note", "x", "--json"],
     {
       cwd,
     },

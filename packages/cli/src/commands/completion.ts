@@ -20,7 +20,7 @@ const ID_ARGUMENTS: Readonly<Record<string, IdSource>> = {
   " keys revoke": "keys",
   " keys rotate": "keys",
   " keys update": "keys",
-  " override remove": "overrides",
+  " overrides remove": "overrides",
 };
 
 export function addCompletion(program: Command, context: Context): void {

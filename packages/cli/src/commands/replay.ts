@@ -7,8 +7,8 @@ import { type Command, Option } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";
 import { pastTime } from "../runtime/durations.ts";
 import { domainsToday, eachOfFile, eachStored } from "../runtime/past-decisions.ts";
-import { usage } from "../runtime/put-overrides.ts";
 import { parsedRuleset, rulesetText } from "../runtime/rulesets.ts";
+import { usage } from "../terminal/errors.ts";
 import { replayText } from "../terminal/replay-text.ts";
 import { formatCount, warn } from "../terminal/terminal.ts";
 

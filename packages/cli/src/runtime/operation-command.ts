@@ -23,8 +23,9 @@ import { cliAuthor } from "../config/user.ts";
 import { CliError, EXIT, type ExitCode } from "../terminal/errors.ts";
 import { addAction, type Context, type Flags, joined, type Result } from "./command.ts";
 import { expiryOf, parseDuration, pastOf } from "./durations.ts";
-import { AUTHOR, authorOf } from "./put-overrides.ts";
 import { warnOfNewDatabase, withExistingStore, withStore } from "./store.ts";
+
+export const AUTHOR = ["--author <name>", "author for the audit trail (default: this user)"] as const;
 
 /** What a command adds to its operation: the text for people. With `--json`, it prints the output itself. */
 export interface CommandText<I, O> {
@@ -74,7 +75,7 @@ export function addResource<Rows extends Readonly<Record<string, AnyOperation>>>
 }
 
 /** Creates the error for mistakes in arguments and flags. @param hint replaces the usual hint */
-type Refuse = (lines: readonly string[], hint?: string) => CliError;
+export type Refuse = (lines: readonly string[], hint?: string) => CliError;
 
 /** A member of the input, as an argument or a flag. */
 interface Member {
@@ -84,6 +85,8 @@ interface Member {
   /** The argument's or flag's name. */
   readonly shown: string;
   readonly isArgument: boolean;
+  /** True if it is the part after "=" in another member's flag. */
+  readonly isPart: boolean;
 }
 
 function addOperation(
@@ -101,7 +104,7 @@ function addOperation(
       [word, ...args.map((arg) => (isOptional(arg.schema) ? `[${arg.shown}]` : `<${arg.shown}>`))].join(" "),
     )
     .description(lowerFirst(operation.summary));
-  for (const member of flags) command.addOption(optionOf(member));
+  for (const member of flags) if (!member.isPart) command.addOption(optionOf(member));
   if (face.here !== undefined) command.option("--here", face.here.help);
   for (const flag of face.flags ?? []) command.option(...flag);
   if (row.hasAuthor) command.option(...AUTHOR);
@@ -152,10 +155,11 @@ export const runOperation = <One extends AnyOperation>(
   resource: Resource,
   operation: One,
   input: Input<One>,
+  refuse: Refuse = (lines, hint) => new CliError(lines.join("\n"), hint),
+  open = withExistingStore,
 ): Promise<Output<One>> =>
-  withExistingStore(settings, (store) =>
+  open(settings, (store) =>
     operation.run(contextOf(context, settings, store, flags.author), input).catch((error: unknown) => {
-      const refuse: Refuse = (lines, hint) => new CliError(lines.join("\n"), hint);
       throw explain(error, resource, (input as { readonly id?: unknown }).id, refuse);
     }),
   );
@@ -188,15 +192,15 @@ function listOf(output: unknown): readonly unknown[] | undefined {
   return others.length === 0 && Array.isArray(list) ? list : undefined;
 }
 
-const contextOf = (
+export const contextOf = (
   { version }: Context,
   settings: Settings,
   store: Store,
-  author: unknown,
+  author: string | undefined,
 ): OperationContext => ({
   settings,
   store,
-  by: cliAuthor(author === undefined ? undefined : authorOf(author)),
+  by: cliAuthor(author || undefined),
   now: Date.now,
   elapsed: () => performance.now(),
   token: undefined,
@@ -209,7 +213,7 @@ const contextOf = (
   sendTest: async (id) => (await import("@inkling/server")).sendTest(store, id, { version, now: Date.now }),
 });
 
-const ALL_ROWS = 1_000_000_000;
+export const ALL_ROWS = 1_000_000_000;
 
 /** Runs an operation. Reads all rows of a list, or as many as the command's `--limit` says. */
 async function runAll(operation: AnyOperation, context: OperationContext, input: Record<string, unknown>) {
@@ -231,9 +235,10 @@ function membersBy({ route, input }: AnyOperation, { arguments: more = [], flags
   const all = Object.entries(input as Record<string, z.ZodType>).flatMap(([name, schema]): Member[] => {
     const flag = flags[name];
     if (isPaged && (name === "cursor" || (name === "limit" && flag === undefined))) return [];
-    const shown = flag?.name ?? name.replace(/_(at|until|seconds)$/, "").replaceAll("_", "-");
+    const whole = Object.keys(flags).find((other) => flags[other]!.with === name);
+    const shown = whole ?? flag?.name ?? name.replace(/_(at|until|seconds)$/, "").replaceAll("_", "-");
     const isArgument = route.includes(`{${name}}`) || more.includes(name);
-    return [{ name, schema, flag: flag ?? {}, shown, isArgument }];
+    return [{ name, schema, flag: flag ?? {}, shown, isArgument, isPart: whole !== undefined }];
   });
   return {
     args: all.filter(({ isArgument }) => isArgument),
@@ -257,7 +262,7 @@ function optionOf({ name, schema, flag, shown }: Member): Option {
   const isSwitch = type === "boolean" || flag.value !== undefined;
   const placeholder = isSwitch
     ? ""
-    : ` <${isTime(name) || isPast(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : values ? shown : type === "string" ? "text" : "number"}>`;
+    : ` <${isTime(name) || isPast(name) ? "time" : isDuration(name) ? "duration" : type === "array" ? "list" : flag.with ? `${shown}=${flag.with}` : values ? shown : type === "string" ? "text" : "number"}>`;
   const word = none === undefined ? "" : none.means ? `; ${none.word} = ${none.means}` : `, or ${none.word}`;
   const option = new Option(
     `--${shown}${placeholder}`,
@@ -293,8 +298,11 @@ function parse(
   throw refuse(issueLines(read.error, "input", given, 1));
 }
 
-function memberOf({ name, schema, flag, shown }: Member, given: string | boolean, now: number): unknown {
+function memberOf(member: Member, given: string | boolean, now: number): unknown {
+  const { name, schema, flag, shown, isPart } = member;
   if (typeof given === "boolean") return flag.value ?? given;
+  if (isPart) return fromText(schema, given.slice(given.indexOf("=") + 1));
+  if (flag.with !== undefined) return given.split("=")[0];
   if (flag.none?.word === given) return flag.none.value ?? null;
   if (isTime(name)) return expiryOf(given, now);
   if (isPast(name)) return pastOf(given, now);

@@ -16,10 +16,9 @@ import {
   visitorFacts,
 } from "@inkling/engine/assess";
 import { pastDecision } from "@inkling/store";
-import { CliError } from "../terminal/errors.ts";
+import { CliError, usage } from "../terminal/errors.ts";
 import { openAnswerData } from "./answer.ts";
 import { numberedLinesOf } from "./input.ts";
-import { usage } from "./put-overrides.ts";
 import { newestRuleset, parsedRuleset } from "./rulesets.ts";
 import { withExistingStore } from "./store.ts";
 

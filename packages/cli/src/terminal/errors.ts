@@ -33,6 +33,8 @@ export class CliError extends Error {
   }
 }
 
+export const usage = (message: string, hint: string) => new CliError(message, hint, EXIT.usage);
+
 /** All problems with the settings, one per line. */
 export class SettingsError extends CliError {
   readonly problems: readonly string[];

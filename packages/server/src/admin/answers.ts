@@ -8,7 +8,6 @@ import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./d
 import type { updateState } from "./data-actions.ts";
 import type { sessionAnswer } from "./login.ts";
 import type { historyAnswer, lookupAnswer } from "./lookup.ts";
-import type { importAnswer, overrideAnswer } from "./overrides.ts";
 import type { hostsAnswer, trafficAnswer } from "./watch.ts";
 
 export type {
@@ -50,8 +49,8 @@ export type AdminSession = z.output<typeof sessionAnswer>;
 export type AdminToken = Api["GET admin-tokens/{id}"]["output"];
 export type IssuedAdminToken = Api["POST admin-tokens"]["output"];
 
-export type Override = z.output<typeof overrideAnswer>;
-export type Imported = z.output<typeof importAnswer>;
+export type Override = Api["GET overrides/{id}"]["output"];
+export type Imported = Api["POST overrides/import"]["output"];
 export type AuditEntry = Api["GET audit"]["output"]["entries"][number];
 
 export type Ruleset = Api["GET rulesets/{id}"]["output"];

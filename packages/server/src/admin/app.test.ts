@@ -283,7 +283,6 @@ describe("refusals", () => {
       "value",
       "flag",
       "verdict",
-      "mute",
       "note",
       "author",
       "expires_at",

@@ -121,15 +121,13 @@ export class AdminApp {
     if (!row.isOpen) asked.author = author;
     const { body } = handler;
     const holder = token?.hash ?? "no token";
-    const bytes =
-      body === undefined
-        ? NO_BODY
-        : await readBytes(context.bodies, request, holder, row.maxBodyBytes ?? MAX_BODY_BYTES);
+    const maxBytes = row.maxBodyBytes ?? MAX_BODY_BYTES;
+    const bytes = body === undefined ? NO_BODY : await readBytes(context.bodies, request, holder, maxBytes);
     const work = async (): Promise<Reply> =>
       handler.run(context, {
         request,
         query,
-        body: body === undefined ? undefined : readBody(bytes, body),
+        body: body === undefined ? undefined : readBody(bytes, body, maxBytes),
         id: route.path.valueOf(target.slice(0, end)),
         by: { author, source: session === undefined ? "api" : "console" },
         token,

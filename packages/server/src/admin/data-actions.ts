@@ -73,7 +73,7 @@ export const DATA_ACTION_HANDLERS = {
         ]);
       const action = on ? "feed-enabled" : "feed-disabled";
       const entry = { ...by, action, subject: id, before: { on: feed.on }, after: { on } } as const;
-      await withEntry(context.overrides, entry, async () => actions.chooseFeed(id, on)).catch(refuse);
+      await withEntry(context.store.overrides, entry, async () => actions.chooseFeed(id, on)).catch(refuse);
       return { document: { id, on, changed: true } };
     },
   }),
@@ -89,7 +89,7 @@ export const DATA_ACTION_HANDLERS = {
       const before = { current: currentName(context.dataDir) ?? null };
       const after = { requested: "all feeds" };
       const entry = { ...by, action: "data-update-asked", subject: "data", before, after } as const;
-      await withEntry(context.overrides, entry, async () => actions.updateNow());
+      await withEntry(context.store.overrides, entry, async () => actions.updateNow());
       return { document: actions.update() };
     },
   }),
@@ -155,7 +155,7 @@ async function switchRelease(
   const after = { current: to, pinned };
   if (!Bun.deepEquals(before, after)) {
     const entry = { ...by, action, subject: "data", before, after };
-    await withEntry(context.overrides, entry, async () => change()).catch(refuse);
+    await withEntry(context.store.overrides, entry, async () => change()).catch(refuse);
     await releases.check();
   }
   return { document: { from, to: currentName(dataDir) ?? to, pinned } };

@@ -21,7 +21,7 @@ export const routesOf = ({ tag, noun, operations }: Resource): [id: string, rout
   ]);
 
 function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["noun"]): AdminOperationRow {
-  const { route, summary, docs, status = 200, otherStatus, problems = [], audits = [] } = operation;
+  const { route, summary, docs, status = 200, isCreated, problems = [], audits = [] } = operation;
   const { maxBodyBytes } = operation;
   const [method, path] = splitRoute(route);
   const isIdempotent = operation.isIdempotent ?? status === 201;
@@ -34,8 +34,8 @@ function rowOf(operation: AnyOperation, tag: Resource["tag"], noun: Resource["no
     isIdempotent,
     problems: isIdempotent ? ([...problems, "IDEMPOTENCY_KEY_INVALID"] as const) : problems,
     ...(noun !== undefined && path.includes("{id}") && { names: noun }),
-    ...(status === 201 && { headers: [otherStatus === undefined ? "Location" : "Location?"] }),
-    ...(otherStatus !== undefined && { otherStatus }),
+    ...(status === 201 && { headers: [isCreated === undefined ? "Location" : "Location?"] }),
+    ...(isCreated !== undefined && { otherStatus: 200 }),
     ...(maxBodyBytes !== undefined && { maxBodyBytes }),
   };
   return method === "GET" ? { ...row, method } : { ...row, method, audits, role: operation.role ?? "admin" };
@@ -45,7 +45,7 @@ const splitRoute = (route: AnyOperation["route"]) =>
   route.split(" ") as [method: AdminOperationRow["method"], path: string];
 
 function handlerOf(id: string, operation: AnyOperation): AdminHandler {
-  const { route, status, otherStatus, output: answer, refreshes } = operation;
+  const { route, status, output: answer, refreshes } = operation;
   const [method, path] = splitRoute(route);
   const members = Object.fromEntries(membersOf(operation));
   const isInQuery = method === "GET" || method === "DELETE";
@@ -72,7 +72,7 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
         input,
       );
       if (refreshes !== undefined) await REFRESH[refreshes](context);
-      if (otherStatus !== undefined && !document.created) return { document, status: otherStatus };
+      if (operation.isCreated?.(document) === false) return { document, status: 200 };
       if (status !== 201) return { document };
       const created = document.id ?? document.name ?? document.number;
       return { document, headers: { Location: `${ADMIN_PATH}${path.split("/")[0]}/${created}` } };

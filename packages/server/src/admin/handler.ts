@@ -6,11 +6,10 @@ import type { HostReport } from "@inkling/release-store";
 import type { AdminTokenStore, ValidAdminToken } from "@inkling/store/admin-token";
 import type { Author } from "@inkling/store/author";
 import type { LiveKeys } from "@inkling/store/keys/live-keys";
-import type { OverrideStore } from "@inkling/store/overrides";
 import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
 import type { LiveRulesets } from "@inkling/store/rulesets/live-rulesets";
 import type { Store } from "@inkling/store/store";
-import { z } from "zod";
+import type { z } from "zod";
 import type { DecisionRecorder } from "../decisions/recorder.ts";
 import type { HostNames } from "../http/host-names.ts";
 import type { Bodies } from "../limits/bodies.ts";
@@ -76,7 +75,6 @@ export interface DataActions {
 
 export interface AdminAppOptions {
   readonly bodies: Bodies;
-  readonly overrides: OverrideStore;
   readonly adminToken: Pick<AdminTokenStore, "find" | "recordUse">;
   readonly store: Store;
   readonly overrideCache: Pick<LiveOverrides, "refresh" | "current">;
@@ -157,11 +155,6 @@ export interface Handler<Q extends Query, B> {
 
 export interface BodyFormat<T> {
   readonly schema: z.ZodType<T>;
-  /**
-   * True if the parsed JSON is passed on unchecked. `run` then calls a function of `keys/` or `overrides/` that checks
-   * the JSON and reports errors.
-   */
-  readonly isRaw?: boolean;
   /** The number of path members that a problem shows; by default all. */
   readonly depth?: number;
 }
@@ -177,11 +170,4 @@ export function handler<Q extends Query = Record<never, never>, B = undefined>(
   of: Handler<Q, B>,
 ): AdminHandler {
   return of;
-}
-
-/** Declares a body whose schema is only documentation. A function that `run` calls checks the body. */
-export const rawBody = (schema: z.ZodType): BodyFormat<unknown> => ({ schema, isRaw: true });
-
-export function booleanQuery(description: string) {
-  return z.boolean("must be true or false").default(false).meta({ description });
 }

@@ -10,6 +10,7 @@
 
 import { recordOf } from "@inkling/contract";
 import { ADDRESS_FLAGS, ANSWERS, dataAges, type LoadedRelease } from "@inkling/engine";
+import { override } from "@inkling/operations/overrides";
 import { ReleaseError } from "@inkling/release-store";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { z } from "zod";
@@ -20,7 +21,6 @@ import { type Caller, lookUpInReleases, lookUpValues } from "../lookup/operator-
 import { TooManyWaiting } from "../sharing/turns.ts";
 import { keptManifests } from "./data.ts";
 import { type AdminContext, type AdminHandlers, count, handler, text, time } from "./handler.ts";
-import { overrideAnswer } from "./overrides.ts";
 
 /** Maximum number of network parts that one request may list. */
 const MAX_PARTS = 10_000;
@@ -81,7 +81,7 @@ const family = networkSummary
     network_count: count.meta({ description: "Number of all networks; `networks` lists the first ones" }),
   })
   .meta({ id: "SystemNetworks" });
-const overridden = { overrides: z.array(overrideAnswer).meta({ description: "The overrides that apply" }) };
+const overridden = { overrides: z.array(override).meta({ description: "The overrides that apply" }) };
 const valueAnswer = z.union([
   z.strictObject({
     value: z.string(),

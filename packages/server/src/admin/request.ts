@@ -4,11 +4,11 @@
 
 import { issueLines, whyUncheckable } from "@inkling/engine";
 import { fromText } from "@inkling/operations/operation";
+import { bodyProblem } from "@inkling/operations/problem";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { StoreError } from "@inkling/store/error";
 import { KeyInputError } from "@inkling/store/keys/key";
-import { OverrideConflictError } from "@inkling/store/overrides";
-import { MAX_AUTHOR, OverrideInputError } from "@inkling/store/overrides/override";
+import { MAX_AUTHOR } from "@inkling/store/overrides/override";
 import { oneLine } from "@inkling/store/text/fields";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
@@ -94,41 +94,27 @@ export async function readBytes(
   throw new AdminProblem("BODY_INVALID", "The connection closed before the whole body arrived.");
 }
 
-/** Maximum number of values in a body. The longest body, a key with 256 networks, has about 300. */
-const MAX_VALUES = 1_000;
+/** Maximum number of values per byte of a body's limit: 1,024 of 16 KiB. A key with 256 networks has about 300. */
+const MAX_VALUES_PER_BYTE = 1 / 16;
 
-export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false, depth }: BodyFormat<T>): unknown {
+export function readBody<T>(bytes: Uint8Array, { schema, depth }: BodyFormat<T>, maxBytes: number): unknown {
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     throw new AdminProblem("BODY_INVALID");
   }
-  if (isRaw) return json;
-  const why = whyUncheckable(json, MAX_VALUES);
+  const why = whyUncheckable(json, maxBytes * MAX_VALUES_PER_BYTE);
   if (why !== undefined) throw bodyProblem([`body: ${why}`]);
   const read = schema.safeParse(json);
   if (read.success) return read.data;
   throw bodyProblem(issueLines(read.error, "body", json, depth));
 }
 
-/** Returns the problem for a body that is not valid for the path. */
-function bodyProblem(problems: readonly string[]): AdminProblem {
-  return new AdminProblem("BODY_INVALID", "The body is not valid for this path.", problems);
-}
-
 /** Turns an error into a problem for the caller. An unexpected error becomes INTERNAL. */
 export function problemOf(error: unknown): AdminProblem {
   if (error instanceof AdminProblem) return error;
   if (error instanceof KeyInputError) return bodyProblem(error.problems);
-  if (error instanceof OverrideInputError) {
-    if (error.code === "INVALID") return bodyProblem(error.problems);
-    return new AdminProblem(`OVERRIDE_${error.code}`, undefined, error.problems);
-  }
-  if (error instanceof OverrideConflictError) {
-    const code = error.why === "CONTRADICTS" ? "OVERRIDE_CONTRADICTS" : "OVERRIDES_FULL";
-    return new AdminProblem(code, undefined, error.problems);
-  }
   if (error instanceof StoreError && error.code !== "BROKEN") {
     return new AdminProblem("DATABASE_UNREACHABLE", databaseDetail(error));
   }

@@ -144,7 +144,6 @@ export class AdminListener {
     return new AdminApp({
       ...services,
       bodies: this.parts.bodies,
-      overrides: store.overrides,
       adminToken: store.adminToken,
       overrideCache: overrides,
       rulesetCache: rulesets,

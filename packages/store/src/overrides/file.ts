@@ -9,14 +9,15 @@
 
 import { issueLines, type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
 import { z } from "zod";
-import { isoTime } from "../text/fields.ts";
+import { isoTime, oneLine } from "../text/fields.ts";
 import {
+  MAX_AUTHOR,
   MAX_OVERRIDES,
-  newOverrideSchema,
+  newOverride,
+  newOverrideBody,
   type OverrideContext,
   type OverrideInputCode,
   OverrideInputError,
-  parseNewOverride,
 } from "./override.ts";
 import { describeOverride, effectText, overrideJson, subjectText } from "./record.ts";
 
@@ -24,27 +25,9 @@ const FILE_FORMAT = "inkling-overrides";
 const FILE_VERSION = 1;
 const MAX_PROBLEMS = 20;
 
-/** One override in a file: the input of `override add`, with author and times. */
-interface ExportedOverride {
-  readonly value: string;
-  readonly flag: string;
-  readonly verdict: boolean;
-  readonly note: string;
-  readonly author: string;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-}
-
-interface OverrideFile {
-  readonly format: typeof FILE_FORMAT;
-  readonly version: typeof FILE_VERSION;
-  readonly exported_at: string;
-  readonly overrides: readonly ExportedOverride[];
-}
-
 /** Returns the active overrides as a sorted file. Two exports of the same overrides differ only in their date. */
-export function exportFile(overrides: readonly Override[], now: number): OverrideFile {
-  const rows = overrides.map((override): ExportedOverride => {
+export function exportFile(overrides: readonly Override[], now: number) {
+  const rows = overrides.map((override) => {
     const { value, flag, verdict, note, author, created_at, expires_at } = overrideJson(override);
     return { value, flag, verdict, note, author, created_at, expires_at };
   });
@@ -58,17 +41,21 @@ export function exportFile(overrides: readonly Override[], now: number): Overrid
   };
 }
 
-const fileSchema = z.strictObject({
+export const overrideFile = z.strictObject({
   format: z.literal(FILE_FORMAT, `must be "${FILE_FORMAT}"`),
   version: z.literal(
     FILE_VERSION,
     `must be ${FILE_VERSION}, because a newer version of Inkling wrote this file`,
   ),
   exported_at: isoTime.optional(),
-  overrides: z.array(z.unknown()).max(MAX_OVERRIDES, `has more than ${MAX_OVERRIDES} overrides`),
+  overrides: z.array(z.unknown()).max(MAX_OVERRIDES, `has more than ${MAX_OVERRIDES} overrides`).meta({
+    description: "Each has the members of a new override, and optionally `author` and `created_at`",
+  }),
 });
 
-const rowSchema = newOverrideSchema.omit({ force: true }).extend({ created_at: isoTime.optional() });
+const rowSchema = newOverrideBody
+  .omit({ force: true })
+  .extend({ author: oneLine(MAX_AUTHOR).optional(), created_at: isoTime.optional() });
 
 interface ParsedFile {
   readonly overrides: readonly NewOverride[];
@@ -77,28 +64,23 @@ interface ParsedFile {
 }
 
 /**
- * Reads a file for import.
+ * Reads the overrides of a file for import.
+ * @param context the author of overrides that have none
  * @param force accept networks and domains that are otherwise too wide
- * @param located adds the row to one of its problems, which has the form "MEMBER: TEXT"; equal results are reported once
  * @throws OverrideInputError
  */
-export function parseOverrideFile(
-  input: unknown,
+export function importedOverrides(
+  rows: readonly unknown[],
   context: OverrideContext,
   force: boolean,
-  located = (problem: string, index: number) => `overrides.${index}.${problem}`,
 ): ParsedFile {
-  const file = fileSchema.safeParse(input);
-  if (!file.success) {
-    throw new OverrideInputError(issueLines(file.error, "file", input));
-  }
   const overrides: NewOverride[] = [];
   const problems = new Set<string>();
   let expired = 0;
   /** The first row about each subject, to detect contradictions. */
   const first = new Map<string, { index: number; one: NewOverride }>();
   const codes = new Set<OverrideInputCode>();
-  for (const [index, row] of file.data.overrides.entries()) {
+  for (const [index, row] of rows.entries()) {
     try {
       const one = readRow(row, context, force);
       if (one === undefined) expired++;
@@ -118,7 +100,7 @@ export function parseOverrideFile(
     } catch (error) {
       if (!(error instanceof OverrideInputError)) throw error;
       codes.add(error.code);
-      for (const problem of error.problems) problems.add(located(problem, index));
+      for (const problem of error.problems) problems.add(`overrides.${index}.${problem}`);
     }
   }
   if (problems.size > 0) {
@@ -127,7 +109,6 @@ export function parseOverrideFile(
     throw new OverrideInputError(
       more > 0 ? [...shown, `and ${more} more`] : shown,
       codes.size === 1 ? [...codes][0] : "INVALID",
-      codes.has("TOO_WIDE"),
     );
   }
   return { overrides, expired };
@@ -139,9 +120,9 @@ function readRow(row: unknown, context: OverrideContext, force: boolean): NewOve
   if (!parsed.success) {
     throw new OverrideInputError(issueLines(parsed.error, "override", row));
   }
-  const { created_at: createdAt, expires_at: expiresAt, ...rest } = parsed.data;
+  const { created_at: createdAt, expires_at: expiresAt, author = context.author, ...rest } = parsed.data;
   const isExpired = typeof expiresAt === "number" && expiresAt <= context.now;
-  const one = parseNewOverride({ ...rest, force: force || isExpired }, context);
+  const one = newOverride({ ...rest, force: force || isExpired }, { now: context.now, author });
   return isExpired ? undefined : { ...one, expiresAt: expiresAt ?? undefined, createdAt };
 }
 

@@ -2,7 +2,7 @@
 //
 // in   unknown input: admin API, command line, an imported file
 // out  a NewOverride with its value in normal form
-// err  OverrideInputError with every problem of the first check that fails: the form, the content, or the width
+// err  OverrideInputError with every problem of the first check that fails: the format, the content, or the width
 // src  docs/overrides.md
 // note An email address is stored only as the SHA-256 of its normal form, and no message quotes it.
 
@@ -48,64 +48,61 @@ export type OverrideInputCode = "INVALID" | "TOO_WIDE" | "CONTRADICTS";
 export class OverrideInputError extends Error {
   readonly problems: readonly string[];
   readonly code: OverrideInputCode;
-  /** Would `force` solve at least one of the problems? */
-  readonly needsForce: boolean;
-  constructor(
-    problems: readonly string[],
-    code: OverrideInputCode = "INVALID",
-    needsForce = code === "TOO_WIDE",
-  ) {
+  constructor(problems: readonly string[], code: OverrideInputCode = "INVALID") {
     super(problems.join("; "));
     this.name = "OverrideInputError";
     this.problems = problems;
     this.code = code;
-    this.needsForce = needsForce;
   }
 }
 
-/** Exports and programs from older versions may still contain `mute`. */
-const NO_MUTES = "`mute` was removed: an override now forces a flag. Use `flag` and `verdict` instead.";
-
 /** An override as requested. */
-export const newOverrideSchema = z.strictObject(
-  {
-    value: z.string("must be text").min(1, "must not be empty").max(400, "is too long"),
-    flag: z.string(`must be one of ${OVERRIDE_FLAGS.join(", ")}`).max(100),
-    verdict: z.boolean("must be true or false"),
-    note: oneLine(MAX_NOTE),
-    author: oneLine(MAX_AUTHOR).optional(),
-    expires_at: isoTime.nullish(),
-    force: z.boolean().optional(),
-  },
-  {
-    error: ({ code, keys }) =>
-      code === "unrecognized_keys" && keys?.includes("mute") ? NO_MUTES : undefined,
-  },
-);
+export const newOverrideBody = z.strictObject({
+  value: z.string("must be text").min(1, "must not be empty").max(400, "is too long").meta({
+    description: "An address, a network, a domain with its subdomains, or an email address or its hash",
+  }),
+  flag: z
+    .string(`must be one of ${OVERRIDE_FLAGS.join(", ")}`)
+    .max(100)
+    .meta({ description: `The flag to set: ${OVERRIDE_FLAGS.join(", ")}` }),
+  verdict: z.boolean("must be true or false").meta({ description: "What the flag is set to" }),
+  note: oneLine(MAX_NOTE).meta({ description: `Why; at most ${MAX_NOTE} characters` }),
+  expires_at: isoTime.nullish().meta({ description: "When it expires; null means never" }),
+  force: z
+    .boolean("must be true or false")
+    .default(false)
+    .meta({ description: "Accept a network wider than /16 (IPv6: /32), or a public suffix such as co.uk" }),
+});
 
 export interface OverrideContext {
   readonly now: EpochMs;
-  /** The author to use if the input has none. */
   readonly author: string;
 }
 
-/** @throws OverrideInputError with every problem of the first check that fails */
+/** Parses an override from external input. @throws OverrideInputError with every problem of the first check that fails */
 export function parseNewOverride(input: unknown, context: OverrideContext): NewOverride {
-  const result = newOverrideSchema.safeParse(input);
+  const result = newOverrideBody.safeParse(input);
   if (!result.success) throw new OverrideInputError(issueLines(result.error, "override", input));
-  const { data } = result;
+  return newOverride(result.data, context);
+}
+
+/** @throws OverrideInputError with every problem of the first check that fails */
+export function newOverride(
+  wanted: z.output<typeof newOverrideBody>,
+  { now, author }: OverrideContext,
+): NewOverride {
   const problems: string[] = [];
-  const target = readTarget(data.value, problems);
-  const flag = readFlag(data.flag, target?.kind, problems);
-  const expiresAt = data.expires_at ?? undefined;
-  if (expiresAt !== undefined && expiresAt <= context.now) problems.push("expires_at: is in the past");
+  const target = readTarget(wanted.value, problems);
+  const flag = readFlag(wanted.flag, target?.kind, problems);
+  const expiresAt = wanted.expires_at ?? undefined;
+  if (expiresAt !== undefined && expiresAt <= now) problems.push("expires_at: is in the past");
   if (target === undefined || flag === undefined || problems.length > 0)
     throw new OverrideInputError(problems);
-  if (target.tooWide !== undefined && data.force !== true) {
+  if (target.tooWide !== undefined && !wanted.force) {
     throw new OverrideInputError([`value: ${target.tooWide}`], "TOO_WIDE");
   }
   const { kind, value } = target;
-  const { verdict, note, author = context.author } = data;
+  const { verdict, note } = wanted;
   return { kind, value, flag, verdict, note, author, expiresAt };
 }
 

@@ -1,10 +1,10 @@
 // override-button.tsx: a button that adds an override and asks for its reason.
 
 import type { Override } from "@inkling/server/admin-answers";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Badge } from "../../components/basics.tsx";
 import { flagName } from "../../format.ts";
-import { OverrideDialog } from "../overrides/override-dialog.tsx";
+import { OverrideDialog, type Reason } from "../overrides/override-dialog.tsx";
 
 interface OverrideButtonProps {
   readonly value: string;
@@ -25,8 +25,8 @@ export function OverrideButton({ value, flag, verdict, text, overrides, onDone }
   const deciding = overrides.filter((one) => one.flag === flag);
   const badge = deciding.length > 0 && <Badge kind="faint">your override</Badge>;
   if (deciding.some((one) => one.value === value.toLowerCase())) return badge;
-  const submit = async (reason: object) => {
-    await api("overrides", { method: "POST", body: { value, flag, verdict, ...reason } });
+  const submit = async (reason: Reason) => {
+    await call("POST overrides", { value, flag, verdict, ...reason });
     return "Override added. All servers apply it within a second.";
   };
   const name = flagName(flag);

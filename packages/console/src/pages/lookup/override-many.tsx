@@ -59,8 +59,8 @@ export function OverrideMany({ title, answers, onDone }: OverrideManyProps) {
     if (values.length === 0) throw new UserError("This verdict does not apply to any of these values.");
     const isSet = verdict.endsWith("=true");
     const overrides = values.map((value) => ({ value, flag, verdict: isSet, ...reason }));
-    const body = { format: "inkling-overrides", version: 1, overrides };
-    const { added, changed, unchanged } = await importOverrides(body);
+    const file = { format: "inkling-overrides", version: 1, overrides } as const;
+    const { added, changed, unchanged } = await importOverrides(file);
     return `${added} added, ${changed} changed, ${unchanged} unchanged.`;
   };
   const rest = others.length > 0 ? `, without ${others.map(({ value }) => value).join(", ")}` : "";

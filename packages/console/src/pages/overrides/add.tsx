@@ -1,7 +1,7 @@
 // add.tsx: a form that adds an override.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
-import { ApiError, api, UserError } from "../../api.ts";
+import { ApiError, call, UserError } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
 import { flagName } from "../../format.ts";
@@ -20,7 +20,7 @@ function bodyOf(values: FormData) {
   const [flag, verdict] = textOf(values, "verdict").split("=");
   return {
     value: textOf(values, "value"),
-    flag,
+    flag: flag!, // VERDICTS has a flag before each "="
     verdict: verdict === "true",
     note: textOf(values, "note"),
     ...expiryOf(values),
@@ -38,8 +38,7 @@ function adviseForce(error: unknown): never {
 
 export function AddCard({ reload }: { reload: () => void }) {
   const submit = async (values: FormData, form: HTMLFormElement) => {
-    const request = { method: "POST", body: bodyOf(values) } as const;
-    const { outcome } = await api<{ outcome: string }>("overrides", request).catch(adviseForce);
+    const { outcome } = await call("POST overrides", bodyOf(values)).catch(adviseForce);
     const isNew = outcome !== "unchanged";
     notify(isNew ? "Override added. All servers apply it within a second." : "This override already exists.");
     form.reset();

@@ -1,8 +1,8 @@
 // edit.tsx: a dialog that changes an override's reason and expiry.
 
 import type { Override } from "@inkling/server/admin-answers";
-import { api } from "../../api.ts";
-import { OverrideDialog } from "./override-dialog.tsx";
+import { call } from "../../api.ts";
+import { OverrideDialog, type Reason } from "./override-dialog.tsx";
 
 interface EditButtonProps {
   readonly override: Override;
@@ -12,10 +12,9 @@ interface EditButtonProps {
 export function EditButton({ override, onDone }: EditButtonProps) {
   const { value, flag, verdict } = override;
   const title = `Edit the override for ${value}`;
-  const submit = async (reason: object) => {
+  const submit = async (reason: Reason) => {
     // A wide network was already allowed when the override was added.
-    const body = { value, flag, verdict, ...reason, force: true };
-    const { outcome } = await api<{ outcome: string }>("overrides", { method: "POST", body });
+    const { outcome } = await call("POST overrides", { value, flag, verdict, ...reason, force: true });
     return `Override ${outcome}.`;
   };
   return (

@@ -1,7 +1,7 @@
 // files.tsx: exports and imports all overrides as a file.
 
 import type { Imported } from "@inkling/server/admin-answers";
-import { api, UserError } from "../../api.ts";
+import { call, UserError } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { download } from "../../download.ts";
@@ -18,7 +18,7 @@ async function importFile(file: File): Promise<Imported> {
 }
 
 async function exportAll(): Promise<void> {
-  const text = JSON.stringify(await api("overrides/export"), null, 2);
+  const text = JSON.stringify(await call("GET overrides/export", {}), null, 2);
   download("inkling-overrides.json", "application/json", text);
 }
 

@@ -2,7 +2,7 @@
 // with buttons that change or remove the override.
 
 import type { Override } from "@inkling/server/admin-answers";
-import { api } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Badge, Expiry, RelativeTime } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { type Column, TwoLines } from "../../components/table.tsx";
@@ -80,7 +80,7 @@ function RemoveButton({ override, onRemoved }: { override: Override; onRemoved: 
   const text = `Feeds decide about ${value} again within a second.`;
   const question = ["Remove this override?", text, "Remove"] as const;
   const run = async () => {
-    await api(`overrides/${id}`, { method: "DELETE" });
+    await call("DELETE overrides/{id}", { id });
     notify("Override removed.");
     onRemoved();
   };

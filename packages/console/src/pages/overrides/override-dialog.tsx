@@ -9,6 +9,12 @@ import { ExpiryField, expiryOf, Form, TextField, textOf } from "../../components
 import { notify } from "../../hooks.ts";
 import { useRefusal } from "../../session.ts";
 
+/** The fields of the form. */
+export interface Reason {
+  readonly note: string;
+  readonly expires_at?: string;
+}
+
 interface OverrideDialogProps {
   readonly text: string;
   /** A label for screen readers, if the text does not distinguish two buttons. */
@@ -18,7 +24,7 @@ interface OverrideDialogProps {
   /** The override to change; undefined for a new one. */
   readonly of?: Override;
   /** Returns the message for the user. */
-  readonly submit: (reason: { note: string; expires_at?: string }) => Promise<string>;
+  readonly submit: (reason: Reason) => Promise<string>;
   readonly onDone: () => void;
   /** Fields above the reason. */
   readonly children?: ComponentChildren;

@@ -2,7 +2,7 @@
 
 import type { Override } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { api, listAll } from "../../api.ts";
+import { call, listAll } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -46,8 +46,8 @@ export function OverridesPage() {
 function HistoryCard({ overrides }: { overrides: readonly Override[] }) {
   const [isOpen, setOpen] = useState(false);
   const read = async (cursor: string, signal: AbortSignal | null) => {
-    const path = `overrides?ended=true&limit=50${cursor && `&cursor=${cursor}`}`;
-    const page = await api<{ overrides: Override[]; next_cursor: string | null }>(path, { signal });
+    const input = { ended: true, limit: 50, ...(cursor && { cursor }) };
+    const page = await call("GET overrides", input, signal);
     return { items: page.overrides, next: page.next_cursor };
   };
   const key = overrides.map(({ id, note, expires_at }) => [id, note, expires_at].join()).join();
