@@ -113,7 +113,7 @@ async function peek(
 }
 
 /** Wraps a source, so that its own errors are not reported as damage to the format. */
-class Source {
+class Watched {
   failure: { readonly error: unknown } | undefined;
   /** Number of bytes up to the last byte that is not 0. */
   used = 0;
@@ -153,7 +153,7 @@ class Source {
  * padding.
  */
 async function* gunzipped(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const source = new Source(chunks);
+  const source = new Watched(chunks);
   const packed = source.chunks();
   const gunzip = createGunzip({ chunkSize: 1 << 16 });
   const feed = async () => {
@@ -184,7 +184,7 @@ const written = (gunzip: Gunzip, chunk: Uint8Array) =>
   });
 
 async function* fromZstd(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const source = new Source(chunks);
+  const source = new Watched(chunks);
   const packed = source.chunks();
   const input = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {

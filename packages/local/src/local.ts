@@ -67,7 +67,7 @@ export type LookupBytes<L extends Lookup> = Uint8Array | (L extends "geolocate" 
 export type AddressExtras = Omit<Extras, "checks">;
 
 /** One release, with data that is prepared once for all answers from it. */
-interface Source {
+interface Prepared {
   readonly answers: AnswerSource;
   readonly data: Readonly<Record<Lookup, DataState>>;
 }
@@ -98,7 +98,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   readonly #block = new AddressBlock();
   readonly #decisions = new Decisions();
   #releases: Releases | undefined;
-  #source: Source | undefined;
+  #source: Prepared | undefined;
   #ages: ReturnType<typeof setInterval> | undefined;
 
   private constructor(options: ReadLocalOptions<P>) {
@@ -277,13 +277,13 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     return this.#answerer.answer(lookup, value, answers, include);
   }
 
-  #use(): Source {
+  #use(): Prepared {
     if (this.#source === undefined)
       throw new InklingError("CLOSED", "This instance of @inkling/local is closed");
     return this.#source;
   }
 
-  #sourceOf(release: LoadedRelease): Source {
+  #sourceOf(release: LoadedRelease): Prepared {
     const { manifest } = release;
     const states = stateHeaders(manifest, manifest.feeds, Date.now());
     const data = LOOKUPS.map((lookup) => {

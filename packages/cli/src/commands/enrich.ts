@@ -200,7 +200,7 @@ function notStrict(tally: Tally, target: string | undefined): CliError {
 }
 
 /** Where the answers come from. */
-interface Source {
+interface Answering {
   readonly release: { readonly name: string; readonly id: string };
   /** @param size the file's size in bytes, if it is known */
   readonly pool: (size: number | undefined) => Pool;
@@ -245,7 +245,7 @@ async function openSource(
   plan: Plan,
   withSummary: boolean,
   kept: string | undefined,
-): Promise<Source> {
+): Promise<Answering> {
   const { dataDir } = settings;
   const lookups = usedTables(plan, withSummary).filter((table) => table !== "network");
   const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups, {
@@ -274,7 +274,7 @@ async function openSource(
 async function run(
   input: Input,
   plan: Plan,
-  poolFor: Source["pool"],
+  poolFor: Answering["pool"],
   withSummary: boolean,
   target: string | undefined,
   isAccepted: (tally: Tally) => boolean,

@@ -6,7 +6,7 @@ import { mapFile } from "@inkling/release-store";
 import type { Format } from "../catalog/feed.ts";
 import type { Validators } from "./fetch.ts";
 
-export type Source = Exclude<FeedReport["source"], "none">;
+export type CopySource = Exclude<FeedReport["source"], "none">;
 
 export interface CopyFile {
   readonly path: string;
@@ -14,7 +14,7 @@ export interface CopyFile {
 }
 
 export interface FeedCopy {
-  readonly source: Source;
+  readonly source: CopySource;
   /** Set for a kept copy: where it originally came from. */
   readonly keptFrom?: "mirror" | "fetched";
   /** The operator accepted this copy, no matter how much it differs from the last good copy. */
@@ -40,7 +40,7 @@ export interface FeedCopy {
 
 /** Why a candidate cannot be used as a copy. The build records the reason and tries the next candidate. */
 export interface NoCopy {
-  readonly source: Source;
+  readonly source: CopySource;
   readonly error: string;
   /** The source has no such file. This is reported, but does not count as a failure of the feed. */
   readonly absent?: true;
@@ -65,7 +65,7 @@ export type Candidate = FeedCopy | NoCopy;
  * Returns whether the copy came from the feed's source and is not the last good copy: it was fetched in this build, or
  * it is a held copy of an earlier build.
  */
-export function isNew<T extends { readonly source: Source }>(
+export function isNew<T extends { readonly source: CopySource }>(
   copy: T,
 ): copy is T & { readonly source: "mirror" | "fetched" } {
   return copy.source === "mirror" || copy.source === "fetched";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import type { Attempts, FeedState, KeptCopy } from "./feed-state.ts";
-import { nextFeedState, type Outcome, planRequest, publishHeld, type Source } from "./next-state.ts";
+import { type FeedAttempt, nextFeedState, type Outcome, planRequest, publishHeld } from "./next-state.ts";
 import { afterAbsence, afterFailure, afterSuccess, recordRequest, untried } from "./schedule.ts";
 
 const NOW = new Date("2026-08-22T12:34:56.000Z");
@@ -12,7 +12,7 @@ const BEFORE = new Date("2026-08-21T12:34:56.000Z");
 const FEED: Feed = { ...FEEDS[0]!, cadenceHours: 1 };
 const MIRROR = "https://mirror.example/feeds";
 const half = () => 0.5;
-const at = (mirror?: string): Source => ({ feed: FEED, mirror, now: NOW, chance: half });
+const at = (mirror?: string): FeedAttempt => ({ feed: FEED, mirror, now: NOW, chance: half });
 
 const copy = (name: string): KeptCopy => ({
   file: `body-${name.repeat(16)}.txt`,

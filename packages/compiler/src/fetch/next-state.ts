@@ -36,7 +36,7 @@ export type Outcome = {
   | { readonly type: "failed"; readonly failure: Failure }
 );
 
-export interface Source {
+export interface FeedAttempt {
   readonly feed: Feed;
   /** The mirror's folder or base URL; undefined if the feed is fetched from the publisher. */
   readonly mirror: string | undefined;
@@ -45,7 +45,7 @@ export interface Source {
   readonly chance: () => number;
 }
 
-export function nextFeedState(state: FeedState, outcome: Outcome, source: Source): FeedState {
+export function nextFeedState(state: FeedState, outcome: Outcome, source: FeedAttempt): FeedState {
   const next = remember(state, outcome, source);
   if (outcome.destroy !== true) return next;
   const { copy: _, held: __, ...rest } = next;
@@ -58,7 +58,7 @@ export function publishHeld(state: FeedState): FeedState {
   return held === undefined ? state : { ...rest, copy: held };
 }
 
-function remember(state: FeedState, outcome: Outcome, source: Source): FeedState {
+function remember(state: FeedState, outcome: Outcome, source: FeedAttempt): FeedState {
   if (outcome.type === "not requested") return state;
   const { feed, mirror, now, chance } = source;
   const { attempts, mirror: mirrored, copy, held } = state;
@@ -84,7 +84,7 @@ function remember(state: FeedState, outcome: Outcome, source: Source): FeedState
  */
 export function planRequest(
   state: FeedState,
-  { feed, mirror, now, chance }: Source,
+  { feed, mirror, now, chance }: FeedAttempt,
   { isReady, ...wanted }: Wanted & { readonly isReady: boolean },
 ): { readonly hold: Hold | undefined; readonly state: FeedState } {
   const attempts = attemptsAt(state, mirror);

@@ -28,12 +28,12 @@ import { findDate } from "../parse/text.ts";
 import {
   type Candidate,
   type CopyFile,
+  type CopySource,
   type FeedCopy,
   isCopy,
   loadStable,
   measure,
   type NoCopy,
-  type Source,
 } from "./copy.ts";
 import { AnswerError, download, FETCH_TIMES, type FetchTimes, LateError, UnreachedError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
@@ -287,7 +287,7 @@ function credentialsHint(feed: Feed, error: FeedError): string {
 const isNotFound = (candidate: Candidate): boolean => !isCopy(candidate) && candidate.notFound === true;
 
 /** Runs `read` and turns a FeedError into a value. */
-async function attempt<T>(source: Source, read: () => T | Promise<T>): Promise<T | NoCopy> {
+async function attempt<T>(source: CopySource, read: () => T | Promise<T>): Promise<T | NoCopy> {
   try {
     return await read();
   } catch (error) {

@@ -10,7 +10,7 @@ import type { NetworkWalk, PlaceList, PlaceSource, RegisteredCountries } from ".
 import { type Ignored, readCountry, readPlace } from "./read-place.ts";
 
 /** A database of places or of countries. */
-class Source implements NetworkWalk {
+class PlaceDatabase implements NetworkWalk {
   /**
    * Counts of the members that were ignored in the records read so far: all country records, or the places that were
    * accessed.
@@ -37,7 +37,7 @@ class Source implements NetworkWalk {
 }
 
 /** A geolocation database. */
-export class GeoSource extends Source implements PlaceSource {
+export class GeoSource extends PlaceDatabase implements PlaceSource {
   readonly places: PlaceList;
 
   private constructor(records: MmdbRecords, offsets: Uint32Array, ignored: Ignored) {
@@ -62,7 +62,7 @@ export class GeoSource extends Source implements PlaceSource {
 }
 
 /** A database that contains only countries. Networks without a valid country code are omitted. */
-export class CountrySource extends Source implements RegisteredCountries {
+export class CountrySource extends PlaceDatabase implements RegisteredCountries {
   /** The distinct country codes, by id. */
   readonly countries: readonly string[];
 

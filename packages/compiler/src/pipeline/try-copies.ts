@@ -10,7 +10,7 @@ import { type Candidate, type FeedCopy, isCopy, type NoCopy } from "../fetch/cop
 import { type FeedState, writeFeedState } from "../fetch/feed-state.ts";
 import type { KeptCopies } from "../fetch/kept-copies.ts";
 import { mirrorName } from "../fetch/mirror-url.ts";
-import { attemptsAt, planRequest, type Source } from "../fetch/next-state.ts";
+import { attemptsAt, type FeedAttempt, planRequest } from "../fetch/next-state.ts";
 import type { Hold } from "../fetch/schedule.ts";
 import { candidates, isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
 import { MmdbError } from "../mmdb/mmdb.ts";
@@ -33,7 +33,7 @@ export interface Load {
   readonly options: LoadOptions;
   /** The previous release, if this version of the code built it. The release's copies are read only if needed. */
   readonly trusted: Release | undefined;
-  readonly source: Source;
+  readonly source: FeedAttempt;
   readonly state: FeedState;
   readonly kept: KeptCopies;
   /** Why the source is not requested now. */
