@@ -359,16 +359,16 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
   "feeds add": [
     async (host) => {
       writeFileSync(host.path("office.txt"), "91.9.0.0/24\n");
-      const row = { id: "office", form: "networks", claims: "vpn", file: host.path("office.txt") };
+      const row = { id: "office", format: "networks", claims: "vpn", file: host.path("office.txt") };
       return [
-        ["feeds", "add", "office", "--form", "networks", "--claims", "vpn", "--file", row.file],
+        ["feeds", "add", "office", "--format", "networks", "--claims", "vpn", "--file", row.file],
         { action: "feed-added", subject: "office", before: null, after: here(row) },
       ];
     },
   ],
   "feeds remove": [
     async (host) => {
-      const row = { id: "office", form: "networks", claims: "vpn", file: host.path("office.txt") };
+      const row = { id: "office", format: "networks", claims: "vpn", file: host.path("office.txt") };
       writeFileSync(host.path("feeds.json"), JSON.stringify({ added: [row] }));
       return [
         ["feeds", "remove", "office"],

@@ -5,8 +5,8 @@ import {
   claimsOf,
   FEED_CLAIM_ROWS,
   FEED_CLAIMS,
-  FEED_FORM_ROWS,
-  FEED_FORMS,
+  FEED_FORMAT_ROWS,
+  FEED_FORMATS,
   type FeedClaim,
   flagOfLabel,
 } from "@inkling/contract";
@@ -84,7 +84,7 @@ function weighed({ id, label, lineage = [], age }: Feed): string[] {
 }
 
 const formsWith = (claim: FeedClaim) =>
-  FEED_FORMS.filter((form) => claimsOf(form).includes(claim))
+  FEED_FORMATS.filter((format) => claimsOf(format).includes(claim))
     .map(code)
     .join(", ");
 
@@ -99,16 +99,16 @@ export function feedTables(): readonly GeneratedSection[] {
   const own = (section: string, content: string) => ({ path: "docs/own-feeds.md", section, content });
   return [
     own(
-      "forms",
+      "formats",
       markdownTable(
-        ["form", "content"],
-        FEED_FORMS.map((form) => [code(form), FEED_FORM_ROWS[form].meaning]),
+        ["format", "content"],
+        FEED_FORMATS.map((format) => [code(format), FEED_FORMAT_ROWS[format].meaning]),
       ),
     ),
     own(
       "claims",
       markdownTable(
-        ["claim", "meaning", "forms"],
+        ["claim", "meaning", "formats"],
         FEED_CLAIMS.map((claim) => [code(claim), FEED_CLAIM_ROWS[claim].meaning, formsWith(claim)]),
       ),
     ),

@@ -1,4 +1,4 @@
-// own-feeds.ts: describes the operator's own feeds: the members of a [[feed]] in inkling.toml, the file forms, and the
+// own-feeds.ts: describes the operator's own feeds: the members of a [[feed]] in inkling.toml, the file formats, and the
 // claims.
 //
 // `inkling feeds add` takes the same members as flags. docs/own-feeds.md lists them in tables (`npm run generate`).
@@ -9,12 +9,12 @@
  */
 export interface OwnFeed {
   readonly id: string;
-  readonly form: FeedForm;
+  readonly format: FeedFormat;
   readonly claims: FeedClaim;
   /** Exactly one of `file` and `url` is set. When the configuration is read, the path in `file` is made absolute. */
   readonly file?: string | undefined;
   readonly url?: string | undefined;
-  /** The path to the entries, for the form json. */
+  /** The path to the entries, for the format json. */
   readonly path?: string | undefined;
   /** Name of a header to send with each request. The header's value is the secret that `secret` names. */
   readonly header?: string | undefined;
@@ -32,13 +32,13 @@ export interface OwnFeed {
 /** What one entry of a file describes. */
 type Entry = "network" | "domain" | "place" | "anonymity";
 
-interface FormRow {
+interface FormatRow {
   readonly meaning: string;
-  /** What an entry of this form can describe. */
+  /** What an entry of this format can describe. */
   readonly entries: readonly Entry[];
 }
 
-const FORMS = {
+const FORMATS = {
   networks: {
     meaning: "one address, network or range (`192.0.2.1-192.0.2.9`) per line; `#` and `;` start comments",
     entries: ["network"],
@@ -58,11 +58,11 @@ const FORMS = {
       "a JSON document; `path` selects the entries by JSONPath with names and `[*]`: `$.prefixes[*].ip_prefix`",
     entries: ["network", "domain"],
   },
-} as const satisfies Readonly<Record<string, FormRow>>;
+} as const satisfies Readonly<Record<string, FormatRow>>;
 
-export type FeedForm = keyof typeof FORMS;
-export const FEED_FORM_ROWS: Readonly<Record<FeedForm, FormRow>> = FORMS;
-export const FEED_FORMS = Object.keys(FORMS) as readonly FeedForm[];
+export type FeedFormat = keyof typeof FORMATS;
+export const FEED_FORMAT_ROWS: Readonly<Record<FeedFormat, FormatRow>> = FORMATS;
+export const FEED_FORMATS = Object.keys(FORMATS) as readonly FeedFormat[];
 
 interface ClaimRow {
   readonly of: Entry;
@@ -117,16 +117,16 @@ export type FeedClaim = keyof typeof CLAIMS;
 export const FEED_CLAIM_ROWS: Readonly<Record<FeedClaim, ClaimRow>> = CLAIMS;
 export const FEED_CLAIMS = Object.keys(CLAIMS) as readonly FeedClaim[];
 
-/** Returns the claims that a file of this form may make. */
-export const claimsOf = (form: FeedForm): readonly FeedClaim[] =>
-  FEED_CLAIMS.filter((claim) => FEED_FORM_ROWS[form].entries.includes(FEED_CLAIM_ROWS[claim].of));
+/** Returns the claims that a file of this format may make. */
+export const claimsOf = (format: FeedFormat): readonly FeedClaim[] =>
+  FEED_CLAIMS.filter((claim) => FEED_FORMAT_ROWS[format].entries.includes(FEED_CLAIM_ROWS[claim].of));
 
 /** Returns the name of the secret for a feed's header, as used in the `feed_secret` setting. */
 export const secretOf = ({ id, secret = id }: Pick<OwnFeed, "id" | "secret">): string =>
   secret.replaceAll("-", "_");
 
 /**
- * Returns a feed in a form that is safe to show and to log: without the URL's query and fragment, which may contain a
+ * Returns a feed in a format that is safe to show and to log: without the URL's query and fragment, which may contain a
  * token.
  */
 export const shownFeed = (feed: OwnFeed): OwnFeed =>

@@ -30,7 +30,7 @@ describe("bad copies", () => {
   ];
   test.each(rows)("%s: held by name, and the last good copy answers", async (_name, body, problem) => {
     const dataDir = host.folder();
-    const own: OwnFeed = { id: "bad", form: "networks", claims: "attacker", url: host.url("bad") };
+    const own: OwnFeed = { id: "bad", format: "networks", claims: "attacker", url: host.url("bad") };
     host.files.set("bad", LIST);
     await host.build(dataDir, [own]);
     host.files.set("bad", body);
@@ -47,7 +47,7 @@ describe("bad copies", () => {
 
   test("a wrong copy that was accepted: disabling the feed or accepting the right copy undoes it", async () => {
     const dataDir = host.folder();
-    const own: OwnFeed = { id: "wrong", form: "networks", claims: "attacker", url: host.url("wrong") };
+    const own: OwnFeed = { id: "wrong", format: "networks", claims: "attacker", url: host.url("wrong") };
     const accept = { accept: ["wrong"] };
     const isAbuser = () => lookUp(dataDir, "reputation", "91.3.0.9").is_abuser;
     host.files.set("wrong", LIST);
@@ -74,7 +74,7 @@ describe("bad copies", () => {
 
   test("a short list may change altogether", async () => {
     const dataDir = host.folder();
-    const own: OwnFeed = { id: "short", form: "networks", claims: "attacker", url: host.url("short") };
+    const own: OwnFeed = { id: "short", format: "networks", claims: "attacker", url: host.url("short") };
     for (const [day, ip] of ["91.3.7.1", "91.3.7.2"].entries()) {
       host.files.set("short", `${ip}\n`);
       expect((await host.build(dataDir, [own], day)).held).toEqual([]);
@@ -85,7 +85,7 @@ describe("bad copies", () => {
   test("a few wrong lines are left out, and the first is named", async () => {
     host.files.set("odd", `${LIST}91.3.9.1-91.3.8.1\n`);
     const made = await host.build(host.folder(), [
-      { id: "odd", form: "networks", claims: "attacker", url: host.url("odd") },
+      { id: "odd", format: "networks", claims: "attacker", url: host.url("odd") },
     ]);
     expect(made.reportOf("odd")!.skipped).toEqual({
       entries: 1,
@@ -95,14 +95,14 @@ describe("bad copies", () => {
 
   test("a path that leads to nothing, and a definition that does not fit the kept copy", async () => {
     const dataDir = host.folder();
-    const own: OwnFeed = { id: "doc", form: "json", claims: "vpn", path: "$.a[*]", url: host.url("doc") };
+    const own: OwnFeed = { id: "doc", format: "json", claims: "vpn", path: "$.a[*]", url: host.url("doc") };
     host.files.set("doc", '{"a":["91.3.0.1"]}');
     await host.build(dataDir, [own]);
     host.files.set("doc", '{"b":["91.3.0.1"]}');
     const nothing = await host.build(dataDir, [own], 1);
     expect(nothing.reportOf("doc")!.error).toContain("publisher: has nothing at $.a[*]");
     const { path: _, ...rest } = own;
-    const other = await host.build(dataDir, [{ ...rest, form: "networks" }], 2);
+    const other = await host.build(dataDir, [{ ...rest, format: "networks" }], 2);
     expect(other.reportOf("doc")).toMatchObject({
       state: "missing",
       error: expect.stringContaining("the kept copy has the format json-networks"),
@@ -114,7 +114,7 @@ describe("bad copies", () => {
     host.files.set("old", "91.3.0.1\n");
     const own: OwnFeed = {
       id: "old",
-      form: "networks",
+      format: "networks",
       claims: "vpn",
       max_age_days: 3,
       url: host.url("old"),
@@ -136,7 +136,7 @@ describe("bad copies", () => {
 describe("a header with a secret", () => {
   const own = (): OwnFeed => ({
     id: "locked",
-    form: "networks",
+    format: "networks",
     claims: "attacker",
     url: host.url("locked?token=in-the-query"),
     header: "X-Key",
@@ -171,8 +171,8 @@ test("an unreachable publisher, and a file that is gone, leave the last good cop
   writeFileSync(file, "91.5.0.1\n");
   host.files.set("away", "91.5.0.2\n");
   const own: OwnFeed[] = [
-    { id: "office", form: "networks", claims: "vpn", file },
-    { id: "away", form: "networks", claims: "vpn", url: host.url("away") },
+    { id: "office", format: "networks", claims: "vpn", file },
+    { id: "away", format: "networks", claims: "vpn", url: host.url("away") },
   ];
   expect((await host.build(dataDir, own)).reportOf("office")).toMatchObject({
     source: "mirror",

@@ -18,7 +18,7 @@ const mmdb = (network: string, record: object) =>
   writeMmdb({ ipVersion: 6, recordSize: 24, networks: [[network, record]] as never });
 
 type Row = readonly [
-  form: OwnFeed["form"],
+  format: OwnFeed["format"],
   claims: OwnFeed["claims"],
   body: string | Uint8Array,
   lookup: Lookup,
@@ -241,15 +241,15 @@ const ROWS: readonly Row[] = [
     { max_age_days: 3650 },
   ],
 ];
-const idOf = ([form, claims]: Row) => `my-${form}-${claims.replaceAll("_", "-")}`;
+const idOf = ([format, claims]: Row) => `my-${format}-${claims.replaceAll("_", "-")}`;
 const ownOf = (row: Row): OwnFeed => {
-  const [form, claims, body, , , , , more = {}] = row;
+  const [format, claims, body, , , , , more = {}] = row;
   const id = idOf(row);
   host.files.set(id, body);
-  return { id, form, claims, url: host.url(id), ...more };
+  return { id, format, claims, url: host.url(id), ...more };
 };
 
-describe("each form and claim", () => {
+describe("each format and claim", () => {
   const dataDir = host.folder();
   let made: Awaited<ReturnType<typeof host.build>>;
   beforeAll(async () => {
@@ -282,7 +282,7 @@ test("an own geofeed comes before the operators' geofeeds that are built in, and
   host.files.set("mine", "81.2.69.80/29,FR,FR-IDF,Paris,\n");
   const [without, with_] = [host.folder(), host.folder()];
   await host.build(without, []);
-  await host.build(with_, [{ id: "mine", form: "geofeed", claims: "place", url: host.url("mine") }]);
+  await host.build(with_, [{ id: "mine", format: "geofeed", claims: "place", url: host.url("mine") }]);
   const cityOf = (dataDir: string, ip: string) => lookUp(dataDir, "geolocate", ip).city.name;
   expect(
     ["81.2.69.81", "81.2.69.90", "81.2.69.1"].map((ip) => [cityOf(without, ip), cityOf(with_, ip)]),
@@ -296,7 +296,7 @@ test("an own geofeed comes before the operators' geofeeds that are built in, and
 test("weights and copies: a list of weight 1 needs another, and a copy is none", async () => {
   host.files.set("weak", "91.2.0.1\n");
   host.files.set("second", "91.2.0.1\n");
-  const weak = { form: "networks", claims: "vpn", weight: 1 } as const;
+  const weak = { format: "networks", claims: "vpn", weight: 1 } as const;
   const own = (second: Partial<OwnFeed>): OwnFeed[] => [
     { ...weak, id: "weak", url: host.url("weak") },
     { ...weak, id: "second", url: host.url("second"), ...second },

@@ -56,19 +56,19 @@ function host(toml = "") {
 
 test("a feed of the command line and one of inkling.toml: added, built, looked up, removed", async () => {
   const { cwd, dataDir, inkling, choice, printed } = host(
-    '[[feed]]\nid = "office"\nform = "networks"\nclaims = "vpn"\nfile = "office.txt"\n',
+    '[[feed]]\nid = "office"\nformat = "networks"\nclaims = "vpn"\nfile = "office.txt"\n',
   );
   writeFileSync(join(cwd, "office.txt"), "91.9.0.0/24\n");
   body = "91.9.1.1\n91.9.1.2\n";
   const env = { INKLING_FEED_SECRET_ACME: SECRET };
   const url = `http://127.0.0.1:${server.port}/list?token=in-the-query`;
-  const line = `feeds add acme --url ${url} --form networks --claims attacker --header X-Key --max-age-days 9`;
+  const line = `feeds add acme --url ${url} --format networks --claims attacker --header X-Key --max-age-days 9`;
   expect(await inkling(line, env)).toMatchObject({
     out: "acme: 2 networks\nacme is added. A running server applies this automatically; otherwise run `inkling data update`.\n",
     code: 0,
   });
   expect(choice().added).toEqual([
-    { id: "acme", form: "networks", claims: "attacker", url, header: "X-Key", max_age_days: 9 },
+    { id: "acme", format: "networks", claims: "attacker", url, header: "X-Key", max_age_days: 9 },
   ]);
 
   const updated = await inkling("data update --json", env);
@@ -118,13 +118,13 @@ test("a feed of the command line and one of inkling.toml: added, built, looked u
 }, 120_000);
 
 describe("what is refused, and changes nothing", () => {
-  const network = "--form networks --claims vpn";
+  const network = "--format networks --claims vpn";
   test.each<[string, string, number, RegExp]>([
     [
       "every flag at fault",
-      "add acme --form list --weight heavy --file x",
+      "add acme --format list --weight heavy --file x",
       2,
-      /^inkling: Cannot add this feed:\n {2}feed "acme": form must be one of networks, .*: it is "list"\n {2}feed "acme": claims must be one of [^\n]*\n {2}feed "acme": weight must be a whole number from 1 to 8: it is "heavy"\nhint: /,
+      /^inkling: Cannot add this feed:\n {2}feed "acme": format must be one of networks, .*: it is "list"\n {2}feed "acme": claims must be one of [^\n]*\n {2}feed "acme": weight must be a whole number from 1 to 8: it is "heavy"\nhint: /,
     ],
     [
       "the id of a built-in feed",
@@ -171,7 +171,7 @@ describe("what is refused, and changes nothing", () => {
     ["to remove what is not there", "remove nonsense", 2, /there is no feed "nonsense"/],
   ])("%s", async (_name, line, code, err) => {
     const { cwd, inkling, choice } = host(
-      '[[feed]]\nid = "mine"\nform = "networks"\nclaims = "vpn"\nfile = "mine.txt"\n',
+      '[[feed]]\nid = "mine"\nformat = "networks"\nclaims = "vpn"\nfile = "mine.txt"\n',
     );
     writeFileSync(join(cwd, "wrong.txt"), "91.9.0.1\nnonsense\n");
     const before = choice();
@@ -190,7 +190,7 @@ test.each([
     /^ {2}line 6 of .*: feed "mine": copies must be .*: there is no other feed "nope"$/m,
   ],
 ])("a [[feed]] %s that does not fit the other feeds: the line, with each command", async (id, more, err) => {
-  const { inkling } = host(`[[feed]]\nid = "${id}"\nform = "networks"\nclaims = "vpn"\nfile = "x"\n${more}`);
+  const { inkling } = host(`[[feed]]\nid = "${id}"\nformat = "networks"\nclaims = "vpn"\nfile = "x"\n${more}`);
   const ran = await inkling("data status");
   expect(ran.err).toMatch(err);
   expect(ran.code).toBe(2);
@@ -198,7 +198,7 @@ test.each([
 
 test("check reads a feed and changes nothing; --no-check adds one that is not there yet", async () => {
   const { cwd, dataDir, inkling } = host();
-  await inkling("feeds add later --form domains --claims disposable --file later.txt --no-check");
+  await inkling("feeds add later --format domains --claims disposable --file later.txt --no-check");
   expect((await inkling("feeds check later")).err).toContain(
     "later cannot be used: file: later.txt does not exist",
   );
@@ -215,7 +215,7 @@ test("check reads a feed and changes nothing; --no-check adds one that is not th
 test("a domain that is never flagged: its line and name, even if an earlier name sorts first", async () => {
   const { cwd, inkling } = host();
   writeFileSync(join(cwd, "bad.txt"), "# ours\nmailinator.com\nmailinator.com\nedu.pl\nco.uk\n");
-  const ran = await inkling("feeds add bad --file bad.txt --form domains --claims disposable");
+  const ran = await inkling("feeds add bad --file bad.txt --format domains --claims disposable");
   expect(ran.out).toMatch(
     /^bad: 3 domains, of which Inkling uses 1; skipped 2, the first: line 4: edu\.pl is a public suffix: never flagged\n/,
   );
@@ -235,7 +235,7 @@ describe("a geofeed with mistakes", () => {
   ])("%s: skipped, with its line and the reason", async (_name, line, reason) => {
     const { cwd, inkling } = host();
     writeFileSync(join(cwd, "geo.csv"), `# ours\n${GOOD}${line}\n${TERRITORY}9.0.0.0/16,ZZ,,,\n`);
-    const ran = await inkling("feeds add geo --file geo.csv --form geofeed --claims place");
+    const ran = await inkling("feeds add geo --file geo.csv --format geofeed --claims place");
     expect(ran.out).toStartWith(
       `geo: 7 networks, of which Inkling uses 5; skipped 2, the first: line 5: ${reason}\n`,
     );
@@ -248,7 +248,7 @@ describe("a geofeed with mistakes", () => {
   test("a country by name is not readable, and with too many such lines the feed is refused", async () => {
     const { cwd, inkling } = host();
     writeFileSync(join(cwd, "geo.csv"), `${GOOD}91.9.5.0/24,Germany,,Munich,\n`);
-    const ran = await inkling("feeds add geo --file geo.csv --form geofeed --claims place");
+    const ran = await inkling("feeds add geo --file geo.csv --format geofeed --claims place");
     expect(ran.err).toContain(
       "1 of 4 entries are unusable; the first is line 4: has a country that is not a two-letter ISO 3166-1 code",
     );
@@ -258,7 +258,7 @@ describe("a geofeed with mistakes", () => {
 
 test("special-use networks are not counted as usable, and a feed with nothing else gets a warning", async () => {
   const { cwd, inkling } = host();
-  const add = (id: string) => inkling(`feeds add ${id} --file ${id}.txt --form networks --claims attacker`);
+  const add = (id: string) => inkling(`feeds add ${id} --file ${id}.txt --format networks --claims attacker`);
   writeFileSync(join(cwd, "mixed.txt"), "# ours\n91.9.0.0/24\n203.0.113.0/24\n127.0.0.0/8\n");
   expect(await add("mixed")).toMatchObject({
     code: 0,

@@ -1,7 +1,7 @@
 // own-feeds.ts: `inkling feeds add | remove | check` manages the operator's own feeds on the command line.
 //
 // Added feeds are stored in <dataDir>/feeds.json, next to the choice of feeds. They are not in inkling.toml, because
-// rewriting that file would lose its comments. Rows have the same form in both files, and the same code reads them.
+// rewriting that file would lose its comments. Rows have the same format in both files, and the same code reads them.
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import type { Feed } from "@inkling/compiler/feed";
 import { writeFeedChoice } from "@inkling/compiler/feed-choice";
 import { feedTable, OwnFeedError } from "@inkling/compiler/feed-table";
 import { ownFeedProblems, ownFeeds } from "@inkling/compiler/own-feed";
-import { FEED_CLAIMS, FEED_FORMS, type OwnFeed, type Settings, shownFeed } from "@inkling/contract";
+import { FEED_CLAIMS, FEED_FORMATS, type OwnFeed, type Settings, shownFeed } from "@inkling/contract";
 import { DATA_FOLDER } from "@inkling/release-store";
 import type { Command } from "commander";
 import { withAbsoluteFile } from "../config/feed-rows.ts";
@@ -35,7 +35,7 @@ function addAdd(feeds: Command, context: Context): void {
   const command = feeds
     .command("add <id>")
     .description("add your own feed: a file or URL, its format and its claim")
-    .option("--form <form>", FEED_FORMS.join(", "))
+    .option("--format <format>", FEED_FORMATS.join(", "))
     .option("--claims <claim>", FEED_CLAIMS.join(", "))
     .option("--file <path>", "a file on this machine, read with each build")
     .option("--url <URL>", "URL to fetch it from")
@@ -64,10 +64,10 @@ The command reads the feed first, and adds it only if it is usable. A [[feed]] i
 see docs/own-feeds.md.
 
 Examples:
-  inkling feeds add office-vpn --file /etc/inkling/vpn.txt --form networks --claims vpn
-  inkling feeds add acme --url https://lists.example/bad.json --form json --path '$.items[*].ip' \\
+  inkling feeds add office-vpn --file /etc/inkling/vpn.txt --format networks --claims vpn
+  inkling feeds add acme --url https://lists.example/bad.json --format json --path '$.items[*].ip' \\
     --claims attacker --header Authorization          INKLING_FEED_SECRET_ACME has the header's value
-  inkling feeds add my-isp --url https://isp.example/geofeed.csv --form geofeed --claims place`,
+  inkling feeds add my-isp --url https://isp.example/geofeed.csv --format geofeed --claims place`,
     );
   addAction(command, context, READ_SETTINGS, async ({ settings, flags }, id: string) => {
     const row = rowOf(id, flags, context.cwd);
@@ -88,7 +88,7 @@ Examples:
 }
 
 const NUMBERS = ["weight", "every_hours", "max_age_days"] as const;
-const TEXTS = ["form", "claims", "file", "url", "path", "header", "secret", "operator", "title", "licence"];
+const TEXTS = ["format", "claims", "file", "url", "path", "header", "secret", "operator", "title", "licence"];
 
 /** @throws CliError, which names every invalid flag */
 function rowOf(id: string, flags: Flags, cwd: string): OwnFeed {
@@ -109,7 +109,7 @@ function rowOf(id: string, flags: Flags, cwd: string): OwnFeed {
   const problems = ownFeedProblems(rows, parsed.error).map(({ text }) => `  ${text}`);
   throw new CliError(
     `Cannot add this feed:\n${problems.join("\n")}`,
-    "`inkling feeds add --help` shows examples; docs/own-feeds.md has every form and claim",
+    "`inkling feeds add --help` shows examples; docs/own-feeds.md has every format and claim",
     EXIT.usage,
   );
 }

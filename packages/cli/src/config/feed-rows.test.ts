@@ -33,13 +33,13 @@ function problemsOf(toml: string): string[] {
 const GOOD = `port = 9000 # a comment
 [[feed]]
 id = "office"
-form = "networks"
+format = "networks"
 claims = "vpn"
 file = "lists/office.txt"
 
 [[feed]]
 id = "acme"
-form = "json"
+format = "json"
 claims = "attacker"
 url = "https://lists.example/bad.json?key=in-the-query"
 path = "$.items[*].ip"
@@ -66,17 +66,17 @@ describe("a wrong row names the line and what is allowed", () => {
       [/^line 5 of inkling\.toml: feed "office": claims must be one of attacker, .*: it is "bad"$/],
     ],
     [
-      "a claim of another form",
+      "a claim of another format",
       change('claims = "vpn"', 'claims = "place"'),
       [
-        /^line 5 of inkling\.toml: feed "office": claims of the form networks must be one of .*: it is "place"$/,
+        /^line 5 of inkling\.toml: feed "office": claims of the format networks must be one of .*: it is "place"$/,
       ],
     ],
     [
       "a member that there is none of",
       change('file = "lists', 'weigth = 2\nfile = "lists'),
       [
-        /^line 6 of inkling\.toml: feed "office": weigth is not allowed; the allowed members are id, form, claims, file, url, /,
+        /^line 6 of inkling\.toml: feed "office": weigth is not allowed; the allowed members are id, format, claims, file, url, /,
       ],
     ],
     [

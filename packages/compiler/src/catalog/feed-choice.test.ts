@@ -44,6 +44,15 @@ test("a written choice reads back, each id once", () => {
   expect(readFileSync(join(temp, DATA_FOLDER.feedChoice), "utf8")).toEndWith("}\n");
 });
 
+test("an added feed of an earlier version, which had `form`, is read", () => {
+  const feed = { id: "office", claims: "vpn", file: "/vpn.txt" };
+  writeFileSync(
+    join(temp, DATA_FOLDER.feedChoice),
+    JSON.stringify({ added: [{ ...feed, form: "networks" }] }),
+  );
+  expect(readFeedChoice(temp)).toMatchObject({ added: [{ ...feed, format: "networks" }] });
+});
+
 describe("an unusable choice is an error, not the default", () => {
   test.each([
     ["not JSON", "{", /feeds\.json is not JSON$/],
@@ -51,7 +60,7 @@ describe("an unusable choice is an error, not the default", () => {
     ["with a member too many", '{"enabled":[],"enable":[]}', /cannot be used: .*"enable"/],
     [
       "with an added feed that lacks a member",
-      '{"added":[{"id":"x","form":"networks","claims":"vpn"}]}',
+      '{"added":[{"id":"x","format":"networks","claims":"vpn"}]}',
       /cannot be used: feed "x": file or url is required$/,
     ],
     ["with a path for an id", '{"disabled":["../x"]}', /cannot be used: disabled 0 is not a feed id$/],

@@ -134,11 +134,21 @@ const DEFAULT_LICENCE = "not stated: added by the operator";
 
 /** @param lineage the feeds from which this feed copies entries, directly or through other feeds */
 function feedOf(own: OwnFeed, lineage: readonly string[]): Feed {
-  const { id, form, claims, file, path, operator, title, licence = DEFAULT_LICENCE, every_hours = DAY } = own;
+  const {
+    id,
+    format,
+    claims,
+    file,
+    path,
+    operator,
+    title,
+    licence = DEFAULT_LICENCE,
+    every_hours = DAY,
+  } = own;
   const { of, weight: usual } = FEED_CLAIM_ROWS[claims];
   const { sets, label, age } = CLAIMS[claims];
   const { weight = usual } = own;
-  const isDatabase = form === "mmdb";
+  const isDatabase = format === "mmdb";
   const isPlaces = isDatabase && claims === "place";
   const source = sourceOf(own);
   return {
@@ -161,13 +171,13 @@ function feedOf(own: OwnFeed, lineage: readonly string[]): Feed {
     ...(path !== undefined && { path }),
     ...(file !== undefined && { file }),
     ...source.fields,
-    definition: digestOf([form, claims, path, operator, weight, lineage]),
+    definition: digestOf([format, claims, path, operator, weight, lineage]),
   };
 }
 
-function formatOf({ form, claims }: OwnFeed): Format {
+function formatOf({ format, claims }: OwnFeed): Format {
   const { of } = FEED_CLAIM_ROWS[claims];
-  switch (form) {
+  switch (format) {
     case "networks":
       return "network-lines";
     case "domains":

@@ -6,7 +6,7 @@
 //      the other feeds
 // note every command loads this file, so it does not import the feed table
 
-import { claimsOf, FEED_CLAIM_ROWS, FEED_CLAIMS, FEED_FORMS, type OwnFeed } from "@inkling/contract";
+import { claimsOf, FEED_CLAIM_ROWS, FEED_CLAIMS, FEED_FORMATS, type OwnFeed } from "@inkling/contract";
 import { z } from "zod";
 import { parseJsonPath } from "./json-path.ts";
 
@@ -24,7 +24,7 @@ const ASCII = /^[ -~]+$/;
 
 const members = {
   id: idText("must be lower-case letters, digits and hyphens, at most 40, such as acme-vpn"),
-  form: z.enum(FEED_FORMS, `must be ${oneOf(FEED_FORMS)}`),
+  format: z.enum(FEED_FORMATS, `must be ${oneOf(FEED_FORMATS)}`),
   claims: z.enum(FEED_CLAIMS, `must be ${oneOf(FEED_CLAIMS)}`),
   file: text("must be the path of a file").optional(),
   url: text("must be a URL that starts with https:// or http://").optional(),
@@ -63,14 +63,14 @@ const isLoopback = ({ hostname }: URL) => ["127.0.0.1", "[::1]", "localhost"].in
 
 /** Yields the problems that the members' own rules do not detect, such as a conflict between two members. */
 function* conflicts(feed: OwnFeed): Generator<readonly [member: keyof OwnFeed, problem: string]> {
-  const { file, url, form, claims, path, header, secret, operator, weight, every_hours } = feed;
+  const { file, url, format, claims, path, header, secret, operator, weight, every_hours } = feed;
   if ((file === undefined) === (url === undefined))
     yield ["file", url === undefined ? "or url is required" : "and url cannot be combined"];
-  const allowed = claimsOf(form);
+  const allowed = claimsOf(format);
   const row = FEED_CLAIM_ROWS[claims];
-  if (!allowed.includes(claims)) yield ["claims", `of the form ${form} must be ${oneOf(allowed)}`];
-  if (form === "json" && path === undefined) yield ["path", "is required for the form json"];
-  if (form !== "json" && path !== undefined) yield ["path", "is only for the form json"];
+  if (!allowed.includes(claims)) yield ["claims", `of the format ${format} must be ${oneOf(allowed)}`];
+  if (format === "json" && path === undefined) yield ["path", "is required for the format json"];
+  if (format !== "json" && path !== undefined) yield ["path", "is only for the format json"];
   if (weight !== undefined && row.weight === undefined) yield ["weight", `is not for the claim ${claims}`];
   if (operator !== undefined && row.operator === undefined)
     yield ["operator", `is not for the claim ${claims}`];

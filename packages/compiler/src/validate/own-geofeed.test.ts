@@ -8,7 +8,7 @@ import { FEEDS } from "../catalog/feeds.ts";
 import { changes } from "./copy-gates.ts";
 import { readContent } from "./read-copy.ts";
 
-const OWN = feedTable([{ id: "mine", form: "geofeed", claims: "place", file: "/x.csv" }]).at(-1)!;
+const OWN = feedTable([{ id: "mine", format: "geofeed", claims: "place", file: "/x.csv" }]).at(-1)!;
 const PUBLISHER = FEEDS.find(({ id }) => id === "aws-geofeed")!;
 
 function read(feed: Feed, ...lines: readonly string[]) {

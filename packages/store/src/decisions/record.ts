@@ -1,5 +1,5 @@
 // record.ts: defines the stored form of a decision: what was decided about a visitor, and from which facts
-// (assess/decided.ts).
+// (decisions/decided.ts).
 //
 // note A row holds no mailbox and no full address. Facts contain the network as a /24 or /48, and the domain of an
 //      email address. The user agent is omitted unless a rule of the ruleset that decided reads it
