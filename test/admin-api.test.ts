@@ -383,7 +383,13 @@ describe("data", () => {
       asked: false,
       last: { problem: "no room", hint: null },
     });
-    const lists = { held: ["ipsum-3"], failed: [], unreached: ["feodo"], missing: ["tor-onionoo"] };
+    const lists = {
+      held: ["ipsum-3"],
+      expired: [],
+      failed: [],
+      unreached: ["feodo"],
+      missing: ["tor-onionoo"],
+    };
     const done = { name: names[0], published: false, seconds: 1, ...lists };
     await updates.run(async () => ({ done }) as unknown as BuildResult);
     expect((await send("GET", "data/update")).document.last).toMatchObject({
@@ -397,7 +403,7 @@ describe("data", () => {
     const requests = async () =>
       (await actions()).filter((text: string) => text === "ada data-update-asked").length;
     const before = await requests();
-    const none = { held: [], failed: [], unreached: [], missing: [] };
+    const none = { held: [], expired: [], failed: [], unreached: [], missing: [] };
     const done = {
       done: { name: names[0], published: false, seconds: 1, ...none },
     } as unknown as BuildResult;

@@ -386,35 +386,27 @@ const AUDITED: Readonly<Record<string, readonly Case[]>> = {
         after: here({ requested: "all feeds" }),
       },
     ],
-    async (host) => {
-      const [current] = host.releases();
-      return [
-        ["data", "update", "--mirror", host.mirror(), "--accept", FEED],
-        {
-          action: "data-accepted",
-          subject: FEED,
-          before: { current, held: null },
-          after: here({ accepted: true }),
+    ...[FEED, "release"].map(
+      (subject): Case =>
+        async (host) => {
+          const mirror = host.mirror();
+          expect((await host.run("data", "update", "--mirror", mirror)).code).toBe(0);
+          const path = host.path("feeds/report.json");
+          const report = JSON.parse(readFileSync(path, "utf8"));
+          const feed = report.feeds.find(({ id }: { id: string }) => id === FEED);
+          feed.held = { sha256: "0".repeat(64), why: "too many" };
+          writeFileSync(path, JSON.stringify(report));
+          return [
+            ["data", "update", "--mirror", mirror, "--accept", subject],
+            {
+              action: "data-accepted",
+              subject,
+              before: { current: currentName(host.dataDir), held: "too many" },
+              after: here({ accepted: true }),
+            },
+          ];
         },
-      ];
-    },
-    async (host) => {
-      const mirror = host.mirror();
-      expect((await host.run("data", "update", "--mirror", mirror)).code).toBe(0);
-      const path = host.path("feeds/report.json");
-      const report = JSON.parse(readFileSync(path, "utf8"));
-      report.feeds[0].held = { sha256: "0".repeat(64), why: "too many" };
-      writeFileSync(path, JSON.stringify(report));
-      return [
-        ["data", "update", "--mirror", mirror, "--accept", "release"],
-        {
-          action: "data-accepted",
-          subject: "release",
-          before: { current: currentName(host.dataDir), held: "too many" },
-          after: here({ accepted: true }),
-        },
-      ];
-    },
+    ),
   ],
   "data rollback": [
     async (host) => {

@@ -7,7 +7,6 @@ import {
   answersIn,
   dataAges,
   type FailedBuild,
-  type FeedReport,
   LOOKUPS,
   oldestAge,
   type Release,
@@ -46,7 +45,6 @@ import {
   heldIds,
   heldText,
   type LastBuild,
-  type Troubled,
   unreachedText,
 } from "../runtime/build.ts";
 import { addAction, type Context } from "../runtime/command.ts";
@@ -125,11 +123,10 @@ Examples:
         ...rest,
         ...(nextDue !== undefined && { next_due: nextDue }),
         peak_bytes: peakBytes,
-        ...troubledFeeds(done, feeds),
         release: { ...done.release, feeds },
         conflicts: conflicts.map(({ type: _, ...conflict }) => conflict),
       },
-      text: updateText(done, feeds, context.terminal.style),
+      text: updateText(done, context.terminal.style),
       exitCode: failedFeeds(done).length > 0 ? EXIT.withoutSome : EXIT.ok,
     };
   });
@@ -142,8 +139,11 @@ Examples:
 function update(settings: Settings, context: Context, accept: readonly string[]): Promise<BuildResult> {
   const { dataDir } = settings;
   const { terminal, stopper } = context;
-  if (accept.length > 0) warnOfNewDatabase(settings, terminal);
   const { feeds = [], failed } = readFeedsReport(dataDir) ?? {};
+  const idle = accept.filter((id) => id !== ACCEPT_RELEASE && !heldIds(feeds).includes(id));
+  if (idle.length > 0)
+    throw new CliError(`no copy of ${idle.join(", ")} is held`, "see `inkling data status`", EXIT.usage);
+  if (accept.length > 0) warnOfNewDatabase(settings, terminal);
   const current = currentName(dataDir) ?? null;
   const work = (): Promise<BuildResult> => build(settings, terminal, stopper.signal, { fetch: true, accept });
   const whole = { action: "data-update-asked", subject: "data", before: { current } } as const;
@@ -158,30 +158,8 @@ function update(settings: Settings, context: Context, accept: readonly string[])
   }, work)();
 }
 
-/**
- * Puts the id of each feed with a problem into one list only: a feed whose copy is held or has expired is in no other
- * list.
- * @param feeds the current reports of the feeds
- */
-export function troubledFeeds(
-  { held, failed, unreached, missing }: Troubled,
-  feeds: readonly FeedReport[],
-): Troubled & { readonly expired: readonly string[] } {
-  const expired = feeds.flatMap(({ id, state }) => (state === "expired" && !held.includes(id) ? [id] : []));
-  const others = (ids: readonly string[]) => ids.filter((id) => !expired.includes(id));
-  return {
-    held,
-    failed: others(failed),
-    unreached: others(unreached),
-    expired,
-    missing: others(missing),
-  };
-}
-
-/** @param feeds the current reports of the feeds */
-export function updateText(done: BuildDone, feeds: readonly FeedReport[], style: Style): string {
-  const { name, pinned } = done;
-  const { held, failed, expired, missing } = troubledFeeds(done, feeds);
+export function updateText(done: BuildDone, style: Style): string {
+  const { name, pinned, held, expired, failed, missing } = done;
   const same = "already has the same content: nothing to publish";
   return [
     `Release ${name} ${done.published ? "published" : same} (${done.seconds.toFixed(1)} s, ${formatBytes(done.peakBytes)} of memory).`,

@@ -306,13 +306,14 @@ describe("tables in a terminal", () => {
 });
 
 /**
- * The default feeds, with entry limits that fit the samples and without seeds. The seeds of geolocation alone have 15
- * million networks.
+ * The default feeds, with limits that fit the samples and without seeds. The seeds of geolocation alone have 15 million
+ * networks.
  */
 const TABLE: readonly Feed[] = FEEDS.filter(({ optIn }) => optIn === undefined).map(
   ({ seed: _, ...feed }) => ({
     ...feed,
     entries: { least: 0, most: 1_000 },
+    change: Number.POSITIVE_INFINITY,
   }),
 );
 
@@ -335,7 +336,7 @@ const buildFrom = (dataDir: string, mirror: string | undefined, second: number) 
       ...(mirror && { mirror }),
       fetch: false,
       onlyDue: false,
-      accept: TABLE.map(({ id }) => id),
+      accept: ["release"],
       credentials: {},
     },
     { now: () => new Date(Date.now() + second * 1_000), emit: () => {}, chance: () => 0, feeds: TABLE },
@@ -509,10 +510,15 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test("--accept takes ids of feeds alone", async () => {
+test("--accept takes only ids of feeds with a held copy", async () => {
   const { err, code } = await inkling(folder(), "data update --offline --accept ipsum-4");
   expect(err).toMatch(/^inkling: there is no feed "ipsum-4"\nhint: did you mean ipsum-3\?/);
   expect(code).toBe(2);
+  const idle = await inkling(folder(), "data update --offline --accept ipsum-3");
+  expect([idle.err, idle.code]).toEqual([
+    "inkling: no copy of ipsum-3 is held\nhint: see `inkling data status`\n",
+    2,
+  ]);
 });
 
 test("whom licences prompt to be named stands below each answer for people, and only those", async () => {

@@ -145,6 +145,7 @@ const done = {
   name: "n",
   release,
   held: [],
+  expired: [],
   failed: [],
   unreached: [],
   missing: [],

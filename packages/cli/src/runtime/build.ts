@@ -15,6 +15,7 @@ import {
   type BuildEvent,
   type BuildOrder,
   buildEvent,
+  TROUBLES,
   type Trouble,
 } from "@inkling/compiler/events";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
@@ -57,16 +58,9 @@ export interface BuildResult {
   readonly conflicts: readonly BuildConflict[];
 }
 
-/** The build's lists of feeds that have no good new copy. */
-export type Troubled = Pick<BuildDone, "held" | "failed" | "unreached" | "missing">;
-
 /** Feeds that should have delivered a new copy but did not, regardless of what is used instead. */
-export const failedFeeds = ({ held, failed, unreached, missing }: Troubled) => [
-  ...held,
-  ...failed,
-  ...unreached,
-  ...missing,
-];
+export const failedFeeds = (done: Pick<BuildDone, (typeof TROUBLES)[number]>) =>
+  TROUBLES.flatMap((trouble) => done[trouble]);
 
 export interface SpawnOptions {
   readonly onEvent: (event: BuildEvent) => void;

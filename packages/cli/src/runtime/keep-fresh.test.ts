@@ -81,6 +81,7 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
           failed: feeds
             .filter(({ id, held, error }) => id !== "free-mail" && !held && error)
             .map(({ id }) => id),
+          expired: [],
           unreached: [],
           missing: [],
           seconds: 1,
@@ -235,7 +236,7 @@ describe("a pause", () => {
         builds.push(clock.now);
         asked.is = false;
         if (builds.length >= lost.repairedBy) lost.is = false;
-        const done = { held: [], failed: [], unreached: [], missing: [] };
+        const done = { held: [], expired: [], failed: [], unreached: [], missing: [] };
         return { done, feeds: [], conflicts: [] } as unknown as BuildResult;
       },
       isAsked: () => asked.is,

@@ -27,7 +27,6 @@ import {
   buildOrder,
   failedFeeds,
   runBuild,
-  type Troubled,
   writeLastBuild,
 } from "./build.ts";
 import { allFeeds, choiceOf } from "./feeds.ts";
@@ -259,7 +258,7 @@ class Troubles {
   }
 
   /** A feed whose copy is only missing is not an error. */
-  report(feeds: BuildResult["feeds"], { held, failed }: Pick<Troubled, "held" | "failed">): void {
+  report(feeds: BuildResult["feeds"], { held, expired, failed }: BuildResult["done"]): void {
     const before = this.known;
     const away = new Map<string, string[]>();
     this.known = new Map();
@@ -272,7 +271,7 @@ class Troubles {
         if (rest === "") continue;
         const fields = { feed: id, state, source, reason: rest };
         if (held.includes(id)) this.log.error("feed-held", { ...fields, hint: acceptHint([id]) });
-        else this.log[failed.includes(id) ? "error" : "info"]("feed-not-updated", fields);
+        else this.log[[...failed, ...expired].includes(id) ? "error" : "info"]("feed-not-updated", fields);
       } else if (before.has(id)) {
         this.log.info("feed-updated-again", { feed: id, source });
       }

@@ -27,7 +27,7 @@ import {
   sweep,
   writeBuildProgress,
 } from "@inkling/release-store";
-import type { BuildEffects, BuildRequest } from "./events.ts";
+import { type BuildEffects, type BuildEvent, type BuildRequest, TROUBLES } from "./events.ts";
 import { codeDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeeds } from "./load.ts";
 import { makeSegments } from "./make-segments.ts";
@@ -40,27 +40,8 @@ import type { Decided } from "./segment-builders.ts";
  */
 const PATIENCE_MS = 90_000;
 
-export interface Build {
-  readonly name: string;
-  readonly release: Release;
-  /**
-   * Whether this build published a release, or moved `current` to the newest release. Otherwise, the new release has
-   * the same content as the newest release.
-   */
-  readonly published: boolean;
-  /** The release that remains in use because it is pinned, regardless of what this build published. */
-  readonly pinned?: string;
-  /** Feeds with a held copy, whether or not an older copy is in use. */
-  readonly held: readonly string[];
-  /** Other feeds whose source sent no copy, or whose kept copy is damaged. */
-  readonly failed: readonly string[];
-  /** Feeds whose source could not be reached. */
-  readonly unreached: readonly string[];
-  /** Other feeds that have a source but no usable copy. */
-  readonly missing: readonly string[];
-  /** When the next feed is due. Absent if no feed has a remote source. */
-  readonly nextDue?: string;
-}
+/** The result of a build, as its last event reports it. */
+export type Build = Omit<Extract<BuildEvent, { type: "done" }>, "type" | "seconds" | "peakBytes">;
 
 export async function build(request: BuildRequest, outer: BuildEffects): Promise<Build> {
   prepareDataFolder(request.dataDir);
@@ -118,17 +99,18 @@ async function buildLocked(
   const isMoved = same !== undefined && makeCurrent(dataDir, name);
   for (const one of feeds) one.settle();
   writeFeedsReport(dataDir, name, feeds, effects.now());
-  const idsOf = (list: readonly LoadedFeed[]) => list.map(({ feed }) => feed.id);
-  const free = feeds.filter(({ report }) => report.held === undefined);
+  const idsOf = (trouble: (typeof TROUBLES)[number]) =>
+    feeds.filter((one) => troubleOf(one, effects.now()) === trouble).map(({ feed }) => feed.id);
   return {
     name,
     release: same?.manifest ?? manifest,
     published: same === undefined || isMoved,
     ...pinnedBeside(dataDir, name),
-    held: idsOf(feeds.filter((one) => !free.includes(one))),
-    failed: idsOf(free.filter((one) => one.failed)),
-    unreached: idsOf(free.filter((one) => one.unreached)),
-    missing: idsOf(free.filter((one) => isMissing(one, effects.now()))),
+    held: idsOf("held"),
+    expired: idsOf("expired"),
+    failed: idsOf("failed"),
+    unreached: idsOf("unreached"),
+    missing: idsOf("missing"),
     ...nextDue(feeds, effects.now()),
     feeds,
   };
@@ -148,14 +130,18 @@ function removeHeldRelease(dataDir: string, { emit }: BuildEffects): void {
   });
 }
 
-/**
- * Returns whether the feed has a source but no copy in use, and neither failed nor was unreached. A feed without a
- * source is available only from mirrors.
- */
-function isMissing(loaded: LoadedFeed, now: Date): boolean {
+/** Returns why a feed has no good new copy. A feed without a source, which only mirrors have, is never missing. */
+function troubleOf(loaded: LoadedFeed, now: Date): (typeof TROUBLES)[number] | undefined {
   const { urls, seed, own, file } = loaded.feed;
   const hasSource = urls(now).length > 0 || [seed, own, file].some((source) => source !== undefined);
-  return hasSource && !isLoaded(loaded) && !loaded.failed && !loaded.unreached;
+  const is = {
+    held: loaded.report.held !== undefined,
+    expired: loaded.report.state === "expired",
+    failed: loaded.failed,
+    unreached: loaded.unreached,
+    missing: hasSource && !isLoaded(loaded),
+  };
+  return TROUBLES.find((trouble) => is[trouble]);
 }
 
 /** Returns the release that remains in use because it is pinned. */

@@ -57,6 +57,9 @@ export type BuildOrder = z.input<typeof buildRequest>;
 const trouble = z.object({ why: z.string(), rest: z.string() });
 export type Trouble = z.infer<typeof trouble>;
 
+/** The lists of feeds without a good new copy. Each feed is in the first list that applies. */
+export const TROUBLES = ["held", "expired", "failed", "unreached", "missing"] as const;
+
 export const buildEvent = z.discriminatedUnion("type", [
   /** A step of the build. `total` is absent while it is unknown. Sent about ten times a second at most. */
   z.object({ type: z.literal("progress"), step: z.string(), done: z.number(), total: z.number().optional() }),
@@ -81,11 +84,13 @@ export const buildEvent = z.discriminatedUnion("type", [
     release,
     /** Feeds with a held copy, whether or not an older copy is in use. */
     held: z.array(z.string()).readonly(),
-    /** Other feeds whose source sent no copy, or whose kept copy is damaged. */
+    /** Feeds whose newest copy is too old. */
+    expired: z.array(z.string()).readonly(),
+    /** Feeds whose source sent no copy, or whose kept copy is damaged. */
     failed: z.array(z.string()).readonly(),
     /** Feeds whose publisher or mirror could not be reached. */
     unreached: z.array(z.string()).readonly(),
-    /** Other feeds without a usable copy: not in the mirror, expired, or never fetched. */
+    /** Feeds without a usable copy: not in the mirror, or never fetched. */
     missing: z.array(z.string()).readonly(),
     /** The release that remains in use because the operator pinned it, regardless of what this build published. */
     pinned: z.string().optional(),

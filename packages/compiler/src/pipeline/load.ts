@@ -52,7 +52,7 @@ export interface LoadedFeed {
   readonly forget: () => void;
   /** Whether the copy in use is new, so that no release contains it yet. */
   readonly isChanged: boolean;
-  /** Whether the operator accepts a copy of this feed. */
+  /** Whether the operator accepts the held copy. */
   readonly isAccepted: boolean;
   /** Stores the result after a release has been created: a new copy becomes the last good copy. */
   readonly settle: () => void;
@@ -180,10 +180,6 @@ function isUnreached(refusals: readonly Refusal[]): boolean {
 
 const CONCURRENT_LOADS = 4;
 
-/** Returns whether the operator accepts all held copies, and this feed has one. */
-const isHeldAndAccepted = (feed: Feed, { accept, dataDir }: BuildRequest): boolean =>
-  accept.includes(ACCEPT_RELEASE) && readFeedState(feed, dataDir).held?.why !== undefined;
-
 /**
  * Loads all chosen feeds, and returns them in the order of the feed table.
  * @param deadline the time at which the build continues without the feeds that have not arrived, on the clock of
@@ -207,7 +203,7 @@ export async function loadFeeds(
     emit({ type: "progress", step: "reading feeds", done: loaded.size, total: chosen.length });
   const work = async () => {
     for (let feed = waiting.shift(); feed !== undefined; feed = waiting.shift()) {
-      const accept = request.accept.includes(feed.id) || isHeldAndAccepted(feed, request);
+      const accept = request.accept.some((id) => id === feed.id || id === ACCEPT_RELEASE);
       const effects = { chance, onRequest: report, ...(times && { times }) };
       const options = { ...request, accept, now: now(), deadline, ...effects };
       const one = await loadFeed(feed, options, trusted);

@@ -5,7 +5,7 @@ import { accessHint, DataFolderLocked, isDenied, messageOf } from "@inkling/rele
 import { FeedChoiceError } from "../catalog/feed-choice.ts";
 import { OwnFeedError } from "../catalog/feed-table.ts";
 import { build } from "./build.ts";
-import { ABANDONED, type BuildEvent, buildRequest } from "./events.ts";
+import { ABANDONED, type BuildEvent, buildRequest, TROUBLES } from "./events.ts";
 import { ReleaseUnlikely } from "./make-segments.ts";
 
 const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;
@@ -80,8 +80,7 @@ try {
   const result = await build(request, { now: () => new Date(), emit, chance: Math.random });
   const seconds = (performance.now() - started) / 1000;
   emit({ type: "done", ...result, seconds, peakBytes: peakBytes() });
-  const { held, failed, unreached, missing } = result;
-  const isWhole = held.length + failed.length + unreached.length + missing.length === 0;
+  const isWhole = TROUBLES.every((trouble) => result[trouble].length === 0);
   process.exitCode = isWhole ? EXIT.done : EXIT.withoutSome;
 } catch (error) {
   if (error instanceof Abandoned) process.exit(EXIT.failed);

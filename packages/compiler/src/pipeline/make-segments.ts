@@ -3,14 +3,7 @@
 
 import { join } from "node:path";
 import { FEED_SETS, type Release, type SegmentKind, type SegmentReport } from "@inkling/engine";
-import {
-  DATA_FOLDER,
-  hasSegment,
-  mapFile,
-  messageOf,
-  openSegmentOf,
-  writeSegmentFile,
-} from "@inkling/release-store";
+import { DATA_FOLDER, hasSegment, mapFile, openSegmentOf, writeSegmentFile } from "@inkling/release-store";
 import { segmentChunks } from "../segments/segment-writer.ts";
 import { findProblems } from "../validate/release-gate.ts";
 import { ACCEPT_RELEASE, type BuildEffects, type BuildEvent } from "./events.ts";
@@ -47,18 +40,19 @@ const BUILD_ORDER = ["email", "reputation", "network", "geo"] as const satisfies
  */
 export class ReleaseUnlikely extends Error {}
 
-/** Why feeds cannot become a release. */
-interface Obstacle {
-  readonly why: string;
-  /** The segments whose feeds may be the cause. */
+/** A segment cannot be built, or the release fails its check. The new copies of `kinds` may be the cause. */
+class Obstacle extends Error {
   readonly kinds: readonly SegmentKind[];
-  readonly error: Error;
+  constructor(why: string, kinds: readonly SegmentKind[], cause: Error) {
+    super(why, { cause });
+    this.kinds = kinds;
+  }
 }
 
 /**
  * Builds all segments. If a segment cannot be built, or the release fails its check, it holds the new copies of that
  * segment's feeds, all together, and builds again.
- * @throws the error if there are no new copies
+ * @throws the cause if there are no new copies
  */
 export async function makeSegments(
   loaded: readonly LoadedFeed[],
@@ -66,34 +60,35 @@ export async function makeSegments(
 ): Promise<Made & { readonly feeds: readonly LoadedFeed[] }> {
   const { emit } = order.effects;
   let feeds = loaded;
-  const aboutHeld: BuildEvent[] = [];
+  const notes: string[] = [];
   for (;;) {
     const said: BuildEvent[] = [];
     const effects: BuildEffects = {
       ...order.effects,
       emit: (event) => (event.type === "progress" ? emit(event) : said.push(event)),
     };
-    const made = makeAll(feeds, { ...order, effects });
-    if (!("why" in made)) {
-      for (const event of [...aboutHeld, ...said]) emit(event);
+    try {
+      const made = makeAll(feeds, { ...order, effects });
+      for (const one of feeds) if (!loaded.includes(one)) emit({ type: "feed", feed: one.report });
+      for (const text of notes) emit({ type: "note", text });
+      for (const event of said) emit(event);
       return { ...made, feeds };
+    } catch (error) {
+      if (!(error instanceof Obstacle)) throw error;
+      const { message, kinds, cause } = error;
+      const isSpared = (one: LoadedFeed) => one.isAccepted && cause instanceof ReleaseUnlikely;
+      const isSuspect = (one: LoadedFeed) =>
+        one.isChanged && !isSpared(one) && kinds.some((kind) => belongsTo(kind, one));
+      const ids = feeds.filter(isSuspect).map(({ feed }) => feed.id);
+      if (ids.length === 0) throw cause;
+      feeds = await Promise.all(feeds.map((one) => (isSuspect(one) ? one.hold(message) : one)));
+      notes.push(`the new copies of ${ids.join(", ")} are held: ${message}`);
     }
-    const { why, kinds, error } = made;
-    const isCause = (one: LoadedFeed) =>
-      one.isChanged &&
-      kinds.some((kind) => belongsTo(kind, one)) &&
-      !(one.isAccepted && error instanceof ReleaseUnlikely);
-    if (!feeds.some(isCause)) throw error;
-    const causes = feeds.filter(isCause);
-    feeds = await Promise.all(feeds.map((one) => (isCause(one) ? one.hold(why) : one)));
-    const ids = causes.map(({ feed }) => feed.id);
-    for (const { feed, report } of feeds)
-      if (ids.includes(feed.id)) aboutHeld.push({ type: "feed", feed: report });
-    aboutHeld.push({ type: "note", text: `the new copies of ${ids.join(", ")} are held: ${why}` });
   }
 }
 
-function makeAll(feeds: readonly LoadedFeed[], order: SegmentOrder): Made | Obstacle {
+/** @throws Obstacle */
+function makeAll(feeds: readonly LoadedFeed[], order: SegmentOrder): Made {
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
   let decided: Decided = {};
   const later = new Set<SegmentKind>(BUILD_ORDER);
@@ -108,28 +103,27 @@ function makeAll(feeds: readonly LoadedFeed[], order: SegmentOrder): Made | Obst
     } catch (error) {
       // An error of the operating system, such as a full disk, has a code.
       if (!(error instanceof Error) || "code" in error) throw error;
-      return { why: `the ${kind} segment cannot be built: ${messageOf(error)}`, kinds: [kind], error };
+      throw new Obstacle(`the ${kind} segment cannot be built: ${error.message}`, [kind], error);
     }
-    const unlikely = kind === "reputation" ? findUnlikely(feeds, decided, order) : undefined;
-    if (unlikely !== undefined) return unlikely;
+    if (kind === "reputation") requireLikely(feeds, decided, order);
   }
   return { segments, decided };
 }
 
-function findUnlikely(
+/** @throws Obstacle */
+function requireLikely(
   feeds: readonly LoadedFeed[],
   decided: Decided,
   { before, accept }: SegmentOrder,
-): Obstacle | undefined {
-  if (accept.includes(ACCEPT_RELEASE)) return undefined;
+): void {
+  if (accept.includes(ACCEPT_RELEASE)) return;
   const next = { ...decided, feeds: feeds.map(({ report }) => report) };
   const problems = findProblems(next, before, accept);
-  if (problems.length === 0) return undefined;
-  const why = problems.map((problem) => problem.why).join("; ");
-  const error = new ReleaseUnlikely(
-    `the release fails its check: ${why}. \`inkling data update --accept ${ACCEPT_RELEASE}\` publishes it anyway`,
-  );
-  return { why: `the release fails its check: ${why}`, kinds: problems.map(({ kind }) => kind), error };
+  if (problems.length === 0) return;
+  const why = `the release fails its check: ${problems.map((problem) => problem.why).join("; ")}`;
+  const hint = `\`inkling data update --accept ${ACCEPT_RELEASE}\` publishes it anyway`;
+  const kinds = problems.map(({ kind }) => kind);
+  throw new Obstacle(why, kinds, new ReleaseUnlikely(`${why}. ${hint}`));
 }
 
 /**

@@ -24,8 +24,6 @@ export interface Known {
   readonly state: FeedState;
   readonly kept: KeptCopies;
   readonly now: Date;
-  /** Whether the operator accepts a copy that is too small, or too different from the last good copy. */
-  readonly accept?: boolean | undefined;
 }
 
 /**
@@ -36,20 +34,20 @@ export function requireGood(
   feed: Feed,
   copy: FeedCopy,
   read: Readable,
-  { state, kept, now, accept }: Known,
+  { state, kept, now }: Known,
 ): { readonly copy: FeedCopy; readonly age: Age } {
   const publishedAt = read.publishedAt ?? copy.publishedAt;
   const dated = { ...copy, ...(publishedAt && { publishedAt }) };
   const age = ageOfCopy(feed, dated, now);
-  const isAccepted = copy.accepted === true || accept === true;
   const isKnownSmall = state.copy?.entries !== undefined && state.copy.entries < feed.entries.least;
-  requireEntries(feed, read.entries, isAccepted || isKnownSmall);
+  requireEntries(feed, read.entries, copy.accepted === true || isKnownSmall);
   if (!isNew(copy)) return { copy: dated, age };
   requirePast(publishedAt, now);
   const last = kept.find("copy");
   if (last === undefined || ageOfCopy(feed, last, now) === "dropped") return { copy: dated, age };
   if (age === "dropped") throw new FeedError(whyExpired(feed, dated));
-  if (!isAccepted) requireLikeLast(feed, dated, read, { ...last, entries: state.copy?.entries }, now);
+  if (copy.accepted !== true)
+    requireLikeLast(feed, dated, read, { ...last, entries: state.copy?.entries }, now);
   return { copy: dated, age };
 }
 
