@@ -232,7 +232,7 @@ describe("the admin API's document", () => {
   });
   test("has every operation and every code, and no dangling reference", () => {
     const described = [...objects(admin)].flatMap(([, { operationId }]) => operationId ?? []);
-    expect(described).toEqual([...ADMIN_ROUTES.keys()]);
+    expect(described.toSorted()).toEqual([...ADMIN_ROUTES.keys()].toSorted()); // the document groups by path
     const inOperations = new Set(
       [...objects(admin.paths)].flatMap(([, { code }]) => (code as { enum?: string[] })?.enum ?? []),
     );
