@@ -21,7 +21,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "release-store": ["contract", "engine"],
   compiler: ["contract", "engine", "release-store"],
   store: ["contract", "engine", "release-store"],
-  operations: ["contract", "engine", "store"],
+  operations: ["contract", "engine", "release-store", "store"],
   server: ["contract", "engine", "release-store", "store", "operations"],
   client: [],
   console: ["contract"],

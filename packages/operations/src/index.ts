@@ -4,17 +4,19 @@ import type { z } from "zod";
 import { ADMIN_TOKENS } from "./admin-tokens.ts";
 import { AUDIT } from "./audit.ts";
 import { DECISIONS } from "./decisions.ts";
+import { HOSTS } from "./hosts.ts";
 import { KEYS } from "./keys.ts";
 import type { AnyOperation, Resource } from "./operation.ts";
 import { OVERRIDES } from "./overrides.ts";
 import { RULESETS } from "./rulesets.ts";
+import { TRAFFIC } from "./traffic.ts";
 import { WEBHOOKS } from "./webhooks.ts";
 
 export * from "./operation.ts";
 export * from "./problem.ts";
-export { ADMIN_TOKENS, AUDIT, DECISIONS, KEYS, OVERRIDES, RULESETS, WEBHOOKS };
+export { ADMIN_TOKENS, AUDIT, DECISIONS, HOSTS, KEYS, OVERRIDES, RULESETS, TRAFFIC, WEBHOOKS };
 
-const ALL = [KEYS, ADMIN_TOKENS, OVERRIDES, RULESETS, DECISIONS, WEBHOOKS, AUDIT] as const;
+const ALL = [KEYS, ADMIN_TOKENS, OVERRIDES, RULESETS, DECISIONS, WEBHOOKS, AUDIT, TRAFFIC, HOSTS] as const;
 export const RESOURCES: readonly Resource[] = ALL;
 
 type RowOf<One> = One extends Resource ? One["operations"][keyof One["operations"]] : never;

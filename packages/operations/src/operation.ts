@@ -9,16 +9,27 @@ import type {
   AdminProblemCode,
   AdminRole,
   AuditAction,
+  LogLevel,
   Outcome,
   ServerSettings,
 } from "@inkling/contract";
+import type { HostReport } from "@inkling/release-store";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import type { Author } from "@inkling/store/author";
 import type { LabelResult } from "@inkling/store/decisions/decisions";
 import type { Attempt } from "@inkling/store/deliveries";
 import type { Store } from "@inkling/store/store";
 import { MAX_PAGE } from "@inkling/store/tables";
+import type { Minute } from "@inkling/store/traffic-counts";
 import { z } from "zod";
+
+/** What only a running server knows and does. */
+export interface RunningServer {
+  report(): HostReport;
+  /** The last 24 hours, oldest minute first. */
+  readonly minutes: readonly Minute[];
+  setLogLevel(level: LogLevel, author: string): void;
+}
 
 /** What an operation runs with, whichever face it was called through. */
 export interface OperationContext {
@@ -33,6 +44,8 @@ export interface OperationContext {
   readonly elapsed: () => number;
   /** Runs a check of a ruleset, which may take 40 ms, so that a server keeps time for its other work. */
   readonly checkSparingly: <T>(check: () => T) => Promise<T>;
+  /** Undefined on the command line. */
+  readonly server: RunningServer | undefined;
   readonly settings: Pick<ServerSettings, "decisions">;
   /** On a server, the recorder, which also has decisions that are not stored yet. */
   readonly decisions: {

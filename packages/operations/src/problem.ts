@@ -40,6 +40,12 @@ export class AdminProblem extends Error {
 export const bodyProblem = (problems: readonly string[]) =>
   new AdminProblem("BODY_INVALID", "The body is not valid for this path.", problems);
 
+/** Returns the server that runs an operation. @throws AdminProblem on the command line */
+export function running<T>(server: T | undefined): T {
+  if (server === undefined) throw new AdminProblem("ACTION_REFUSED", "Only a running server can do this.");
+  return server;
+}
+
 /** Returns `value`. @throws AdminProblem if it is undefined, because nothing has this id */
 export function found<T>(value: T | undefined, code: AdminProblemCode): T {
   if (value === undefined) throw new AdminProblem(code);

@@ -41,6 +41,11 @@ export interface TrafficCounts {
   readonly latency: Readonly<Record<RequestKind, readonly number[]>>;
 }
 
+export interface Minute extends TrafficCounts {
+  /** The end of the minute, in epoch ms. */
+  readonly at: number;
+}
+
 /** Adds up the counts of several periods. */
 export function sumTraffic(rows: readonly TrafficCounts[]): TrafficCounts {
   return {
@@ -82,4 +87,24 @@ export const perKind = <T>(make: (kind: RequestKind) => T) => recordOf(REQUEST_K
 
 export function addTo(tally: Record<string, number>, name: string, count: number): void {
   tally[name] = (tally[name] ?? 0) + count;
+}
+
+/**
+ * Returns the latency, in seconds, that this share of the requests does not exceed. It is interpolated within its
+ * bucket. Beyond the last bound, it is the last bound.
+ * @returns null if there are no requests
+ */
+export function percentile(latency: readonly number[], share: number): number | null {
+  const total = latency.reduce((sum, n) => sum + n, 0);
+  if (total === 0) return null;
+  const rank = share * total;
+  let below = 0;
+  let from = 0;
+  for (const [i, bound] of LATENCY_BOUNDS.entries()) {
+    const n = latency[i]!; // there is one more bucket than there are bounds
+    if (n > 0 && below + n >= rank) return from + (bound - from) * ((rank - below) / n);
+    below += n;
+    from = bound;
+  }
+  return from;
 }

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Settings, settingsReadBy, variableName } from "@inkling/contract";
+import { listHosts } from "@inkling/operations/hosts";
 import {
   currentName,
   parseChannel,
@@ -24,7 +25,6 @@ import {
   rolledBack,
   type Statement,
 } from "@inkling/release-store/channel";
-import { hostJson, listHosts } from "@inkling/server";
 import { StoreError } from "@inkling/store";
 import { isSharedDatabase } from "@inkling/store/store";
 import type { Command } from "commander";
@@ -289,7 +289,7 @@ function publicKeyIn(path: string): string {
 
 interface ChannelServer {
   readonly name: string;
-  readonly state: ReturnType<typeof hostJson>["state"];
+  readonly state: Awaited<ReturnType<typeof listHosts>>[number]["state"];
   readonly release: string | null;
   readonly pinned: boolean;
   /** Does the server use the channel's release? */
@@ -305,7 +305,7 @@ interface ChannelServer {
 async function serversOf(settings: Settings, statement: Statement): Promise<ChannelServer[] | undefined> {
   if (!isSharedDatabase(settings.databaseUrl)) return undefined;
   const hosts = await withExistingStore(settings, (store) => listHosts(store.tables));
-  return hosts.map(hostJson).flatMap(({ name, state, release, channel }) => {
+  return hosts.flatMap(({ name, state, release, channel }) => {
     if (channel?.name !== statement.channel) return [];
     return {
       ...{ name, state, release: release?.name ?? null, pinned: release?.pinned ?? false },

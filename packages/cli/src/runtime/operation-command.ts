@@ -204,6 +204,7 @@ export const contextOf = (
   now: Date.now,
   elapsed: () => performance.now(),
   token: undefined,
+  server: undefined,
   checkSparingly: async (check) => check(),
   decisions: {
     label: async (...label) =>

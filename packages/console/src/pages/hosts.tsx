@@ -1,7 +1,7 @@
 // hosts.tsx: shows the hosts of the group. With SQLite, there is only the current host.
 
-import type { Host, Hosts } from "@inkling/server/admin-answers";
-import { api } from "../api.ts";
+import type { Host } from "@inkling/server/admin-answers";
+import { call } from "../api.ts";
 import { Badge, type Kind, RelativeTime } from "../components/basics.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { TableCard, TwoLines } from "../components/table.tsx";
@@ -13,7 +13,7 @@ const REFRESH_MS = 5_000;
 const CLOCK_SECONDS = 5;
 
 export function HostsPage() {
-  const hosts = useLoad((signal) => api<Hosts>("hosts", { signal }), [], REFRESH_MS);
+  const hosts = useLoad((signal) => call("GET hosts", {}, signal), [], REFRESH_MS);
   return (
     <Loaded from={hosts}>
       {({ shared, hosts: rows }) => (

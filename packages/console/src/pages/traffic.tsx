@@ -3,7 +3,7 @@
 import { keysOf, REPUTATION_FLAGS } from "@inkling/contract";
 import type { CountryCount, Traffic, TrafficPoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
-import { api } from "../api.ts";
+import { call } from "../api.ts";
 import { Card } from "../components/basics.tsx";
 import { BarChart, LineChart, Meter } from "../components/chart.tsx";
 import { useFilters } from "../components/filters.tsx";
@@ -54,13 +54,13 @@ const day = (at: string) => at.slice(5, 10);
 
 /** Periods up to 6 hours show this host's counts by the minute. Longer periods come from the database. */
 const PERIODS = {
-  "1": { text: "last hour", step: "", format: timeOfDay },
-  "3": { text: "last 3 hours", step: "", format: timeOfDay },
-  "6": { text: "last 6 hours", step: "", format: timeOfDay },
-  "24": { text: "last 24 hours", step: "&step=60", format: timeOfDay },
-  "168": { text: "last 7 days", step: "&step=60", format: dayAndTime },
-  "720": { text: "last 30 days", step: "&step=1440", format: day },
-};
+  "1": { text: "last hour", step: {}, format: timeOfDay },
+  "3": { text: "last 3 hours", step: {}, format: timeOfDay },
+  "6": { text: "last 6 hours", step: {}, format: timeOfDay },
+  "24": { text: "last 24 hours", step: { step: "60" }, format: timeOfDay },
+  "168": { text: "last 7 days", step: { step: "60" }, format: dayAndTime },
+  "720": { text: "last 30 days", step: { step: "1440" }, format: day },
+} as const;
 type Period = keyof typeof PERIODS;
 const OPTIONS = keysOf(PERIODS).map((hours) => [hours, PERIODS[hours].text] as const);
 
@@ -68,7 +68,7 @@ export function TrafficPage({ rest }: PageProps) {
   const filters = useFilters(rest);
   const hours = keysOf(PERIODS).find((one) => one === filters.valueOf("hours")) ?? "24";
   const { step } = PERIODS[hours];
-  const load = (signal: AbortSignal) => api<Traffic>(`traffic?hours=${hours}${step}`, { signal });
+  const load = (signal: AbortSignal) => call("GET traffic", { hours, ...step }, signal);
   const traffic = useLoad(async (signal) => ({ hours, traffic: await load(signal) }), [hours], REFRESH_MS);
   return (
     <>

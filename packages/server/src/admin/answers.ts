@@ -8,7 +8,6 @@ import type { changesAnswer, dataAnswer, feedsAnswer, releasesAnswer } from "./d
 import type { updateState } from "./data-actions.ts";
 import type { sessionAnswer } from "./login.ts";
 import type { historyAnswer, lookupAnswer } from "./lookup.ts";
-import type { hostsAnswer, trafficAnswer } from "./watch.ts";
 
 export type {
   EmailVerdict,
@@ -66,8 +65,8 @@ export type Webhook = Api["GET webhooks/{id}"]["output"];
 export type IssuedWebhook = Api["POST webhooks"]["output"];
 export type Delivery = Api["GET webhooks/{id}/deliveries"]["output"]["deliveries"][number];
 
-export type Traffic = z.output<typeof trafficAnswer>;
+export type Traffic = Api["GET traffic"]["output"];
 export type TrafficPoint = Traffic["series"][number];
-export type Hosts = z.output<typeof hostsAnswer>;
+export type Hosts = Api["GET hosts"]["output"];
 export type Host = Hosts["hosts"][number];
 export type CountryCount = Traffic["total"]["countries"][number];

@@ -1,7 +1,7 @@
 // derived.ts: derives the admin API's routes from the rows of packages/operations.
 
 import { ADMIN_PATH, type AdminOperationRow } from "@inkling/contract";
-import { type AnyOperation, membersOf, type Resource } from "@inkling/operations";
+import { type AnyOperation, membersOf, type Resource, type RunningServer } from "@inkling/operations";
 import { z } from "zod";
 import { sendTest } from "../webhooks/sender.ts";
 import { checkSparingly } from "./assess.ts";
@@ -64,6 +64,7 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
           elapsed,
           settings,
           decisions,
+          server: runningServer(context),
           by,
           token,
           checkSparingly: (check) => checkSparingly(callerOf(request, token), check),
@@ -79,6 +80,16 @@ function handlerOf(id: string, operation: AnyOperation): AdminHandler {
     },
   };
 }
+
+const runningServer = ({ report, traffic, log, serving }: AdminContext): RunningServer => ({
+  report,
+  minutes: traffic.minutes,
+  setLogLevel: (level, author) => {
+    log.level = level;
+    serving.publish("log-level");
+    log.record("log-level-changed", { to: level, author });
+  },
+});
 
 /** The name of a body's schema: "CreateKeyBody". */
 const bodyName = (id: string) =>

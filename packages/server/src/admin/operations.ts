@@ -11,7 +11,6 @@ import { type AdminRoute, routesOf } from "./derived.ts";
 import { type AdminHandler, handler } from "./handler.ts";
 import { SESSION_HANDLERS } from "./login.ts";
 import { LOOKUP_HANDLERS } from "./lookup.ts";
-import { HOST_HANDLERS, LOG_LEVEL_HANDLERS, TRAFFIC_HANDLERS } from "./watch.ts";
 
 const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...SESSION_HANDLERS,
@@ -19,9 +18,6 @@ const HANDLERS: Readonly<Record<AdminOperationId, AdminHandler>> = {
   ...DATA_HANDLERS,
   ...DATA_ACTION_HANDLERS,
   ...ASSESS_HANDLERS,
-  ...TRAFFIC_HANDLERS,
-  ...HOST_HANDLERS,
-  ...LOG_LEVEL_HANDLERS,
   openapi: handler({
     answer: z.looseObject({ openapi: z.string() }),
     run: async ({ status, documents }) => {

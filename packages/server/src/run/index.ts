@@ -3,7 +3,6 @@
 export type { Geolocation } from "@inkling/contract";
 export type { DataActions, FeedFacts, UpdateState } from "../admin/handler.ts";
 export { type Problem, problem, problemBody } from "../http/problems.ts";
-export { HOST_SILENT_MS, hostJson, type ListedHost, listHosts } from "../limits/hosts.ts";
 export { problemOf } from "../lookup/failures.ts";
 export type { DnsServer } from "../mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "../mx/dns-servers.ts";

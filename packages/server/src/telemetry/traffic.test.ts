@@ -3,14 +3,14 @@
 import { describe, expect, test } from "bun:test";
 import { REPUTATION_ANSWERS } from "@inkling/engine";
 import { openStore } from "@inkling/store/store";
-import { LATENCY_BOUNDS, METRIC_BOUNDS, sumTraffic } from "@inkling/store/traffic-counts";
+import { LATENCY_BOUNDS, METRIC_BOUNDS, percentile, sumTraffic } from "@inkling/store/traffic-counts";
 import { adminServer, closeAdminServers } from "../../../../test/harness/admin-server.ts";
 import { fetch } from "../../../../test/harness/checked-fetch.ts";
 import { testServerOptions } from "../../../../test/harness/server-options.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { startServer } from "../run/server.ts";
 import { type Counted, Counts, slotOf } from "./counts.ts";
-import { MINUTE_MS, percentile, Traffic } from "./traffic.ts";
+import { MINUTE_MS, Traffic } from "./traffic.ts";
 
 const NOON = Date.UTC(2026, 5, 1, 12);
 describe("answers are counted by what they contain", () => {

@@ -6,22 +6,11 @@
 // note Requests and lookups leave out sandbox keys.
 // cost nothing per request; 1 ms per minute
 
-import {
-  addTo,
-  LATENCY_BOUNDS,
-  perKind,
-  type Tally,
-  type TrafficCounts,
-} from "@inkling/store/traffic-counts";
+import { addTo, type Minute, perKind, type Tally, type TrafficCounts } from "@inkling/store/traffic-counts";
 import type { Counts } from "./counts.ts";
 
 export const MINUTE_MS = 60_000;
 const MINUTES = 24 * 60;
-
-export interface Minute extends TrafficCounts {
-  /** The end of the minute, in epoch ms. */
-  readonly at: number;
-}
 
 export class Traffic {
   private readonly read: () => Promise<Counts> | Counts;
@@ -112,24 +101,4 @@ function totalsOf(counts: Counts): TrafficCounts {
   const flags = Object.fromEntries(counts.flagRows());
   const countries = Object.fromEntries(counts.countryRows());
   return { requests, statuses, lookups, batchLookups, problems, flags, countries, latency };
-}
-
-/**
- * Returns the latency, in seconds, that this share of the requests does not exceed. It is interpolated within its
- * bucket. Beyond the last bound, it is the last bound.
- * @returns null if there are no requests
- */
-export function percentile(latency: readonly number[], share: number): number | null {
-  const total = latency.reduce((sum, n) => sum + n, 0);
-  if (total === 0) return null;
-  const rank = share * total;
-  let below = 0;
-  let from = 0;
-  for (const [i, bound] of LATENCY_BOUNDS.entries()) {
-    const n = latency[i]!; // there is one more bucket than there are bounds
-    if (n > 0 && below + n >= rank) return from + (bound - from) * ((rank - below) / n);
-    below += n;
-    from = bound;
-  }
-  return from;
 }
