@@ -1,4 +1,4 @@
-// webhook-events.test.ts: tests what servers notice and report to webhooks: changed verdicts, waiting releases, old
+// webhook-events.test.ts: tests what servers notice and report to webhooks: changed verdicts, held feeds, old
 // feeds, quotas.
 
 import { afterEach, expect, test } from "bun:test";
