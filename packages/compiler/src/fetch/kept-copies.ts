@@ -16,7 +16,7 @@ export class KeptCopies {
   /** The folder with the feed's copies and its state. */
   readonly folder: string;
   private readonly state: FeedState;
-  private readonly read = new Map<Which, FeedCopy | FeedError | undefined>();
+  private readonly loaded = new Map<Which, FeedCopy | FeedError | undefined>();
 
   constructor(feed: Feed, dataDir: string, state: FeedState) {
     this.feed = feed;
@@ -24,14 +24,12 @@ export class KeptCopies {
     this.state = state;
   }
 
-  /** Reads the newest copy that is part of a release. @throws FeedError */
-  readLastGood(): FeedCopy | undefined {
-    return this.readOnce("copy");
-  }
-
-  /** Reads the held copy. @throws FeedError */
-  readHeld(): FeedCopy | undefined {
-    return this.readOnce("held");
+  /** Reads the last good copy, or the held copy. @throws FeedError */
+  read(which: Which): FeedCopy | undefined {
+    if (!this.loaded.has(which)) this.loaded.set(which, this.readFresh(which));
+    const found = this.loaded.get(which);
+    if (found instanceof FeedError) throw found;
+    return found;
   }
 
   /** Returns the undamaged copy of a build that did not finish. */
@@ -42,7 +40,7 @@ export class KeptCopies {
   /** Reads a copy, but returns undefined if it is damaged. */
   find(which: Which): FeedCopy | undefined {
     try {
-      return this.readOnce(which);
+      return this.read(which);
     } catch (error) {
       if (error instanceof FeedError) return undefined; // the error is reported where the copy would have been used
       throw error;
@@ -65,13 +63,6 @@ export class KeptCopies {
   holds({ file, sha256 }: KeptCopy): boolean {
     const which = (["copy", "held"] as const).find((name) => this.state[name]?.file === file);
     return which !== undefined && this.find(which)?.sha256 === sha256;
-  }
-
-  private readOnce(which: Which): FeedCopy | undefined {
-    if (!this.read.has(which)) this.read.set(which, this.readFresh(which));
-    const found = this.read.get(which);
-    if (found instanceof FeedError) throw found;
-    return found;
   }
 
   private readFresh(which: Which): FeedCopy | FeedError | undefined {

@@ -110,7 +110,7 @@ export async function* candidates(
   options: SourceOptions,
   kept: KeptCopies,
 ): AsyncGenerator<Candidate> {
-  const held = options.accept && (await attempt("last-good", () => kept.readHeld()));
+  const held = options.accept && (await attempt("last-good", () => kept.read("held")));
   if (held) yield isCopy(held) ? { ...held, accepted: true } : held;
   else if (feed.file !== undefined)
     yield await attempt("mirror", () => readFromFile(feed, feed.file!, downloadPath(kept), kept, options));
@@ -128,7 +128,7 @@ export async function* localCopies(
   const unpublished = kept.findUnpublished();
   // It has already passed the gates.
   if (unpublished !== undefined) yield { ...unpublished, accepted: true, unpublished: true };
-  const last = await attempt("last-good", () => kept.readLastGood());
+  const last = await attempt("last-good", () => kept.read("copy"));
   if (last !== undefined) yield last;
   const { seed, own } = feed;
   if (seed !== undefined && HAS_SEEDS)
