@@ -3,11 +3,12 @@
 import { max, min, nice, sum, ticks } from "d3-array";
 import { line, stack } from "d3-shape";
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatCompact, formatCount } from "../format.ts";
 
 const HEIGHT = 180;
 /** Maximum width of a character in a label, and the gap between the labels and the axis. */
-const LETTER = 7.5;
+const LETTER = 8.5;
 const GAP = 10;
 const BOTTOM = 22;
 const TOP = 8;
@@ -37,17 +38,23 @@ interface ChartProps<P extends Point, V extends number | null> {
 type Format = (value: number) => string;
 
 /**
- * Computes the positions in a chart with `count` points and values up to `greatest`. The left margin has room for the
- * axis labels.
+ * Computes the positions in a chart with `count` points and values up to `greatest`, which is drawn as wide as it is
+ * shown, so that its text has the same size everywhere. The left margin has room for the axis labels.
  */
-function layoutOf(count: number, greatest: number, format: Format) {
-  // The chart is drawn about as wide as it is displayed, so that its text is readable on a phone.
-  const width = matchMedia("(max-width: 48rem)").matches ? 340 : 640;
+function useLayout(count: number, greatest: number, format: Format) {
+  const box = useRef<HTMLElement>(null);
+  const [width, setWidth] = useState(320);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => setWidth(box.current!.clientWidth));
+    observer.observe(box.current!);
+    return () => observer.disconnect();
+  }, []);
   const [, top] = nice(0, greatest || 1, 4);
   const steps = (greatest > 0 ? ticks(0, top, 4) : [0]).map((value) => [value, format(value)] as const);
   const left = GAP + LETTER * Math.max(...steps.map(([, label]) => label.length));
   const slot = (width - left) / Math.max(1, count);
   return {
+    box,
     width,
     left,
     slot,
@@ -62,7 +69,7 @@ export function BarChart<P extends Point>(props: ChartProps<P, number>) {
   const { points, series, formatTime } = props;
   const totals = points.map((point) => sum(series, ({ of }) => of(point)));
   const greatest = max(totals) ?? 0;
-  const layout = layoutOf(points.length, greatest, formatCompact);
+  const layout = useLayout(points.length, greatest, formatCompact);
   const { x, y, slot } = layout;
   const layers = stack<P, Series<P>>()
     .keys(series)
@@ -94,7 +101,7 @@ interface LineChartProps<P extends Point> extends ChartProps<P, number | null> {
 /** Lines, with a gap for each null. */
 export function LineChart<P extends Point>(props: LineChartProps<P>) {
   const { points, series, formatTime, formatValue } = props;
-  const layout = layoutOf(points.length, max(series, ({ of }) => max(points, of)) ?? 0, formatValue);
+  const layout = useLayout(points.length, max(series, ({ of }) => max(points, of)) ?? 0, formatValue);
   const x = (i: number) => layout.x(i + 0.5);
   const path = line<number | null>(
     (_, i) => x(i),
@@ -130,13 +137,13 @@ export function LineChart<P extends Point>(props: LineChartProps<P>) {
 interface FrameProps extends Omit<ChartProps<Point, never>, "series"> {
   readonly series: readonly { readonly name: string; readonly color?: number }[];
   readonly summary: string;
-  readonly layout: ReturnType<typeof layoutOf>;
+  readonly layout: ReturnType<typeof useLayout>;
   readonly children: ComponentChildren;
 }
 
 /** A chart's title, legend and axes. */
 function Frame({ title, points, series, formatTime, ...props }: FrameProps) {
-  const { width, left, slot, steps, x, y } = props.layout;
+  const { box, width, left, slot, steps, x, y } = props.layout;
   const every = Math.max(1, Math.ceil(85 / slot)); // as many labels as fit
   const labels = points.flatMap(({ at }, i) => (i % every === 0 ? [{ at, text: formatTime(at), i }] : []));
   /** Centres a label below its point, unless that is too close to an edge. */
@@ -145,7 +152,7 @@ function Frame({ title, points, series, formatTime, ...props }: FrameProps) {
     return Math.max(half, Math.min(width - half, x(i + 0.5)));
   };
   return (
-    <figure class="chart">
+    <figure class="chart" ref={box}>
       <figcaption>
         <h2>{title}</h2>
         <Legend entries={series.map((one, k) => [colorOf(one, k), one.name])} />
