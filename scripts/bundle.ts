@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { codeDigest } from "@inkling/compiler/inputs";
 import { bundleConsole } from "@inkling/console/bundle";
+import { formSchemas } from "@inkling/operations/form-schemas";
 import { PACKAGE_FILES, PROCESSES, packageFile, THREADS } from "@inkling/release-store/program";
 import manifest from "../packages/cli/package.json" with { type: "json" };
 
@@ -47,7 +48,7 @@ export async function bundle(out: string = DIST): Promise<void> {
   for (const path of FILES) cpSync(join(PACKAGES, path), join(out, "files", path), { recursive: true });
   for (const path of PACKAGE_FILES) cpSync(packageFile(path), join(out, "files", path), { recursive: true });
   mkdirSync(join(out, "files/console"));
-  const pages = await bundleConsole();
+  const pages = await bundleConsole(formSchemas());
   for (const [name, bytes] of pages.files) writeFileSync(join(out, "files/console", name), bytes);
   writeFileSync(
     join(out, "LICENSES.txt"),

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { dataActions, Updates } from "../../packages/cli/src/runtime/keep-fresh.ts";
 import { openConsole } from "../../packages/console/src/files.ts";
+import { formSchemas } from "../../packages/operations/src/form-schemas.ts";
 import { type ServerOptions, startServer } from "../../packages/server/src/run/server.ts";
 import { openStore } from "../../packages/store/src/store.ts";
 import { DESK, faultsOf, openPage, PHONE, picture } from "../harness/browser.ts";
@@ -28,7 +29,7 @@ export async function startConsole(
   const store = await openStore(databaseUrl);
   const token = (await store.adminToken.create({ author: "test", source: "cli" }))!; // a new database has no admin token
   await store.close();
-  const files = await openConsole();
+  const files = await openConsole(formSchemas());
   const server = await startServer({
     ...testServerOptions(dataDir),
     ...options,

@@ -197,6 +197,7 @@ describe("rules", () => {
       .getByRole("alert")
       .filter({ hasText: /^line 4, column 25/ })
       .waitFor();
+    await button("Cancel").click();
     await write((await written()).replace("knd", "kind"));
     await checked("1 live rule, 0 in shadow; 0 of 0 examples pass");
   });
@@ -235,13 +236,14 @@ describe("rules", () => {
     await hasChanged.waitFor();
     await write(assessed);
     await hasChanged.waitFor({ state: "detached" });
-    await page.getByLabel("Note").fill("stricter about proxies");
     await button("Publish").click();
     const dialog = page.getByRole("dialog", { name: "Publish this ruleset?" });
     await dialog.getByText(/stored/).waitFor();
     await button("Cancel").click();
     expect((await rowsOf("History"))[0]).toStartWith("2 active");
-    await confirm(page, "Publish", "Publish the ruleset");
+    await button("Publish").click();
+    await page.getByLabel("Note").fill("stricter about proxies");
+    await button("Publish the ruleset").click();
     await waitForMessage(page, "is active. All servers apply it within a second.");
     await page.getByText("There is nothing to publish").waitFor();
     const [first] = await rowsOf("History");
@@ -253,7 +255,7 @@ describe("rules", () => {
     await write(mine);
     await publish('on_missing = "deny"\n');
     await confirm(page, "Publish", "Publish the ruleset");
-    await page.getByRole("alert").filter({ hasText: "Nothing was published" }).waitFor();
+    await waitForMessage(page, "Nothing was published");
     await page.getByText("bob published ruleset 4 after you started this draft.").waitFor();
     expect(await written()).toBe(mine);
     const changes = page.getByRole("region", { name: "Changes since ruleset 4" });
@@ -382,7 +384,7 @@ describe("decisions", () => {
     }
     await page.getByLabel("Event").fill("sign_up");
     await page.keyboard.press("Enter");
-    await page.getByText("No decisions match.").waitFor();
+    await page.getByText("Nothing matches.").waitFor();
     await page.getByLabel("Outcome").selectOption("");
     await page.getByLabel("Reason").selectOption("");
     await page.getByLabel("Action").selectOption("");
@@ -492,15 +494,15 @@ describe("decisions", () => {
       route.fulfill({ status: 503, json: { title: "The database is unreachable" } }),
     );
     await label(3, "Legitimate");
-    await status("Labelled 2 of 3 decisions as legitimate.");
+    await status("Labelled 2 of 3 as legitimate.");
     await page.getByText(`Not labelled: The database is unreachable ${id}`).waitFor();
     const outcomes = async () => (await rows()).map((text) => text.split(" ").at(-1));
-    expect(await outcomes()).toEqual(["legitimate", "proxy", "legitimate"]);
+    await until(async () => (await outcomes()).join() === "legitimate,proxy,legitimate");
     await page.unroute(`**/admin/v1/decisions/${id}/outcome`);
     await label(1, "Abuse"); // the decision that failed remains selected
-    await status("Labelled 1 decision as abuse.");
+    await status("Labelled 1 as abuse.");
     expect(await page.getByText("Not labelled").count()).toBe(0);
-    expect(await outcomes()).toEqual(["legitimate", "abuse", "legitimate"]);
+    await until(async () => (await outcomes()).join() === "legitimate,abuse,legitimate");
     await until(async () => /legitimate\s+2\s+abuse\s+1/.test(await textOf(page))); // in the last 30 days
     await page.reload();
     await until(async () => (await outcomes()).join() === "legitimate,abuse,legitimate");
@@ -508,12 +510,15 @@ describe("decisions", () => {
 
   test("deletion by ref and by day", async () => {
     await go("decisions");
-    await page.getByLabel("All decisions with the ref").fill("user-1");
-    await confirm(page, "Delete by ref", "Delete");
+    const remove = async (by: string, label: string, text: string) => {
+      await page.getByRole("button", { name: `Delete by ${by}` }).click();
+      await page.getByLabel(label).fill(text);
+      await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    };
+    await remove("ref", "All decisions with the ref", "user-1");
     await waitForMessage(page, "Deleted 2 decisions.");
     await until(async () => (await rows()).length === 1);
-    await page.getByLabel("All decisions before this day (UTC)").fill("2999-01-01");
-    await confirm(page, "Delete by time", "Delete");
+    await remove("time", "All decisions before this day (UTC)", "2999-01-01");
     await waitForMessage(page, "Deleted 1 decision.");
     await page.getByText("No decisions are stored yet.").waitFor();
   });

@@ -315,7 +315,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await page.getByText("before, after").first().click();
     await look("audit");
     await page.getByLabel("Source").selectOption("file");
-    await page.getByText("No change matches.").waitFor();
+    await page.getByText("Nothing matches.").waitFor();
     await look("audit-filtered");
   });
 

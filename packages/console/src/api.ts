@@ -111,7 +111,7 @@ export function call<Route extends keyof Api>(
   signal: AbortSignal | null = null,
 ): Promise<Api[Route]["output"]> {
   const [method, template] = route.split(" ") as [NonNullable<RequestOptions["method"]>, string];
-  const rest = new Map<string, unknown>(Object.entries(input));
+  const rest = new Map<string, unknown>(Object.entries(input).filter(([, value]) => value !== undefined));
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = String(rest.get(name));
     rest.delete(name);
@@ -122,35 +122,4 @@ export function call<Route extends keyof Api>(
     return api(path, { method, signal, ...(rest.size > 0 && { body: Object.fromEntries(rest) }) });
   const query = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)]));
   return api(`${path}?${query}`, { method, signal });
-}
-
-/**
- * Reads one item by its id. The API has no path for an id that cannot exist; users get the same message as for any
- * unknown id.
- */
-export const findById = <T>(path: string, what: string, signal: AbortSignal) =>
-  api<T>(path, { signal }).catch((error: unknown) => {
-    if (error instanceof ApiError && error.code === "PATH_NOT_FOUND")
-      throw new UserError(`No such ${what}. No ${what} has this id.`);
-    throw error;
-  });
-
-/** Reads all pages of a list, up to about `max` items. */
-export async function listAll<T>(
-  path: string,
-  member: string,
-  signal: AbortSignal,
-  max = 1000,
-): Promise<T[]> {
-  const items: T[] = [];
-  let cursor = "";
-  do {
-    const query = `limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
-    const page = await api<Record<string, T[]> & { next_cursor: string | null }>(`${path}?${query}`, {
-      signal,
-    });
-    items.push(...(page[member] ?? []));
-    cursor = page.next_cursor ?? "";
-  } while (cursor && items.length < max);
-  return items;
 }

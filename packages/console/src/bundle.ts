@@ -1,6 +1,7 @@
 // bundle.ts: turns the console's sources into the files that a browser loads.
 
 import { fileURLToPath } from "node:url";
+import type { FormSchemas } from "@inkling/operations/form-schemas";
 
 const HTML = fileURLToPath(new URL("index.html", import.meta.url));
 /** Bundled as a classic script, because modules run only after the first frame. */
@@ -18,14 +19,16 @@ interface Bundle {
 
 /**
  * Creates index.html, and files whose names contain a hash of their content. Writes nothing to disk.
+ * @param schemas the operations' schemas, which the pages' forms are made from
  * @throws AggregateError if a source file does not compile or a package is missing
  */
-export async function bundleConsole(): Promise<Bundle> {
+export async function bundleConsole(schemas: FormSchemas): Promise<Bundle> {
   const shared = {
     publicPath: PREFIX,
     target: "browser",
     conditions: ["bun"], // loads @inkling/contract from its source
     minify: true,
+    define: { FORM_SCHEMAS: JSON.stringify(schemas) },
     metafile: true,
   } satisfies Partial<Bun.BuildConfig>;
   const name = "[name]-[hash].[ext]";

@@ -8,6 +8,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import type { FormSchemas } from "@inkling/operations/form-schemas";
 import { type BundledFile, bundleConsole, PREFIX } from "./bundle.ts";
 
 const PAGE = "index.html";
@@ -24,11 +25,11 @@ interface ConsoleFiles {
 }
 
 /**
- * @param folder the folder of a bundled console; if undefined, the console is bundled now
+ * @param source the folder of a bundled console, or the schemas with which the console is bundled now
  * @throws AggregateError if a source file does not compile or a package is missing
  */
-export async function openConsole(folder?: string): Promise<ConsoleFiles> {
-  const bundled = folder === undefined ? (await bundleConsole()).files : readBundle(folder);
+export async function openConsole(source: string | FormSchemas): Promise<ConsoleFiles> {
+  const bundled = typeof source === "string" ? readBundle(source) : (await bundleConsole(source)).files;
   const files = new Map(bundled.map(([name, plain]) => prepare(name, plain)));
   return {
     paths: [...files.keys()],

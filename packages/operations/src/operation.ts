@@ -189,6 +189,10 @@ export const pageInput = (isCursor: (text: string) => boolean) => ({
 export interface MemberSchema {
   readonly type?: string;
   readonly enum?: readonly string[];
+  readonly items?: { readonly enum?: readonly string[] };
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
   readonly description?: string;
   readonly default?: unknown;
 }
@@ -200,9 +204,10 @@ export function memberSchema(schema: z.ZodType): MemberSchema {
   const known = members.get(schema);
   if (known !== undefined) return known;
   const written = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as MemberSchema & {
+    readonly $schema?: string;
     readonly anyOf?: readonly MemberSchema[];
   };
-  const { anyOf = [], ...rest } = written;
+  const { anyOf = [], $schema, ...rest } = written;
   const member = { ...anyOf.find(({ type }) => type !== "null"), ...rest };
   members.set(schema, member);
   return member;

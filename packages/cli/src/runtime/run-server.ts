@@ -19,7 +19,8 @@ import { recordStart } from "./recorded-settings.ts";
 function serveConsole(): NonNullable<ServerOptions["console"]> {
   const files = loadOnce(async () => {
     const { openConsole } = await import("@inkling/console/files");
-    return openConsole(FORM === "clone" ? undefined : programFile("console"));
+    if (FORM !== "clone") return openConsole(programFile("console"));
+    return openConsole((await import("@inkling/operations/form-schemas")).formSchemas());
   });
   return async (request, path) => (await files()).serve(request, path);
 }

@@ -3,6 +3,7 @@
 
 import { useMemo } from "preact/hooks";
 import { Field, type Options, Select, TextField } from "./form.tsx";
+import { type FieldTexts, labelOf, type Route, schemaOf } from "./operation.tsx";
 
 const DAY_MS = 86_400_000;
 const PERIODS: Options = [
@@ -49,33 +50,41 @@ function apiQuery(rest: string): string {
   return query.toString();
 }
 
-interface FilterProps {
+interface FilterBarProps<R extends Route> {
+  readonly route: R;
   readonly of: Filters;
-  readonly label: string;
-  /** The name in the address. */
-  readonly name: string;
+  readonly texts: FieldTexts<R>;
 }
 
-export const SelectFilter = ({ of, label, name, options }: FilterProps & { options: Options }) => (
-  <Field label={label}>
-    <Select options={options} value={of.valueOf(name)} onChoose={(value) => of.set(name, value)} />
-  </Field>
-);
-
-export const PeriodFilter = ({ of }: Pick<FilterProps, "of">) => (
-  <SelectFilter of={of} label="Time" name="days" options={PERIODS} />
-);
-
-interface TextFilterProps extends FilterProps {
-  readonly note?: string;
-  readonly placeholder?: string;
+/** Shows a filter for each member of a list's input. */
+export function FilterBar<R extends Route>({ route, of, texts }: FilterBarProps<R>) {
+  const filters = Object.entries(schemaOf(route).members).map(([name, { enum: values }]) => {
+    const { label = labelOf(name), note, placeholder, options } = texts[name as keyof typeof texts] ?? {};
+    const choices = options ?? values?.map((value) => [value, value] as const);
+    return name === "since"
+      ? ({ name: "days", label: "Time", choices: PERIODS } as const)
+      : { name, label, note, placeholder, choices: choices && [["", "all"] as const, ...choices] };
+  });
+  return (
+    <div class="filters">
+      {filters
+        .filter(({ name }) => !["limit", "cursor", "until"].includes(name))
+        .map(({ name, label, choices, ...text }) =>
+          choices ? (
+            <Field key={name} label={label}>
+              <Select options={choices} value={of.valueOf(name)} onChoose={(value) => of.set(name, value)} />
+            </Field>
+          ) : (
+            <TextField
+              key={name}
+              type="search"
+              label={label}
+              value={of.valueOf(name)}
+              onChange={(event) => of.set(name, event.currentTarget.value)}
+              {...text}
+            />
+          ),
+        )}
+    </div>
+  );
 }
-
-export const TextFilter = ({ of, name, ...field }: TextFilterProps) => (
-  <TextField
-    type="search"
-    value={of.valueOf(name)}
-    onChange={(event) => of.set(name, event.currentTarget.value)}
-    {...field}
-  />
-);

@@ -14,7 +14,7 @@ import { useId, useState } from "preact/hooks";
 import { formatRelative } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { useRefusal } from "../session.ts";
-import { Problem } from "./basics.tsx";
+import { Marked, Problem } from "./basics.tsx";
 
 /** A field's value without surrounding white space. */
 export const textOf = (values: FormData, name: string) => String(values.get(name) ?? "").trim();
@@ -23,6 +23,7 @@ interface FormProps {
   readonly class?: string;
   /** The button's text. */
   readonly action: string;
+  readonly isDanger?: boolean;
   /** The role that the action needs. */
   readonly needs?: AdminRole;
   /** If this function throws, the form shows the error above the button, and the fields keep their values. */
@@ -32,7 +33,7 @@ interface FormProps {
   readonly children: ComponentChildren;
 }
 
-export function Form({ class: kind, action, needs = "admin", submit, aside, children }: FormProps) {
+export function Form({ class: kind, action, isDanger, needs = "admin", submit, aside, children }: FormProps) {
   const [problem, setProblem] = useState("");
   const [start, isBusy] = useAction(setProblem);
   const readOnly = useRefusal(needs);
@@ -48,7 +49,12 @@ export function Form({ class: kind, action, needs = "admin", submit, aside, chil
       {problem && <Problem text={problem} />}
       <p class="actions">
         {aside}
-        <button type="submit" aria-busy={isBusy} disabled={readOnly !== undefined}>
+        <button
+          type="submit"
+          class={isDanger ? "danger" : undefined}
+          aria-busy={isBusy}
+          disabled={readOnly !== undefined}
+        >
           {action}
         </button>
         {readOnly && <small>{readOnly}</small>}
@@ -60,23 +66,40 @@ export function Form({ class: kind, action, needs = "admin", submit, aside, chil
 interface FieldProps {
   readonly label: string;
   readonly note?: string | undefined;
+  /** What is wrong with the value. */
+  readonly problem?: string | undefined;
 }
 
-/** A control with its label and, if given, a note that describes it. */
-export function Field({ label, note, children }: FieldProps & { children: VNode<HTMLAttributes> }) {
+/** A control with its label and, if given, a note that describes it and a problem. */
+export function Field({ label, note, problem, children }: FieldProps & { children: VNode<HTMLAttributes> }) {
   const id = useId();
   const noteId = `${id}-note`;
+  const described =
+    note || problem ? { "aria-describedby": noteId, "aria-invalid": problem !== undefined } : {};
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {cloneElement(children, { id, ...(note ? { "aria-describedby": noteId } : {}) })}
-      {note && <small id={noteId}>{note}</small>}
+      {cloneElement(children, { id, ...described })}
+      <span id={noteId}>
+        {problem && <FieldProblem text={problem} />}
+        {note && (
+          <small>
+            <Marked text={note} />
+          </small>
+        )}
+      </span>
     </div>
   );
 }
 
-export const TextField = ({ label, note, ...attributes }: FieldProps & InputHTMLAttributes) => (
-  <Field label={label} note={note}>
+export const FieldProblem = ({ text }: { text: string }) => (
+  <small class="problem" role="alert">
+    <Marked text={text} />
+  </small>
+);
+
+export const TextField = ({ label, note, problem, ...attributes }: FieldProps & InputHTMLAttributes) => (
+  <Field label={label} note={note} problem={problem}>
     <input type="text" autocomplete="off" spellcheck={false} {...attributes} />
   </Field>
 );
@@ -89,10 +112,14 @@ type SelectProps = SelectHTMLAttributes & {
   readonly onChoose?: (value: string) => void;
 };
 
-export const Select = ({ options, onChoose, ...attributes }: SelectProps) => (
+export const Select = ({ options, onChoose, defaultValue, ...attributes }: SelectProps) => (
   <select {...attributes} onChange={(event) => onChoose?.(event.currentTarget.value)}>
     {options.map(([value, text]) => (
-      <option key={value} value={value}>
+      <option
+        key={value}
+        value={value}
+        selected={defaultValue === undefined ? undefined : value === defaultValue}
+      >
         {text}
       </option>
     ))}
@@ -110,22 +137,35 @@ const EXPIRIES: Options = [
 
 const KEPT = "kept";
 
-/**
- * A field named "expires"; see {@link expiryOf}.
- * @param current the current expiry, which a change keeps by default
- */
-export const ExpiryField = ({ current }: { current?: string | null }) => (
-  <Field label="Expires">
-    <Select
-      name="expires"
-      options={current ? [[KEPT, `unchanged: ${formatRelative(current)}`], ...EXPIRIES] : EXPIRIES}
-    />
-  </Field>
-);
+interface TimeFieldProps extends FieldProps {
+  readonly name: string;
+  /** The current time, which is kept by default. */
+  readonly current?: string | null | undefined;
+  /** True to choose the day at whose end (UTC) the time is. */
+  readonly isDay?: boolean | undefined;
+  /** Days from now; by default up to a year. */
+  readonly options?: Options | undefined;
+}
 
-/** An object with the request's `expires_at` member, or an empty object. */
-export function expiryOf(values: FormData, current?: string | null): { expires_at?: string } {
-  if (current && values.get("expires") === KEPT) return { expires_at: current };
-  const days = Number(values.get("expires"));
-  return days > 0 ? { expires_at: new Date(Date.now() + days * DAY_MS).toISOString() } : {};
+const isFuture = (iso: string | null | undefined): iso is string => !!iso && Date.parse(iso) > Date.now();
+
+/** A field for a time in the future, or none; see {@link timeOf}. */
+export const TimeField = ({ name, current, isDay, options = EXPIRIES, ...field }: TimeFieldProps) =>
+  isDay ? (
+    <TextField {...field} type="date" name={name} defaultValue={current?.slice(0, 10) ?? ""} />
+  ) : (
+    <Field {...field}>
+      <Select
+        name={name}
+        options={isFuture(current) ? [[KEPT, `unchanged: ${formatRelative(current)}`], ...options] : options}
+      />
+    </Field>
+  );
+
+/** Returns the time that a TimeField's value means; null for none. */
+export function timeOf(given: string, current: string | null | undefined): string | null {
+  if (given === "") return null;
+  if (current && (given === KEPT || given === current.slice(0, 10))) return current;
+  if (given.includes("-")) return `${given}T23:59:59Z`;
+  return new Date(Date.now() + Number(given) * DAY_MS).toISOString();
 }

@@ -16,6 +16,8 @@ export type Column<T> = readonly [
 interface TableProps<T> {
   readonly caption: string;
   readonly columns: readonly Column<T>[];
+  /** Content before the first cell's. */
+  readonly before?: ((row: T) => ComponentChildren) | undefined;
   readonly rows: readonly T[];
   readonly rowKey: (row: T, index: number) => string | number;
   /** The text to show if there are no rows. */
@@ -32,6 +34,7 @@ interface Order {
 export function Table<T>({
   caption,
   columns,
+  before,
   rows,
   rowKey,
   empty,
@@ -76,8 +79,9 @@ export function Table<T>({
           <tbody>
             {shown.map((row, i) => (
               <tr key={rowKey(row, i)}>
-                {columns.map(([name, cell, kind]) => (
+                {columns.map(([name, cell, kind], k) => (
                   <td key={name} class={kind} data-label={name}>
+                    {k === 0 && before?.(row)}
                     {cell(row)}
                   </td>
                 ))}

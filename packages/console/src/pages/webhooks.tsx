@@ -2,103 +2,74 @@
 // the user can test, enable, rotate or remove the webhook.
 
 import { WEBHOOK_EVENT_NAMES, WEBHOOK_EVENT_ROWS } from "@inkling/contract";
-import type { Delivery, IssuedWebhook, Webhook } from "@inkling/server/admin-answers";
+import type { Delivery, Webhook } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
-import { call, findById } from "../api.ts";
-import { Badge, Button, Card, type Kind, RelativeTime } from "../components/basics.tsx";
-import { Form, TextField, textOf } from "../components/form.tsx";
-import { Loaded } from "../components/loaded.tsx";
-import { EndCard, RotateCard, SecretOnce } from "../components/secrets.tsx";
-import { TableCard, TwoLines } from "../components/table.tsx";
-import { notify, type PageProps, useAction, useLoad } from "../hooks.ts";
-import { useRefusal } from "../session.ts";
+import { Badge, Card, type Kind, RelativeTime } from "../components/basics.tsx";
+import { Action } from "../components/operation.tsx";
+import { ResourceDetail, ResourceList } from "../components/resource.tsx";
+import { OVERLAPS } from "../components/secrets.tsx";
+import { TwoLines } from "../components/table.tsx";
+import { notify, type PageProps } from "../hooks.ts";
 
 const REFRESH_MS = 5_000;
+const EVENTS = WEBHOOK_EVENT_NAMES.map(
+  (event) => [event, `${event}: ${WEBHOOK_EVENT_ROWS[event].when}`] as const,
+);
 
 export const WebhooksPage = ({ rest }: PageProps) =>
   rest === "" ? <Overview /> : <Detail key={rest} id={rest} />;
 
-function Overview() {
-  const webhooks = useLoad((signal) => call("GET webhooks", {}, signal), []);
-  const [added, setAdded] = useState<IssuedWebhook>();
-  const add = async (values: FormData, form: HTMLFormElement) => {
-    const events = values.getAll("event") as Webhook["events"]; // the checkboxes are the events
-    const allow_private = values.has("private");
-    setAdded(await call("POST webhooks", { url: textOf(values, "url"), events, allow_private }));
-    form.reset();
-    webhooks.reload();
-  };
-  return (
-    <Loaded from={webhooks}>
-      {({ webhooks: rows }) => (
-        <>
-          {added && <AddedWebhook {...added} />}
-          <TableCard
-            caption="Webhooks"
-            rows={rows}
-            rowKey={({ id }) => id}
-            columns={COLUMNS}
-            empty="No webhooks yet: add the first one below."
-          />
-          <Card title="Add a webhook">
-            <Form action="Add webhook" submit={add}>
-              <TextField
-                label="Address"
-                note="The URL of your service, which receives a POST request for each event."
-                name="url"
-                placeholder="https://example.com/hooks/inkling"
-                required
-              />
-              <fieldset>
-                <legend>Events</legend>
-                {WEBHOOK_EVENT_NAMES.map((event) => (
-                  <div key={event}>
-                    <label class="inline">
-                      <input type="checkbox" name="event" value={event} defaultChecked />
-                      <span>
-                        <code>{event}</code>: {WEBHOOK_EVENT_ROWS[event].when}
-                      </span>
-                    </label>
-                  </div>
-                ))}
-              </fieldset>
-              <label class="inline">
-                <input type="checkbox" name="private" />
-                Allow plain http and addresses that are not on the public internet
-              </label>
-            </Form>
-          </Card>
-        </>
-      )}
-    </Loaded>
-  );
-}
-
-const AddedWebhook = ({ id, secret }: IssuedWebhook) => (
-  <SecretOnce what="secret" secret={secret}>
-    <p>
-      Configure the secret in the receiver, which verifies each message's signature. Then send a test message.
-    </p>
-    <p>
-      <a href={`#/webhooks/${id}`}>Open this webhook</a>
-    </p>
-  </SecretOnce>
+const Overview = () => (
+  <ResourceList
+    route="GET webhooks"
+    rows={({ webhooks }) => webhooks}
+    rowKey={({ id }) => id}
+    caption="Webhooks"
+    empty="No webhooks yet: add the first one below."
+    columns={[
+      ["Address", ({ id, url }) => <a href={`#/webhooks/${id}`}>{url}</a>],
+      ["State", (webhook) => <State of={webhook} />],
+      ["Last delivery", (webhook) => <Recent of={webhook} />],
+      "events",
+      [
+        "Added",
+        ({ author, created_at }) => (
+          <TwoLines below={`by ${author}`}>
+            <RelativeTime iso={created_at} />
+          </TwoLines>
+        ),
+      ],
+    ]}
+    create={{
+      route: "POST webhooks",
+      title: "Add a webhook",
+      action: "Add webhook",
+      fields: {
+        url: {
+          label: "Address",
+          note: "The URL of your service, which receives a POST request for each event.",
+          placeholder: "https://example.com/hooks/inkling",
+        },
+        events: { options: EVENTS },
+      },
+      secret: [
+        "secret",
+        ({ secret }) => secret,
+        ({ id }) => (
+          <>
+            <p>
+              Configure the secret in the receiver, which verifies each message's signature. Then send a test
+              message.
+            </p>
+            <p>
+              <a href={`#/webhooks/${id}`}>Open this webhook</a>
+            </p>
+          </>
+        ),
+      ],
+    }}
+  />
 );
-
-const COLUMNS = [
-  ["Address", ({ id, url }: Webhook) => <a href={`#/webhooks/${id}`}>{url}</a>],
-  ["State", (webhook: Webhook) => <State of={webhook} />],
-  ["Last delivery", (webhook: Webhook) => <Recent of={webhook} />],
-  ["Events", ({ events }: Webhook) => events.join(", ")],
-  [
-    "Added",
-    ({ author, created_at }: Webhook) => (
-      <TwoLines below={`by ${author}`}>
-        <RelativeTime iso={created_at} />
-      </TwoLines>
-    ),
-  ],
-] as const;
 
 function State({ of: { disabled_at, old_secret_until, allow_private, recent } }: { of: Webhook }) {
   if (disabled_at !== null) return <Badge kind="bad">disabled</Badge>;
@@ -124,94 +95,108 @@ function Recent({ of: { recent } }: { of: Webhook }) {
 }
 
 function Detail({ id }: { id: string }) {
-  const path = `webhooks/${encodeURIComponent(id)}`;
-  const loading = useLoad((signal) => findById<Webhook>(path, "webhook", signal), [id], REFRESH_MS);
-  const deliveries = useLoad(
-    (signal) => call("GET webhooks/{id}/deliveries", { id, limit: 50 }, signal),
-    [id],
-    REFRESH_MS,
-  );
+  const [tests, setTests] = useState(0);
   return (
-    <>
-      <p>
-        <a href="#/webhooks">All webhooks</a>
-      </p>
-      <Loaded from={loading}>
-        {(webhook) => (
-          <>
-            <Summary of={webhook} onTested={deliveries.reload} onEnabled={loading.reload} />
-            <Loaded from={deliveries}>
-              {({ deliveries: rows }) => (
-                <TableCard
-                  caption="Last deliveries"
-                  rows={rows}
-                  rowKey={(delivery) => delivery.id}
-                  columns={DELIVERY_COLUMNS}
-                  empty="Nothing was sent in the last 7 days."
-                />
-              )}
-            </Loaded>
-            <div class="pair">
-              <Rotate of={webhook} reload={loading.reload} />
-              <Remove of={webhook} />
-            </div>
-          </>
-        )}
-      </Loaded>
-    </>
+    <ResourceDetail route="GET webhooks/{id}" id={id} noun="webhook" everyMs={REFRESH_MS}>
+      {(webhook, reload) => (
+        <>
+          <Summary of={webhook} reload={reload} onTested={() => setTests(tests + 1)} />
+          <ResourceList
+            route="GET webhooks/{id}/deliveries"
+            input={{ id }}
+            rows={({ deliveries }) => deliveries}
+            rowKey={(delivery) => delivery.id}
+            caption="Last deliveries"
+            empty="Nothing was sent in the last 7 days."
+            columns={DELIVERY_COLUMNS}
+            first={50}
+            everyMs={REFRESH_MS}
+            changes={tests}
+          />
+        </>
+      )}
+    </ResourceDetail>
   );
 }
 
 interface SummaryProps {
   readonly of: Webhook;
+  readonly reload: () => void;
   readonly onTested: () => void;
-  readonly onEnabled: () => void;
 }
 
-function Summary({ of: webhook, onTested, onEnabled }: SummaryProps) {
-  const { id, url, events, author, created_at } = webhook;
-  const [run, isRunning] = useAction();
-  const readOnly = useRefusal("admin");
-  const test = async () => {
-    const { outcome, reason } = await call("POST webhooks/{id}/test", { id });
-    if (outcome === "delivered") notify("The receiver accepted the test message.");
-    else notify(`Not delivered: ${reason}.`, "bad");
-    onTested();
-  };
-  const enable = async () => {
-    await call("POST webhooks/{id}/enable", { id });
-    notify("Enabled.");
-    onEnabled();
-  };
+function Summary({ of: webhook, reload, onTested }: SummaryProps) {
+  const { id, url, events, author, created_at, recent, disabled_at } = webhook;
   return (
     <Card title={[url, " ", <State key="state" of={webhook} />]}>
       <p>
         <code>{id}</code> added <RelativeTime iso={created_at} /> by {author}, for {events.join(", ")}.
       </p>
-      {webhook.recent.last_attempt !== null && (
+      {recent.last_attempt !== null && (
         <p>
-          {webhook.recent.failed} of the newest {webhook.recent.deliveries} deliveries failed.
+          {recent.failed} of the newest {recent.deliveries} deliveries failed.
         </p>
       )}
-      {webhook.disabled_at !== null && (
+      {disabled_at !== null && (
         <p>
-          The receiver returned 410 <RelativeTime iso={webhook.disabled_at} />, so nothing more is sent to it.
-          Fix the receiver, then enable this webhook. Messages that were not delivered until then are not sent
-          again.
+          The receiver returned 410 <RelativeTime iso={disabled_at} />, so nothing more is sent to it. Fix the
+          receiver, then enable this webhook. Messages that were not delivered until then are not sent again.
         </p>
       )}
-      <p class="actions">
-        {webhook.disabled_at !== null && (
-          <Button text="Enable" class="" isBusy={isRunning} refusal={readOnly} onClick={() => run(enable)} />
+      <div class="actions">
+        {disabled_at !== null && (
+          <Action
+            route="POST webhooks/{id}/enable"
+            input={{ id }}
+            text="Enable"
+            class=""
+            message="Enabled."
+            done={reload}
+          />
         )}
-        <Button
+        <Action
+          route="POST webhooks/{id}/test"
+          input={{ id }}
           text="Send a test message"
           class=""
-          isBusy={isRunning}
-          refusal={readOnly}
-          onClick={() => run(test)}
+          done={({ outcome, reason }) => {
+            if (outcome === "delivered") notify("The receiver accepted the test message.");
+            else notify(`Not delivered: ${reason}.`, "bad");
+            onTested();
+          }}
         />
-      </p>
+        <Action
+          route="POST webhooks/{id}/rotate"
+          input={{ id }}
+          text="Rotate"
+          question={["Rotate the secret?", "The webhook gets a new secret.", "Rotate"]}
+          fields={{
+            overlap_seconds: {
+              label: "The old secret also signs",
+              note: "Time to replace the secret in the receiver.",
+              options: OVERLAPS,
+            },
+          }}
+          secret={["secret", ({ secret }) => secret]}
+          done={reload}
+        />
+        <Action
+          route="DELETE webhooks/{id}"
+          input={{ id }}
+          text="Remove this webhook"
+          class="danger"
+          question={[
+            "Remove this webhook?",
+            `${url} receives nothing more. Its secrets and deliveries are removed as well.`,
+            "Remove",
+          ]}
+          isDanger
+          message="Removed."
+          done={() => {
+            location.hash = "#/webhooks";
+          }}
+        />
+      </div>
     </Card>
   );
 }
@@ -250,39 +235,3 @@ const DELIVERY_COLUMNS = [
       ),
   ],
 ] as const;
-
-function Rotate({ of: { id }, reload }: { of: Webhook; reload: () => void }) {
-  const rotate = async (body: { readonly overlap_seconds: number }) => {
-    const { secret } = await call("POST webhooks/{id}/rotate", { id, ...body });
-    reload();
-    return secret;
-  };
-  const text =
-    "The webhook gets a new secret. The old secret also signs messages, for the time that you chose.";
-  return (
-    <RotateCard
-      what="secret"
-      label="The old secret also signs"
-      note="Time to replace the secret in the receiver."
-      question={["Rotate the secret?", text, "Rotate"]}
-      rotate={rotate}
-    />
-  );
-}
-
-function Remove({ of: { id, url } }: { of: Webhook }) {
-  const remove = async () => {
-    await call("DELETE webhooks/{id}", { id });
-    notify("Removed.");
-    location.hash = "#/webhooks";
-  };
-  return (
-    <EndCard
-      title="Remove"
-      text="Its secrets and deliveries are removed as well."
-      button="Remove this webhook"
-      question={["Remove this webhook?", `${url} receives nothing more.`, "Remove"]}
-      run={remove}
-    />
-  );
-}

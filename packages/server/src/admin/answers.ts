@@ -38,22 +38,17 @@ export type ReleaseChanges = NonNullable<z.output<typeof changesAnswer>["changes
 export type Key = Api["PATCH keys/{id}"]["output"];
 export type UsedKey = Api["GET keys/{id}"]["output"];
 export type ListedKey = Api["GET keys"]["output"]["keys"][number];
-/** Settings of a key that a caller can send; null means "not set". */
-export type KeySettings = Api["POST keys"]["input"];
 export type Usage = Api["GET keys/{id}/usage"]["output"];
 export type UsagePoint = Usage["usage"][number];
 export type Refusals = UsagePoint["refused"];
 
 export type AdminSession = z.output<typeof sessionAnswer>;
-export type AdminToken = Api["GET admin-tokens/{id}"]["output"];
-export type IssuedAdminToken = Api["POST admin-tokens"]["output"];
 
 export type Override = Api["GET overrides/{id}"]["output"];
 export type Imported = Api["POST overrides/import"]["output"];
 export type AuditEntry = Api["GET audit"]["output"]["entries"][number];
 
 export type Ruleset = Api["GET rulesets/{id}"]["output"];
-export type ListedRuleset = Api["GET rulesets"]["output"]["rulesets"][number];
 export type RulesetCheck = Api["POST rulesets/check"]["output"];
 /** The facts that callers may send in `facts` under this ruleset, by name. */
 export type DeclaredFacts = RulesetCheck["facts"];
@@ -62,7 +57,6 @@ export type Decision = Api["GET decisions/{id}"]["output"];
 export type DecisionCounts = Api["GET decisions/counts"]["output"];
 export type Replayed = Api["POST rulesets/replay"]["output"];
 export type Webhook = Api["GET webhooks/{id}"]["output"];
-export type IssuedWebhook = Api["POST webhooks"]["output"];
 export type Delivery = Api["GET webhooks/{id}/deliveries"]["output"]["deliveries"][number];
 
 export type Traffic = Api["GET traffic"]["output"];

@@ -2,10 +2,10 @@
 
 import { OUTCOMES, type Outcome } from "@inkling/contract";
 import type { Decision } from "@inkling/server/admin-answers";
-import { call, findById } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Badge, Card, Definitions, RelativeTime } from "../../components/basics.tsx";
-import { Loaded } from "../../components/loaded.tsx";
-import { notify, useAction, useLoad } from "../../hooks.ts";
+import { ResourceDetail } from "../../components/resource.tsx";
+import { notify, useAction } from "../../hooks.ts";
 import { useRefusal } from "../../session.ts";
 import { DecisionCard, FactTable, rulesetName } from "../assess/decision.tsx";
 import { Copies } from "../lookup/evidence.tsx";
@@ -17,31 +17,20 @@ export const OutcomeBadge = ({ outcome }: { outcome: Outcome | null }) =>
 export const labelDecision = (id: string, outcome: Outcome) =>
   call("POST decisions/{id}/outcome", { id, outcome });
 
-export function DecisionDetail({ id }: { id: string }) {
-  const loading = useLoad(
-    (signal) => findById<Decision>(`decisions/${encodeURIComponent(id)}`, "decision", signal),
-    [id],
-  );
-  return (
-    <>
-      <p>
-        <a href="#/decisions">All decisions</a>
-      </p>
-      <Loaded from={loading}>
-        {(decision) => (
-          <>
-            <DecisionCard of={decision} ruleset={rulesetName(decision.ruleset)}>
-              <Definitions rows={aboutOf(decision)} />
-              <Copies title="JSON" json={JSON.stringify(decision, null, 2)} />
-            </DecisionCard>
-            <OutcomeCard of={decision} reload={loading.reload} />
-            <FactTable facts={decision.facts} />
-          </>
-        )}
-      </Loaded>
-    </>
-  );
-}
+export const DecisionDetail = ({ id }: { id: string }) => (
+  <ResourceDetail route="GET decisions/{id}" id={id} noun="decision">
+    {(decision, reload) => (
+      <>
+        <DecisionCard of={decision} ruleset={rulesetName(decision.ruleset)}>
+          <Definitions rows={aboutOf(decision)} />
+          <Copies title="JSON" json={JSON.stringify(decision, null, 2)} />
+        </DecisionCard>
+        <OutcomeCard of={decision} reload={reload} />
+        <FactTable facts={decision.facts} />
+      </>
+    )}
+  </ResourceDetail>
+);
 
 const aboutOf = ({ id, at, event, ref, data_version }: Decision) =>
   [

@@ -1,64 +1,41 @@
 // delete.tsx: deletes the decisions about one `ref`, or all decisions before a day.
 
-import { useState } from "preact/hooks";
-import { call } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
-import { ConfirmButton } from "../../components/dialog.tsx";
-import { TextField } from "../../components/form.tsx";
+import { Action } from "../../components/operation.tsx";
 import { formatCount } from "../../format.ts";
 import { notify } from "../../hooks.ts";
 
-export const DeleteDecisions = ({ onDeleted }: { onDeleted: () => void }) => (
-  <Card title="Delete decisions">
-    <p class="faint">Deleted decisions and their outcomes cannot be restored.</p>
-    <div class="pair">
-      <Deletion name="ref" label="All decisions with the ref" action="Delete by ref" onDeleted={onDeleted} />
-      <Deletion
-        name="before"
-        label="All decisions before this day (UTC)"
-        action="Delete by time"
-        onDeleted={onDeleted}
-      />
-    </div>
-  </Card>
-);
-
-interface DeletionProps {
-  /** The parameter's name. */
-  readonly name: "ref" | "before";
-  readonly label: string;
-  readonly action: string;
-  readonly onDeleted: () => void;
-}
-
-function Deletion({ name, label, action, onDeleted }: DeletionProps) {
-  const [value, setValue] = useState("");
-  const remove = async () => {
-    const { deleted } = await call("DELETE decisions", { [name]: value });
+export function DeleteDecisions({ onDeleted }: { onDeleted: () => void }) {
+  const done = ({ deleted }: { deleted: number }) => {
     notify(`Deleted ${formatCount(deleted)} ${deleted === 1 ? "decision" : "decisions"}.`);
-    setValue("");
     onDeleted();
   };
-  const text = `${label} ${value} and their outcomes are deleted.`;
+  const shared = {
+    route: "DELETE decisions",
+    class: "danger",
+    question: ["Delete decisions?", "These decisions and their outcomes are deleted.", "Delete"],
+    isDanger: true,
+    done,
+  } as const;
   return (
-    <div>
-      <TextField
-        label={label}
-        {...(name === "before" && { type: "date" })}
-        value={value}
-        onInput={(event) => setValue(event.currentTarget.value.trim())}
-      />
-      {value !== "" && (
-        <p class="actions">
-          <ConfirmButton
-            class="danger"
-            text={action}
-            question={["Delete decisions?", text, "Delete"]}
-            isDanger
-            run={remove}
-          />
-        </p>
-      )}
-    </div>
+    <Card title="Delete decisions">
+      <p class="faint">Deleted decisions and their outcomes cannot be restored.</p>
+      <div class="actions">
+        <Action
+          {...shared}
+          text="Delete by ref"
+          input={{ before: undefined }}
+          fields={{ ref: { label: "All decisions with the ref", note: "" } }}
+        />
+        <Action
+          {...shared}
+          text="Delete by time"
+          input={{ ref: undefined }}
+          fields={{
+            before: { label: "All decisions before this day (UTC)", note: "", isDay: true },
+          }}
+        />
+      </div>
+    </Card>
   );
 }

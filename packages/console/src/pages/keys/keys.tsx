@@ -1,81 +1,75 @@
 // keys.tsx: lists all API keys, with a form for a new key. Shows a single key if the page's address has an id.
 
-import type { KeySettings, ListedKey } from "@inkling/server/admin-answers";
+import type { ListedKey } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
-import { useState } from "preact/hooks";
-import { call, listAll } from "../../api.ts";
-import { Card, Expiry } from "../../components/basics.tsx";
-import { Loaded } from "../../components/loaded.tsx";
-import { SecretOnce } from "../../components/secrets.tsx";
-import { TableCard, TwoLines } from "../../components/table.tsx";
+import { call } from "../../api.ts";
+import { ResourceList } from "../../components/resource.tsx";
+import { TwoLines } from "../../components/table.tsx";
 import { formatCount } from "../../format.ts";
-import { type PageProps, useLoad } from "../../hooks.ts";
-import { KeyDetail, KeyState } from "./key.tsx";
-import { KeyForm } from "./key-form.tsx";
+import type { PageProps } from "../../hooks.ts";
+import { KEY_FIELDS, KeyDetail } from "./key.tsx";
 import { countRefused, SCOPES } from "./usage.tsx";
 
 export const KeysPage = ({ rest }: PageProps) =>
   rest === "" ? <Overview /> : <KeyDetail key={rest} id={rest} />;
 
-function Overview() {
-  const keys = useLoad((signal) => listAll<ListedKey>("keys", "keys", signal), []);
-  const [created, setCreated] = useState<{ id: string; token: string }>();
-  const create = async (settings: KeySettings, form: HTMLFormElement) => {
-    setCreated(await call("POST keys", settings));
-    form.reset();
-    keys.reload();
-  };
-  return (
-    <Loaded from={keys}>
-      {(rows) => (
-        <>
-          {created && <CreatedKey {...created} />}
-          <TableCard
-            caption="API keys"
-            rows={rows}
-            rowKey={({ id }) => id}
-            columns={COLUMNS}
-            empty="No keys yet: create the first one below."
-          />
-          <Card title="New key">
-            <KeyForm submit={create} />
-          </Card>
-        </>
-      )}
-    </Loaded>
-  );
-}
-
-/** The new key at the top of the page, and how to use it. */
-const CreatedKey = ({ id, token }: { id: string; token: string }) => (
-  <SecretOnce what="key" secret={token}>
-    <p>
-      Put the key where the application reads its secrets. The application sends it with each lookup as{" "}
-      <code>Authorization: Bearer KEY</code>. All servers accept it within a second.
-    </p>
-    <p>
-      <a href={`#/keys/${id}`}>Open this key</a>
-    </p>
-  </SecretOnce>
-);
-
-const COLUMNS = [
-  ["Name", nameOf],
-  ["State", ({ state }: ListedKey) => <KeyState state={state} />],
-  ["Scopes", ({ scopes }: ListedKey) => (scopes.length === SCOPES.length ? "all" : scopes.join(", "))],
-  ["Limits", limitsOf],
-  ["Lookups today", lookupsOf, "number"],
-  ["Last used", ({ last_used_at }: ListedKey) => last_used_at ?? "never"],
-  ["Expires", ({ expires_at }: ListedKey) => <Expiry iso={expires_at} />],
+const MODES = [
+  ["live", "live: answers from data"],
+  ["test", "sandbox: fixed answers"],
 ] as const;
 
-function nameOf({ id, name, hint }: ListedKey) {
-  return (
-    <TwoLines below={<code>{hint}</code>}>
-      <a href={`#/keys/${id}`}>{name}</a>
-    </TwoLines>
-  );
-}
+const Overview = () => (
+  <ResourceList
+    route="GET keys"
+    rows={({ keys }) => keys}
+    rowKey={({ id }) => id}
+    caption="API keys"
+    empty="No keys yet: create the first one below."
+    columns={[
+      [
+        "Name",
+        ({ id, name, hint }) => (
+          <TwoLines below={<code>{hint}</code>}>
+            <a href={`#/keys/${id}`}>{name}</a>
+          </TwoLines>
+        ),
+      ],
+      "state",
+      ["Scopes", ({ scopes }) => (scopes.length === SCOPES.length ? "all" : scopes.join(", "))],
+      ["Limits", limitsOf],
+      ["Lookups today", lookupsOf, "number"],
+      "last_used_at",
+      "expires_at",
+    ]}
+    bulk={{
+      verb: ["Revoke", "Revoked"],
+      needs: "admin",
+      question: () => "Applications that use the keys get 401 within a second. This cannot be undone.",
+      run: ({ id }) => call("DELETE keys/{id}", { id }),
+    }}
+    create={{
+      route: "POST keys",
+      title: "New key",
+      action: "Create key",
+      fields: { ...KEY_FIELDS, mode: { options: MODES, note: "" } },
+      secret: [
+        "key",
+        ({ token }) => token,
+        ({ id }) => (
+          <>
+            <p>
+              Put the key where the application reads its secrets. The application sends it with each lookup
+              as <code>Authorization: Bearer KEY</code>. All servers accept it within a second.
+            </p>
+            <p>
+              <a href={`#/keys/${id}`}>Open this key</a>
+            </p>
+          </>
+        ),
+      ],
+    }}
+  />
+);
 
 function limitsOf({ rate, burst, quota, networks }: ListedKey): string {
   const parts = [

@@ -1,10 +1,10 @@
 // override-button.tsx: a button that adds an override and asks for its reason.
 
 import type { Override } from "@inkling/server/admin-answers";
-import { call } from "../../api.ts";
 import { Badge } from "../../components/basics.tsx";
+import { Action } from "../../components/operation.tsx";
 import { flagName } from "../../format.ts";
-import { OverrideDialog, type Reason } from "../overrides/override-dialog.tsx";
+import { PRECEDENCE, REASON_FIELDS } from "../overrides/override-columns.tsx";
 
 interface OverrideButtonProps {
   readonly value: string;
@@ -25,22 +25,20 @@ export function OverrideButton({ value, flag, verdict, text, overrides, onDone }
   const deciding = overrides.filter((one) => one.flag === flag);
   const badge = deciding.length > 0 && <Badge kind="faint">your override</Badge>;
   if (deciding.some((one) => one.value === value.toLowerCase())) return badge;
-  const submit = async (reason: Reason) => {
-    await call("POST overrides", { value, flag, verdict, ...reason });
-    return "Override added. All servers apply it within a second.";
-  };
   const name = flagName(flag);
   const action = verdict ? "Set" : "Clear";
   return (
     <span>
       {badge}
-      <OverrideDialog
+      <Action
+        route="POST overrides"
+        input={{ value, flag, verdict, force: false }}
         text={text ?? action}
         label={text ?? `${action} ${name} for ${value}`}
-        title={`${value}: ${name} ${verdict ? "yes" : "no"}`}
-        action="Add override"
-        submit={submit}
-        onDone={onDone}
+        question={[`${value}: ${name} ${verdict ? "yes" : "no"}`, PRECEDENCE, "Add override"]}
+        fields={REASON_FIELDS}
+        message="Override added. All servers apply it within a second."
+        done={onDone}
       />
     </span>
   );

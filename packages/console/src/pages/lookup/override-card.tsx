@@ -1,10 +1,10 @@
-// override-card.tsx: shows the overrides that apply to a value, with the author, reason and expiry of each, and a
-// button that ends an override.
+// override-card.tsx: shows the overrides that apply to a value, with the author, reason and expiry of each, and
+// buttons that change or end an override.
 
 import type { Override } from "@inkling/server/admin-answers";
 import { Card } from "../../components/basics.tsx";
 import { Table } from "../../components/table.tsx";
-import { overrideColumns } from "../overrides/override-columns.tsx";
+import { OVERRIDE_COLUMNS, overrideActions } from "../overrides/override-columns.tsx";
 
 interface OverrideCardProps {
   readonly overrides: readonly Override[];
@@ -18,7 +18,10 @@ export const OverrideCard = ({ overrides, reload }: OverrideCardProps) =>
         caption="Your overrides"
         rows={overrides}
         rowKey={({ id }) => id}
-        columns={overrideColumns(reload)}
+        columns={[
+          ...OVERRIDE_COLUMNS,
+          ["Action", (row) => <span class="actions">{overrideActions(row, reload)}</span>],
+        ]}
         empty=""
       />
     </Card>

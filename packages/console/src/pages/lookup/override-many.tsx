@@ -5,12 +5,23 @@ import { isReputationFlag, REPUTATION_FLAGS } from "@inkling/contract";
 import type { Answer } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { UserError } from "../../api.ts";
-import { Field, Select } from "../../components/form.tsx";
+import { Button } from "../../components/basics.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { Field, Form, Select, TextField, TimeField, textOf, timeOf } from "../../components/form.tsx";
 import { flagName, formatCount } from "../../format.ts";
-import { VERDICTS } from "../overrides/add.tsx";
+import { notify } from "../../hooks.ts";
+import { useRefusal } from "../../session.ts";
 import { importOverrides } from "../overrides/import.ts";
-import { OverrideDialog } from "../overrides/override-dialog.tsx";
+import { PRECEDENCE } from "../overrides/override-columns.tsx";
 import { isProblem, verdictOf } from "./answers.ts";
+
+const VERDICTS = [...REPUTATION_FLAGS, "disposable"].flatMap(
+  (flag) =>
+    [
+      [`${flag}=false`, `${flagName(flag)}: no`],
+      [`${flag}=true`, `${flagName(flag)}: yes`],
+    ] as const,
+);
 
 /** Returns the initial verdict, which clears the flag that most answers set. */
 function firstVerdict(answers: readonly Answer[]): string {
@@ -51,25 +62,46 @@ interface OverrideManyProps {
 
 export function OverrideMany({ title, answers, onDone }: OverrideManyProps) {
   const [chosen, setVerdict] = useState<string>();
+  const [isOpen, setOpen] = useState(false);
+  const refusal = useRefusal("analyst");
+  const close = () => setOpen(false);
   const verdict = chosen ?? firstVerdict(answers);
   const [flag = ""] = verdict.split("=");
   const values = valuesFor(flag, answers);
   const others = answers.filter((answer) => overridable(flag, answer) === undefined);
-  const submit = async (reason: object) => {
+  const submit = async (given: FormData) => {
+    const reason = { note: textOf(given, "note"), expires_at: timeOf(textOf(given, "expires_at"), null) };
     if (values.length === 0) throw new UserError("This verdict does not apply to any of these values.");
     const isSet = verdict.endsWith("=true");
     const overrides = values.map((value) => ({ value, flag, verdict: isSet, ...reason }));
     const file = { format: "inkling-overrides", version: 1, overrides } as const;
     const { added, changed, unchanged } = await importOverrides(file);
-    return `${added} added, ${changed} changed, ${unchanged} unchanged.`;
+    close();
+    notify(`${added} added, ${changed} changed, ${unchanged} unchanged.`);
+    onDone();
   };
   const rest = others.length > 0 ? `, without ${others.map(({ value }) => value).join(", ")}` : "";
   const note = `For ${formatCount(values.length)} of ${formatCount(answers.length)} values${rest}.`;
   return (
-    <OverrideDialog text={title} title={title} action="Add overrides" submit={submit} onDone={onDone}>
-      <Field label="Verdict" note={note}>
-        <Select options={VERDICTS} value={verdict} onChoose={setVerdict} />
-      </Field>
-    </OverrideDialog>
+    <>
+      <Button text={title} refusal={refusal} onClick={() => setOpen(true)} />
+      {isOpen && (
+        <Dialog title={title} onClose={close}>
+          <p>{PRECEDENCE}</p>
+          <Form
+            needs="analyst"
+            action="Add overrides"
+            submit={submit}
+            aside={<Button text="Cancel" onClick={close} />}
+          >
+            <Field label="Verdict" note={note}>
+              <Select options={VERDICTS} value={verdict} onChoose={setVerdict} />
+            </Field>
+            <TextField label="Reason" name="note" required maxLength={500} />
+            <TimeField label="Expires" name="expires_at" />
+          </Form>
+        </Dialog>
+      )}
+    </>
   );
 }

@@ -3,6 +3,7 @@
 import type { Answer } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { Badge, Button, Card } from "../../components/basics.tsx";
+import { RowChoice } from "../../components/bulk.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { download } from "../../download.ts";
@@ -50,12 +51,7 @@ export function ResultList({ answers, missing, reload }: ResultListProps) {
       (shown === "" || shown === verdict.kind || (shown === "override" && answer.overrides.length > 0)),
   );
   const chosen = found.filter(({ answer }) => selected.has(answer.value));
-  const select = (value: string, isChosen: boolean) => {
-    const next = new Set(selected);
-    if (isChosen) next.add(value);
-    else next.delete(value);
-    setSelected(next);
-  };
+  const select = (values: readonly string[]) => setSelected(new Set(values));
   const save = () =>
     download(
       "inkling-lookups.csv",
@@ -95,8 +91,9 @@ export function ResultList({ answers, missing, reload }: ResultListProps) {
         caption="Results"
         rows={found}
         rowKey={({ answer }) => answer.value}
+        before={({ answer }) => <RowChoice rowKey={answer.value} selected={selected} onSelect={select} />}
         columns={[
-          ["Value", (row) => valueCell(row, selected, select), undefined, ({ answer }) => answer.value],
+          ["Value", valueCell, undefined, ({ answer }) => answer.value],
           ["Location", ({ location }) => location, undefined, ({ location }) => location],
           ["Network", networkCell, undefined, ({ answer }) => networkOf(answer)?.asn ?? 0],
           [
@@ -114,19 +111,8 @@ export function ResultList({ answers, missing, reload }: ResultListProps) {
 
 const ORDER = { flagged: 0, problem: 1, clean: 2 } as const;
 
-const valueCell = (
-  { answer: { value, overrides } }: Row,
-  selected: ReadonlySet<string>,
-  select: (value: string, isChosen: boolean) => void,
-) => (
+const valueCell = ({ answer: { value, overrides } }: Row) => (
   <TwoLines below={overrides.length > 0 && "your override"}>
-    <input
-      type="checkbox"
-      class="row-choice"
-      aria-label={`Select ${value}`}
-      checked={selected.has(value)}
-      onChange={(event) => select(value, event.currentTarget.checked)}
-    />
     <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>
   </TwoLines>
 );

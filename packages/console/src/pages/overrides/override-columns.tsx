@@ -2,44 +2,55 @@
 // with buttons that change or remove the override.
 
 import type { Override } from "@inkling/server/admin-answers";
-import { call } from "../../api.ts";
 import { Badge, Expiry, RelativeTime } from "../../components/basics.tsx";
-import { ConfirmButton } from "../../components/dialog.tsx";
+import { Action } from "../../components/operation.tsx";
 import { type Column, TwoLines } from "../../components/table.tsx";
 import { flagName } from "../../format.ts";
-import { notify } from "../../hooks.ts";
-import { EditButton } from "./edit.tsx";
 
-/** @param onChanged called when an override has changed or ended */
-export const overrideColumns = (onChanged: () => void): readonly Column<Override>[] => [
-  ["Value", valueCell],
-  ["Verdict", verdictOf],
-  ["Reason", reasonOf],
-  ["Expires", ({ expires_at }) => <Expiry iso={expires_at} />],
+/** The fields of the reason for an override, and what a dialog says above them. */
+export const REASON_FIELDS = { note: { label: "Reason" } } as const;
+export const PRECEDENCE = "An override takes precedence over every feed.";
+
+const VERDICT_COLUMNS: readonly Column<Override>[] = [
   [
-    "Action",
-    (row) => (
-      <span class="actions">
-        <EditButton override={row} onDone={onChanged} />
-        <RemoveButton override={row} onRemoved={onChanged} />
-      </span>
+    "Value",
+    ({ value, kind }) => (
+      <TwoLines below={kind.replace("_", " ")}>
+        {kind === "email_hash" ? (
+          <code>{value}</code>
+        ) : (
+          <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>
+        )}
+      </TwoLines>
+    ),
+  ],
+  [
+    "Verdict",
+    ({ flag, verdict }) => (
+      <Badge kind={verdict ? "bad" : "good"}>{`${flagName(flag)}: ${verdict ? "yes" : "no"}`}</Badge>
+    ),
+  ],
+  [
+    "Reason",
+    ({ note, author, created_at }) => (
+      <TwoLines below={[author, ", ", <RelativeTime key="at" iso={created_at} />]}>{note}</TwoLines>
     ),
   ],
 ];
 
+export const OVERRIDE_COLUMNS: readonly Column<Override>[] = [
+  ...VERDICT_COLUMNS,
+  ["Expires", ({ expires_at }) => <Expiry iso={expires_at} />],
+];
+
 /** Columns for past and present overrides: what each decided, and what became of it. */
 export const HISTORY_COLUMNS: readonly Column<Override>[] = [
-  ["Value", valueCell],
-  ["Verdict", verdictOf],
-  ["Reason", reasonOf],
+  ...VERDICT_COLUMNS,
   ["State", stateOf],
   [
     "Changes",
     ({ id, value }) => (
-      <a
-        href={`#/audit?${new URLSearchParams({ subject: id })}`}
-        aria-label={`Changes to the override for ${value}`}
-      >
+      <a href={`#/audit?subject=${id}`} aria-label={`Changes to the override for ${value}`}>
         Changes
       </a>
     ),
@@ -58,32 +69,32 @@ function stateOf({ removed_at, expires_at }: Override) {
   );
 }
 
-function valueCell({ value, kind }: Override) {
-  const isHash = kind === "email_hash";
+/** @param changed called when the override has changed or ended */
+export const overrideActions = (override: Override, changed: () => void) => {
+  const { id, value, flag, verdict } = override;
   return (
-    <TwoLines below={kind.replace("_", " ")}>
-      {isHash ? <code>{value}</code> : <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>}
-    </TwoLines>
+    <>
+      <Action
+        route="POST overrides"
+        input={{ value, flag, verdict, force: true }} // a wide network was allowed when the override was added
+        text="Edit"
+        label={`Edit the override for ${value}`}
+        question={[`Edit the override for ${value}`, PRECEDENCE, "Save"]}
+        initial={override}
+        fields={REASON_FIELDS}
+        message={({ outcome }) => `Override ${outcome}.`}
+        done={changed}
+      />
+      <Action
+        route="DELETE overrides/{id}"
+        input={{ id }}
+        text="Remove"
+        label={`Remove the override for ${value}`}
+        question={["Remove this override?", `Feeds decide about ${value} again within a second.`, "Remove"]}
+        isDanger
+        message="Override removed."
+        done={changed}
+      />
+    </>
   );
-}
-
-function verdictOf({ flag, verdict }: Override) {
-  return <Badge kind={verdict ? "bad" : "good"}>{`${flagName(flag)}: ${verdict ? "yes" : "no"}`}</Badge>;
-}
-
-function reasonOf({ note, author, created_at }: Override) {
-  return <TwoLines below={[author, ", ", <RelativeTime key="at" iso={created_at} />]}>{note}</TwoLines>;
-}
-
-function RemoveButton({ override, onRemoved }: { override: Override; onRemoved: () => void }) {
-  const { id, value } = override;
-  const text = `Feeds decide about ${value} again within a second.`;
-  const question = ["Remove this override?", text, "Remove"] as const;
-  const run = async () => {
-    await call("DELETE overrides/{id}", { id });
-    notify("Override removed.");
-    onRemoved();
-  };
-  const label = `Remove the override for ${value}`;
-  return <ConfirmButton needs="analyst" text="Remove" label={label} question={question} isDanger run={run} />;
-}
+};

@@ -1,109 +1,86 @@
-// overrides.tsx: lists, searches, changes and removes active overrides, and shows the history of all overrides.
+// overrides.tsx: lists, searches, adds, changes and removes active overrides, and shows the history of all overrides.
 
-import type { Override } from "@inkling/server/admin-answers";
+import { REPUTATION_FLAGS } from "@inkling/contract";
 import { useState } from "preact/hooks";
-import { call, listAll } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
-import { TextField } from "../../components/form.tsx";
-import { Loaded } from "../../components/loaded.tsx";
-import { Paged } from "../../components/paged.tsx";
-import { Table } from "../../components/table.tsx";
-import { formatCount } from "../../format.ts";
-import { useLoad } from "../../hooks.ts";
+import { ResourceList } from "../../components/resource.tsx";
+import { flagName } from "../../format.ts";
 import { forgetAnswers } from "../lookup/search.ts";
-import { AddCard } from "./add.tsx";
 import { FilesCard } from "./files.tsx";
-import { HISTORY_COLUMNS, overrideColumns } from "./override-columns.tsx";
+import { HISTORY_COLUMNS, OVERRIDE_COLUMNS, overrideActions, REASON_FIELDS } from "./override-columns.tsx";
 
 const MAX_OVERRIDES = 10_000;
-const MAX_SHOWN = 500;
-/** Minimum number of overrides for which the page shows a search field. */
-const MIN_SEARCHED = 6;
+const FLAGS = [...REPUTATION_FLAGS, "disposable"].map((flag) => [flag, flagName(flag)] as const);
+const VERDICTS = [
+  ["false", "no"],
+  ["true", "yes"],
+] as const;
 
 export function OverridesPage() {
-  const loading = useLoad((signal) => listAll<Override>("overrides", "overrides", signal, MAX_OVERRIDES), []);
-  const reload = () => {
+  const [changes, setChanges] = useState(0);
+  const [hasHistory, setHistory] = useState(false);
+  const changed = () => {
     forgetAnswers();
-    loading.reload();
+    setChanges((n) => n + 1);
   };
   return (
-    <Loaded from={loading}>
-      {(overrides) => (
-        <>
-          <ListCard overrides={overrides} reload={reload} />
-          <div class="pair">
-            <AddCard reload={reload} />
-            <FilesCard reload={reload} />
-          </div>
-          <HistoryCard overrides={overrides} />
-        </>
-      )}
-    </Loaded>
-  );
-}
-
-/** All overrides that ever existed. Reloaded when the active ones change. */
-function HistoryCard({ overrides }: { overrides: readonly Override[] }) {
-  const [isOpen, setOpen] = useState(false);
-  const read = async (cursor: string, signal: AbortSignal | null) => {
-    const input = { ended: true, limit: 50, ...(cursor && { cursor }) };
-    const page = await call("GET overrides", input, signal);
-    return { items: page.overrides, next: page.next_cursor };
-  };
-  const key = overrides.map(({ id, note, expires_at }) => [id, note, expires_at].join()).join();
-  return (
-    <Card title="History">
-      {isOpen ? (
-        <Paged key={key} read={read}>
-          {(all) => (
-            <Table
-              caption="History of overrides"
-              rows={all}
-              rowKey={({ id }) => id}
-              columns={HISTORY_COLUMNS}
-              empty="No overrides yet."
-            />
-          )}
-        </Paged>
-      ) : (
-        <p class="actions">
-          <Button text="Also show removed and expired overrides" onClick={() => setOpen(true)} />
-        </p>
-      )}
-    </Card>
-  );
-}
-
-function ListCard({ overrides, reload }: { overrides: readonly Override[]; reload: () => void }) {
-  const [search, setSearch] = useState("");
-  const text = search.trim().toLowerCase();
-  const found = overrides.filter(({ value, note, author, flag }) =>
-    [value, note, author, flag].some((part) => part.toLowerCase().includes(text)),
-  );
-  const follow = (event: { currentTarget: HTMLInputElement }) => setSearch(event.currentTarget.value);
-  return (
-    <Card title="Active overrides">
-      {overrides.length >= MIN_SEARCHED && (
-        <TextField
-          label="Search"
-          type="search"
-          placeholder="value, reason, author"
-          value={search}
-          onInput={follow}
-        />
-      )}
-      <div aria-live="polite">
-        <Table
-          caption="Active overrides"
-          rows={found.slice(0, MAX_SHOWN)}
+    <>
+      <ResourceList
+        route="GET overrides"
+        rows={({ overrides }) => overrides}
+        rowKey={({ id }) => id}
+        caption="Active overrides"
+        empty="No overrides. Only feeds decide."
+        columns={OVERRIDE_COLUMNS}
+        actions={(override) => overrideActions(override, changed)}
+        bulk={{
+          verb: ["Remove", "Removed"],
+          needs: "analyst",
+          question: () => "Feeds decide about these values again within a second.",
+          run: ({ id }) => call("DELETE overrides/{id}", { id }),
+        }}
+        first={MAX_OVERRIDES}
+        changes={changes}
+        onChange={changed}
+        create={{
+          route: "POST overrides",
+          title: "Add an override",
+          action: "Add",
+          fields: {
+            value: {
+              label: "Address, network, domain or email address",
+              note: "An email address is stored only as a hash.",
+              placeholder: "203.0.113.9, 203.0.113.0/24, example.com",
+            },
+            flag: { options: FLAGS, note: "" },
+            verdict: { options: VERDICTS },
+            ...REASON_FIELDS,
+          },
+          message: ({ outcome }) =>
+            outcome === "unchanged"
+              ? "This override already exists."
+              : "Override added. All servers apply it within a second.",
+        }}
+      />
+      <FilesCard reload={changed} />
+      {hasHistory ? (
+        <ResourceList
+          route="GET overrides"
+          input={{ ended: true }}
+          rows={({ overrides }) => overrides}
           rowKey={({ id }) => id}
-          columns={overrideColumns(reload)}
-          empty={overrides.length === 0 ? "No overrides. Only feeds decide." : "No overrides match."}
+          caption="History of overrides"
+          empty="No overrides yet."
+          columns={HISTORY_COLUMNS}
+          first={50}
+          changes={changes}
         />
-        {found.length > MAX_SHOWN && (
-          <p class="faint">{`The first ${MAX_SHOWN} of ${formatCount(found.length)}.`}</p>
-        )}
-      </div>
-    </Card>
+      ) : (
+        <Card title="History">
+          <Button text="Also show removed and expired overrides" onClick={() => setHistory(true)} />
+        </Card>
+      )}
+    </>
   );
 }

@@ -1,65 +1,62 @@
 // history.tsx: shows the published rulesets: what each ruleset changed, and a button that rolls back to it.
 
-import type { ListedRuleset } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { Badge, Button, Card, RelativeTime } from "../../components/basics.tsx";
-import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { Table, TwoLines } from "../../components/table.tsx";
-import { notify, useLoad } from "../../hooks.ts";
+import { Action } from "../../components/operation.tsx";
+import { ResourceList } from "../../components/resource.tsx";
+import { TwoLines } from "../../components/table.tsx";
+import { useLoad } from "../../hooks.ts";
 import { Changes } from "./changes.tsx";
-import { LoadedEffect } from "./effect.tsx";
+import { Effect } from "./effect.tsx";
 
 interface HistoryProps {
-  /** Newest first. */
-  readonly rulesets: readonly ListedRuleset[];
+  /** Number of the newest ruleset; 0 if there is none. */
+  readonly newest: number;
   readonly onRollback: () => void;
 }
 
-const SHOWN = 10;
-
-export function History({ rulesets, onRollback }: HistoryProps) {
-  const [isWhole, setWhole] = useState(false);
+export function History({ newest, onRollback }: HistoryProps) {
   const [shown, setShown] = useState<number>();
-  const changes = ({ number }: ListedRuleset) => {
+  const changes = (number: number) => {
     const isShown = number === shown;
     const text = isShown ? "Hide" : "Show";
     const toggle = () => setShown(isShown ? undefined : number);
     return <Button text={text} label={`${text} changes in ruleset ${number}`} onClick={toggle} />;
   };
   return (
-    <Card title="History">
-      <Table
+    <>
+      <ResourceList
+        route="GET rulesets"
+        rows={({ rulesets }) => rulesets}
+        rowKey={({ number }) => `${number}`}
         caption="History"
-        rows={isWhole ? rulesets : rulesets.slice(0, SHOWN)}
-        rowKey={({ number }) => number}
-        columns={[
-          ["Ruleset", (row) => <Name of={row} isActive={row === rulesets[0]} />],
-          ["Published", ({ created_at }) => <RelativeTime iso={created_at} />],
-          ["Author", ({ author }) => author],
-          ["Note", ({ note }) => note],
-          ["Changes", changes],
-          [
-            "Action",
-            (row) => row !== rulesets[0] && <RollBack of={row} newest={rulesets[0]} onDone={onRollback} />,
-          ],
-        ]}
         empty="No ruleset yet, so the score decides. Publish the ruleset above to begin."
+        first={10}
+        changes={newest}
+        columns={[
+          [
+            "Ruleset",
+            ({ number, restores }) => (
+              <TwoLines below={restores && `ruleset ${restores} again`}>
+                {number} {number === newest && <Badge kind="good">active</Badge>}
+              </TwoLines>
+            ),
+          ],
+          ["Published", ({ created_at }) => <RelativeTime iso={created_at} />],
+          "author",
+          ["Note", ({ note }) => note],
+          ["Changes", ({ number }) => changes(number)],
+        ]}
+        actions={({ number }) =>
+          number !== newest && <RollBack number={number} newest={newest} onDone={onRollback} />
+        }
       />
-      {!isWhole && rulesets.length > SHOWN && (
-        <Button text={`Show all ${rulesets.length}`} onClick={() => setWhole(true)} />
-      )}
       <div aria-live="polite">{shown !== undefined && <Comparison key={shown} number={shown} />}</div>
-    </Card>
+    </>
   );
 }
-
-const Name = ({ of: { number, restores }, isActive }: { of: ListedRuleset; isActive: boolean }) => (
-  <TwoLines below={restores && `ruleset ${restores} again`}>
-    {number} {isActive && <Badge kind="good">active</Badge>}
-  </TwoLines>
-);
 
 /** What a ruleset changed compared with the previous number. Numbers have no gaps. */
 function Comparison({ number }: { number: number }) {
@@ -71,37 +68,38 @@ function Comparison({ number }: { number: number }) {
   );
   const title = `Changes in ruleset ${number}`;
   return (
-    <>
-      <h3>{title}</h3>
+    <Card title={title}>
       <Loaded from={loading} waiting="Comparing …">
         {(texts) => <Changes label={title} {...texts} />}
       </Loaded>
-    </>
+    </Card>
   );
 }
 
 interface RollBackProps {
-  readonly of: ListedRuleset;
-  readonly newest: ListedRuleset | undefined;
+  readonly number: number;
+  readonly newest: number;
   readonly onDone: () => void;
 }
 
-function RollBack({ of: { number }, newest, onDone }: RollBackProps) {
-  const run = async () => {
-    const input = { id: String(number), current: newest?.number ?? 0 };
-    const published = await call("POST rulesets/{id}/restore", input);
-    notify(`Ruleset ${published.number} is active, with the text of ruleset ${number}.`);
-    onDone();
-  };
-  const textOf = async (signal: AbortSignal) =>
-    (await call("GET rulesets/{id}", { id: String(number) }, signal)).text;
+function RollBack({ number, newest, onDone }: RollBackProps) {
+  const id = `${number}`;
   const details = (
     <>
-      <p>Its text is published again under a new number. All servers apply it within a second.</p>
-      <LoadedEffect load={textOf} />
+      <p>Its text is published again under a new number.</p>
+      <Effect text={async (signal) => (await call("GET rulesets/{id}", { id }, signal)).text} />
     </>
   );
-  const question = [`Roll back to ruleset ${number}?`, details, "Roll back"] as const;
-  const label = `Roll back to ruleset ${number}`;
-  return <ConfirmButton text="Roll back" label={label} question={question} isDanger run={run} />;
+  return (
+    <Action
+      route="POST rulesets/{id}/restore"
+      input={{ id, current: newest }}
+      text="Roll back"
+      label={`Roll back to ruleset ${number}`}
+      question={[`Roll back to ruleset ${number}?`, details, "Roll back"]}
+      isDanger
+      message={(published) => `Ruleset ${published.number} is active, with the text of ruleset ${number}.`}
+      done={onDone}
+    />
+  );
 }

@@ -3,9 +3,9 @@
 
 import type { EditorView } from "@codemirror/view";
 import { STARTER_RULESET } from "@inkling/contract";
-import type { ListedRuleset, Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
+import type { Ruleset, RulesetCheck } from "@inkling/server/admin-answers";
 import { useRef } from "preact/hooks";
-import { call, listAll } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
@@ -18,26 +18,17 @@ import { History } from "./history.tsx";
 import { Publish } from "./publish.tsx";
 import { ReplayCard } from "./replay.tsx";
 
-async function loadRulesets(signal: AbortSignal) {
-  const history = await listAll<ListedRuleset>("rulesets", "rulesets", signal);
-  const [first] = history;
-  return {
-    history,
-    newest: first && (await call("GET rulesets/{id}", { id: String(first.number) }, signal)),
-  };
+async function loadNewest(signal: AbortSignal) {
+  const [first] = (await call("GET rulesets", { limit: 1 }, signal)).rulesets;
+  return { newest: first && (await call("GET rulesets/{id}", { id: String(first.number) }, signal)) };
 }
 
 export function RulesPage() {
-  const loading = useLoad(loadRulesets, []);
-  return (
-    <Loaded from={loading}>
-      {({ history, newest }) => <Rules history={history} newest={newest} reload={loading.reload} />}
-    </Loaded>
-  );
+  const loading = useLoad(loadNewest, []);
+  return <Loaded from={loading}>{({ newest }) => <Rules newest={newest} reload={loading.reload} />}</Loaded>;
 }
 
 interface RulesProps {
-  readonly history: readonly ListedRuleset[];
   readonly newest: Ruleset | undefined;
   readonly reload: () => void;
 }
@@ -56,7 +47,7 @@ async function checkText(text: string, signal: AbortSignal): Promise<RulesetChec
   return call("POST rulesets/check", { text }, signal);
 }
 
-function Rules({ history, newest, reload }: RulesProps) {
+function Rules({ newest, reload }: RulesProps) {
   const draft = useDraft(newest);
   const check = useLoad((signal) => checkText(draft.text, signal), [draft.text]);
   const view = useRef<EditorView>(null);
@@ -86,7 +77,7 @@ function Rules({ history, newest, reload }: RulesProps) {
       </Card>
       <ReplayCard text={draft.text} />
       <Publish draft={draft} newest={newest} reload={reload} />
-      <History rulesets={history} onRollback={rolledBack} />
+      <History newest={newest?.number ?? 0} onRollback={rolledBack} />
       <AssessVisitor
         title="Try the draft on a visitor"
         declared={check.data?.facts ?? {}}
