@@ -30,7 +30,7 @@ const RULES: readonly Rule[] = [
   },
   {
     // Except where the changelog and a migration name the earlier word.
-    pattern: /(?<!replaces ")\bassessments?\b(?!\.changed')/i,
+    pattern: /(?<!replaces ")\bassessments?\b(?!\.changed)/i,
     instead: "decision",
     why: "the console, the metrics and stored decisions use this word",
   },
