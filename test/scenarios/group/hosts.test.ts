@@ -42,7 +42,8 @@ const inkling = (url: string, ...args: string[]) =>
   runHere(args, { env: { INKLING_DATABASE_URL: url }, cwd: temporaryFolder() });
 
 // biome-ignore lint/suspicious/noExplicitAny: the JSON of a command
-const hosts = async (url: string): Promise<any[]> => JSON.parse((await inkling(url, "hosts", "--json")).out).hosts;
+const hosts = async (url: string): Promise<any[]> =>
+  JSON.parse((await inkling(url, "hosts", "--json")).out).hosts;
 
 test("each host reports version, release, load, readiness; a stopped one leaves, a lost one is silent, then gone", async () => {
   const url = await postgres.freshDatabase();

@@ -190,7 +190,9 @@ test.each([
     /^ {2}line 6 of .*: feed "mine": copies must be .*: there is no other feed "nope"$/m,
   ],
 ])("a [[feed]] %s that does not fit the other feeds: the line, with each command", async (id, more, err) => {
-  const { inkling } = host(`[[feed]]\nid = "${id}"\nformat = "networks"\nclaims = "vpn"\nfile = "x"\n${more}`);
+  const { inkling } = host(
+    `[[feed]]\nid = "${id}"\nformat = "networks"\nclaims = "vpn"\nfile = "x"\n${more}`,
+  );
   const ran = await inkling("data status");
   expect(ran.err).toMatch(err);
   expect(ran.code).toBe(2);

@@ -19,7 +19,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { Traffic } from "../telemetry/traffic.ts";
 import type { AdminSessions, Session } from "./sessions.ts";
 
-export { count, nextCursor, pageInput as pageQuery, text, time } from "@inkling/operations/operation";
+export { count, text, time } from "@inkling/operations/operation";
 
 /** Facts about a feed that the host program provides, in addition to the feed's state. */
 export interface FeedFacts {

@@ -179,7 +179,6 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: { ...string, pattern: `^(__Host-)?${SESSION_COOKIE}(_[0-9]+)?=` },
   },
   Location: { description: "The path of the new object.", schema: { ...string, pattern: `^${ADMIN_PATH}` } },
-  "Content-Disposition": { description: "The file's name.", schema: { ...string, pattern: "^attachment;" } },
   "WWW-Authenticate": {
     description: "The challenge of RFC 6750.",
     schema: { ...string, pattern: '^Bearer realm="inkling admin"' },
