@@ -6,13 +6,15 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { WEBHOOK_EVENT_NAMES } from "@inkling/contract";
 import { SQL } from "bun";
+import { keyCopy } from "../packages/store/src/keys/key-copy.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
-import { keyCopy } from "../packages/store/src/keys/snapshot.ts";
+import { KeyTable } from "../packages/store/src/keys/key-table.ts";
 import { MIGRATIONS } from "../packages/store/src/migrations.ts";
 import { readSnapshot, snapshotText } from "../packages/store/src/overrides/file.ts";
 import { openStore, type Store } from "../packages/store/src/store.ts";
 import type { UnreadableRow } from "../packages/store/src/unreadable.ts";
 import { decisionRow } from "./harness/decision-rows.ts";
+import { tokensOf } from "./harness/key-updates.ts";
 import { Postgres } from "./harness/postgres.ts";
 import { temporaryFolder } from "./harness/temporary-folder.ts";
 
@@ -104,13 +106,13 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       fill: keys,
       future: "UPDATE inkling_keys SET scopes = 'geolocate email future' WHERE id = $1",
       load: async (store, [good, future]) => {
-        const loaded = (await store.loadKeys()).tokens.map(({ key }) => [key.id, ...key.scopes].join(" "));
+        const loaded = tokensOf(await store.loadKeys()).map(({ key }) => [key.id, ...key.scopes].join(" "));
         expect((await store.listKeys()).length).toBe(2);
         expect((await store.readKeyPage({ limit: 1 })).next).toBeDefined();
         // Changes to this key and others work, and the unknown scope survives a change of something else.
         await store.changeKey(future, { name: "renamed" }, ADA);
         expect((await store.revokeKey(good, ADA))?.revokedAt).toBe(NOW);
-        expect((await store.loadKeys()).tokens.map(({ key }) => key.id)).toEqual([future]);
+        expect(tokensOf(await store.loadKeys()).map(({ key }) => key.id)).toEqual([future]);
         return loaded.sort();
       },
       loaded: (ids) => ids.map((id) => `${id} geolocate email`).sort(),
@@ -119,11 +121,11 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       fill: keys,
       future: "UPDATE inkling_keys SET mode = 'future' WHERE id = $1",
       load: async (store, [good, future]) => {
-        const loaded = (await store.loadKeys()).tokens.map(({ key }) => key.id);
+        const loaded = tokensOf(await store.loadKeys()).map(({ key }) => key.id);
         expect((await store.listKeys()).map(({ id }) => id)).toEqual(loaded);
         await store.revokeKey(good, ADA);
         expect(await store.revokeKey(future, ADA)).toMatchObject({ id: future, revokedAt: NOW });
-        expect((await store.loadKeys()).tokens).toEqual([]);
+        expect(tokensOf(await store.loadKeys())).toEqual([]);
         return loaded;
       },
     },
@@ -316,9 +318,10 @@ test("the copies in the data folder leave out the row, report it, and load the o
   const failures: string[] = [];
   const options = { path, now: () => NOW, onFailure: (reason: string) => failures.push(reason) };
   const value = await store.loadKeys();
-  keyCopy(options).save({ version: value.stamp, value });
-  writeFileSync(path, readFileSync(path, "utf8").replace('"mode":"live"', '"mode":"future"'));
-  expect(keyCopy(options).read()?.value?.tokens.length).toBe(1);
+  const copy = keyCopy(options, () => new KeyTable(value));
+  copy.save({ version: value.stamp, value });
+  writeFileSync(path, readFileSync(path, "utf8").replace('"live"', '"future"'));
+  expect(tokensOf(copy.read()!.value!).length).toBe(1);
   const loaded = await store.overrides.load();
   const [first, second] = loaded.overrides; // by id, because both were created at the same time
   const text = snapshotText(loaded).replace('"kind":"address"', '"kind":"future"');

@@ -17,6 +17,7 @@ import type { QueuedEvent } from "../packages/store/src/deliveries.ts";
 import type { StoreError } from "../packages/store/src/error.ts";
 import { type Key, rowFromKey } from "../packages/store/src/keys/key.ts";
 import { parseNewKey } from "../packages/store/src/keys/key-input.ts";
+import { idsOf, KeyTable } from "../packages/store/src/keys/key-table.ts";
 import { hashToken, isWellFormedToken, tokenHint } from "../packages/store/src/keys/token.ts";
 import { MIGRATIONS, migrate } from "../packages/store/src/migrations.ts";
 import { MAX_OVERRIDES } from "../packages/store/src/overrides/override.ts";
@@ -27,6 +28,7 @@ import { openStore, type Store } from "../packages/store/src/store.ts";
 import { sumTraffic } from "../packages/store/src/traffic-counts.ts";
 import type { UsageBatch } from "../packages/store/src/usage.ts";
 import { decisionId, decisionRow } from "./harness/decision-rows.ts";
+import { tokensOf } from "./harness/key-updates.ts";
 import { Postgres } from "./harness/postgres.ts";
 import { temporaryFolder } from "./harness/temporary-folder.ts";
 import { freshToken } from "./harness/tokens.ts";
@@ -141,17 +143,17 @@ for (const backend of BACKENDS) {
         expect(rows(await store.listKeys())).toEqual(rows([key]));
         expect(rows([(await store.findKeyByHash(hashToken(token)))!])).toEqual(rows([key]));
         const loaded = await store.loadKeys();
-        expect(loaded.tokens.map(({ hash, validUntil }) => ({ hash, validUntil }))).toEqual([
+        expect(tokensOf(loaded).map(({ hash, validUntil }) => ({ hash, validUntil }))).toEqual([
           { hash: hashToken(token), validUntil: undefined },
         ]);
-        expect(rows(loaded.tokens.map((loadedToken) => loadedToken.key))).toEqual(rows([key]));
+        expect(rows(tokensOf(loaded).map((loadedToken) => loadedToken.key))).toEqual(rows([key]));
       });
 
       test("the token is nowhere in the database", async () => {
         const store = await open();
         const { token } = await store.createKey(wanted());
         const secret = token.slice(14, 41);
-        const everything = [await store.listKeys(), await store.loadKeys()];
+        const everything = [await store.listKeys(), tokensOf(await store.loadKeys())];
         expect(JSON.stringify(everything)).toContain(hashToken(token));
         expect(JSON.stringify(everything)).not.toContain(secret);
       });
@@ -183,7 +185,7 @@ for (const backend of BACKENDS) {
         expect((await store.revokeKey(key.id))?.revokedAt).toBe(NOW + 5);
         clock += 5;
         expect((await store.revokeKey(key.id))?.revokedAt).toBe(NOW + 5);
-        expect((await store.loadKeys()).tokens).toEqual([]);
+        expect(tokensOf(await store.loadKeys())).toEqual([]);
         expect((await store.listKeys()).map((listed) => listed.revokedAt)).toEqual([NOW + 5]);
         expect((await store.findKeyByHash(hashToken(token)))?.revokedAt).toBe(NOW + 5);
         expect(await store.rotateKey(key.id, NOW)).toBeUndefined();
@@ -250,7 +252,9 @@ for (const backend of BACKENDS) {
         const second = (await store.rotateKey(first.key.id, NOW + 1_000))!;
         expect(second.key).toMatchObject({ id: first.key.id, hint: tokenHint(second.token) });
         const third = (await store.rotateKey(first.key.id, NOW + 9_000))!;
-        const until = new Map((await store.loadKeys()).tokens.map((token) => [token.hash, token.validUntil]));
+        const until = new Map(
+          tokensOf(await store.loadKeys()).map((token) => [token.hash, token.validUntil]),
+        );
         expect(until).toEqual(
           new Map([
             [hashToken(first.token), NOW + 1_000], // an earlier expiry is not postponed
@@ -260,7 +264,7 @@ for (const backend of BACKENDS) {
         );
         clock += 31 * 86_400_000;
         await store.rotateKey(first.key.id, clock);
-        expect((await store.loadKeys()).tokens).toHaveLength(2);
+        expect(tokensOf(await store.loadKeys())).toHaveLength(2);
         // A start with the first token in INKLING_API_KEY creates no new key from it, however late that start is.
         expect((await store.findKeyByHash(hashToken(first.token)))?.id).toBe(first.key.id);
       });
@@ -287,31 +291,29 @@ for (const backend of BACKENDS) {
           await store.createKey(wanted()),
           await store.createKey(wanted()),
         ];
-        const before = await store.loadKeys();
-        expect(before.delta).toBeUndefined();
+        const table = new KeyTable(await store.loadKeys());
         const added = await store.createKey(wanted());
         await store.changeKey(changes.key.id, { rate: 7 });
         await store.rotateKey(changes.key.id, NOW + 1_000);
         await store.revokeKey(ends.key.id);
-        const after = await store.loadKeys(before);
-        const ids = new Set([added.key.id, changes.key.id, ends.key.id]);
-        expect(after.delta).toMatchObject({ from: before.stamp, keyIds: ids });
-        const objectOf = (tokens: typeof before.tokens) =>
-          tokens.find(({ hash }) => hash === hashToken(stays.token));
-        expect(objectOf(after.tokens)).toBe(objectOf(before.tokens)!);
-        const sorted = (all: typeof before.tokens) => all.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
-        expect(sorted(after.tokens)).toEqual(sorted((await store.loadKeys()).tokens));
-        expect(after.tokens).toHaveLength(4);
+        const update = await store.loadKeys(table.stamp);
+        expect(update.from).toBe(table.stamp);
+        const ids = (lines: Uint8Array) => [...idsOf(lines)].sort();
+        expect(ids(update.lines)).toEqual([added.key.id, changes.key.id, ends.key.id].sort());
+        table.append(update);
+        const sorted = ({ tokens }: KeyTable) => tokens.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
+        const whole = await store.loadKeys();
+        expect(sorted(table)).toEqual(sorted(new KeyTable(whole)));
+        expect([table.size, table.tokens.length, table.hasOnly(whole.lines)]).toEqual([3, 4, true]);
 
         const sql = new SQL(address);
         await sql`UPDATE inkling_keys SET rate = 9 WHERE id = ${stays.key.id}`;
-        const whole = await store.loadKeys(after, true);
-        expect(whole.delta).toMatchObject({ from: after.stamp, keyIds: new Set([stays.key.id]) });
+        expect(table.hasOnly((await store.loadKeys()).lines)).toBe(false);
         // A server of an older version changes a key, and then one of this version does.
-        await sql`UPDATE inkling_keys SET rate = 10 WHERE id = ${stays.key.id}`;
         await sql`UPDATE inkling_key_stamp SET stamp = 'older'`;
         await store.changeKey(added.key.id, { rate: 11 });
-        expect((await store.loadKeys(whole)).delta?.keyIds).toEqual(new Set([stays.key.id, added.key.id]));
+        const unknown = await store.loadKeys(table.stamp);
+        expect([unknown.from, ids(unknown.lines).length]).toEqual([undefined, 3]);
         await sql.close();
       });
 
@@ -1370,7 +1372,7 @@ for (const backend of BACKENDS) {
         const { key, token } = await store.createKey(wanted());
         const use = async () => [
           rows(await store.listKeys()),
-          rows((await store.loadKeys()).tokens.map((loaded) => loaded.key)),
+          rows(tokensOf(await store.loadKeys()).map((loaded) => loaded.key)),
           rows([(await store.findKeyByHash(hashToken(token)))!]),
           rows([(await store.revokeKey(key.id))!]),
         ];

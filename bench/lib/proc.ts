@@ -145,6 +145,8 @@ export function descriptorsOf(pid: number): number {
 /** Memory in MB. */
 export interface Memory {
   readonly resident: number;
+  /** Resident memory, of which each of n processes that share a page counts one n-th. */
+  readonly proportional: number;
   /** Resident memory that no other process shares, which is the cost of one more process. */
   readonly private: number;
   /** Resident memory without files, which is what the process allocated. */
@@ -158,6 +160,7 @@ export function memoryOf(pid: number): Memory {
     (Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(text)?.[1] ?? 0) * 1024) / 1e6;
   return {
     resident: megabytes("Rss"),
+    proportional: megabytes("Pss"),
     private: megabytes("Private_Clean") + megabytes("Private_Dirty"),
     anonymous: megabytes("Anonymous"),
   };

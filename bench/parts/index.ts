@@ -9,6 +9,7 @@ import { measureEnrich } from "./enrich.ts";
 import { measureGroup } from "./group.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureHttp } from "./http.ts";
+import { measureKeys } from "./keys.ts";
 import { measureSoak } from "./soak.ts";
 import { measureStart } from "./start.ts";
 
@@ -53,5 +54,12 @@ export const PARTS: readonly Part[] = [
   },
   { name: "growth", title: "Growth", limitSeconds: 600, measure: measureGrowth },
   { name: "group", title: "A group of hosts", limitSeconds: 900, measure: measureGroup },
+  {
+    name: "keys",
+    title: "Many keys",
+    limitSeconds: 600,
+    onlyIfNamed: true,
+    measure: measureKeys,
+  },
   { name: "soak", title: "Endurance", limitSeconds: 86_400, onlyIfNamed: true, measure: measureSoak },
 ];

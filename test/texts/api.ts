@@ -16,6 +16,7 @@ import { hashToken, newToken } from "../../packages/store/src/keys/token.ts";
 import { OverrideConflictError } from "../../packages/store/src/overrides.ts";
 import { adminServer, closeAdminServers } from "../harness/admin-server.ts";
 import { KEY, NOON, testOptions } from "../harness/app-options.ts";
+import { keyUpdate } from "../harness/key-updates.ts";
 import { smallRelease, temporaryFolder } from "../harness/release.ts";
 import { freshToken, randomBytes } from "../harness/tokens.ts";
 
@@ -67,7 +68,7 @@ function keyringOf(names: readonly KeyName[]): Keyring {
     key: { ...KEY, id: `key_${name}` as Key["id"], ...KEYS[name] },
     validUntil: undefined,
   }));
-  keyring.replace({ stamp: "1", tokens });
+  keyring.replace(keyUpdate("1", tokens));
   return keyring;
 }
 

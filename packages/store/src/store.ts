@@ -21,6 +21,7 @@ import { changeKeys, readKeyChanges } from "./key-changes.ts";
 import { DAY_MS } from "./keys/day.ts";
 import {
   type EpochMs,
+  KEY_COLUMNS,
   type Key,
   type KeyChange,
   type KeyId,
@@ -30,7 +31,7 @@ import {
   type NewKey,
   rowFromKey,
 } from "./keys/key.ts";
-import { comparedTo, type KeySnapshot, type TokenRecord } from "./keys/keyring.ts";
+import { type KeyUpdate, keyLine, removalLine } from "./keys/key-table.ts";
 import type { KeySource } from "./keys/live-keys.ts";
 import type { Revocation, RevokedFile } from "./keys/revoked-file.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "./keys/token.ts";
@@ -51,8 +52,8 @@ export { isSharedDatabase } from "./database.ts";
  * KEY_INVALID.
  */
 const LOAD_TOKENS_MS = 30 * DAY_MS;
-/** Number of tokens that are read at once. */
-const TOKENS_AT_ONCE = 5_000;
+/** Number of keys that are read at once. */
+const KEYS_AT_ONCE = 5_000;
 /** The author if the caller does not name one. */
 const UNNAMED: Author = { author: "inkling", source: undefined };
 
@@ -320,60 +321,61 @@ export class Store implements KeySource {
   }
 
   /**
-   * Loads all tokens of keys that are not revoked, except tokens that expired long ago. Tokens are never deleted. If a
-   * deleted token were also in INKLING_API_KEY, the next start would create a new key from it.
-   * @param known an earlier result; if possible, only the keys that changed since then are read
-   * @param isWhole whether all keys must be read, because rows may have been edited by hand
+   * Loads the keys that are not revoked, with their tokens, except tokens that expired long ago. Tokens are never
+   * deleted. If a deleted token were also in INKLING_API_KEY, the next start would create a new key from it.
+   * @param since the stamp of an earlier result; if possible, only the keys that changed since then are read
    */
-  async loadKeys(known?: KeySnapshot, isWhole = false): Promise<KeySnapshot> {
+  async loadKeys(since?: string): Promise<KeyUpdate> {
     // Reads the stamp first. A change that happens in between is then read again rather than missed.
     const stamp = await this.readKeyStamp();
-    if (known === undefined) return { stamp, tokens: await this.loadAllTokens() };
-    const changed = isWhole ? undefined : await this.tables.read((sql) => readKeyChanges(sql, known.stamp));
-    if (changed === undefined) return comparedTo(known, { stamp, tokens: await this.loadAllTokens() });
-    const tokens: TokenRecord[] = [];
+    const changed =
+      since === undefined ? undefined : await this.tables.read((sql) => readKeyChanges(sql, since));
+    if (changed === undefined) return { stamp, lines: Buffer.concat(await this.loadAllKeys()) };
+    const lines = new Map(changed.map((id) => [id, removalLine(id)]));
     for (let at = 0; at < changed.length; at += ROWS_AT_ONCE) {
       const some = changed.slice(at, at + ROWS_AT_ONCE);
-      tokens.push(...(await this.loadTokens((sql) => sql`k.id IN ${sql(some)}`)));
+      for (const [id, line] of await this.loadKeyLines((sql) => sql`k.id IN ${sql(some)}`))
+        lines.set(id, line);
     }
-    const isChanged = new Set(changed);
-    const others = known.tokens.filter(({ key }) => !isChanged.has(key.id));
-    return { stamp, tokens: [...others, ...tokens], delta: { from: known.stamp, keyIds: isChanged, tokens } };
+    return { stamp, from: since, lines: Buffer.from([...lines.values()].join("")) };
   }
 
   /** Reads in pages, so that the rows of 100,000 keys are not all in memory at the same time. */
-  private async loadAllTokens(): Promise<TokenRecord[]> {
-    const all: TokenRecord[] = [];
+  private async loadAllKeys(): Promise<Buffer[]> {
+    const pages: Buffer[] = [];
     for (let last = ""; ; ) {
-      const hashes: { hash: string }[] = await this.tables.read(
+      const ids: { id: string }[] = await this.tables.read(
         (sql) =>
-          sql`SELECT hash FROM inkling_tokens WHERE hash > ${last} ORDER BY hash LIMIT 1 OFFSET ${TOKENS_AT_ONCE}`,
+          sql`SELECT id FROM inkling_keys WHERE id > ${last} ORDER BY id LIMIT 1 OFFSET ${KEYS_AT_ONCE}`,
       );
-      const next = hashes[0]?.hash;
-      const until = (sql: SQL) => (next === undefined ? sql`1 = 1` : sql`t.hash <= ${next}`);
-      for (const token of await this.loadTokens((sql) => sql`t.hash > ${last} AND ${until(sql)}`))
-        all.push(token);
-      if (next === undefined) return all;
+      const next = ids[0]?.id;
+      const until = (sql: SQL) => (next === undefined ? sql`1 = 1` : sql`k.id <= ${next}`);
+      const lines = await this.loadKeyLines((sql) => sql`k.id > ${last} AND ${until(sql)}`);
+      pages.push(Buffer.from([...lines.values()].join("")));
+      if (next === undefined) return pages;
       last = next;
     }
   }
 
-  private async loadTokens(where: (sql: SQL) => SQL.Query<unknown>): Promise<TokenRecord[]> {
+  private async loadKeyLines(where: (sql: SQL) => SQL.Query<unknown>): Promise<Map<KeyId, string>> {
     const since = this.tables.now() - LOAD_TOKENS_MS;
     const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)}, t.hash, t.valid_until
         FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id
-        WHERE k.revoked_at IS NULL AND (t.valid_until IS NULL OR t.valid_until >= ${since}) AND ${where(sql)}`,
+        WHERE k.revoked_at IS NULL AND (t.valid_until IS NULL OR t.valid_until >= ${since}) AND ${where(sql)}
+        ORDER BY t.hash`,
     );
-    const tokenOf = (
-      { hash, valid_until, ...row }: (typeof rows)[number],
-      report: (reason: string) => void,
-    ) => ({
-      hash,
-      key: keyFromRow(row, report),
-      validUntil: valid_until === null ? undefined : Number(valid_until),
+    const tokens = new Map<KeyId, Record<string, EpochMs | null>>();
+    const keys = rows.filter(({ id, hash, valid_until }) => {
+      const known = tokens.get(id);
+      const until = valid_until === null ? null : Number(valid_until);
+      if (known === undefined) tokens.set(id, { [hash]: until });
+      else known[hash] = until;
+      return known === undefined;
     });
-    return this.tables.unreadable.read("keys", rows, tokenOf, ({ id }) => id);
+    const read = (row: KeyRow, report: (reason: string) => void) =>
+      [row.id, keyLine(rowFromKey(keyFromRow(row, report)), tokens.get(row.id)!)] as const;
+    return new Map(this.tables.unreadable.read("keys", keys, read, ({ id }) => id));
   }
 
   /**
@@ -445,8 +447,4 @@ async function scopesToStore(tx: TransactionSQL, before: Key, after: Key): Promi
 }
 
 /** Returns the columns of KeyRow by name. `k.*` would break prepared statements when a newer version adds a column. */
-function keyColumns(sql: SQL) {
-  return sql.unsafe(
-    "k.id, k.name, k.mode, k.hint, k.scopes, k.networks, k.rate, k.burst, k.quota, k.created_at, k.expires_at, k.revoked_at, k.traced_until",
-  );
-}
+const keyColumns = (sql: SQL) => sql.unsafe(KEY_COLUMNS.map((column) => `k.${column}`).join(", "));

@@ -24,6 +24,7 @@ import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { hashToken } from "../../../packages/store/src/keys/token.ts";
 import { openStore, type Store } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
+import { tokensOf } from "../../harness/key-updates.ts";
 import { Postgres } from "../../harness/postgres.ts";
 import { GEOLOCATE, smallRelease, temporaryFolder } from "../../harness/release.ts";
 import { testServerOptions } from "../../harness/server-options.ts";
@@ -176,7 +177,7 @@ async function fill(host: Host): Promise<Record<"plain" | "limited" | "revoked" 
 }
 
 const hashes = (host: Host) =>
-  withStore(host, async (store) => (await store.loadKeys()).tokens.map(({ hash }) => hash));
+  withStore(host, async (store) => tokensOf(await store.loadKeys()).map(({ hash }) => hash));
 
 interface Member {
   readonly name: string;

@@ -27,6 +27,7 @@ import { liveKeys } from "../../../packages/store/src/keys/live-keys.ts";
 import { hashToken } from "../../../packages/store/src/keys/token.ts";
 import { liveOverrides } from "../../../packages/store/src/overrides/live-overrides.ts";
 import type { UsageBatch } from "../../../packages/store/src/usage.ts";
+import { keyUpdate } from "../../harness/key-updates.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { freshToken } from "../../harness/tokens.ts";
 
@@ -80,8 +81,9 @@ function server(clock: { now: number }, day = { at: (now: number) => now }) {
     now: () => clock.now,
     collect: (sink) => collector.collect(memory.cells, sink, clock.now),
     onStored: (keyId, usage) => {
-      collector.correctDay(keyId, usage.stored, memory.cells, clock.now);
-      collector.takeForeign(keyId, usage, memory.cells);
+      const cell = byKey.get(keyId)!;
+      collector.correctDay(cell, usage.stored, memory.cells, clock.now);
+      collector.takeForeign(cell, usage, memory.cells);
     },
   });
   const workers = [0, 1].map(() => {
@@ -172,10 +174,8 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
       validUntil,
     });
     const soon = NOON + 3_600_000;
-    keyring.replace({
-      stamp: "",
-      tokens: [token(ending, "key_b", soon, undefined), token(replaced, "key_c", undefined, soon)],
-    });
+    const tokens = [token(ending, "key_b", soon, undefined), token(replaced, "key_c", undefined, soon)];
+    keyring.replace(keyUpdate("", tokens));
     const works = (now: number) =>
       [ending, replaced].map((text) => keyring.authenticate(`Bearer ${text}`, now).ok);
     const isOver = offMs > 0;
@@ -192,7 +192,7 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
         readKeyStamp: async () => "same",
         loadKeys: async () => {
           counts.keys++;
-          return { stamp: "same", tokens: [] };
+          return keyUpdate("same", []);
         },
       },
       keyring: new Keyring(),

@@ -3,7 +3,16 @@
 // database empty.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { CHECKS } from "../../../packages/cli/src/commands/doctor.ts";
 import { loadSettings } from "../../../packages/cli/src/config/settings.ts";
@@ -13,7 +22,9 @@ import {
   type ServerOptions,
   startServer,
 } from "../../../packages/server/src/run/server.ts";
+import { rowFromKey } from "../../../packages/store/src/keys/key.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
+import { hashToken } from "../../../packages/store/src/keys/token.ts";
 import { openStore } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { freePort } from "../../harness/ports.ts";
@@ -203,6 +214,24 @@ describe("a start while the database is away", () => {
     expect(key.id).not.toBe("");
   });
 
+  test.concurrent("answers the keys of a copy that version 0.1 wrote, and writes its own", async () => {
+    const { dataDir, options, token, key } = await setUp();
+    const copy = join(dataDir, "keys.json");
+    const earlier = { format: "inkling-key-snapshot", version: 1, stamp: "earlier" };
+    const tokens = [{ hash: hashToken(token), key: rowFromKey(key) }];
+    writeFileSync(copy, `${JSON.stringify({ ...earlier, tokens })}\n`);
+    const first = await start({ ...options, databaseUrl: away() });
+    expect(await first.lookUp(token)).toEqual([200]);
+    expect(first.events("keys-from-copy")).toMatchObject([{ keys: 1 }]);
+    await first.server.stop();
+    const second = await start(options);
+    await until(() => readFileSync(copy, "utf8").includes('"version":2'));
+    await second.server.stop();
+    const third = await start({ ...options, databaseUrl: away() });
+    expect(await third.lookUp(token)).toEqual([200]);
+    await third.server.stop();
+  });
+
   test.concurrent("without a copy, or with one that is damaged, knows no key and reports why", async () => {
     const { dataDir, options, token } = await setUp();
     const databaseUrl = away();
@@ -212,7 +241,8 @@ describe("a start while the database is away", () => {
     for (const text of [
       "",
       "{}",
-      '{"format":"inkling-key-snapshot","version":1,"stamp":"x","tokens":[{}]}',
+      '{"format":"inkling-key-snapshot","version":1,"stamp":"x","tokens":[{}]}\n',
+      '{"format":"inkling-key-snapshot","version":2}\n',
     ]) {
       await Bun.write(join(dataDir, "keys.json"), text);
       const damaged = await start({ ...options, databaseUrl });
@@ -249,7 +279,7 @@ describe("an empty database in the place of one with keys and overrides", () => 
       const copies = () =>
         ["keys", "overrides"].map((name) => readFileSync(join(dataDir, `${name}.json`), "utf8"));
       const first = await start();
-      await until(() => copies()[0]!.split('"hash"').length === 3 && copies()[1]!.includes("office"));
+      await until(() => copies()[0]!.split('\n["key_').length === 3 && copies()[1]!.includes("office"));
       first.child.kill("SIGTERM");
       await first.child.exited;
       const before = copies();

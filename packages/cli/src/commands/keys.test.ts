@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { openStore, parseNewKey } from "@inkling/store";
-import { keySnapshotText } from "@inkling/store/keys/snapshot";
+import { keyCopyText } from "@inkling/store/keys/key-copy";
 import { freePort } from "../../../../test/harness/ports.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runHere } from "../program.testing.ts";
@@ -13,7 +13,7 @@ import { runHere } from "../program.testing.ts";
 async function copyOf(dataDir: string, names: readonly string[]): Promise<void> {
   const store = await openStore(`sqlite://${join(temporaryFolder(), "other.db")}`);
   for (const name of names) await store.createKey(parseNewKey({ name, quota: 1_000 }, 0));
-  writeFileSync(join(dataDir, DATA_FOLDER.keys), keySnapshotText(await store.loadKeys()));
+  writeFileSync(join(dataDir, DATA_FOLDER.keys), keyCopyText(await store.loadKeys()));
   await store.close();
 }
 

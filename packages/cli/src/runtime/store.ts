@@ -10,10 +10,10 @@ import { DATA_FOLDER, isEmptyStamp, messageOf } from "@inkling/release-store";
 import {
   type HostEntry,
   holdsMadeKeys,
-  type KeySnapshot,
+  KeyTable,
   openStore,
   RevokedFile,
-  readKeySnapshot,
+  readKeyCopy,
   type Store,
   StoreError,
   withEntry,
@@ -25,9 +25,9 @@ import { type ErrorOutput, warn } from "../terminal/terminal.ts";
 import { ensureWritable } from "./data-folder.ts";
 
 /** Reads the copy of the keys that a server keeps in the data folder; undefined if it is missing or damaged. */
-export function copiedKeys(dataDir: string): KeySnapshot | undefined {
+export function copiedKeys(dataDir: string): KeyTable | undefined {
   try {
-    return readKeySnapshot(readFileSync(join(dataDir, DATA_FOLDER.keys), "utf8"));
+    return new KeyTable(readKeyCopy(readFileSync(join(dataDir, DATA_FOLDER.keys), "utf8")));
   } catch {
     return undefined; // the server reports a damaged copy
   }

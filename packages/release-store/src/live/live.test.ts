@@ -224,19 +224,6 @@ test("a table that never had anything, in the place of one that had, is an error
   expect(existsSync(path)).toBe(true);
 });
 
-test("what is handed again while another value is put in force is that other value", async () => {
-  const { source, live } = setUp({
-    apply: (value) => {
-      if (value === "b" && live.current !== "b") void live.applyAgain();
-    },
-  });
-  await live.start();
-  source.change("b");
-  await live.refresh();
-  await live.applyAgain();
-  expect(live.current).toBe("b");
-});
-
 test("a change is appended to the file that this process wrote, and to no other", () => {
   const path = join(temporaryFolder(), "copy.json");
   let time = Date.now();

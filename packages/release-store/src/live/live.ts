@@ -126,13 +126,6 @@ export class Live<T> {
     return this.checks.now();
   }
 
-  /** Calls `apply` again with the active value, because something else on which `apply` depends has changed. */
-  async applyAgain(): Promise<void> {
-    await this.inTurn(async () => {
-      if (this.inForce !== undefined) await this.putInForce(this.inForce, this.from!, 0);
-    });
-  }
-
   /** Does the same as {@link start}, but stops when `signal` is aborted. */
   async runUntil(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
@@ -196,13 +189,9 @@ export class Live<T> {
     this.options.onApplied?.(saved.value, how);
   }
 
+  /** Applies a value after the previous one, so that an older value cannot replace a newer one. */
   private apply(loaded: Loaded<T>, from: Applied<T>["from"], ageMs: number): Promise<Applied<T>> {
-    return this.inTurn(() => this.putInForce(loaded, from, ageMs));
-  }
-
-  /** Runs `act` after the previous call has ended, so that an older value cannot replace a newer one. */
-  private inTurn<R>(act: () => Promise<R>): Promise<R> {
-    const done = this.applying.then(act);
+    const done = this.applying.then(() => this.putInForce(loaded, from, ageMs));
     this.applying = done.then(
       () => {},
       () => {}, // the caller receives the error

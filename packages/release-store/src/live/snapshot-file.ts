@@ -14,7 +14,7 @@ import {
   readFileSync,
   statSync,
   utimesSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import { basename } from "node:path";
 import { replaceFile } from "../atomic-file.ts";
@@ -33,7 +33,7 @@ export interface SnapshotFileOptions<T> {
   readonly onFailure: (reason: string) => void;
   /** @throws Error if the text is not a snapshot */
   readonly parse: (text: string) => Loaded<T>;
-  readonly print: (loaded: Loaded<T>) => string;
+  readonly print: (loaded: Loaded<T>) => string | Uint8Array;
   /**
    * Returns what to append to a file that has the version `from`, so that a small change of a large value does not write
    * all of it; undefined if the difference is unknown.
@@ -43,7 +43,7 @@ export interface SnapshotFileOptions<T> {
 
 interface SnapshotChange {
   readonly from: string;
-  readonly text: string;
+  readonly text: string | Uint8Array;
 }
 
 export interface Saved<T> extends Loaded<T> {
@@ -55,7 +55,7 @@ export class SnapshotFile<T> {
   private readonly options: SnapshotFileOptions<T>;
   /** The version of the file's content. */
   private saved: string | undefined;
-  /** Characters that were written as a whole, and appended since then. */
+  /** Size of what was written as a whole, and appended since then. */
   private written = 0;
   private appended = 0;
   private confirmedAt: number = Number.NEGATIVE_INFINITY;
@@ -96,6 +96,7 @@ export class SnapshotFile<T> {
       this.confirmedAt = now();
       this.lastFailure = undefined;
     } catch (error) {
+      this.saved = undefined; // a part of the change may have been appended
       this.report(error);
     }
   }
@@ -122,10 +123,10 @@ export class SnapshotFile<T> {
 }
 
 /** @throws ENOENT if the file does not exist */
-function appendDurably(path: string, text: string): void {
+function appendDurably(path: string, text: string | Uint8Array): void {
   const file = openSync(path, constants.O_WRONLY | constants.O_APPEND);
   try {
-    writeSync(file, text);
+    writeFileSync(file, text);
     fdatasyncSync(file);
   } finally {
     closeSync(file);

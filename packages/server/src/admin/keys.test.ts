@@ -9,6 +9,7 @@ import {
   adminServer,
   closeAdminServers,
 } from "../../../../test/harness/admin-server.ts";
+import { tokensOf } from "../../../../test/harness/key-updates.ts";
 
 let it: AdminTest;
 beforeEach(async () => {
@@ -89,7 +90,7 @@ describe("keys", () => {
     const rotated = await it.ask("POST", `keys/${id}/rotate`, { overlap_seconds: 60 });
     expect(rotated.document).toMatchObject({ id, old_token_valid_until: "2026-06-01T12:01:00.000Z" });
     expect(rotated.document.token).not.toBe(token);
-    const { tokens } = await it.store.loadKeys();
+    const tokens = tokensOf(await it.store.loadKeys());
     expect(new Map(tokens.map(({ hash, validUntil }) => [hash, validUntil]))).toEqual(
       new Map([
         [hashToken(token), ADMIN_NOW + 60_000],
@@ -103,7 +104,7 @@ describe("keys", () => {
     const trace = (until: string | null) => it.ask("PATCH", `keys/${id}`, { traced_until: until }, ADA);
     const until = new Date(ADMIN_NOW + 7 * 86_400_000).toISOString();
     expect((await trace(until)).document.traced_until).toBe(until);
-    expect((await it.store.loadKeys()).tokens[0]!.key.tracedUntil).toBe(Date.parse(until));
+    expect(tokensOf(await it.store.loadKeys())[0]!.key.tracedUntil).toBe(Date.parse(until));
     for (const wrong of ["2026-06-08T12:00:01Z", "2026-06-01T11:59:59Z", "soon"])
       expect((await trace(wrong)).status).toBe(400);
     expect((await trace(null)).document.traced_until).toBeNull();

@@ -8,6 +8,7 @@ import { Keyring } from "@inkling/store/keys/keyring";
 import { hashToken } from "@inkling/store/keys/token";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/harness/app-options.ts";
 import { checkResponse } from "../../../../test/harness/checked-fetch.ts";
+import { keyUpdate } from "../../../../test/harness/key-updates.ts";
 import { freshToken } from "../../../../test/harness/tokens.ts";
 import { App, type AppOptions } from "./app.ts";
 
@@ -38,7 +39,7 @@ const TOKEN = freshToken();
 function setUp(over: Partial<Key> = {}, more: Partial<AppOptions> = {}, used = 0) {
   const key: Key = { ...KEY, ...over };
   const keyring = new Keyring();
-  keyring.replace({ stamp: "1", tokens: [{ hash: hashToken(TOKEN), key, validUntil: undefined }] });
+  keyring.replace(keyUpdate("1", [{ hash: hashToken(TOKEN), key, validUntil: undefined }]));
   const releases = { current: release(), refused: undefined, since: NOON };
   const { options, ...seen } = testOptions({ releases, keyring, ...more }, (_, counted) => counted, used);
   const app = new App(options);

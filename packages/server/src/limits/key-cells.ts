@@ -1,7 +1,7 @@
 // key-cells.ts: holds the cells of the active keys, which store usage and quota per key, in a process that answers
 // requests.
 //
-// in   the cells, and the mapping from keys to cells; both are replaced together whenever the keys change
+// in   the cells, which are replaced when they grow, and the cell of each key
 // err  none: a key that is no longer active has no cell. Its further requests are not granted, and its last requests
 //      are not counted.
 //
@@ -18,9 +18,11 @@ export type UsageCounter = Pick<
   "record" | "countToday" | "takeQuota" | "chargedDay" | "giveQuotaBack"
 >;
 
+export type CellsByKey = Pick<ReadonlyMap<KeyId, CellIndex>, "get">;
+
 export class KeyCells {
   private shared: LimitCells;
-  private byKey: ReadonlyMap<KeyId, CellIndex> = new Map();
+  private byKey: CellsByKey = new Map();
   private readonly clock: Pick<SteadyClock, "at">;
 
   /** @param clock determines the day of quotas and usage */
@@ -39,7 +41,7 @@ export class KeyCells {
   }
 
   /** @param byKey the cells of all active keys */
-  replace(cells: LimitCells, byKey: ReadonlyMap<KeyId, CellIndex>): void {
+  replace(cells: LimitCells, byKey: CellsByKey): void {
     this.shared = cells;
     this.byKey = byKey;
   }

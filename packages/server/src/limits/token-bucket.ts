@@ -107,7 +107,9 @@ class Bucket implements Decision {
   }
 }
 
-/** The buckets of all keys. */
+const MAX_BUCKETS = 10_000;
+
+/** The buckets of the keys in use. */
 export class Buckets {
   private readonly defaults: RateDefaults;
   private readonly keyCells: Pick<KeyCells, "cells" | "cellOf">;
@@ -143,6 +145,7 @@ export class Buckets {
     if (known?.isFor(key)) return known;
     const cell = this.keyCells.cellOf(key.id);
     const made = new Bucket(key, cell, limitsOf(key, this.defaults));
+    if (this.buckets.size >= MAX_BUCKETS) this.buckets.clear(); // what was taken is in the cells
     if (cell !== undefined) this.buckets.set(key.id, made); // without a cell, the key may get one later
     return made;
   }
@@ -152,9 +155,9 @@ export class Buckets {
     return limitsOf(key, this.defaults);
   }
 
-  /** Removes the buckets of keys that no longer have a cell. Call it after cells were replaced. */
-  dropGone(): void {
-    for (const id of this.buckets.keys()) if (this.keyCells.cellOf(id) === undefined) this.buckets.delete(id);
+  /** Call this after keys or cells were replaced. */
+  clear(): void {
+    this.buckets.clear();
   }
 
   /** Number of keys that have a bucket. */

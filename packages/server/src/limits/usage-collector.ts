@@ -19,32 +19,25 @@ export interface StoredUsage {
 
 /** What has been collected from one cell so far. */
 class Collected {
-  readonly keyId: KeyId;
-  readonly cell: CellIndex;
   readonly counts = new Uint32Array(CELL_COUNTS);
   /** Lookups of other hosts on `day` that are already counted in the cell's quota. */
   foreign = 0;
   day = Number.NaN;
-
-  constructor(keyId: KeyId, cell: CellIndex) {
-    this.keyId = keyId;
-    this.cell = cell;
-  }
 }
 
 export class UsageCollector {
-  private readonly collected = new Map<KeyId, Collected>();
-  private readonly byCell: (Collected | undefined)[] = [];
+  /** The keys, by their cells. */
+  private readonly keyIds: (KeyId | undefined)[] = [];
+  /** The cells that were ever used by their keys. */
+  private readonly collected = new Map<CellIndex, Collected>();
   /** What was used since the last `collect`, and since the last `takeUsed`. */
-  private used = new Set<Collected>();
+  private used = new Set<CellIndex>();
   private usedKeys = new Set<KeyId>();
   private readonly fresh = new Uint32Array(CELL_COUNTS);
 
   /** Called when a key gets a cell. */
   add(keyId: KeyId, cell: CellIndex): void {
-    const state = new Collected(keyId, cell);
-    this.collected.set(keyId, state);
-    this.byCell[cell] = state;
+    this.keyIds[cell] = keyId;
   }
 
   /** Returns the keys that were used since the last call. */
@@ -56,29 +49,29 @@ export class UsageCollector {
   }
 
   private clearMarks(cells: LimitCells): void {
-    cells.clearMarks(this.byCell.length, (cell) => {
-      const state = this.byCell[cell];
-      if (state === undefined) return;
-      this.used.add(state);
-      this.usedKeys.add(state.keyId);
+    cells.clearMarks(this.keyIds.length, (cell) => {
+      const keyId = this.keyIds[cell];
+      if (keyId === undefined) return;
+      this.used.add(cell);
+      this.usedKeys.add(keyId);
     });
   }
 
-  /** Records a key's last counts, before another key gets its cell. */
-  remove(keyId: KeyId, cells: LimitCells, sink: UsageSink, now: EpochMs): void {
-    const state = this.collected.get(keyId);
-    if (state === undefined) return;
-    this.collectOne(state, cells, sink, now);
-    this.collected.delete(keyId);
-    this.byCell[state.cell] = undefined;
-    this.used.delete(state);
+  /** Records the last counts of a cell's key, before another key gets the cell. */
+  remove(cell: CellIndex, cells: LimitCells, sink: UsageSink, now: EpochMs): void {
+    const keyId = this.keyIds[cell];
+    if (keyId === undefined) return;
+    this.collectOne(cell, cells, sink, now);
+    this.collected.delete(cell);
+    this.keyIds[cell] = undefined;
+    this.used.delete(cell);
     this.usedKeys.delete(keyId);
   }
 
   /** Records what was counted since the last call in the cells that were used. */
   collect(cells: LimitCells, sink: UsageSink, now: EpochMs): void {
     this.clearMarks(cells);
-    for (const state of this.used) this.collectOne(state, cells, sink, now);
+    for (const cell of this.used) this.collectOne(cell, cells, sink, now);
     this.used.clear();
   }
 
@@ -86,37 +79,37 @@ export class UsageCollector {
    * Corrects a key's quota if the clock was ahead and is set back. Today's quota then continues from today's stored
    * usage. It never restarts at zero, so this correction waits until the store has been read.
    */
-  correctDay(keyId: KeyId, stored: number, cells: LimitCells, now: EpochMs): void {
-    const state = this.collected.get(keyId);
-    if (state === undefined || !cells.correctDay(state.cell, now, stored)) return;
+  correctDay(cell: CellIndex, stored: number, cells: LimitCells, now: EpochMs): void {
+    if (!cells.correctDay(cell, now, stored)) return;
+    const state = this.stateOf(cell);
     state.day = Math.floor(now / DAY_MS);
     state.foreign = stored;
   }
 
   /** Deducts from a key's quota what other hosts have used. */
-  takeForeign(keyId: KeyId, { now, stored, foreign }: StoredUsage, cells: LimitCells): void {
-    const state = this.stateOn(keyId, now, cells);
+  takeForeign(cell: CellIndex, { now, stored, foreign }: StoredUsage, cells: LimitCells): void {
+    const state = this.stateOn(cell, now, cells);
     if (state === undefined) return;
     // A key that gets its quota during the day has already used more than its cell holds.
-    const missing = stored - cells.usedOfQuota(state.cell, now);
+    const missing = stored - cells.usedOfQuota(cell, now);
     const more = Math.max(foreign - state.foreign, missing);
     state.foreign = Math.max(state.foreign, foreign);
-    if (more > 0) cells.chargeQuota(state.cell, now, more);
+    if (more > 0) cells.chargeQuota(cell, now, more);
   }
 
   /** Deducts from a key's quota what the store has beyond the cell's count, which only other hosts can have used. */
-  takeStored(keyId: KeyId, stored: number, cells: LimitCells, now: EpochMs): void {
-    const state = this.stateOn(keyId, now, cells);
-    const missing = state === undefined ? 0 : stored - cells.usedOfQuota(state.cell, now);
+  takeStored(cell: CellIndex, stored: number, cells: LimitCells, now: EpochMs): void {
+    const state = this.stateOn(cell, now, cells);
+    const missing = state === undefined ? 0 : stored - cells.usedOfQuota(cell, now);
     if (state === undefined || missing <= 0) return;
     state.foreign += missing;
-    cells.chargeQuota(state.cell, now, missing);
+    cells.chargeQuota(cell, now, missing);
   }
 
-  /** Returns a key's state on the day of `now`; undefined if midnight passed while the store was read. */
-  private stateOn(keyId: KeyId, now: EpochMs, cells: LimitCells): Collected | undefined {
-    const state = this.collected.get(keyId);
-    if (state === undefined || cells.isDayAfter(state.cell, now)) return undefined;
+  /** Returns a cell's state on the day of `now`; undefined if midnight passed while the store was read. */
+  private stateOn(cell: CellIndex, now: EpochMs, cells: LimitCells): Collected | undefined {
+    if (cells.isDayAfter(cell, now)) return undefined;
+    const state = this.stateOf(cell);
     const day = Math.floor(now / DAY_MS);
     if (day !== state.day) {
       state.day = day;
@@ -125,12 +118,17 @@ export class UsageCollector {
     return state;
   }
 
-  private collectOne(
-    { keyId, cell, counts }: Collected,
-    cells: LimitCells,
-    sink: UsageSink,
-    now: EpochMs,
-  ): void {
+  private stateOf(cell: CellIndex): Collected {
+    const known = this.collected.get(cell);
+    if (known !== undefined) return known;
+    const state = new Collected();
+    this.collected.set(cell, state);
+    return state;
+  }
+
+  private collectOne(cell: CellIndex, cells: LimitCells, sink: UsageSink, now: EpochMs): void {
+    const keyId = this.keyIds[cell]!; // its callers have just read it, or the mark of its use
+    const { counts } = this.stateOf(cell);
     cells.readCounts(cell, this.fresh);
     const isOddToday = (Math.floor(now / DAY_MS) & 1) === 1;
     for (let i = 0; i < CELL_COUNTS; i++) {

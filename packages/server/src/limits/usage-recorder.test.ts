@@ -79,7 +79,7 @@ function setUpCells(now = NOON) {
     now: () => clock.now,
     id: "r1",
     collect: (sink) => collector.collect(memory.cells, sink, clock.now),
-    onStored: (keyId, usage) => collector.takeForeign(keyId, usage, memory.cells),
+    onStored: (keyId, usage) => collector.takeForeign(byKey.get(keyId)!, usage, memory.cells),
   });
   /** Makes one lookup, as a request does. */
   const lookUp = (keyId: string, lookup: (typeof SCOPES)[number], at = clock.now) => {

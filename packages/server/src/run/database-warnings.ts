@@ -2,11 +2,12 @@
 
 import { EmptyDatabaseError, type Live } from "@inkling/release-store";
 import { StoreError } from "@inkling/store/error";
-import { countKeys, type LiveKeys } from "@inkling/store/keys/live-keys";
+import type { Keyring } from "@inkling/store/keys/keyring";
+import type { LiveKeys } from "@inkling/store/keys/live-keys";
 import type { LiveOverrides } from "@inkling/store/overrides/live-overrides";
 import { type LiveRulesets, RulesetRefused } from "@inkling/store/rulesets/live-rulesets";
 import type { Store } from "@inkling/store/store";
-import { REVOKED_HINT, type RevokedKeys } from "./revoked-keys.ts";
+import { REVOKED_HINT } from "./revoked-keys.ts";
 
 export const EMPTY_HINT =
   "check INKLING_DATABASE_URL, or restore a backup; to start with an empty database, delete keys.json and overrides.json, and restart";
@@ -22,13 +23,13 @@ interface WarningParts {
   readonly keyLoader: LiveKeys;
   readonly overrides: LiveOverrides;
   readonly rulesets: LiveRulesets;
-  readonly revoked: Pick<RevokedKeys, "onlyHere">;
+  readonly keyring: Pick<Keyring, "table" | "refused">;
   /** The database can be read but not written. */
   readonly isReadOnly: boolean;
 }
 
 export function databaseWarnings(parts: WarningParts): string[] {
-  const { store, keyLoader, overrides, rulesets, revoked, isReadOnly } = parts;
+  const { store, keyLoader, overrides, rulesets, keyring, isReadOnly } = parts;
   const found: string[] = [];
   const { error } = keyLoader.state;
   if (store.isFileGone) {
@@ -45,14 +46,14 @@ export function databaseWarnings(parts: WarningParts): string[] {
       "the database cannot be written, because its disk is full or read-only; usage waits in memory; `inkling doctor` shows the free space",
     );
   }
-  const keys = isMissing(keyLoader) ? countKeys(keyLoader.current) : 0;
+  const keys = isMissing(keyLoader) ? keyring.table.size : 0;
   const some = isMissing(overrides) ? overrides.current.all.length : 0;
   if (keys + some > 0) {
     found.push(
       `the database is empty: ${counted(keys, "key")} and ${counted(some, "override")} apply from copies in the data folder; ${EMPTY_HINT}`,
     );
   }
-  const refused = [...revoked.onlyHere];
+  const refused = [...keyring.refused];
   if (refused.length > 0) {
     const more = refused.length > MAX_LISTED ? ` and ${refused.length - MAX_LISTED} more` : "";
     found.push(

@@ -70,8 +70,8 @@ export class LocalServing implements Serving {
     if (change === "clock") requestServer.clock.offsetMs = services.clock.offsetMs;
     if (change !== "keys") return;
     const { keys, usage } = services;
-    requestServer.replaceCells(this.memory.cells, keys.current.cells);
-    keys.settle(keys.current.change, usage, Date.now());
+    requestServer.replaceCells(this.memory.cells);
+    keys.settle(keys.change, usage, Date.now());
   }
 
   get mx(): MxCounts {

@@ -1,20 +1,20 @@
 // messages.ts: defines the messages between the primary and a worker.
 //
-// Messages are structured clones, which lose their classes. Settings, keys, overrides, ruleset and release are each
-// sent as a whole whenever they change, so a worker that starts later gets the same data. A worker gets only the
-// settings that it reads. The only secrets among them are those of the Supabase hook.
+// Messages are structured clones, which lose their classes. Settings, overrides, ruleset and release are each
+// sent as a whole whenever they change, so a worker that starts later gets the same data. Of the keys, a worker first gets
+// the table, and then the lines of changed keys. A worker gets only the settings that it reads. The only secrets among them are those of the Supabase hook.
 
 import type { LogLevel, SettingsOf } from "@inkling/contract";
 import type { Override } from "@inkling/engine";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
-import { type PlainKeys, plainKeys } from "@inkling/store/keys/snapshot";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import type { FromCollector, ToCollector } from "../decisions/collector.ts";
-import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
+import type { UpdateWithCells } from "./key-broadcaster.ts";
 import type { Change, ServerOptions } from "./options.ts";
 import { type ReleaseMessage, releaseMessage } from "./release-follower.ts";
 import type { Services } from "./services.ts";
+import type { SentTable, TableSender } from "./table-sender.ts";
 
 /** Index of a worker, from 0. A replacement worker gets the index of the worker that it replaces. */
 export type WorkerSlot = number & { readonly of?: "worker" };
@@ -36,11 +36,14 @@ export interface WorkerStart extends Pick<ServerOptions, "mode" | "version"> {
 export interface KeysMessage {
   readonly type: "keys";
   readonly change: number;
-  /** Undefined until the keys have been read for the first time, and if they have not changed since the last message. */
-  readonly keys: PlainKeys | undefined;
-  /** If defined, `keys` and `cells` have only these keys. Those without a token were removed. */
-  readonly changed?: ReadonlySet<KeyId>;
-  readonly cells: ReadonlyMap<KeyId, CellIndex> | undefined;
+  /** All keys, if the worker lacks them. */
+  readonly table?: SentTable;
+  /** What has changed since the last message. */
+  readonly update?: UpdateWithCells;
+  /** The keys that only this host refuses. */
+  readonly refused: ReadonlySet<KeyId>;
+  /** Number of cells in the shared memory. */
+  readonly cells: number;
   /** Why the database is unreachable; undefined if it is reachable. */
   readonly away: string | undefined;
   /** Whether every key is refused because the database has been unreachable for too long. */
@@ -93,6 +96,7 @@ export function messageOf(
   change: Change,
   { releases, overrides, rulesets, keys, keyring, clock, log }: Services,
   sentKeys: number,
+  { tables, cells }: { readonly tables: TableSender; readonly cells: number },
 ): ToWorker {
   switch (change) {
     case "release":
@@ -107,23 +111,10 @@ export function messageOf(
       return { type: "log-level", level: log.level };
     case "keys": {
       const { lastError, stale = false, unready, warnings = [] } = keyring.state;
-      const state = { away: lastError, stale, unready, warnings };
-      return { type: "keys", ...keysSince(keys.current, sentKeys), ...state };
+      const state = { away: lastError, stale, unready, warnings, refused: keyring.refused };
+      const { table, update } = keys.since(sentKeys);
+      const sent = table === undefined ? {} : { table: tables.send(table, keys.change) };
+      return { type: "keys", change: keys.change, ...sent, ...(update && { update }), cells, ...state };
     }
   }
-}
-
-/** Returns what a worker needs of the keys: nothing new, the changed keys, or all of them. */
-function keysSince(
-  { change, snapshot, cells, isDelta }: Services["keys"]["current"],
-  sent: number,
-): Pick<KeysMessage, "change" | "keys" | "changed" | "cells"> {
-  if (change === sent) return { change, keys: undefined, cells: undefined };
-  const delta = isDelta && sent === change - 1 ? snapshot?.delta : undefined;
-  if (snapshot === undefined || delta === undefined) {
-    return { change, keys: snapshot && plainKeys(snapshot), cells };
-  }
-  const { keyIds: changed, tokens } = delta;
-  const some = new Map([...changed].flatMap((id) => (cells.has(id) ? [[id, cells.get(id)!] as const] : [])));
-  return { change, keys: plainKeys({ stamp: snapshot.stamp, tokens }), changed, cells: some };
 }

@@ -3,7 +3,6 @@
 
 import { OPERATIONS, type SettingsOf } from "@inkling/contract";
 import type { Overrides, Prefix } from "@inkling/engine";
-import type { KeyId } from "@inkling/store/keys/key";
 import type { Keyring } from "@inkling/store/keys/keyring";
 import { App } from "../api/app.ts";
 import type { AppOptions } from "../api/request-context.ts";
@@ -13,7 +12,7 @@ import { drained, listen } from "../http/listener.ts";
 import { loadOnce } from "../http/load-once.ts";
 import { requestIds } from "../http/request-id.ts";
 import type { Bodies } from "../limits/bodies.ts";
-import type { CellIndex, LimitCells } from "../limits/cells.ts";
+import type { LimitCells } from "../limits/cells.ts";
 import { KeyCells } from "../limits/key-cells.ts";
 import { SteadyClock } from "../limits/steady-clock.ts";
 import { Buckets } from "../limits/token-bucket.ts";
@@ -105,13 +104,10 @@ export class RequestServer {
     });
   }
 
-  /**
-   * Uses these cells from now on. Call this before the keys are active, because requests with a key that has no cell
-   * are refused.
-   */
-  replaceCells(cells: LimitCells, byKey: ReadonlyMap<KeyId, CellIndex>): void {
-    this.keyCells.replace(cells, byKey);
-    this.buckets.dropGone();
+  /** Call this when the keys or the cells have changed. */
+  replaceCells(cells: LimitCells): void {
+    this.keyCells.replace(cells, this.parts.keyring.cells);
+    this.buckets.clear();
   }
 
   /** @returns the port. @throws StartError */

@@ -3,13 +3,13 @@
 //
 // in   the file, checked every second, because `inkling keys revoke --here` and other servers on the data folder append
 //      to it; the database's revocations, read whenever keys have changed
-// out  the keys that the list removes from a snapshot
+// out  the keys that only this host refuses
 // err  StartError if the file cannot be read at startup. Later failures are logged. A revocation in the database then
 //      applies without its line, and the server retries to write it
 
 import { messageOf, Poller } from "@inkling/release-store";
 import type { KeyId } from "@inkling/store/keys/key";
-import type { Keyring, KeySnapshot, TokenRecord } from "@inkling/store/keys/keyring";
+import type { Keyring } from "@inkling/store/keys/keyring";
 import type { LiveKeys } from "@inkling/store/keys/live-keys";
 import type { Revocation, RevokedFile } from "@inkling/store/keys/revoked-file";
 import type { Store } from "@inkling/store/store";
@@ -24,9 +24,9 @@ export const REVOKED_HINT =
 interface RevokedKeysOptions {
   readonly file: RevokedFile;
   readonly store: Pick<Store, "readRevocations">;
-  readonly keyring: Pick<Keyring, "find">;
+  readonly keyring: Pick<Keyring, "find" | "table" | "refused">;
   readonly log: Pick<Log, "error">;
-  /** Called when `onlyHere` has changed because of the file. */
+  /** Called when `keyring.refused` has changed because of the file. */
   readonly onChange: () => void;
   readonly checkMs: number | undefined;
 }
@@ -49,12 +49,9 @@ export function openRevoked(file: RevokedFile): void {
 }
 
 export class RevokedKeys {
-  /** The keys that the database has, and that only this host refuses. */
-  onlyHere: ReadonlySet<KeyId> = new Set();
   private readonly options: RevokedKeysOptions;
   private readonly checks: Poller;
-  private followed: Pick<LiveKeys, "applyAgain" | "refresh"> | undefined;
-  private snapshot: KeySnapshot | undefined;
+  private followed: Pick<LiveKeys, "refresh"> | undefined;
   private last: number | undefined;
   private isBehind = false;
   private lastFailure: string | undefined;
@@ -66,7 +63,7 @@ export class RevokedKeys {
   }
 
   /** Starts checking the file. Call this once keys are loaded. */
-  follow(keyLoader: Pick<LiveKeys, "applyAgain" | "refresh">): void {
+  follow(keyLoader: Pick<LiveKeys, "refresh">): void {
     this.followed = keyLoader;
     this.checks.schedule();
   }
@@ -82,26 +79,18 @@ export class RevokedKeys {
     if (!this.isBehind) this.last = last;
   };
 
-  /** Removes the keys that the file lists. If the snapshot is the same as before, `delta` has only these keys. */
-  readonly withoutRevoked = (snapshot: KeySnapshot): KeySnapshot => {
-    const { file, log } = this.options;
-    const { stamp, tokens, delta } = snapshot;
-    const before = this.onlyHere;
-    const isSame = snapshot === this.snapshot;
-    this.snapshot = snapshot;
-    const isAllowed = ({ key }: TokenRecord) => file.timeOf(key.id) === undefined;
-    const refused = file.isEmpty ? [] : tokens.filter((token) => !isAllowed(token)).map(({ key }) => key.id);
-    this.onlyHere = new Set(refused);
-    const added = new Set(refused.filter((id) => !before.has(id)));
-    if (!isSame && added.size > 0)
-      log.error("keys-revoked-here", { keys: this.onlyHere.size, hint: REVOKED_HINT });
-    if (refused.length === 0) return snapshot;
-    const allowed = { stamp, tokens: tokens.filter(isAllowed) };
-    if (isSame) return { ...allowed, delta: { from: stamp, keyIds: added, tokens: [] } };
-    return delta === undefined
-      ? allowed
-      : { ...allowed, delta: { ...delta, tokens: delta.tokens.filter(isAllowed) } };
-  };
+  /** Makes the keyring refuse the keys that the file lists. Call this after each update of the keyring. */
+  apply(): void {
+    const { keyring } = this.options;
+    keyring.refused = this.options.file.keysOf((keyId) => keyring.table.has(keyId));
+  }
+
+  /** Logs that an update has keys that this host refuses. */
+  logAdded(before: ReadonlySet<KeyId>): void {
+    const { keyring, log } = this.options;
+    if ([...keyring.refused].some((keyId) => !before.has(keyId)))
+      log.error("keys-revoked-here", { keys: keyring.refused.size, hint: REVOKED_HINT });
+  }
 
   private async check(): Promise<void> {
     const { file, keyring, log, onChange } = this.options;
@@ -112,7 +101,7 @@ export class RevokedKeys {
       active.push(...added.filter(({ id }) => keyring.find(id) !== undefined));
     });
     if (active.length > 0) {
-      await this.followed?.applyAgain();
+      this.apply();
       onChange();
       void this.report(active);
     }
@@ -123,7 +112,7 @@ export class RevokedKeys {
   private async report(revoked: readonly Revocation[]): Promise<void> {
     await this.followed?.refresh();
     for (const { id, author } of revoked) {
-      if (this.onlyHere.has(id))
+      if (this.options.keyring.refused.has(id))
         this.options.log.error("key-revoked-here", { key: id, author, hint: REVOKED_HINT });
     }
   }

@@ -16,10 +16,11 @@ import {
 import { adoptKey } from "@inkling/store/adopt-key";
 import { StoreError } from "@inkling/store/error";
 import { type KeyId, KeyInputError } from "@inkling/store/keys/key";
+import { keyCopy } from "@inkling/store/keys/key-copy";
+import { recordsOf } from "@inkling/store/keys/key-table";
 import { Keyring } from "@inkling/store/keys/keyring";
 import { type LiveKeys, liveKeys } from "@inkling/store/keys/live-keys";
 import { RevokedFile } from "@inkling/store/keys/revoked-file";
-import { keyCopy } from "@inkling/store/keys/snapshot";
 import type { NoticeListener } from "@inkling/store/notices";
 import {
   type LiveOverrides,
@@ -90,8 +91,8 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     onUnreadable: (row) => parts.log.error("row-unreadable", { ...row }),
   });
   closers.push(() => store.close());
-  const keys = new KeyBroadcaster(parts.memory);
   const keyring = new Keyring();
+  const keys = new KeyBroadcaster(parts.memory, keyring);
   let isReadOnly = false;
   let warn = () => {}; // until keys, overrides and rulesets are loaded
   const revoked = new RevokedKeys({
@@ -99,7 +100,10 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     store,
     keyring,
     log: parts.log,
-    onChange: () => warn(),
+    onChange: () => {
+      parts.serving.publish("keys");
+      warn();
+    },
     checkMs: options.checkMs,
   });
   closers.push(() => revoked.stop());
@@ -155,7 +159,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   closers.push(() => rulesets.stop());
   await Promise.all([usage.start(), overrides.start(), rulesets.start(), group?.start()]);
   warn = () => {
-    const warnings = databaseWarnings({ store, keyLoader, overrides, rulesets, revoked, isReadOnly });
+    const warnings = databaseWarnings({ store, keyLoader, overrides, rulesets, keyring, isReadOnly });
     if (Bun.deepEquals(keyring.warnings, warnings)) return;
     keyring.warnings = warnings;
     parts.serving.publish("keys");
@@ -230,25 +234,27 @@ async function startKeyLoader(
     store,
     keyring,
     review: revoked.review,
-    withoutRevoked: revoked.withoutRevoked,
-    onSnapshot: async (snapshot) => {
-      try {
-        keys.take(snapshot);
-      } catch (error) {
-        // The rest of the snapshot must still apply, so that a revoked key stops working.
-        const fields = { reason: messageOf(error), effect: "newer keys are refused" };
+    activate: (update) => {
+      const { refused, state } = keyring;
+      for (const { key } of state.loaded ? recordsOf(update.lines) : [])
+        if (key.quota !== undefined && key.quota !== keyring.find(key.id)?.quota) onQuota(key.id);
+      const fault = keys.take(update);
+      if (fault !== undefined) {
+        const fields = { reason: messageOf(fault), effect: "newer keys are refused" };
         log.error("keys-without-memory", fields);
       }
-      for (const { key } of (snapshot.delta ?? snapshot).tokens) {
-        if (key.quota !== undefined && key.quota !== keyring.find(key.id)?.quota) onQuota(key.id);
-      }
+      revoked.apply();
+      revoked.logAdded(refused);
       serving.publish("keys");
     },
-    copy: keyCopy({
-      path: join(dataDir, DATA_FOLDER.keys),
-      now: Date.now,
-      onFailure: (reason) => log.error("keys-copy-failed", { reason }),
-    }),
+    copy: keyCopy(
+      {
+        path: join(dataDir, DATA_FOLDER.keys),
+        now: Date.now,
+        onFailure: (reason) => log.error("keys-copy-failed", { reason }),
+      },
+      () => keyring.table,
+    ),
     onCopy: (count, ageMs) =>
       log.error("keys-from-copy", { keys: count, age_seconds: Math.round(ageMs / 1_000) }),
     onStoreChange: (error) => {
@@ -297,7 +303,7 @@ function startGroup(
   const counts = new GroupCounts(
     () => memory.cells,
     (keyId) => {
-      const [key, cell] = [keyring.find(keyId), keys.current.cells.get(keyId)];
+      const [key, cell] = [keyring.find(keyId), keyring.cells.get(keyId)];
       if (key === undefined || cell === undefined) return undefined;
       const { rate, burst } = limitsOf(key, options);
       const each = eachOf(rate);

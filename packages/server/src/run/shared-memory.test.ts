@@ -5,7 +5,6 @@ import { DAY_MS } from "@inkling/store/keys/day";
 import { COUNTED } from "@inkling/store/keys/key";
 import type { HammerOrder, HammerReport } from "../../../../test/harness/limit-hammer.ts";
 import { temporaryFolder } from "../../../../test/harness/release.ts";
-import { CellAllocator } from "../limits/cell-allocator.ts";
 import { CELL_BYTES, CELL_COUNTS, countedAt, LimitCells } from "../limits/cells.ts";
 import { UsageCollector } from "../limits/usage-collector.ts";
 import { SharedMemory, SharedView } from "./shared-memory.ts";
@@ -101,36 +100,6 @@ test.each(COUNTED)("a cell counts %s apart from all else, even and odd days apar
   }
 });
 
-describe("cells of keys", () => {
-  test("go to another key only when no worker uses them any more", () => {
-    const allocator = new CellAllocator();
-    expect(allocator.assign(["a", "b"], 1)).toEqual(["a", "b"]);
-    const cell = allocator.cells.get("a");
-    expect(allocator.assign(["b", "c"], 2)).toEqual(["c"]);
-    expect(allocator.cells.get("c")).not.toBe(cell);
-    const released: string[] = [];
-    allocator.settle(1, (keyId) => released.push(keyId));
-    expect(released).toEqual([]);
-    allocator.settle(2, (keyId) => released.push(keyId));
-    expect(released).toEqual(["a"]);
-    expect(allocator.assign(["b", "c", "d"], 3)).toEqual(["d"]);
-    expect(allocator.cells.get("d")).toBe(cell);
-    expect(allocator.size).toBe(3);
-  });
-
-  test("a key that comes back has its cell again, with what it used", () => {
-    const allocator = new CellAllocator();
-    allocator.assign(["a"], 1);
-    allocator.assign([], 2);
-    expect(allocator.assign(["a", "b"], 3)).toEqual(["b"]);
-    expect([...allocator.cells]).toEqual([
-      ["a", 0],
-      ["b", 1],
-    ]);
-    allocator.settle(3, () => expect.unreachable());
-  });
-});
-
 describe("usage in shared memory", () => {
   const memory = () => {
     const made = new SharedMemory(1, temporaryFolder(), NOON);
@@ -153,7 +122,7 @@ describe("usage in shared memory", () => {
     expect(recorded).toContainEqual(["a", "geolocate", lastMinute + 500 - DAY_MS, 3]);
     expect(recorded).toContainEqual(["a", "email", lastMinute + 500, 1]);
     cells.count(1, "email", lastMinute + 700, 4);
-    collector.remove("a", cells, recorder, lastMinute + 800);
+    collector.remove(1, cells, recorder, lastMinute + 800);
     expect(recorded.at(-1)).toEqual(["a", "email", lastMinute + 800, 4]);
   });
 
@@ -162,7 +131,7 @@ describe("usage in shared memory", () => {
     const collector = new UsageCollector();
     collector.add("a", 0);
     const use = (stored: number, foreign: number) =>
-      collector.takeForeign("a", { now: NOON, stored, foreign }, cells);
+      collector.takeForeign(0, { now: NOON, stored, foreign }, cells);
     expect(cells.takeQuota(0, NOON, 100, 10)).toBe(10);
     use(30, 30); // this host's own lookups are not in the store yet
     expect(cells.usedOfQuota(0, NOON)).toBe(40);
@@ -178,7 +147,7 @@ describe("usage in shared memory", () => {
     const cells = memory();
     const collector = new UsageCollector();
     collector.add("a", 0);
-    collector.takeForeign("a", { now: NOON, stored: 70, foreign: 0 }, cells);
+    collector.takeForeign(0, { now: NOON, stored: 70, foreign: 0 }, cells);
     expect(cells.takeQuota(0, NOON, 100, 100)).toBe(30);
   });
 });

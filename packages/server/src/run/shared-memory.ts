@@ -14,7 +14,6 @@
 // then the visitor counts; then the marks of the cells in use; then one cell per key.
 
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "@inkling/release-store";
 import type { EpochMs } from "@inkling/store/keys/key";
@@ -24,6 +23,7 @@ import type { CellMemory } from "../limits/cell-memory.ts";
 import { CELL_BYTES, LimitCells, MARKS_BYTES } from "../limits/cells.ts";
 import { COUNTS_BYTES, Counts } from "../telemetry/counts.ts";
 import type { WorkerSlot } from "./messages.ts";
+import { FOLDERS, inFolder } from "./table-sender.ts";
 
 /** The descriptor of the shared memory in a worker process. */
 export const WORKER_DESCRIPTOR = 3;
@@ -32,7 +32,6 @@ export const WORKER_DESCRIPTOR = 3;
  * which the primary reads crash reports.
  */
 export const LOG_DESCRIPTOR = 4;
-const FOLDERS: readonly string[] = ["/dev/shm", tmpdir()];
 const LINE_BYTES = 64;
 const COUNTED_BYTES = Math.ceil(COUNTS_BYTES / LINE_BYTES) * LINE_BYTES;
 const WORKER_BYTES = COUNTED_BYTES + LINE_BYTES;
@@ -132,23 +131,24 @@ export class SharedMemory implements CellMemory {
 }
 
 function openFilled(folders: readonly string[], bytes: number): number {
-  const reasons: string[] = [];
-  for (const folder of folders) {
-    let descriptor: number | undefined;
-    try {
-      descriptor = openNameless(folder);
-      fill(descriptor, 0, bytes);
+  try {
+    return inFolder(folders, (folder) => {
+      const descriptor = openNameless(folder);
+      try {
+        fill(descriptor, 0, bytes);
+      } catch (error) {
+        closeSync(descriptor);
+        throw error;
+      }
       return descriptor;
-    } catch (error) {
-      if (descriptor !== undefined) closeSync(descriptor);
-      reasons.push(messageOf(error));
-    }
+    });
+  } catch (error) {
+    throw new StartError(
+      "SHARED_MEMORY",
+      `cannot create shared memory for the workers: ${messageOf(error)}`,
+      "free space in /dev/shm or the folder for temporary files, or set INKLING_WORKERS to 1",
+    );
   }
-  throw new StartError(
-    "SHARED_MEMORY",
-    `cannot create shared memory for the workers: ${reasons.join("; ")}`,
-    "free space in /dev/shm or the folder for temporary files, or set INKLING_WORKERS to 1",
-  );
 }
 
 function openNameless(folder: string): number {

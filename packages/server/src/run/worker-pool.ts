@@ -17,6 +17,7 @@ import type { ClaimedPort } from "./port-claim.ts";
 import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
+import { TableSender } from "./table-sender.ts";
 import { WorkerDecisions } from "./worker-decisions.ts";
 import { WorkerTotals } from "./worker-totals.ts";
 
@@ -70,6 +71,7 @@ export class WorkerPool implements Serving {
   private readonly options: ServerOptions;
   private readonly parts: WorkerPoolParts;
   private readonly members: readonly Member[];
+  private readonly tables: TableSender;
   private readonly totals: WorkerTotals;
   private readonly decisions: WorkerDecisions;
   /** Set once the workers may listen. */
@@ -88,6 +90,7 @@ export class WorkerPool implements Serving {
     this.options = options;
     this.parts = parts;
     this.totals = new WorkerTotals();
+    this.tables = new TableSender(options.dataDir);
     this.decisions = new WorkerDecisions((slot) => parts.memory.view.countsOf(slot).decisions);
     const idle = { state: "starting", child: undefined, startedAt: undefined, timer: undefined } as const;
     const zero = { startsAt: 0, failures: 0, silentSeconds: 0, sentKeys: 0, keysChange: 0 };
@@ -157,6 +160,7 @@ export class WorkerPool implements Serving {
 
   private startNoMore(): void {
     this.isStopping = true;
+    this.tables.settle(Number.POSITIVE_INFINITY);
     clearInterval(this.ticker);
     for (const { timer } of this.members) clearTimeout(timer);
   }
@@ -251,7 +255,10 @@ export class WorkerPool implements Serving {
   }
 
   private sendChange(member: Member, change: Change, services: Services): void {
-    const message = messageOf(change, services, member.sentKeys);
+    const message = messageOf(change, services, member.sentKeys, {
+      tables: this.tables,
+      cells: this.parts.memory.cells.size,
+    });
     this.send(member, message);
     if (message.type === "keys" && member.child !== undefined) member.sentKeys = message.change;
   }
@@ -306,7 +313,9 @@ export class WorkerPool implements Serving {
 
   private settleKeys(): void {
     const changes = this.members.filter(({ child }) => child).map(({ keysChange }) => keysChange);
-    this.services?.keys.settle(Math.min(...changes), this.services.usage, Date.now());
+    const change = Math.min(...changes);
+    this.tables.settle(change);
+    this.services?.keys.settle(change, this.services.usage, Date.now());
   }
 
   /** Called when a worker's process has exited. A new worker replaces it, immediately or after a wait. */

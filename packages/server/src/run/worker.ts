@@ -9,20 +9,18 @@
 // limits are in the shared memory. A worker exits if it is told to stop, or if the primary has exited.
 
 import { Overrides } from "@inkling/engine";
-import type { KeyId } from "@inkling/store/keys/key";
 import { Keyring } from "@inkling/store/keys/keyring";
-import { keysFromPlain } from "@inkling/store/keys/snapshot";
 import { overridesOf } from "@inkling/store/overrides/record";
 import { NO_RULESET } from "@inkling/store/rulesets/record";
 import { DecisionCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
-import type { CellIndex } from "../limits/cells.ts";
 import { Log } from "../telemetry/log.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { FromWorker, KeysMessage, ToWorker, WorkerStart } from "./messages.ts";
 import { ReleaseFollower } from "./release-follower.ts";
 import { RequestServer } from "./request-server.ts";
 import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
+import { receivedTable } from "./table-sender.ts";
 
 /** How this process sends messages to the primary, writes its log, and exits. */
 export interface WorkerHost {
@@ -46,8 +44,6 @@ export class Worker {
   readonly log: Log;
   private readonly releases: ReleaseFollower;
   private readonly keyring = new Keyring();
-  private stamp = "";
-  private cells = new Map<KeyId, CellIndex>();
   private readonly overrides = { current: Overrides.NONE };
   private readonly rulesets = { current: NO_RULESET };
   private readonly decisions: DecisionCollector;
@@ -161,33 +157,19 @@ export class Worker {
     this.host.exit(isOrphan ? 1 : 0);
   }
 
-  private takeKeys({ change, keys, changed, cells, away, stale, unready, warnings }: KeysMessage): void {
-    if (cells !== undefined) this.takeCells(cells, changed);
-    if (keys !== undefined) {
-      const { stamp, tokens } = keysFromPlain(keys);
-      const delta = changed && { from: this.stamp, keyIds: changed, tokens };
-      this.keyring.replace({ stamp, tokens, ...(delta && { delta }) });
-      this.stamp = stamp;
-    }
-    if (away === undefined) this.keyring.recordCheck(Date.now());
-    else this.keyring.recordFailure(away);
-    this.keyring.stale = stale;
-    this.keyring.unready = unready;
-    this.keyring.warnings = warnings;
+  private takeKeys({ change, table, update, refused, cells, ...state }: KeysMessage): void {
+    this.mapCells(cells);
+    const { keyring } = this;
+    if (table !== undefined) keyring.useTable(receivedTable(table));
+    if (update !== undefined) keyring.replace(update, (keyId) => update.cells.get(keyId));
+    keyring.refused = refused;
+    this.requestServer.replaceCells(this.view.cells);
+    if (state.away === undefined) keyring.recordCheck(Date.now());
+    else keyring.recordFailure(state.away);
+    keyring.stale = state.stale;
+    keyring.unready = state.unready;
+    keyring.warnings = state.warnings;
     this.host.send({ type: "keys", change });
-  }
-
-  /** @param changed the keys that this is about; all keys if undefined */
-  private takeCells(cells: ReadonlyMap<KeyId, CellIndex>, changed: ReadonlySet<KeyId> | undefined): void {
-    if (changed === undefined) this.cells = new Map(cells);
-    for (const keyId of changed ?? []) this.cells.delete(keyId);
-    let last = -1;
-    for (const [keyId, cell] of cells) {
-      this.cells.set(keyId, cell);
-      last = Math.max(last, cell);
-    }
-    this.mapCells(last + 1);
-    this.requestServer.replaceCells(this.view.cells, this.cells);
   }
 
   private mapCells(count: number): void {

@@ -26,6 +26,7 @@ export interface MetricsSource {
     readonly feeds?: readonly FeedReport[];
   };
   readonly keyring: {
+    readonly refused: ReadonlySet<string>;
     readonly state: {
       readonly keys: number;
       readonly checkedAt: number | undefined;
@@ -48,7 +49,6 @@ export interface MetricsSource {
         };
       }
     | undefined;
-  readonly revoked: { readonly onlyHere: ReadonlySet<string> };
   readonly overrides: {
     readonly current: { readonly all: readonly object[] };
     readonly state: { readonly checkedAt: number | undefined };
@@ -164,7 +164,7 @@ export const READERS: Readers = {
     Array.from(unreadable.counts, ([table, count]) => [{ table }, count]),
   inkling_database_reachable: ({ keyring }) => flag(keyring.state.failures === 0),
   inkling_keys_checked_timestamp_seconds: ({ keyring }) => seconds(keyring.state.checkedAt),
-  inkling_keys_revoked_here: ({ revoked }) => revoked.onlyHere.size,
+  inkling_keys_revoked_here: ({ keyring }) => keyring.refused.size,
   inkling_notices_listening: ({ notices }) =>
     notices.state === "off" ? undefined : flag(notices.state === "listening"),
   inkling_keys_stale: ({ keyring }) => flag(keyring.state.stale),

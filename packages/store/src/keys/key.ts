@@ -145,6 +145,12 @@ export interface KeyRow {
   readonly traced_until?: number | string | null;
 }
 
+/** The columns, in the order in which a table of keys stores them. A new column is added at the end. */
+export const KEY_COLUMNS =
+  "id name mode hint scopes networks rate burst quota created_at expires_at revoked_at traced_until".split(
+    " ",
+  ) as readonly (keyof KeyRow)[];
+
 /**
  * Reads a key from its row. Leaves out scopes that only a newer version has.
  * @param report called with the reason if a scope is left out

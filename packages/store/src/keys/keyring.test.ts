@@ -1,11 +1,16 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { keyUpdate, tokensOf } from "../../../../test/harness/key-updates.ts";
 import { randomBelow } from "../../../../test/harness/random.ts";
+import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { freshToken } from "../../../../test/harness/tokens.ts";
-import { type Key, NAME_FROM_SETTINGS } from "./key.ts";
+import { type Key, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
+import { keyCopy, readKeyCopy } from "./key-copy.ts";
 import { parseNewKey } from "./key-input.ts";
-import { comparedTo, Keyring, type KeySnapshot } from "./keyring.ts";
+import { KeyTable, type KeyUpdate, type TokenRecord } from "./key-table.ts";
+import { Keyring } from "./keyring.ts";
 import { type KeySource, type LiveKeysOptions, liveKeys } from "./live-keys.ts";
-import { changeLine, keySnapshotText, readKeySnapshot } from "./snapshot.ts";
 import { hashToken } from "./token.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -46,7 +51,7 @@ class FakeStore implements KeySource {
     return this.stamp;
   }
 
-  async loadKeys(): Promise<KeySnapshot> {
+  async loadKeys(): Promise<KeyUpdate> {
     this.loads++;
     await Promise.resolve();
     if (this.isUnreachable) throw new Error("database is away");
@@ -55,7 +60,7 @@ class FakeStore implements KeySource {
       key: { ...of },
       validUntil,
     }));
-    return { stamp: this.stamp, tokens };
+    return keyUpdate(this.stamp, tokens);
   }
 }
 
@@ -73,39 +78,133 @@ function answer(keyring: Keyring, token: string, now = NOW): string {
   return result.ok ? result.key.id : result.code;
 }
 
-test("a keyring that follows differences answers as one that gets all keys; so does a copy that was appended to", () => {
+test("a keyring that follows updates answers as one that gets all keys; so does a copy that was appended to", () => {
   const below = randomBelow(1);
   const tokens = Array.from({ length: 30 }, freshToken);
+  const path = join(temporaryFolder(), "keys.json");
   const followed = new Keyring();
-  let before: KeySnapshot = { stamp: "0", tokens: [] };
-  followed.replace(before);
-  let copy = keySnapshotText(before);
-  let changes = 0;
+  const onFailure = (reason: string) => expect(reason).toBeUndefined();
+  const copy = keyCopy({ path, now: () => NOW, onFailure }, () => followed.table);
+  let before: TokenRecord[] = [];
+  let [changes, appended, size] = [0, 0, 0];
+  followed.replace(keyUpdate("0", before));
   for (let stamp = 1; stamp <= 400; stamp++) {
     // up to two tokens for each of 15 keys
-    const next = tokens.flatMap((token, i) => {
-      if (below(10) < 3) return [];
-      const id = `key_${String(i % 15).padStart(16, "0")}`;
-      const same = before.tokens.find(({ hash }) => hash === hashToken(token));
-      if (same !== undefined && below(10) > 0) return [same];
-      return [{ hash: hashToken(token), key: key(id, { rate: 1 + below(2) }), validUntil: undefined }];
-    });
-    const after = comparedTo(before, { stamp: String(stamp), tokens: next });
-    changes += after.delta!.keyIds.size;
-    followed.replace(after);
+    const changed = new Set<string>();
+    const next = Array.from({ length: 15 }, (_, i) => `key_${String(i).padStart(16, "0")}`).flatMap(
+      (id, i) => {
+        const same = before.filter((token) => token.key.id === id);
+        if (below(10) > 2) return same;
+        changed.add(id);
+        const changedKey = key(id, { rate: 1 + below(2) });
+        const own = [tokens[i]!, tokens[i + 15]!].filter(() => below(10) > 2);
+        return own.map((token) => ({ hash: hashToken(token), key: changedKey, validUntil: undefined }));
+      },
+    );
+    const now = next.filter((token) => changed.has(token.key.id));
+    const removed = [...changed].filter((id) => !now.some((token) => token.key.id === id));
+    const update = keyUpdate(String(stamp), now, String(stamp - 1), removed);
+    followed.replace(update);
+    copy.save({ version: update.stamp, value: update });
     const whole = new Keyring();
-    whole.replace({ stamp: after.stamp, tokens: after.tokens });
+    whole.replace(keyUpdate(update.stamp, next));
     for (const token of tokens) {
       const header = `Bearer ${token}`;
       expect(followed.authenticate(header, NOW)).toEqual(whole.authenticate(header, NOW));
     }
     expect(followed.state.keys).toBe(whole.state.keys);
-    copy += changeLine(after)!.text;
-    before = after;
+    for (const of of new Set(next.map((token) => token.key.id)))
+      expect(followed.find(of)).toEqual(whole.find(of)!);
+    changes += changed.size;
+    if (statSync(path).size > size) appended++;
+    size = statSync(path).size;
+    before = next;
   }
-  const sorted = (all: KeySnapshot["tokens"]) => all.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
-  expect(sorted(readKeySnapshot(`${copy}{"from":"400","cut`).tokens)).toEqual(sorted(before.tokens));
+  const sorted = (all: readonly TokenRecord[]) => all.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
+  const text = readFileSync(path, "utf8");
+  expect(sorted(tokensOf(readKeyCopy(`${text}["key_cut`)))).toEqual(sorted(before));
   expect(changes).toBeGreaterThan(1_000);
+  expect(appended).toBeGreaterThan(100);
+});
+
+test("a table keeps the cells of its keys when it grows, and when it drops dead lines", () => {
+  const keyring = new Keyring();
+  const token = (id: string, rate: number) => ({
+    hash: hashToken(id),
+    key: key(id, { rate }),
+    validUntil: undefined,
+  });
+  const ids = Array.from({ length: 500 }, (_, i) => `key_${i}`);
+  keyring.replace(
+    keyUpdate(
+      "0",
+      ids.map((id) => token(id, 1)),
+    ),
+  );
+  ids.forEach((id, i) => void keyring.table.setCell(id, i));
+  const { table } = keyring;
+  for (let rate = 2; rate <= 4; rate++)
+    keyring.replace(
+      keyUpdate(
+        String(rate - 1),
+        ids.slice(1).map((id) => token(id, rate)),
+        String(rate - 2),
+      ),
+    );
+  expect(keyring.table).not.toBe(table);
+  expect(ids.map((id) => keyring.cells.get(id))).toEqual(ids.map((_, i) => i));
+  expect(ids.map((id) => keyring.find(id)?.rate)).toEqual(ids.map((_, i) => (i === 0 ? 1 : 4)));
+  keyring.replace(keyUpdate("removed", [], "3", [ids[7]!]));
+  expect([keyring.find(ids[7]!), keyring.cells.get(ids[7]!), keyring.state.keys]).toEqual([
+    undefined,
+    undefined,
+    499,
+  ]);
+  const { image, parts } = keyring.table.image;
+  const sent = KeyTable.from(image, new Uint8Array(Buffer.concat(parts)));
+  expect([sent.tokens, sent.size, sent.cellOf(ids[8]!)]).toEqual([keyring.table.tokens, 499, 8]);
+  expect([sent.has(ids[7]!), sent.stamp]).toEqual([false, "removed"]);
+  expect(() => keyring.replace(keyUpdate("later", [], "unknown"))).toThrow("follows other keys");
+});
+
+test("a refused key is unknown until the file that refuses it is changed", () => {
+  const keyring = new Keyring();
+  const [token, other] = [freshToken(), freshToken()];
+  const of = (id: string, text: string) => ({ hash: hashToken(text), key: key(id), validUntil: undefined });
+  keyring.replace(keyUpdate("1", [of("key_a", token), of("key_b", other)]));
+  expect(answer(keyring, token)).toBe("key_a");
+  keyring.refused = new Set(["key_a"]);
+  expect([answer(keyring, token), answer(keyring, other)]).toEqual(["KEY_INVALID", "key_b"]);
+  expect([keyring.find("key_a"), keyring.state.keys]).toEqual([undefined, 1]);
+});
+
+describe("a copy that version 0.1 wrote", () => {
+  const row = (id: string, rate: number) => rowFromKey(key(id, { rate }));
+  const token = (id: string, rate: number) => ({ hash: hashToken(id), key: row(id, rate) });
+  const first = { format: "inkling-key-snapshot", version: 1, stamp: "1" };
+  const copy = [
+    {
+      ...first,
+      tokens: [
+        token("key_a", 1),
+        { ...token("key_b", 1), validUntil: 5 },
+        { ...token("key_b", 1), hash: hashToken("b") },
+      ],
+    },
+    { from: "1", stamp: "2", changed: ["key_a", "key_c"], tokens: [token("key_c", 2)] },
+    { from: "other", stamp: "3", changed: ["key_c"], tokens: [] },
+  ];
+
+  test("is read", () => {
+    const update = readKeyCopy(copy.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    expect(update.stamp).toBe("2");
+    const read = tokensOf(update).map(({ hash, validUntil, key: of }) => [of.id, of.rate, hash, validUntil]);
+    expect(read).toEqual([
+      ["key_b", 1, hashToken("key_b"), 5],
+      ["key_b", 1, hashToken("b"), undefined],
+      ["key_c", 2, hashToken("key_c"), undefined],
+    ]);
+  });
 });
 
 describe("keyring and its loader", () => {
@@ -162,18 +261,17 @@ describe("keyring and its loader", () => {
     expect(keyring.find("key_a")).toBeUndefined();
   });
 
-  test("a changed key is a new object, an unchanged one stays the same", async () => {
-    const store = new FakeStore();
-    const tokens = [store.add("key_a"), store.add("key_b")];
-    const { keyring, loader } = await setUp(store);
+  test("a changed key is a new object, an unchanged one stays the same", () => {
+    const keyring = new Keyring();
+    const token = (id: string, change: Partial<Key> = {}) => {
+      return { hash: hashToken(id), key: key(id, change), validUntil: undefined };
+    };
+    keyring.replace(keyUpdate("1", [token("key_a"), token("key_b")]));
     const before = [keyring.find("key_a"), keyring.find("key_b")];
-    store.tokens.set(tokens[0]!, { key: key("key_a", { rate: 5 }) });
-    store.stamp = "2";
-    await loader.refresh();
+    keyring.replace(keyUpdate("2", [token("key_a", { rate: 5 })], "1"));
     expect(keyring.find("key_a")).not.toBe(before[0]!);
     expect(keyring.find("key_b")).toBe(before[1]!);
-    const result = keyring.authenticate(`Bearer ${tokens[0]}`, NOW);
-    expect(result.ok && result.key.rate).toBe(5);
+    expect(keyring.find("key_a")?.rate).toBe(5);
   });
 
   test("two tokens of one key share it", async () => {
@@ -238,7 +336,7 @@ describe("keyring and its loader", () => {
       const token = store.add("key_a");
       const { keyring, loader, clock } = await setUp(store);
       clock.now += 600_000;
-      store.loadKeys = async () => ({ stamp: "new", tokens: [] });
+      store.loadKeys = async () => keyUpdate("new", []);
       await loader.refresh();
       expect([answer(keyring, token), keyring.state.failures]).toEqual(["key_a", 1]);
     });
@@ -349,11 +447,13 @@ describe("keyring and its loader", () => {
     const token = store.add("key_a");
     let refusals = 0;
     const seen: string[] = [];
-    const onSnapshot = (snapshot: KeySnapshot) => {
-      seen.push(snapshot.stamp);
-      if (snapshot.stamp === "2" && refusals++ < 2) throw new Error("no memory");
+    const keyring = new Keyring();
+    const activate = (update: KeyUpdate) => {
+      seen.push(update.stamp);
+      if (update.stamp === "2" && refusals++ < 2) throw new Error("no memory");
+      keyring.replace(update);
     };
-    const { keyring, loader } = await setUp(store, { onSnapshot });
+    const { loader } = await setUp(store, { keyring, activate });
     store.tokens.clear();
     store.stamp = "2";
     await loader.refresh();

@@ -1,8 +1,8 @@
 // keyring.ts: holds every key that is not revoked in memory, so that no request waits for a database.
 //
-// in   snapshots of the keys in the store; a request's Authorization header
+// in   updates of the keys in the store; a request's Authorization header
 // out  the key that the header's token belongs to, or the code of the problem with the header
-// err  authenticate never throws. While the database is unreachable, the last snapshot remains active (see `state`).
+// err  authenticate never throws. While the database is unreachable, the last known keys remain active (see `state`).
 // cost finding a header that was seen before costs one Map access (50 ns with 5,000 keys); a new header also costs a
 //      checksum and a SHA-256
 //
@@ -12,55 +12,13 @@
 
 import { bearerToken, isShortest } from "./bearer-token.ts";
 import type { EpochMs, Key, KeyId } from "./key.ts";
+import { type CellOf, idsOf, type KeyRecord, KeyTable, type KeyUpdate } from "./key-table.ts";
 import { hashToken, isWellFormedToken } from "./token.ts";
-
-/** All keys that are not revoked at one point in time, including expired keys. */
-export interface KeySnapshot {
-  /** Changes whenever a key or token changes. */
-  readonly stamp: string;
-  readonly tokens: readonly TokenRecord[];
-  /** What is different from an earlier snapshot, if that is known. */
-  readonly delta?: KeyDelta;
-}
-
-/** The difference between two snapshots. */
-export interface KeyDelta {
-  /** The stamp of the earlier snapshot. */
-  readonly from: string;
-  /** The keys that were added, changed or removed. */
-  readonly keyIds: ReadonlySet<KeyId>;
-  /** The tokens that these keys have in the later snapshot. */
-  readonly tokens: readonly TokenRecord[];
-}
-
-/** Adds the difference from an earlier snapshot, and keeps the objects of unchanged tokens. */
-export function comparedTo(before: KeySnapshot, { stamp, tokens }: KeySnapshot): KeySnapshot {
-  const known = new Map(before.tokens.map((token) => [token.hash, token]));
-  const keyIds = new Set<KeyId>();
-  const merged = tokens.map((token) => {
-    const same = known.get(token.hash);
-    known.delete(token.hash);
-    if (same !== undefined && Bun.deepEquals(same, token)) return same;
-    if (same !== undefined) keyIds.add(same.key.id);
-    keyIds.add(token.key.id);
-    return token;
-  });
-  for (const { key } of known.values()) keyIds.add(key.id);
-  const changed = merged.filter(({ key }) => keyIds.has(key.id));
-  return { stamp, tokens: merged, delta: { from: before.stamp, keyIds, tokens: changed } };
-}
-
-export interface TokenRecord {
-  readonly hash: string;
-  readonly key: Key;
-  /** The time until which a replaced token is valid. The key's expiry applies as well. */
-  readonly validUntil: EpochMs | undefined;
-}
 
 type AuthResult =
   | { readonly ok: true; readonly key: Key }
   | { readonly ok: false; readonly code: "KEY_EXPIRED"; readonly key: Key }
-  /** KEYS_NOT_LOADED (503) is returned until the first snapshot since startup is active, and while keys are stale. */
+  /** KEYS_NOT_LOADED (503) is returned until keys have been loaded since startup, and while keys are stale. */
   | {
       readonly ok: false;
       readonly code: "KEY_MISSING" | "KEY_INVALID" | "KEYS_NOT_LOADED";
@@ -69,9 +27,9 @@ type AuthResult =
 
 /** The keyring's state, for metrics and logs. */
 export interface KeyringState {
-  /** Whether a snapshot has become active since startup. */
+  /** Whether keys have become active since startup. */
   readonly loaded: boolean;
-  /** Number of keys in the active snapshot, including expired keys. */
+  /** Number of active keys, including expired keys. */
   readonly keys: number;
   /** Time of the last contact with the database. */
   readonly checkedAt: EpochMs | undefined;
@@ -87,8 +45,13 @@ export interface KeyringState {
   readonly warnings?: readonly string[];
 }
 
-/** Maximum number of headers that are recognized without hashing. */
+/** Maximum number of headers that are recognized without hashing, and of keys that are parsed. */
 const MAX_SEEN = 10_000;
+
+interface UsedKey {
+  readonly key: Key;
+  readonly cell: number | undefined;
+}
 
 /** One active token. `authenticate` returns this object if it succeeds. */
 class Entry {
@@ -96,9 +59,10 @@ class Entry {
   readonly key: Key;
   readonly validUntil: EpochMs;
 
-  constructor({ validUntil }: TokenRecord, key: Key) {
+  /** @param until the time until which a replaced token is valid */
+  constructor(key: Key, until: EpochMs | null) {
     this.key = key;
-    this.validUntil = Math.min(key.expiresAt ?? Infinity, validUntil ?? Infinity);
+    this.validUntil = Math.min(key.expiresAt ?? Infinity, until ?? Infinity);
   }
 }
 
@@ -132,9 +96,13 @@ export class Keyring {
   unready: string | undefined;
   /** Part of {@link KeyringState}. */
   warnings: readonly string[] = [];
-  private readonly byHash = new Map<string, Entry>();
-  private readonly keys = new Map<KeyId, Key>();
-  private stamp: string | undefined;
+  /** All active keys, and those that only this host refuses. */
+  table = new KeyTable();
+  /** The cells of keys (limits/cells.ts in the server). */
+  readonly cells = { get: (keyId: KeyId): number | undefined => this.used(keyId)?.cell };
+  /** The keys in use. */
+  private readonly known = new Map<KeyId, UsedKey>();
+  private refusedHere: ReadonlySet<KeyId> = new Set();
   private seen = new Map<string, Entry>();
   private isLoaded = false;
   private isStale = false;
@@ -155,8 +123,10 @@ export class Keyring {
     if (!isWellFormedToken(token)) return malformed(token);
     if (!this.isLoaded) return NOT_LOADED;
     if (this.isStale) return STALE;
-    const entry = this.byHash.get(hashToken(token));
-    if (entry === undefined) return INVALID;
+    const hash = hashToken(token);
+    const record = this.table.findByToken(hash);
+    if (record === undefined || this.refusedHere.has(record.key.id)) return INVALID;
+    const entry = new Entry(this.use(record).key, record.tokens[hash] ?? null);
     this.remember(header, token, entry);
     return now < entry.validUntil ? entry : expired(entry);
   }
@@ -167,49 +137,62 @@ export class Keyring {
     this.seen.set(header, entry);
   }
 
-  /** Finds a key of the active snapshot by its id. The key may have expired. */
+  /** Finds an active key by its id. The key may have expired. */
   find(keyId: KeyId): Key | undefined {
-    return this.keys.get(keyId);
+    return this.refusedHere.has(keyId) ? undefined : this.used(keyId)?.key;
   }
 
-  /** Activates a snapshot. Each unchanged key keeps its object, and therefore its bucket. */
-  replace({ stamp, tokens, delta }: KeySnapshot): void {
-    if (delta === undefined || delta.from !== this.stamp || !this.isLoaded) this.replaceAll(tokens);
-    else this.change(delta);
-    this.stamp = stamp;
-    this.isLoaded = true;
+  private used(keyId: KeyId): UsedKey | undefined {
+    const known = this.known.get(keyId);
+    if (known !== undefined) return known;
+    const record = this.table.findById(keyId);
+    return record && this.use(record);
   }
 
-  private replaceAll(tokens: readonly TokenRecord[]): void {
-    const before = new Map(this.keys);
-    this.keys.clear();
-    this.byHash.clear();
-    for (const token of tokens) this.add(token, before);
+  /** Returns the object that all users of a key share until the key changes. */
+  private use({ key }: KeyRecord): UsedKey {
+    const known = this.known.get(key.id);
+    if (known !== undefined) return known;
+    if (this.known.size >= MAX_SEEN) this.known.clear();
+    const used = { key, cell: this.table.cellOf(key.id) };
+    this.known.set(key.id, used);
+    return used;
+  }
+
+  /** Activates an update. @throws Error if it does not follow the active keys */
+  replace(update: KeyUpdate, cellOf?: CellOf): void {
+    if (update.from === undefined) {
+      this.useTable(new KeyTable(update, cellOf));
+      return;
+    }
+    if (update.from !== this.table.stamp) throw new Error("the update follows other keys");
+    this.table.append(update, cellOf);
+    this.table = this.table.compacted();
+    for (const keyId of idsOf(update.lines)) this.known.delete(keyId);
     this.seen.clear();
   }
 
-  private change({ keyIds, tokens }: KeyDelta): void {
-    const before = new Map<KeyId, Key>();
-    for (const keyId of keyIds) {
-      const key = this.keys.get(keyId);
-      if (key === undefined) continue;
-      before.set(keyId, key);
-      this.keys.delete(keyId);
-    }
-    for (const [hash, { key }] of this.byHash) if (keyIds.has(key.id)) this.byHash.delete(hash);
-    for (const [header, { key }] of this.seen) if (keyIds.has(key.id)) this.seen.delete(header);
-    for (const token of tokens) this.add(token, before);
+  /** Sets the cell of a key in the table. */
+  setCell(keyId: KeyId, cell: number): void {
+    this.table.setCell(keyId, cell);
+    this.known.delete(keyId);
   }
 
-  private add(token: TokenRecord, before: ReadonlyMap<KeyId, Key>): void {
-    const { id } = token.key;
-    let key = this.keys.get(id);
-    if (key === undefined) {
-      const known = before.get(id);
-      key = known !== undefined && Bun.deepEquals(known, token.key) ? known : token.key;
-      this.keys.set(id, key);
-    }
-    this.byHash.set(token.hash, new Entry(token, key));
+  useTable(table: KeyTable): void {
+    this.table = table;
+    this.known.clear();
+    this.seen.clear();
+    this.isLoaded = true;
+  }
+
+  /** The keys of the table that this host refuses, whatever the database says. */
+  get refused(): ReadonlySet<KeyId> {
+    return this.refusedHere;
+  }
+
+  set refused(keyIds: ReadonlySet<KeyId>) {
+    this.refusedHere = keyIds;
+    this.seen.clear();
   }
 
   /** Records that the database was reached, so the active keys are current. */
@@ -234,8 +217,8 @@ export class Keyring {
   }
 
   get state(): KeyringState {
-    const { isLoaded, keys, checkedAt, failures, lastError, isStale, unready, warnings } = this;
-    const stale = isStale;
-    return { loaded: isLoaded, keys: keys.size, checkedAt, failures, lastError, stale, unready, warnings };
+    const { isLoaded, checkedAt, failures, lastError, isStale, unready, warnings } = this;
+    const [stale, keys] = [isStale, this.table.size - this.refusedHere.size];
+    return { loaded: isLoaded, keys, checkedAt, failures, lastError, stale, unready, warnings };
   }
 }

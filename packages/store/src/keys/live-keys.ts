@@ -1,24 +1,28 @@
 // live-keys.ts: keeps a keyring in step with the store.
 //
 // in   the store: a stamp every second, the changed keys if the stamp has changed, and all keys every ten minutes
-// out  snapshots in the keyring; a copy in the data folder, from which a server starts while the store is unreachable
+// out  updates of the keyring; a copy in the data folder, from which a server starts while the store is unreachable
 // err  none: if the store is unreachable, or unexpectedly empty, the keyring keeps its keys; see the keyring's `state`
 
 import { isEmptyStamp, Live, type SnapshotFile, storeSource } from "@inkling/release-store";
 import type { EpochMs } from "./key.ts";
-import type { Keyring, KeySnapshot } from "./keyring.ts";
-import { holdsMadeKeys } from "./snapshot.ts";
+import { holdsMadeKeys } from "./key-copy.ts";
+import { KeyTable, type KeyUpdate } from "./key-table.ts";
+import type { Keyring } from "./keyring.ts";
 
 export interface KeySource {
   /** Changes whenever a key or token changes. */
   readKeyStamp(): Promise<string>;
-  /** Loads all keys that are not revoked, with the hashes of their tokens. */
-  loadKeys(known?: KeySnapshot, isWhole?: boolean): Promise<KeySnapshot>;
+  /**
+   * Loads the keys that are not revoked.
+   * @param since the stamp of known keys; if possible, only what has changed since then is loaded
+   */
+  loadKeys(since?: string): Promise<KeyUpdate>;
 }
 
 export interface LiveKeysOptions {
   readonly store: KeySource;
-  readonly keyring: Pick<Keyring, "replace" | "recordCheck" | "recordFailure" | "stale">;
+  readonly keyring: Pick<Keyring, "table" | "replace" | "recordCheck" | "recordFailure" | "stale">;
   readonly now?: () => EpochMs;
   /** Milliseconds between two checks of the store. */
   readonly refreshMs?: number;
@@ -35,15 +39,13 @@ export interface LiveKeysOptions {
   /** Called when the keyring starts or stops refusing every key. */
   readonly onStale?: (isStale: boolean) => void;
   /** The copy in the data folder. */
-  readonly copy?: SnapshotFile<KeySnapshot | undefined>;
+  readonly copy?: SnapshotFile<KeyUpdate | undefined>;
   /** Called when the copy becomes active because the store is unreachable or empty. */
   readonly onCopy?: (keys: number, ageMs: number) => void;
-  /** Called and awaited before a snapshot becomes active. If it throws, the check counts as failed. */
-  readonly onSnapshot?: (snapshot: KeySnapshot) => void | Promise<void>;
+  /** Activates an update in the keyring; by default `keyring.replace`. If it throws, the check counts as failed. */
+  readonly activate?: (update: KeyUpdate) => void;
   /** Called before newly loaded keys become active, to write down what the store has revoked. */
   readonly review?: () => Promise<void>;
-  /** Removes the keys that this host refuses from a snapshot, whether it comes from the store or the copy. */
-  readonly withoutRevoked?: (snapshot: KeySnapshot) => KeySnapshot;
   /**
    * Called when the store becomes unreachable, is found empty (EmptyDatabaseError), or is available again (undefined).
    */
@@ -52,45 +54,47 @@ export interface LiveKeysOptions {
   readonly onChecked?: () => void;
 }
 
-export type LiveKeys = Live<KeySnapshot | undefined>;
+export type LiveKeys = Live<KeyUpdate | undefined>;
 
 const REFRESH_MS = 1_000;
 /** Milliseconds after which all keys are read again, for rows edited by hand. Reading 100,000 keys takes a second. */
 const RELOAD_MS = 600_000;
 
 export function liveKeys(options: LiveKeysOptions): LiveKeys {
-  const { store, keyring, copy, beforeFirstLoad, review, withoutRevoked } = options;
-  const { onSnapshot, onCopy, onStale, onStoreChange } = options;
+  const { store, keyring, copy, beforeFirstLoad, review, onCopy, onStale, onStoreChange } = options;
+  const { activate = (update) => keyring.replace(update) } = options;
   let isPrepared = false;
-  return new Live<KeySnapshot | undefined>({
+  return new Live<KeyUpdate | undefined>({
     initial: undefined,
-    source: storeSource<KeySnapshot | undefined>({
+    source: storeSource<KeyUpdate | undefined>({
       readStamp: async () => {
         const stamp = await store.readKeyStamp();
         isPrepared &&= !isEmptyStamp(stamp); // even if this store is refused: the next one may be a different store
         return stamp;
       },
       load: async (active, isWhole) => {
-        const value = await store.loadKeys(active?.value, isWhole);
-        return { version: value.stamp, value };
+        const value = await store.loadKeys(isWhole ? undefined : active?.value?.stamp);
+        const { table } = keyring;
+        const isKnown = isWhole && active?.value?.stamp === table.stamp && table.hasOnly(value.lines);
+        const nothing = { stamp: value.stamp, from: table.stamp, lines: new Uint8Array(0) };
+        return { version: value.stamp, value: isKnown ? nothing : value };
       },
       // Losing a store whose only key came from settings does not matter, because the server creates that key again.
-      countLost: (known) => (holdsMadeKeys(known) ? countKeys(known) : 0),
+      countLost: (known) => {
+        const table = known?.from === undefined ? new KeyTable(known) : keyring.table;
+        return holdsMadeKeys(table) ? table.size : 0;
+      },
       what: "a key",
       beforeLoad: async () => {
         if (!isPrepared) await beforeFirstLoad?.();
         isPrepared = true;
       },
     }),
-    apply: async (snapshot, { before, from, isOtherOrigin, ageMs }) => {
-      if (snapshot === undefined) return;
-      // After a revocation, the same snapshot is applied again. A review would then wait for the store, which may be
-      // unreachable.
-      if (from === "source" && snapshot !== before) await review?.();
-      const allowed = withoutRevoked?.(snapshot) ?? snapshot;
-      await onSnapshot?.(allowed);
-      keyring.replace(allowed);
-      if (from === "snapshot" && isOtherOrigin) onCopy?.(countKeys(snapshot), ageMs);
+    apply: async (update, { from, isOtherOrigin, ageMs }) => {
+      if (update === undefined) return;
+      if (from === "source") await review?.();
+      activate(update);
+      if (from === "snapshot" && isOtherOrigin) onCopy?.(keyring.table.size, ageMs);
     },
     onChecked: (error, before) => {
       if (error === undefined) keyring.recordCheck((options.now ?? Date.now)());
@@ -109,6 +113,3 @@ export function liveKeys(options: LiveKeysOptions): LiveKeys {
     ...(options.now !== undefined && { now: options.now }),
   });
 }
-
-export const countKeys = (snapshot: KeySnapshot | undefined) =>
-  new Set(snapshot?.tokens.map(({ key }) => key.id)).size;

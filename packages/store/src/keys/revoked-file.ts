@@ -78,6 +78,11 @@ export class RevokedFile {
     return this.times.has(keyOf({ id: name, createdAt }));
   }
 
+  /** Returns the listed keys for which `has` returns true. */
+  keysOf(has: (keyId: string) => boolean): ReadonlySet<string> {
+    return new Set([...this.times.keys()].filter(has));
+  }
+
   get isEmpty(): boolean {
     return this.times.size === 0;
   }

@@ -1,0 +1,107 @@
+// key-copy.ts: the copy of the keys in the data folder, from which a server starts while its database is unreachable. It
+// has no token and no revoked key.
+//
+// in   a header; the lines of a key table; after each update its stamp as a line ("3fK9…"). Before version 0.2, one JSON
+//      object with all tokens, and lines of changes
+// err  readKeyCopy throws if the text is not a copy. A key that this version cannot read is reported and left out
+
+import { messageOf, SnapshotFile, type SnapshotFileOptions } from "@inkling/release-store";
+import { type KeyId, type KeyRow, NAME_FROM_SETTINGS } from "./key.ts";
+import { type KeyTable, type KeyUpdate, keyLine, recordOf, removalLine } from "./key-table.ts";
+
+const FORMAT = "inkling-key-snapshot";
+const HEADER = `${JSON.stringify({ format: FORMAT, version: 2 })}\n`;
+
+/** A line of version 1: all tokens, or the tokens of changed keys at a stamp, if the keys before had the stamp `from`. */
+interface EarlierLine {
+  readonly format?: unknown;
+  readonly version?: unknown;
+  readonly from?: string;
+  readonly stamp: string;
+  readonly changed?: readonly KeyId[];
+  readonly tokens: readonly { readonly hash: string; readonly validUntil?: number; readonly key: KeyRow }[];
+}
+
+/**
+ * Creates the object that reads and writes the copy.
+ * @param table returns the keys after the update that is saved
+ */
+export function keyCopy(
+  options: Omit<SnapshotFileOptions<KeyUpdate | undefined>, "parse" | "print" | "changeOf">,
+  table: () => KeyTable,
+): SnapshotFile<KeyUpdate | undefined> {
+  return new SnapshotFile<KeyUpdate | undefined>({
+    ...options,
+    parse: (text) => {
+      const value = readKeyCopy(text, options.onFailure);
+      return { version: value.stamp, value };
+    },
+    print: () => keyCopyText(table()),
+    changeOf: ({ value }) =>
+      value?.from === undefined
+        ? undefined
+        : { from: value.from, text: Buffer.concat([value.lines, stampLine(value.stamp)]) },
+  });
+}
+
+export const keyCopyText = ({ stamp, lines }: Pick<KeyTable, "stamp" | "lines">): Uint8Array =>
+  Buffer.concat([Buffer.from(HEADER), lines, stampLine(stamp)]);
+
+const stampLine = (stamp: string) => Buffer.from(`${JSON.stringify(stamp)}\n`);
+
+/**
+ * @param report called with the reason for each key that is left out because this version cannot read it
+ * @throws Error if the text is not a copy
+ */
+export function readKeyCopy(text: string, report: (reason: string) => void = () => {}): KeyUpdate {
+  const [first = "", ...rest] = text.split("\n");
+  rest.pop(); // what follows the last line feed is incomplete
+  const { format, version }: EarlierLine = JSON.parse(first);
+  if (format !== FORMAT || !(version === 1 || version === 2)) throw new Error("not a key snapshot");
+  let stamp: unknown;
+  const lines: string[] = [];
+  for (const line of version === 1 ? linesOfEarlier([first, ...rest]) : rest) {
+    const values: unknown = JSON.parse(line);
+    if (Array.isArray(values)) lines.push(readable(line, values, report));
+    else stamp = values;
+  }
+  if (typeof stamp !== "string") throw new Error("the key snapshot has no stamp");
+  return { stamp, lines: Buffer.from(lines.join("")) };
+}
+
+function readable(line: string, values: readonly unknown[], report: (reason: string) => void): string {
+  const [id, tokens] = values;
+  if (tokens === undefined) return `${line}\n`;
+  try {
+    recordOf(values, (reason) => report(`${id}: ${reason}`));
+    for (const [hash, until] of Object.entries(tokens as object)) {
+      if (!/^[0-9a-f]{64}$/.test(hash)) throw new Error("a token's hash is not a SHA-256 hash");
+      if (until !== null && !Number.isSafeInteger(until)) throw new Error("a token's expiry is not a time");
+    }
+    return `${line}\n`;
+  } catch (error) {
+    report(`${id}: ${messageOf(error)}`);
+    return removalLine(String(id)); // an earlier line about the key must not apply
+  }
+}
+
+/** Converts the lines of a copy that version 0.1 wrote. */
+function* linesOfEarlier(lines: readonly string[]): Generator<string> {
+  let known: string | undefined;
+  for (const line of lines) {
+    const { from, stamp, changed = [], tokens }: EarlierLine = JSON.parse(line);
+    if (from !== known) continue; // appended to other content
+    known = stamp;
+    for (const id of changed) yield removalLine(id).trimEnd();
+    const keys = new Map(
+      tokens.map(({ key }) => [key.id, { key, until: {} as Record<string, number | null> }]),
+    );
+    for (const { key, hash, validUntil = null } of tokens) keys.get(key.id)!.until[hash] = validUntil;
+    for (const { key, until } of keys.values()) yield keyLine(key, until).trimEnd();
+  }
+  yield JSON.stringify(known);
+}
+
+/** True if there are keys that the server could not create again from settings. */
+export const holdsMadeKeys = (table: KeyTable | undefined): boolean =>
+  table?.tokens.some(({ key }) => key.name !== NAME_FROM_SETTINGS) ?? false;
