@@ -99,7 +99,7 @@ const GROUP_KEYS = 1_000;
 const NS_PER_LOOKUP = 1e6;
 
 /** Lets hosts exchange their counts of the same keys, all of which each host uses all the time. */
-export async function measureExchanges(run: Run, url: string): Promise<void> {
+async function measureExchanges(run: Run, url: string): Promise<void> {
   const keyIds = Array.from({ length: GROUP_KEYS }, (_, i) => `key_${String(i).padStart(16, "0")}`);
   const hosts = await Promise.all(
     Array.from({ length: GROUP_HOSTS }, async (_, i) => {
