@@ -68,7 +68,7 @@ CLOCK is the host's clock minus the database's.`,
       },
       run: async ({ store: { tables }, now, server }) => {
         if (tables.isShared) return { shared: true, hosts: await listHosts(tables) };
-        const own = running(server).report(); // only a server knows the host of a SQLite database
+        const own = running(server).report(); // only a server has a report with SQLite
         return { shared: false, hosts: [hostJson(own.name, now(), now(), own)] };
       },
     }),

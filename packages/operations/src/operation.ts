@@ -23,7 +23,7 @@ import { MAX_PAGE } from "@inkling/store/tables";
 import type { Minute } from "@inkling/store/traffic-counts";
 import { z } from "zod";
 
-/** What only a running server knows and does. */
+/** What only a running server has and can do. */
 export interface RunningServer {
   report(): HostReport;
   /** The last 24 hours, oldest minute first. */

@@ -253,7 +253,7 @@ describe("a backup", () => {
       const [was, is] = [await content(source), await content(target)];
       expect([was.usage.length, was.tokens.length]).toEqual([1_203, 4]);
       const isRestore = ({ action }: Row) => action === "database-restored";
-      expect(is.audit.filter(isRestore)).toMatchObject([{ subject: "database", source: "cli" }]);
+      expect(is.audit.filter(isRestore)).toMatchObject([{ subject: "database", way: "cli" }]);
       expect(JSON.parse(String(is.audit.find(isRestore)!.became))).toMatchObject({
         created_at: JSON.parse(ran.out).created_at,
         rows: { inkling_keys: 3 },
@@ -739,7 +739,7 @@ describe("database copy", () => {
     expect(await rowsOf(source, ALL)).toEqual(was);
     const is = await rowsOf(target, ALL);
     const isCopy = ({ action }: Row) => action === "database-copied";
-    expect(is.audit.filter(isCopy)).toMatchObject([{ subject: "database", source: "cli" }]);
+    expect(is.audit.filter(isCopy)).toMatchObject([{ subject: "database", way: "cli" }]);
     expect({ ...is, audit: is.audit.filter((row) => !isCopy(row)) }).toEqual(was);
     expect(await hashes(target)).toContain(hashToken(plain));
     await withStore(target, async (store) =>

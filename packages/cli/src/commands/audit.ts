@@ -7,7 +7,7 @@ import type { Context } from "../runtime/command.ts";
 import { addResource } from "../runtime/operation-command.ts";
 import { table } from "../terminal/terminal.ts";
 
-const HEAD = ["WHEN", "WHO", "WAY", "WHAT", "ID", "ABOUT"];
+const HEAD = ["WHEN", "WHO", "SOURCE", "WHAT", "ID", "ABOUT"];
 
 export const addAudit = (program: Command, context: Context) =>
   addResource(program, context, AUDIT, {
