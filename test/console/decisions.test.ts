@@ -246,8 +246,8 @@ describe("rules", () => {
     await button("Publish the ruleset").click();
     await waitForMessage(page, "is active. All servers apply it within a second.");
     await page.getByText("There is nothing to publish").waitFor();
-    const [first] = await rowsOf("History");
-    expect(first).toMatch(/^3 active .* ada stricter about proxies Show$/);
+    const published = /^3 active .* ada stricter about proxies Show$/;
+    await until(async () => published.test((await rowsOf("History"))[0]!));
   });
 
   test("a ruleset that somebody else publishes meanwhile is not overwritten unread", async () => {
