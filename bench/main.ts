@@ -1,8 +1,5 @@
 // main.ts: `npm run bench` runs the parts of the suite, one after the other, and writes a report on all of them.
 //
-// in   arguments; --help explains them
-// out  bench/RESULTS.md, bench/plots/*.svg and bench/results/*.json; --quick writes beside the cached data, --against
-//      to standard output, and `truth` other files (truth/truth.ts)
 // exit 1 if a part failed, in which case its figures so far are kept and marked as incomplete; 2 for a wrong command
 //      line
 //

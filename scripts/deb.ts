@@ -1,10 +1,7 @@
 // deb.ts: `npm run build:deb` builds packages for Debian and Ubuntu: inkling, and inkling-seeds with the data for the
 // first build. The fixed files of both packages are in deploy/debian, and the systemd units are in deploy/systemd.
 //
-// in   the target (TARGETS), by default this machine's; --out FOLDER; --revision N of the package. DEBFULLNAME and
-//      DEBEMAIL name the maintainer, and SOURCE_DATE_EPOCH sets the time of all files
-// out  in binaries/<target>-deb/: inkling_VERSION-N_ARCH.deb, inkling-seeds_VERSION-N_all.deb
-// err  dpkg-deb is missing, or fails
+// DEBFULLNAME and DEBEMAIL name the maintainer, and SOURCE_DATE_EPOCH sets the time of all files.
 
 import {
   chmodSync,

@@ -1,9 +1,8 @@
 // dev.mjs: `npm run dev` runs `inkling up`, restarts it when a source file changes, and turns on Bun's inspector.
 //
-// in   arguments for `inkling up`, which has the same settings and data folder as with `npm start`
-// note There is only one process, so that a breakpoint stops every request. Restarts contact no publisher, and every
-//      request is logged. INKLING_WORKERS, INKLING_OFFLINE and INKLING_LOG_LEVEL in the environment override these
-//      defaults.
+// There is only one process, so that a breakpoint stops every request. Restarts contact no publisher, and every request
+// is logged. INKLING_WORKERS, INKLING_OFFLINE and INKLING_LOG_LEVEL in the environment override these defaults.
+//
 // exit 0 after Ctrl-C
 
 import { spawn } from "node:child_process";

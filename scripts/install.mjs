@@ -1,7 +1,4 @@
 // install.mjs: installs the packages of package-lock.json if they are missing.
-//
-// out  a line on standard error if it installs
-// err  npm's exit code, with a hint
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

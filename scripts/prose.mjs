@@ -1,7 +1,5 @@
 // prose.mjs: `npm run lint` checks prose with textlint: Markdown, and the comments in source files.
 //
-// in   the project's files, as git lists them; scripts/prose.yml
-// out  a line for each finding: file, line, what to write instead
 // exit 1 on any finding
 //
 // To accept a finding, write `prose-ok: reason` in the same line or in the line above.

@@ -1,9 +1,9 @@
 // run-tests.mjs: runs the checks of `npm test`: `bun test --parallel` and, at the same time, Biome, the prose check,
 // the type checks, and the tests of packages on Node.
 //
-// out  failures as they happen; at the end the skipped tests, each failure again in a few lines, and the totals
-// note A file without a result counts as a failure. Bun has no result for a file that cannot be loaded, has no test, or
-//      did not run before the time was up.
+// A file without a result counts as a failure. Bun has no result for a file that cannot be loaded, has no test, or did
+// not run before the time was up.
+//
 // exit 1 on any failure; 2 for an unknown option, or if a folder of the data tests is missing
 
 import { spawn } from "node:child_process";

@@ -1,8 +1,6 @@
 // sbom.mjs: `npm run sbom [FILE]` writes the software bill of materials as CycloneDX JSON: the packages that run
 // Inkling.
 //
-// in   package-lock.json, for all platforms; development packages are left out
-// out  the file, or standard output
 // exit the exit code of `npm sbom`
 
 import { spawnSync } from "node:child_process";

@@ -1,10 +1,8 @@
 // subdivision-names.ts: writes packages/compiler/data/subdivision-names.csv from Unicode CLDR.
 //
 // run  bun scripts/subdivision-names.ts <path of CLDR's common/subdivisions/en.xml>
-// in   CLDR's English subdivision names (release 41 is in Debian's unicode-cldr-core), the npm package iso-3166
-// out  the table: code and English name, sorted by code, for current codes whose English name differs from ISO's
-// err  Error if the file has no names
-// src  the table's head has the Unicode licence
+//
+// Source: the table's head has the Unicode licence.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { iso31662 } from "iso-3166";

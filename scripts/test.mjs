@@ -5,7 +5,7 @@
 //      test:data), with INKLING_MIRROR and INKLING_VECTORS; --full runs everything at full size; --fuzz=MINUTES sets
 //      the duration of each fuzzer; --jobs=N sets the number of processes; --timings writes test/timings.json, which
 //      lets the slowest files begin first
-// out  progress, failures, skipped tests, and as the last line "N passed, N failed" or "N passed, N failed, N skipped"
+//
 // exit 1 on any failure, if a check could not run, or if no test ran; 2 for an unknown option, or if --data lacks a
 //      folder
 //

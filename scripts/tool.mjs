@@ -1,7 +1,6 @@
 // tool.mjs: `npm run lint`, `docs`, `bench` and others install missing packages and then run a program in
 // node_modules/.bin.
 //
-// in   the program's name and its arguments; "bun" is found even if npm skipped install scripts
 // env  sets BENCH_STARTED to the time when this program started, so that a benchmark includes the installation
 // exit the program's exit code; 1 if it was killed, or if Bun is not installed
 

@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { MAX_IMPORT_BYTES } from "@inkling/contract";
-import { openRelease } from "@inkling/release-store";
+import { openRelease } from "@inkling/data";
 import type { BuildResult } from "../packages/cli/src/runtime/build.ts";
 import { dataActions, Updates } from "../packages/cli/src/runtime/keep-fresh.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";

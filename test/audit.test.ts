@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { currentName, pin, releaseNames } from "@inkling/release-store";
+import { currentName, pin, releaseNames } from "@inkling/data";
 import type { Command } from "commander";
 import { userName } from "../packages/cli/src/config/user.ts";
 import { runHere } from "../packages/cli/src/program.testing.ts";

@@ -221,11 +221,11 @@ describe("package.json", () => {
     const listed = (own: string) => Object.keys(manifest(`packages/${own}/package.json`).dependencies ?? {});
     const cli = ["bun", "commander", "smol-toml"];
     expect(listed("cli").sort()).toEqual([...cli, ...new Set(SEEDS)].sort());
-    const inBundle = ["contract", "engine", "release-store"];
+    const inBundle = ["contract", "engine", "data"];
     const local = ["client", ...inBundle].map((name) => `@inkling/${name}`);
     expect(listed("local").sort()).toEqual(
       [...new Set([...local, ...inBundle.flatMap(listed)])]
-        .filter((name) => !/contract|engine|store/.test(name))
+        .filter((name) => !/contract|engine|data/.test(name))
         .sort(),
     );
   });

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { isEmptyStamp } from "@inkling/data";
 import type { NewOverride } from "@inkling/engine";
-import { isEmptyStamp } from "@inkling/release-store";
 import { SQL } from "bun";
 import { isAdminToken } from "../packages/store/src/admin-token.ts";
 import { adoptKey } from "../packages/store/src/adopt-key.ts";

@@ -1,6 +1,4 @@
 // webhook-sender-process.ts: a process that sends webhooks as a server does, for tests that kill it.
-//
-// in   the database's address
 
 import { WebhookSender } from "../packages/server/src/webhooks/sender.ts";
 import { openStore } from "../packages/store/src/store.ts";

@@ -1,13 +1,13 @@
 // data.ts: provides the data for measurements: a release of the whole database, the database itself, and random
 // addresses.
 //
-// out  paths below CACHE; existing data is reused
-// note Nothing is fetched. A release is built from the mirror (INKLING_MIRROR) if there is one and INKLING_BENCH_SEEDS
-//      is not 1, and otherwise from the copies in npm packages. DB-IP City comes from such a package in either case.
+// Nothing is fetched. A release is built from the mirror (INKLING_MIRROR) if there is one and INKLING_BENCH_SEEDS is
+// not 1, and otherwise from the copies in npm packages. DB-IP City comes from such a package in either case.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
+import { DATA_FOLDER } from "@inkling/data";
 import {
   dataStates,
   type FeedReport,
@@ -16,7 +16,6 @@ import {
   type Release,
   type SegmentKind,
 } from "@inkling/engine";
-import { DATA_FOLDER } from "@inkling/release-store";
 import { MmdbRecords } from "./compiler.ts";
 import { output, parseStat, type Usage } from "./proc.ts";
 import { networkIpv6, publicIpv4 } from "./random.ts";

@@ -1,9 +1,6 @@
 // grow.ts: splits ranges that cover the address space into more ranges, as a more detailed database of the same world
 // would have.
 //
-// in   ranges of one family (value 0: nothing known), and the factor by which to multiply their number
-// out  ranges, and for each new place the place that it lies beside
-//
 // Every known range is split at multiples of a power of two into 1 to 2n - 1 pieces, with the factor n as the average.
 // Ranges that are too small for their share leave the missing pieces to later ranges. A piece keeps its range's place,
 // takes one of the 64 last places (a town nearby), or gets a new place. The number of places grows with the 0.7th power

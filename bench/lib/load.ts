@@ -1,7 +1,5 @@
 // load.ts: puts HTTP load on a server from the client's core: wrk sends as fast as the server answers, and h2load sends
 // at a fixed rate.
-//
-// err  Error if a response is not 2xx, or a connection fails
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

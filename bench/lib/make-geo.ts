@@ -2,7 +2,6 @@
 // measured.
 //
 // run  bun make-geo.ts FILE FACTOR
-// out  JSON of MadeGeo; the time covers the compiler's work from ranges to the file, but not the generation of ranges
 
 import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
 import { cover, type RangeColumns } from "@inkling/engine";

@@ -1,7 +1,5 @@
 // proc.ts: runs processes, pins them to cores, and reads what the operating system records about them. It works only on
 // Linux.
-//
-// err  Error if a command that is run fails or ends early; a process that has ended counts as zero
 
 import { readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";

@@ -1,7 +1,5 @@
 // program.ts: runs a program that looks up values on request (peers/reader.mjs, peers/libmaxminddb.c, peers/floor.c) on
 // the server's core.
-//
-// err  Error if the program ends before its answer
 
 import { lineReader, pinned, SERVER_CORE } from "./proc.ts";
 import type { Run } from "./record.ts";

@@ -2,7 +2,7 @@
 // round. Rows with the same question and measure are compared round by round, so contestants are measured in
 // alternating rounds.
 
-import { messageOf } from "@inkling/release-store";
+import { messageOf } from "@inkling/data";
 import { spread } from "./stats.ts";
 
 /**

@@ -1,11 +1,9 @@
 // server.ts: starts the servers that are measured over HTTP, and waits until they answer.
-//
-// err  Error with the last log lines, if a server ends or does not answer within the limit
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { lockDataFolder } from "@inkling/release-store";
+import { lockDataFolder } from "@inkling/data";
 import { newKeyToken } from "@inkling/store";
 import { inkling, releaseFolder } from "./data.ts";
 import { BARE_ENV, pinned, processTree } from "./proc.ts";

@@ -6,8 +6,8 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import * as store from "@inkling/data";
 import * as engine from "@inkling/engine";
-import * as store from "@inkling/release-store";
 import { parseNewKey } from "../../packages/store/src/keys/key-input.ts";
 import { parseNewOverride } from "../../packages/store/src/overrides/override.ts";
 import { openStore } from "../../packages/store/src/store.ts";

@@ -5,8 +5,8 @@
 // overrides are added and removed, batches are sent, and the current release changes. Memory is what the processes
 // allocated, without mapped files.
 
+import * as store from "@inkling/data";
 import { releaseName } from "@inkling/engine";
-import * as store from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/store";
 import { parseNewKey } from "../../packages/store/src/keys/key-input.ts";
 import { parseNewOverride } from "../../packages/store/src/overrides/override.ts";

@@ -2,8 +2,6 @@
 // data instead of the measured program's.
 //
 // run  bun neighbour.ts MEGABYTES
-// out  "ready" once its memory is allocated; at SIGTERM, a line of JSON with the seconds since "ready" and the
-//      gigabytes that it has read and written in that time
 
 const DOUBLES_A_LINE = 8;
 const memory = new Float64Array((Number(process.argv[2]) * 1e6) / Float64Array.BYTES_PER_ELEMENT).fill(1);

@@ -4,9 +4,6 @@
 // run  bun|node reader.mjs READER DATABASE VALUES MODULE
 //      READER is geo, reputation or email, with a segment and the engine's module; or local, with a data folder and the
 //      module of @inkling/local.
-// in   a line "WAY COUNT BLOCK": look up the first COUNT values in this way, and time each BLOCK of them
-// out  "ready VERSION" once; then for each line a JSON array of ns per value, with one figure per block
-// err  throws an Error if no value is found, because the times would be those of misses
 //
 // The lookup has the same steps as in the server: parse, unwrap, check for special use, find, and get the answer's
 // bytes. "answer" takes a view of the segment, as the server passes it to the socket, and reads its last byte. "copy"

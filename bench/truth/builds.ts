@@ -1,9 +1,7 @@
 // builds.ts: builds the two releases whose figures are measured, and looks up values in them.
-//
-// in   the checkout, and the mirror if there is one
-// out  releases: one from the mirror, and one from the npm packages only
 
 import { existsSync } from "node:fs";
+import { openServable } from "@inkling/data";
 import {
   Answerer,
   bodyOf,
@@ -13,7 +11,6 @@ import {
   type LoadedRelease,
   Overrides,
 } from "@inkling/engine";
-import { openServable } from "@inkling/release-store";
 import { build, cacheFolder, ROOT, releaseFolder, updateRelease } from "../lib/data.ts";
 import { MIRROR } from "../lib/shared-folders.ts";
 

@@ -1,10 +1,8 @@
 // decisions.ts: measures what the default weights decide about visitors who are known to be good or bad.
 //
-// in   a release, never-flag lists, lists from the mirror
-// out  figures: how many good visitors and how many bad visitors are denied or challenged
-// note There is no public list of abusive sign-ups. A live disposable domain stands for a bad mailbox, so recall here
-//      is the recall of the lists. bench/truth/domains.ts measures that recall with a list held out. A mailbox is
-//      combined with an address in an access network that no list names.
+// There is no public list of abusive sign-ups. A live disposable domain stands for a bad mailbox, so recall here is the
+// recall of the lists. bench/truth/domains.ts measures that recall with a list held out. A mailbox is combined with an
+// address in an access network that no list names.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

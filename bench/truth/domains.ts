@@ -1,12 +1,10 @@
 // domains.ts: measures how many disposable domains the policy finds, and how many ordinary domains it calls disposable,
 // with the lists of each build.
 //
-// in   the lists of the mirror and of the seeds; samples (samples.ts)
-// out  figures for the lists of the mirror and for those of the seeds
-// note No list of live disposable services is independent of all feeds. So the policy judges without one list, and the
-//      recall is the share of that list's domains that the policy still finds. The mirror's disposable-domains takes
-//      entries from either list, so the true recall lies between the two rows. "Live" domains are those that FakeFilter
-//      still saw on their service's page in the 30 days before the date of FakeFilter's copy.
+// No list of live disposable services is independent of all feeds. So the policy judges without one list, and the
+// recall is the share of that list's domains that the policy still finds. The mirror's disposable-domains takes entries
+// from either list, so the true recall lies between the two rows. "Live" domains are those that FakeFilter still saw on
+// their service's page in the 30 days before the date of FakeFilter's copy.
 
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

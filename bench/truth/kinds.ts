@@ -1,10 +1,7 @@
 // kinds.ts: measures for how much of the internet the network kind is known, and how often the kind is right.
 //
-// in   a release; which systems announce which networks (the npm package); the lists of hosting systems; PeeringDB's
-//      types
-// out  figures
-// note Operators choose their own PeeringDB types. Many hosting companies choose "Cable/DSL/ISP", and an NSP can be
-//      anything.
+// Operators choose their own PeeringDB types. Many hosting companies choose "Cable/DSL/ISP", and an NSP can be
+// anything.
 
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,9 +1,7 @@
 // machines.ts: measures whether crawlers, monitors, webhook senders and Tor exits are known, and neither flagged nor
 // cleared by mistake.
 //
-// in   a release, the operators' own lists in the mirror
-// out  figures
-// note The mirror's build has read these lists. The seeds have Inkling's copies of some of them.
+// The mirror's build has read these lists. The seeds have Inkling's copies of some of them.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
 // networks.ts: measures the answers of releases about networks whose owner is known: kind, services, and false flags.
-//
-// in   operators' own lists, and lists of addresses that must not be flagged
-// out  figures; the samples that are not on this machine are named
 
 import { existsSync, readFileSync } from "node:fs";
 import { type Prefix, parsePrefix } from "@inkling/engine";

@@ -1,10 +1,8 @@
 // places.ts: measures how often a place lies within its radius, by kind of network, and whether its country is what the
 // operator states.
 //
-// in   a release, GeoLite2 (samples.ts), operators' geofeeds in the mirror
-// out  figures; also GeoLite2's own figures if they can be compared
-// note The radii were measured against GeoLite2 by halves of the address space (docs/accuracy-radius.md). They count as
-//      "built from" here, and as "held out" there.
+// The radii were measured against GeoLite2 by halves of the address space (docs/accuracy-radius.md). They count as
+// "built from" here, and as "held out" there.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
 // rows.ts: defines a figure in bench/TRUTH.md, and the tables that show figures.
-//
-// in   figures, each for one sample and one build: from a mirror, or only from the seeds
-// out  Markdown with a line for each sample and measure, and a column for each build and one for GeoLite2
 
 /** The source of the answers: a release built from a mirror, one built only from the npm packages, or GeoLite2. */
 export type Mode = "mirror" | "seeds" | "GeoLite2";

@@ -1,8 +1,5 @@
 // samples.ts: lists the samples that some builds, or all builds, do not read, with the path, name and source of each
 // sample.
-//
-// in   the mirror, the never-flag lists, and a folder of samples (INKLING_SAMPLES)
-// out  paths; the report names missing samples and never drops them
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,5 @@
 // truth.ts: `npm run bench -- truth` measures with samples how often the answers are right. It writes bench/TRUTH.md,
 // and tables in docs/accuracy.md and docs/decision-reference.md.
-//
-// in   a release from the mirror if there is one, one from the npm packages, samples (samples.ts)
-// out  the three files; if a sample is not on this machine, its row states what is missing
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

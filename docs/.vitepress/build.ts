@@ -1,7 +1,5 @@
 // build.ts: `npm run docs` builds the documentation as a site in docs/.vitepress/dist. `npm run docs -- preview` serves
 // it.
-//
-// err  exit code 1 if a link leads nowhere, a built page shows a marker, or npm cannot install VitePress
 
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

@@ -1,6 +1,4 @@
 // config.ts: defines the site's menu and theme; build.ts writes the pages and starts VitePress.
-//
-// out  dist/: static files that need no network; search is in them
 
 import { defineConfig } from "vitepress";
 import { MENU, slugOf } from "./pages.ts";

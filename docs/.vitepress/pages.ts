@@ -1,9 +1,7 @@
 // pages.ts: turns the project's Markdown files into pages of the site.
 //
-// in   a file's path and text; links in it are those of the repository
-// out  its path on the site, and its text with links between pages, without the markers of generated sections. A link to
-//      any other file or folder leads to a copy of it below /source/
-// note `[text](../packages/client/README.md)` works in a clone, on a forge and on the site
+// A link to any other file or folder leads to a copy of it below /source/. `[text](../packages/client/README.md)` works
+// in a clone, on a forge and on the site.
 
 import { posix } from "node:path";
 

@@ -1,7 +1,4 @@
 // server.mjs: sign-up protection with Express.
-//
-// in   POST /sign-up {"email": "…"}; SERVER, KEY and PORT in the environment
-// out  {"decision": "allow" | "challenge" | "refuse"}
 
 import { Inkling, Unavailable } from "@inkling/client";
 import { visitor } from "@inkling/client/express";

@@ -1,7 +1,4 @@
 // server.mjs: a checkout with Fastify.
-//
-// in   POST /checkout {"card_country": "GB"}; SERVER, KEY and PORT in the environment
-// out  {"order": "accepted" | "review"}, or 403
 
 import { denies, Inkling, Unavailable } from "@inkling/client";
 import { visitor } from "@inkling/client/fastify";

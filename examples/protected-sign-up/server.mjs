@@ -1,8 +1,4 @@
 // server.mjs: a sign-up form that protect() protects, with Express.
-//
-// in   the form; POST /sign-up email=…; SERVER, KEY and PORT in the environment
-// out  {"account": "created" | "to be confirmed"}; the form again with a sentence: 422 for an address that is invalid or
-//      looks mistyped, 403 for a denied visitor
 
 import { Inkling, Unavailable } from "@inkling/client";
 import { protect } from "@inkling/client/express";

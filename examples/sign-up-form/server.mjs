@@ -1,8 +1,4 @@
 // server.mjs: serves the form, and checks email addresses for it. The key never leaves this process.
-//
-// in   POST /check-email {"email": "…"} from the page, POST /sign-up from the form; SERVER, KEY and PORT in
-//      the environment
-// out  {"ok": true | false, "message"?: "…"}; a text page
 
 import { fileURLToPath } from "node:url";
 import { Inkling, Unavailable } from "@inkling/client";

@@ -1,9 +1,6 @@
 // bench-figures.ts: generates the measured figures in README.md, docs/ and packages/*/README.md.
 //
-// in   bench/results/*.json, from which bench/RESULTS.md is written, too
-// out  sections with medians, and with medians of the ratios within each round, formatted as in bench/RESULTS.md
-// err  an Error that names the row or the part, if a row is not recorded or a part is incomplete
-// note a row's name is "question|contestant|measure"
+// A row's name is "question|contestant|measure".
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

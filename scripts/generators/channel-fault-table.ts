@@ -1,6 +1,6 @@
 // channel-fault-table.ts: generates the table of a channel's faults in docs/cluster-failures.md from their rows.
 
-import { CHANNEL_FAULTS } from "@inkling/release-store/channel";
+import { CHANNEL_FAULTS } from "@inkling/data/channel";
 import { type GeneratedSection, markdownTable } from "./generated.ts";
 
 export function channelFaultTable(): GeneratedSection[] {

@@ -1,7 +1,4 @@
 // client-answers.ts: generates packages/client/src/generated.ts, the types of answers for the TypeScript client.
-//
-// in   the contract's rows, which the published client cannot import
-// out  types of the answers and their evidence, and the names that the client needs at run time
 
 import {
   ACTIONS,

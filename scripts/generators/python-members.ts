@@ -1,7 +1,4 @@
 // python-members.ts: generates packages/python/inkling/_generated.py: error codes, and the answers as dataclasses.
-//
-// in   the OpenAPI document; the contract's rows of problems, and of the data that each answer needs
-// out  one class for each object in an answer; members that may be omitted are Optional
 
 import {
   ACTIONS,

@@ -1,8 +1,5 @@
 // hostile-requests.ts: requests that no honest client sends. They are complete messages; framing-cases.ts has ambiguous
 // and incomplete messages.
-//
-// in   a seed, a server's keys, and the paths of most requests, by default the public API's
-// out  a sequence of requests, which is the same for the same seed
 
 import { gzipSync } from "node:zlib";
 import { PROBLEMS } from "@inkling/contract";

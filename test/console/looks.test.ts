@@ -1,7 +1,6 @@
 // looks.test.ts: tests the appearance of every page of the console in every state, in light and dark, on a desktop and
 // on a phone.
 //
-// out  screenshots/: a picture of each
 // Each page is visited once per device. A finding from axe, or content wider than the window, is a failure.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { DATA_FOLDER } from "@inkling/data";
 import type { Page } from "playwright-core";
 import { launchBrowser } from "../harness/browser.ts";
 import { fetch } from "../harness/checked-fetch.ts";

@@ -1,9 +1,5 @@
 // connection.ts: a keep-alive HTTP/1.1 connection that sends bytes unchanged and reads responses unchanged.
 //
-// in   a request's bytes, which no URL parser changes, and whether the response has a body
-// out  the status line, headers as sent (order and case kept), and the body without its transfer coding
-// err  Error if the server sends nothing within 10 s, or something that is not HTTP
-//
 // fetch would normalise the path, follow redirects, unpack gzip and join headers.
 
 import { connect, type Socket } from "node:net";

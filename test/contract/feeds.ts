@@ -1,10 +1,7 @@
 // feeds.ts: creates the feeds of the contract test: the compiler's fixtures, and entries from a fixed seed in the same
 // formats.
 //
-// out  the files of a mirror folder by name, and the networks and domains in them, so that requests can ask
-//      about them
-// note The fixtures contain documentation addresses, which no lookup answers. The generated entries are
-//      public.
+// The fixtures contain documentation addresses, which no lookup answers. The generated entries are public.
 
 import { double, uint16, writeMmdb } from "../../packages/compiler/test/mmdb-writer.ts";
 import { Random, times } from "./random.ts";

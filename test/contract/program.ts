@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PROCESS_FLAG } from "@inkling/release-store/program";
+import { PROCESS_FLAG } from "@inkling/data/program";
 import { stoppedClock } from "../harness/fast-clock.ts";
 import { freePort } from "../harness/ports.ts";
 

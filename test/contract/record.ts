@@ -1,7 +1,5 @@
 // record.ts: records recorded.ndjson.br again: `npx bun test/contract/record.ts`. Only for an intended change
 // of the contract, with a line in CHANGELOG.md.
-//
-// out  a line of JSON for each request, with its response in the form of exchange.ts
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";

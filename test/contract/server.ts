@@ -1,8 +1,5 @@
 // server.ts: the servers of the contract test, in a separate process with a stopped clock.
 //
-// in   arguments: an empty folder; optionally the path of an executable that runs the servers with data
-// out  a line of JSON: Started; the servers run until standard input ends
-//
 // full     complete data, overrides, X-Forwarded-For trusted from 127.0.0.0/8 serve    data without is_proxy and with
 // incomplete is_tor_exit, mode serve, no trusted proxies up       the same data, mode up empty    no release
 

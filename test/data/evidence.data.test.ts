@@ -4,6 +4,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { currentName, openRelease } from "@inkling/data";
 import {
   EFFECTS,
   formatPrefix,
@@ -21,7 +22,6 @@ import {
   type UnwrappedAddress,
   unwrapIpv4,
 } from "@inkling/engine";
-import { currentName, openRelease } from "@inkling/release-store";
 import { FEEDS, PLACE_PREFERENCE } from "../../packages/compiler/src/catalog/feeds.ts";
 import { parseGeofeed } from "../../packages/compiler/src/parse/geofeed.ts";
 import { MIRROR, mirrorRelease } from "../harness/data-folders.ts";

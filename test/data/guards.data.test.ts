@@ -4,6 +4,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { openRelease } from "@inkling/data";
 import {
   answerEmail,
   EvidenceAppender,
@@ -14,7 +15,6 @@ import {
   parsePrefix,
   type UnwrappedAddress,
 } from "@inkling/engine";
-import { openRelease } from "@inkling/release-store";
 import { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
 import { build } from "../../packages/compiler/src/pipeline/build.ts";
 import { copyMirror, VECTORS } from "../harness/data-folders.ts";

@@ -1,6 +1,4 @@
 // fuzzer.ts: runs a target in its own process (process.ts), and keeps an input that makes it fail.
-//
-// err  Error with the seed, the case, what happened, the input's file, and the command that repeats it
 
 import {
   closeSync,

@@ -1,8 +1,6 @@
 // process.ts: runs a fuzzer in its own process, so that a crash or a hang ends only this process, and its
 // memory can be read.
 //
-// in   JSON: an Order
-// out  JSON on standard output: a Report
 // exit 1 with the error on standard error if a check threw
 // The `progress` file has the number of the current case, so that the case that ended the process is known.
 

@@ -1,7 +1,7 @@
 // admin-server.ts: the admin API as a function of a request, backed by a real store, for tests.
 
+import type { HostReport } from "@inkling/data";
 import { Overrides } from "@inkling/engine";
-import type { HostReport } from "@inkling/release-store";
 import { AdminApp, type AdminAppOptions } from "../../packages/server/src/admin/app.ts";
 import { HostNames } from "../../packages/server/src/http/host-names.ts";
 import { Bodies } from "../../packages/server/src/limits/bodies.ts";

@@ -1,7 +1,4 @@
 // browser.ts: launches and watches a real Chromium for tests, and checks pages.
-//
-// out  screenshots/: pictures of pages, kept with `npm run test:full`
-// err  a page's faults are collected while it runs: script errors, violations of its policy, requests to other hosts
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

@@ -1,13 +1,11 @@
 // bundled-program.ts: bundles the command line as npm installs it, once for all test processes.
-//
-// out  the path of main.js, which starts in two thirds of the CPU time of the clone's modules
 
 import { join, resolve } from "node:path";
 import { once } from "./once.ts";
 import { run } from "./published-packages.ts";
 
 const ROOT = resolve(import.meta.dir, "../..");
-const PACKAGES = ["bulk", "cli", "compiler", "console", "contract", "engine", "release-store", "server"];
+const PACKAGES = ["bulk", "cli", "compiler", "console", "contract", "engine", "data", "server"];
 const INPUTS = [
   ...PACKAGES.flatMap((name) => ["src", "data", "package.json"].map((path) => `packages/${name}/${path}`)),
   "scripts/bundle.ts",

@@ -1,9 +1,5 @@
 // checked-fetch.ts: fetch for tests. It checks every Inkling response against the OpenAPI document.
 //
-// in   requests to the API
-// out  the response, as fetch returns it
-// err  an Error that lists what the document does not allow: status, headers, media type, body
-//
 // Tests import `fetch` from here instead of using the global one; openapi.test.ts checks that.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";

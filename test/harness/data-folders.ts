@@ -2,8 +2,6 @@
 //
 // Both are large and belong to other publishers, so they are not part of the repository. Only files named
 // *.data.test.ts may import this module, because `npm test` reads nothing outside the repository.
-//
-// err  an Error that names the variable to set, if INKLING_MIRROR or INKLING_VECTORS does not name a folder
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
 // dns-server.ts: a DNS server on 127.0.0.1 that sends the responses, valid or not, that a test sets.
-//
-// in   a function that returns the reply to a question
-// out  a port that answers over UDP and TCP, and the received questions
 
 export interface DnsQuestion {
   readonly name: string;

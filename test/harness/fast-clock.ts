@@ -1,10 +1,8 @@
 // fast-clock.ts: lets hours pass in a minute for a process and its children, or stops the process's clocks.
 //
-// in   the start of the simulated time (epoch ms on the machine's clock), and how many times faster it runs
-// out  the text of a module to preload (`BUN_OPTIONS=--preload …`), or {@link stopClocks} for this process
-// note A fast clock changes only Date. Time limits use performance.now, which keeps the machine's time, so no limit
-//      gets shorter. Long waits check Date every few seconds. A process and its children have the same time, because
-//      both count from the same moment.
+// A fast clock changes only Date. Time limits use performance.now, which keeps the machine's time, so no limit gets
+// shorter. Long waits check Date every few seconds. A process and its children have the same time, because both count
+// from the same moment.
 
 const HERE = JSON.stringify(import.meta.path);
 

@@ -1,7 +1,4 @@
 // limit-hammer.ts: one of several processes that take tokens from one cell of shared memory as fast as they can.
-//
-// in   a descriptor of the shared memory; one argument: JSON of HammerOrder
-// out  a line of JSON: HammerReport
 
 import { SharedView, WORKER_DESCRIPTOR } from "../../packages/server/src/run/shared-memory.ts";
 

@@ -1,7 +1,4 @@
 // npm-registry.ts: an npm registry on this machine, for installs without internet access.
-//
-// in   archives of the project's packages; all other packages come from node_modules, for this platform only
-// out  its URL; a missing optional package is a 404, which npm accepts
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

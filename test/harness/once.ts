@@ -1,9 +1,6 @@
 // once.ts: creates an expensive resource once for all test processes, in node_modules/.cache.
 //
-// in   a name, the files that the result depends on, a function that fills an empty folder
-// out  a complete folder, renamed to its final name; the first process creates it, and the others wait
-// err  whatever the function throws; the next process takes over a killed process's lock
-// cost hashing the inputs
+// Cost: hashing the inputs.
 
 import {
   existsSync,

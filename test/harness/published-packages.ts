@@ -11,8 +11,8 @@ export const CLIENT = join(ROOT, "packages/client");
 /** The published packages, and the project's packages that each of them contains. */
 const PUBLISHED = {
   client: ["client"],
-  local: ["local", "client", "contract", "engine", "release-store"],
-  cli: ["cli", "bulk", "compiler", "console", "contract", "engine", "release-store", "server"],
+  local: ["local", "client", "contract", "engine", "data"],
+  cli: ["cli", "bulk", "compiler", "console", "contract", "engine", "data", "server"],
 } as const;
 type Published = keyof typeof PUBLISHED;
 

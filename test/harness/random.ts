@@ -1,6 +1,6 @@
 // random.ts: the same "random" values in every run, so that a failure can be reproduced.
 //
-// src  splitmix32
+// Source: splitmix32.
 
 /** Returns a function that returns the next uint32. */
 export function randomWords(seed: number): () => number {

@@ -6,8 +6,8 @@
 
 import { copyFileSync, linkSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { prepareDataFolder, publish, releaseId, writeSegmentFile } from "@inkling/data";
 import { parsePrefix, type Release, type SegmentKind } from "@inkling/engine";
-import { prepareDataFolder, publish, releaseId, writeSegmentFile } from "@inkling/release-store";
 import { readAsnCsv } from "../../packages/compiler/src/parse/asn.ts";
 import { completePlace } from "../../packages/compiler/src/place/complete-place.ts";
 import { encodePlace } from "../../packages/compiler/src/place/encode-place.ts";

@@ -1,10 +1,8 @@
 // api.ts: causes the refusals of both APIs, each with a request.
-//
-// out  "CODE: what was sent" -> the detail, and the problems that the admin API lists
 
 import { type AdminProblemCode, type ProblemCode, STARTER_RULESET } from "@inkling/contract";
+import { openRelease, requireCurrentName } from "@inkling/data";
 import { parsePrefix } from "@inkling/engine";
-import { openRelease, requireCurrentName } from "@inkling/release-store";
 import { SESSION_COOKIE } from "../../packages/server/src/admin/sessions.ts";
 import { App, type AppOptions } from "../../packages/server/src/api/app.ts";
 import { cellsOnDemand } from "../../packages/server/src/limits/key-cells.testing.ts";

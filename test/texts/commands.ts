@@ -1,6 +1,4 @@
 // commands.ts: causes the mistakes in settings and commands, each on a command line.
-//
-// out  "inkling … " -> its exit code and its standard error
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { type FeedReport, type FeedsReport, type Release, releaseName } from "@inkling/engine";
 import {
   DATA_FOLDER,
   publish,
@@ -15,7 +14,7 @@ import {
   requireCurrent,
   segmentFiles,
   verifyRelease,
-} from "@inkling/release-store";
+} from "@inkling/data";
 import {
   ChannelFollower,
   makeKeyPair,
@@ -23,7 +22,8 @@ import {
   openReader,
   Publisher,
   readPrivateKey,
-} from "@inkling/release-store/channel";
+} from "@inkling/data/channel";
+import { type FeedReport, type FeedsReport, type Release, releaseName } from "@inkling/engine";
 import { keepFollowing } from "../../packages/cli/src/runtime/follow-channel.ts";
 import { type RunningServer, startServer } from "../../packages/server/src/run/server.ts";
 import { fetch } from "../harness/checked-fetch.ts";

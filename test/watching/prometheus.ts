@@ -1,8 +1,6 @@
 // prometheus.ts: runs a separate Prometheus for a test, with a temporary folder, a free port, and the rules with short
 // windows.
 //
-// in   the executable, the targets
-// out  what a query returns now
 // end  `stop`
 
 import { spawn } from "node:child_process";

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { temporaryPath } from "@inkling/release-store";
+import { temporaryPath } from "@inkling/data";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { notWritten, PartialFile } from "./partial-file.ts";
 

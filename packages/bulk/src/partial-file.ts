@@ -1,14 +1,12 @@
 // partial-file.ts: writes an output file that the user named. The file appears as a whole or not at all, no matter how
 // the process exits.
 //
-// err  errors of node:fs; the previous file then remains
-// note a file whose name ends in .gz or .zst is compressed, in members of MEMBER_BYTES that gzip and zstd read as one
-//      file
+// A file whose name ends in .gz or .zst is compressed, in members of MEMBER_BYTES that gzip and zstd read as one file.
 
 import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { AtomicFile, PUBLIC_FILE, prepareOutput } from "@inkling/release-store";
+import { AtomicFile, PUBLIC_FILE, prepareOutput } from "@inkling/data";
 import { BulkError } from "./errors.ts";
 
 /** Describes the state of a file after an interruption. */

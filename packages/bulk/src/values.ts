@@ -1,6 +1,6 @@
 // values.ts: recognizes IP addresses and email addresses, and finds them in any text.
 //
-// cost linear in the text: each word, and each run of hexadecimal digits, dots and colons, is read once
+// Cost: linear in the text: each word, and each run of hexadecimal digits, dots and colons, is read once.
 
 import { MAX_IP_TEXT, parseEmail, parseIp, specialUse } from "@inkling/engine";
 

@@ -1,7 +1,4 @@
 // installed.mjs: checks whether the packages that package-lock.json lists are installed.
-//
-// in   package-lock.json, and node_modules/.package-lock.json, which npm writes when an install is complete
-// out  the reason why an install is needed, as text, or undefined
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

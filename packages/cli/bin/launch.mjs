@@ -1,8 +1,4 @@
 // launch.mjs: starts the command on Bun, then only forwards signals and the exit code.
-//
-// in   the command's arguments; Bun from the npm package `bun`
-// out  the command's exit code, or 128 + signal number if a signal ended it
-// err  no Bun for this machine: one line and a hint, exit code 1
 
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { moduleCommand } from "@inkling/release-store/program";
+import { moduleCommand } from "@inkling/data/program";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";
 import { whyInstall } from "../bin/installed.mjs";
 import { BUN_FLAGS, findBun, platformPackages } from "../bin/launch.mjs";

@@ -4,7 +4,6 @@ import { describe, expect, test } from "bun:test";
 import { chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ABANDONED } from "@inkling/compiler/events";
-import type { Release } from "@inkling/engine";
 import {
   DATA_FOLDER,
   lockDataFolder,
@@ -12,8 +11,9 @@ import {
   releaseId,
   requireCurrent,
   writeChannelReport,
-} from "@inkling/release-store";
-import { makeKeyPair } from "@inkling/release-store/channel";
+} from "@inkling/data";
+import { makeKeyPair } from "@inkling/data/channel";
+import type { Release } from "@inkling/engine";
 import { freePort } from "../../../test/harness/ports.ts";
 import { smallRelease } from "../../../test/harness/release.ts";
 import { temporaryFolder } from "../../../test/harness/temporary-folder.ts";

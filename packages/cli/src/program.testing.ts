@@ -1,8 +1,5 @@
 // program.testing.ts: runs a command line in the test's own process. It skips only main.ts, and is twenty times as fast
 // as a separate process.
-//
-// in   arguments and environment: variables, folder, a person's answers at the terminal, a signal to stop
-// out  the text written to the two streams, and the exit code
 
 import { run } from "./program.ts";
 import { makeStyle } from "./terminal/terminal.ts";

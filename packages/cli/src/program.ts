@@ -1,8 +1,8 @@
 // program.ts: defines the command tree, and the exit code for each way a command can end.
 
 import { LOOKUPS } from "@inkling/contract";
+import { FORM } from "@inkling/data/program";
 import { nearest } from "@inkling/engine";
-import { FORM } from "@inkling/release-store/program";
 import { Command, CommanderError } from "commander";
 import type { Context } from "./runtime/command.ts";
 import { CliError, EXIT, explainFileError, fromBulk, SettingsError } from "./terminal/errors.ts";

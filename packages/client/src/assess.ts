@@ -1,6 +1,6 @@
 // assess.ts: defines a decision about a visitor, with its request and its answer.
 //
-// src  docs/decisions.md of the server
+// Source: docs/decisions.md of the server.
 
 import type { Answer } from "./answers.ts";
 import {

@@ -1,10 +1,6 @@
 // batch.ts: looks up any number of values through requests of bounded size, with answers in order.
 //
-// in   values from any iterable; at most `concurrency` requests of `size` values are in progress, and no more values
-//      than that are read from the source
-// out  one result for each value; a problem with one value is that value's result
-// err  InklingError if a request fails for good; the errors of the source; the caller's reason if the caller's signal
-//      aborts. Results that arrived earlier are returned first, except after an abort
+// Results that arrived earlier are returned first, except after an abort.
 //
 // Requests are NDJSON with a body of known length, and answers are read as they arrive. One endless request
 // would need full-duplex streams: browsers give no response before the request has ended, and proxies buffer

@@ -1,13 +1,10 @@
 // breaker.ts: a circuit breaker. While the server does not answer at all, lookups fail at once instead of
 // waiting for it.
 //
-// in   how each lookup ended, the current time, and random numbers
-// out  whether a lookup may send its request, and whether it is the probe
-// err  the failure that opened the breaker: the same code, with a hint
-// note The breaker opens after `breakAfter` consecutive lookups without any response. When the pause is over, it lets
-//      one probe through. Any response closes the breaker, and a failed probe doubles the pause. Lookups that were
-//      already in progress when the breaker opened do not count. Otherwise, a hundred simultaneous visitors would
-//      extend the first pause to the maximum.
+// The breaker opens after `breakAfter` consecutive lookups without any response. When the pause is over, it lets one
+// probe through. Any response closes the breaker, and a failed probe doubles the pause. Lookups that were already in
+// progress when the breaker opened do not count. Otherwise, a hundred simultaneous visitors would extend the first
+// pause to the maximum.
 
 import { InklingError } from "./errors.ts";
 import { pauseMs } from "./retry.ts";

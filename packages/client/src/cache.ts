@@ -1,12 +1,8 @@
 // cache.ts: a least-recently-used cache of answers.
 //
-// in   a path with its query, an answer's text with its data state and headers, and the current time
-// out  the text and the data state while they are fresh; after that, the ETag for validation
-// src  RFC 9111 4.2 (freshness), 4.3 (validation), 5.2.2 (max-age, no-store, no-cache)
-// note A cache belongs to one client, and therefore to one key and one server, so `Vary: Authorization` is
-//      respected.
-// cost one entry of a Map; the text is parsed again each time, so that no caller can change another caller's
-//      answer
+// Source: RFC 9111 4.2 (freshness), 4.3 (validation), 5.2.2 (max-age, no-store, no-cache). A cache belongs to one
+// client, and therefore to one key and one server, so `Vary: Authorization` is respected. Cost: one entry of a Map; the
+// text is parsed again each time, so that no caller can change another caller's answer.
 
 import type { DataState } from "./data-state.ts";
 

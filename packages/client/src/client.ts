@@ -1,12 +1,7 @@
 // client.ts: implements the client, with three lookups, each for one value or any number of values, and decisions about
 // visitors.
 //
-// in   an address, an email address, or an iterable of them; a visitor
-// out  typed answers, each with its data state; typed decisions; undefined for a public address whose location is
-//      unknown
-// err  InklingError (errors.ts); the caller's own reason if its signal aborts; TypeError for a value that is not a
-//      string
-// note Email addresses are sent in the body of a POST, never in a URL, because proxies log URLs.
+// Email addresses are sent in the body of a POST, never in a URL, because proxies log URLs.
 
 import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
 import {

@@ -1,10 +1,7 @@
 // data-state.ts: finds out how complete the data behind an answer is.
 //
-// in   the response's Inkling-Data-State and Inkling-Data-Version
-// out  a DataState, which is the same object for all answers in a response; DATA_INCOMPLETE if required data is missing
-// src  docs/errors.md of the server (DATA_NOT_LOADED); RFC 9651: an item with parameters
-// note `data` is not enumerable on an answer. JSON.stringify, a spread, deep equality and a stored row
-//      therefore contain only what the API sent.
+// Source: docs/errors.md of the server (DATA_NOT_LOADED); RFC 9651: an item with parameters. `data` is not enumerable
+// on an answer. JSON.stringify, a spread, deep equality and a stored row therefore contain only what the API sent.
 
 import type { Lookup } from "./answers.ts";
 import { type ErrorDetails, InklingError } from "./errors.ts";

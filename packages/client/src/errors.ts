@@ -1,8 +1,6 @@
 // errors.ts: the error class of all lookups.
 //
-// in   a problem document from the server, or a failure that the client detects
-// out  InklingError: a stable `code`, the status, the request's id, and a hint that says what to do
-// note Messages never quote a key, an address or an email address, because errors end up in logs.
+// Messages never quote a key, an address or an email address, because errors end up in logs.
 
 import { CLIENT_HINTS, SERVER_HINTS } from "./error-codes.ts";
 

@@ -1,11 +1,7 @@
 // ip.ts: parses addresses and networks, to distinguish proxies from visitors.
 //
-// in   "203.0.113.9", "2001:db8::1"; "10.0.0.0/8"
-// out  a family and a number; IPv4-mapped IPv6 addresses (::ffff:0:0/96) become the IPv4 address that they
-//      contain
-// err  none thrown: undefined means "not an address"
-// src  RFC 4291 2.2; no leading zeros, no short forms. The server's parser behaves the same, and a test
-//      compares them
+// Source: RFC 4291 2.2; no leading zeros, no short forms. The server's parser behaves the same, and a test compares
+// them.
 
 export interface Ip {
   readonly bits: 32 | 128;

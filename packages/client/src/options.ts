@@ -1,6 +1,4 @@
 // options.ts: the options of a client, checked when the client is created.
-//
-// err  TypeError that names the invalid option and never quotes the key
 
 import type { Extras } from "./answers.ts";
 import type { DataName } from "./data-state.ts";

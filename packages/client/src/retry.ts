@@ -1,6 +1,6 @@
 // retry.ts: computes how long to wait before the next attempt.
 //
-// src  RFC 9110 10.2.3 (Retry-After: seconds or a date)
+// Source: RFC 9110 10.2.3 (Retry-After: seconds or a date).
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;

@@ -1,11 +1,8 @@
 // transport.ts: sends one request to the server, with retries.
 //
-// in   a request, the caller's signal, a time limit
-// out  what `read` returns for the response, whose status is 2xx or 304
-// err  InklingError; the signal's own reason if the caller aborts
-// note The circuit breaker does not apply to batches, which wait and retry by design, and fail as a whole. A repeated
-//      lookup changes nothing, although it counts twice. Redirects are not followed: the API has none, and an email
-//      address must not be sent elsewhere.
+// The circuit breaker does not apply to batches, which wait and retry by design, and fail as a whole. A repeated lookup
+// changes nothing, although it counts twice. Redirects are not followed: the API has none, and an email address must
+// not be sent elsewhere.
 
 import { Breaker } from "./breaker.ts";
 import { type ErrorDetails, InklingError, isProblem, isUnreached, problemError } from "./errors.ts";

@@ -1,10 +1,7 @@
 // mmdb-writer.ts: a small writer of MMDB files, for tests only. It writes valid files from networks and values, and
 // broken files from raw nodes and bytes.
 //
-// in   networks as text with JavaScript values; or nodes, data bytes and metadata, which are written unchanged
-// out  the bytes of a file
-// err  Error for a mistake in the test itself
-// note it shares no code with the reader, so that each can prove the other wrong
+// It shares no code with the reader, so that each can prove the other wrong.
 
 import { type Prefix, parsePrefix } from "@inkling/engine";
 

@@ -1,7 +1,6 @@
 // api.ts: sends requests to the admin API with the session's cookie and secret.
 //
-// err  ApiError; an aborted request throws an AbortError
-// note When a session has ended, `window` receives the LOGGED_OUT event.
+// When a session has ended, `window` receives the LOGGED_OUT event.
 //
 // Browsers also send the cookie to other ports of this host. The secret therefore proves that a page of this origin
 // sent the request. It is kept in localStorage, which is bound to the port and which other tabs can read. The secret is

@@ -1,9 +1,6 @@
 // files.ts: compresses and serves the console's files.
 //
-// in   a path below the listener's root
-// out  a Response, or undefined for any other path. "/" is the page; other names contain a hash of their
-//      content
-// cost `openConsole` takes about 60 ms, unless the console is already bundled. The files remain in memory.
+// Cost: `openConsole` takes about 60 ms, unless the console is already bundled. The files remain in memory.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

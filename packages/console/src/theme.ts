@@ -1,7 +1,7 @@
 // theme.ts: applies the user's color scheme before the page is drawn.
 //
-// note bundle.ts puts this script into the page's head as a classic script. A module would run after the first frame,
-//      and the page would flash in the system's colors. The choice is kept in localStorage, bound to the port.
+// bundle.ts puts this script into the page's head as a classic script. A module would run after the first frame, and
+// the page would flash in the system's colors. The choice is kept in localStorage, bound to the port.
 
 {
   const KEY = "inkling-console-theme";

@@ -1,15 +1,12 @@
 // decisions.ts: decides about visitors in this process, with the engine and a ruleset.
 //
-// in   a visitor in the format of POST /v1/assess; one release
-// out  the decision that a server with the same release and ruleset, but without overrides, would make
-// err  InklingError BODY_INVALID with the mistakes, and the errors of a lookup
-// note The condition parser takes tens of milliseconds to load, so it is loaded by the first decision, not at startup.
+// The condition parser takes tens of milliseconds to load, so it is loaded by the first decision, not at startup.
 
 import type { AssessOptions, DecisionInput } from "@inkling/client";
 import { problemError } from "@inkling/client/support";
+import { messageOf } from "@inkling/data";
 import { Answerer, type AnswerSource } from "@inkling/engine";
 import type { Ruleset } from "@inkling/engine/assess";
-import { messageOf } from "@inkling/release-store";
 import { errorOf } from "./failures.ts";
 import { wrong } from "./read-options.ts";
 

@@ -1,11 +1,7 @@
 // local.ts: provides the three lookups, and decisions about visitors, in this process.
 //
-// in   an address, an email address, or several of them; a visitor
-// out  the answers that a server with the same release would return, as objects or as the bytes that it would send; a
-//      call reads only one release
-// err  InklingError with the server's codes; TypeError for a value that is not a string
-// note Bytes are views of the release's data, and callers must not write to them. There are no overrides, rate limits
-//      or MX checks, which only a server has.
+// Bytes are views of the release's data, and callers must not write to them. There are no overrides, rate limits or MX
+// checks, which only a server has.
 
 import type {
   Answer,

@@ -1,11 +1,9 @@
 // read-options.ts: checks the options of createLocal before anything is opened.
-//
-// err  TypeError that names the invalid option
 
 import type { DataName, OnUnavailable } from "@inkling/client";
 import { DATA_OF, ON_UNAVAILABLE, readRequire, refuseUnknown } from "@inkling/client/support";
-import { type ChannelLocation, parseChannel } from "@inkling/release-store";
-import { readPublicKey, S3_VARIABLES } from "@inkling/release-store/channel";
+import { type ChannelLocation, parseChannel } from "@inkling/data";
+import { readPublicKey, S3_VARIABLES } from "@inkling/data/channel";
 import type { LocalOptions } from "./options.ts";
 
 /** The options for following releases, in a form that can be sent to the thread. */

@@ -1,13 +1,8 @@
 // release-watcher.ts: follows the releases of a data folder, and of the channel that fills it. It runs in its own
 // thread.
 //
-// in   `current` in the data folder, checked once a second; the channel, checked every two seconds
-// out  each sound release; if files cannot be mapped, also the bytes of the segments that are not in the previous
-//      release
-// err  reported once for each reason and retried, with increasing waits; the previous release remains in use
-// why  Reading and verifying 280 MB takes a second, during which the application's own thread would be blocked.
+// Reading and verifying 280 MB takes a second, during which the application's own thread would be blocked.
 
-import type { Release } from "@inkling/engine";
 import {
   aborted,
   checkFiles,
@@ -24,14 +19,15 @@ import {
   requireCurrentName,
   sha256Hex,
   verifyRelease,
-} from "@inkling/release-store";
+} from "@inkling/data";
 import {
   CHANNEL_POLL_MS,
   ChannelError,
   ChannelFollower,
   type ChannelRuleset,
   openReader,
-} from "@inkling/release-store/channel";
+} from "@inkling/data/channel";
+import type { Release } from "@inkling/engine";
 import type { SourceOptions } from "./read-options.ts";
 import { followRuleset, type RulesetMessage } from "./ruleset.ts";
 

@@ -1,16 +1,12 @@
 // releases.ts: holds the release in use, and replaces it while lookups continue.
 //
-// in   releases that the thread of release-watcher.ts has prepared
-// out  `current`: one release, which a call reads once
-// err  InklingError DATA_NOT_LOADED with the reason and a hint if there is no release at startup; later errors go to
-//      `onError`
-// note After the first release, neither the thread nor a timer keeps the process alive.
+// After the first release, neither the thread nor a timer keeps the process alive.
 
 import { Worker } from "node:worker_threads";
 import { InklingError } from "@inkling/client";
+import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/data";
+import type { ChannelRuleset } from "@inkling/data/channel";
 import type { LoadedRelease } from "@inkling/engine";
-import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/release-store";
-import type { ChannelRuleset } from "@inkling/release-store/channel";
 import type { SourceOptions } from "./read-options.ts";
 import type { Prepared, Refused, Taken, WatcherMessage } from "./release-watcher.ts";
 

@@ -1,14 +1,10 @@
 // ruleset.ts: follows the ruleset that the channel brings into the data folder. Runs in the thread of
 // release-watcher.ts.
-//
-// out  each ruleset that this version can evaluate; at startup, if this version cannot evaluate the newest ruleset, the
-//      last one that it could
-// err  reported once for each reason; the previous ruleset remains in use
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, Live, type Loaded, messageOf, SnapshotFile } from "@inkling/release-store";
-import { type ChannelRuleset, parseChannelRuleset, readChannelRuleset } from "@inkling/release-store/channel";
+import { DATA_FOLDER, Live, type Loaded, messageOf, SnapshotFile } from "@inkling/data";
+import { type ChannelRuleset, parseChannelRuleset, readChannelRuleset } from "@inkling/data/channel";
 
 const POLL_MS = 1_000;
 const LONGEST_MS = 60_000;

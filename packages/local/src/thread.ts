@@ -1,10 +1,7 @@
 // thread.ts: the entry point of the thread that follows releases (release-watcher.ts).
-//
-// in   SourceOptions as workerData; messages: Taken or "stop"
-// out  WatcherMessage; the bytes of segments are transferred, not copied
 
 import { parentPort, workerData } from "node:worker_threads";
-import { messageOf } from "@inkling/release-store";
+import { messageOf } from "@inkling/data";
 import type { SourceOptions } from "./read-options.ts";
 import { ReleaseWatcher, type Taken, type WatcherMessage } from "./release-watcher.ts";
 

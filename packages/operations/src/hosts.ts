@@ -1,6 +1,6 @@
 // hosts.ts: lists the hosts of a group, with each host's own report and its last contact.
 
-import { GONE_MS, type HostReport, readHostReport } from "@inkling/release-store";
+import { GONE_MS, type HostReport, readHostReport } from "@inkling/data";
 import type { Tables } from "@inkling/store/tables";
 import { z } from "zod";
 import { count, operation, type Resource, text, time } from "./operation.ts";

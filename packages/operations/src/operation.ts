@@ -13,7 +13,7 @@ import type {
   Outcome,
   ServerSettings,
 } from "@inkling/contract";
-import type { HostReport } from "@inkling/release-store";
+import type { HostReport } from "@inkling/data";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import type { Author } from "@inkling/store/author";
 import type { LabelResult } from "@inkling/store/decisions/decisions";

@@ -1,10 +1,6 @@
 // webhook-destination.ts: checks where a webhook's URL may lead: to an https address on the public internet, unless an operator
 // allows an internal address.
 //
-// in   a URL as an operator writes it; the current addresses of its host name
-// out  the URL in its normal form; the addresses to which a connection may be opened
-// err  a text that describes what is wrong
-//
 // Someone who may add webhooks must not be able to reach services that only this host can reach, such as a cloud's
 // metadata, a database or the admin API. A host name can resolve differently each time, so the connection uses the
 // checked addresses instead of the name.

@@ -1,10 +1,8 @@
 // admin-token.ts: creates the tokens of the admin API, and stores their hashes. There is a root token, and there are
 // named tokens with a role.
 //
-// in   the store's tables
-// out  tokens (ink_admin_, 32 random characters, _, checksum); each is shown once and stored as SHA-256
-// err  StoreError; CONFLICT if the name is taken
-// note Every request reads its token's row, so a revocation applies at once on every host, including to sessions. The
+// Every request reads its token's row, so a revocation applies at once on every host, including to sessions. The.
+//
 // audit trail records the token's name as the author. For the root token, it records the author that the request names.
 
 import { ADMIN_ROLES, type AdminRole } from "@inkling/contract";

@@ -1,8 +1,4 @@
 // adopt-key.ts: creates the key that the operator chose (INKLING_API_KEY) at startup, if it does not exist.
-//
-// in   the store, the key's token
-// out  the valid key
-// err  KeyInputError if the token is malformed or was revoked; StoreError
 
 import { StoreError } from "./error.ts";
 import { type Key, KeyInputError, NAME_FROM_SETTINGS, SCOPES } from "./keys/key.ts";

@@ -1,9 +1,6 @@
 // database.ts: one way to run queries on an SQLite file or a PostgreSQL server.
 //
-// in   the database's address, from the settings
-// out  run and transaction return the result, or fail with a StoreError within the time-out, counted from the moment
-//      when the unit of work begins. They never hang
-// err  StoreError, without the password
+// They never hang.
 //
 // This file hides these differences:
 // - SQLite has one connection, and a query sent while a transaction awaits would become part of that transaction. Units
@@ -19,7 +16,7 @@
 
 import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { giveToFolderOwner, makeFolder, within } from "@inkling/release-store";
+import { giveToFolderOwner, makeFolder, within } from "@inkling/data";
 import { SQL, type TransactionSQL } from "bun";
 import { StoreError, storeErrorFrom } from "./error.ts";
 

@@ -1,8 +1,7 @@
 // decisions.ts: keeps decisions and their outcomes in a table of the store.
 //
-// err  StoreError
-// cost SQLite runs inside this process and blocks it during a query: 700,000 decisions took 5.7 s. So a query reads at
-//      most SLICE rows, and a deletion deletes ROWS_AT_ONCE rows. Requests are answered in between.
+// Cost: SQLite runs inside this process and blocks it during a query: 700,000 decisions took 5.7 s. So a query reads at
+// most SLICE rows, and a deletion deletes ROWS_AT_ONCE rows. Requests are answered in between.
 
 import { ACTIONS, type Action, OUTCOMES, type Outcome } from "@inkling/contract";
 import type { SQL } from "bun";

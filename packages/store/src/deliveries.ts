@@ -1,10 +1,6 @@
 // deliveries.ts: keeps the queue of webhook deliveries in a table of the store. A row contains what to send, and the
 // result of each attempt.
 //
-// in   events, each with a key that identifies the event
-// out  due deliveries, each given to only one host; the results of attempts
-// err  StoreError
-//
 // A host claims a delivery by moving its due time forward by a lease. If the host exits during an attempt, the delivery
 // becomes due again, with the same id, when the lease expires. A receiver may therefore get a message twice, but the
 // exit loses no message. The message id is a hash of the event's key. As long as its delivery is kept, an event is
@@ -20,7 +16,7 @@ import {
   type WebhookMessage,
   type WebhookOutcome,
 } from "@inkling/contract";
-import { sha256Hex } from "@inkling/release-store";
+import { sha256Hex } from "@inkling/data";
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "./keys/key.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";

@@ -1,7 +1,4 @@
 // error.ts: the store's errors, with the same codes for both databases.
-//
-// in   an error of Bun.SQL, and the database's address without its password
-// out  StoreError: a code to act on, one line, a hint
 
 /**
  * - UNREACHABLE: unreachable, busy or full; the same call can succeed later

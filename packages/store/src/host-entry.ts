@@ -1,7 +1,7 @@
 // host-entry.ts: records a change that belongs to one host, such as a rollback of its data, before the change is made.
 
 import { hostname } from "node:os";
-import { messageOf } from "@inkling/release-store";
+import { messageOf } from "@inkling/data";
 import type { NewAuditEntry } from "./audit.ts";
 import type { OverrideStore } from "./overrides.ts";
 

@@ -1,6 +1,6 @@
 // key-changes.ts: remembers which keys changed with each stamp, so that a server with 100,000 keys reads only these.
 //
-// cost one row for each change, of which the last 100,000 are kept
+// Cost: one row for each change, of which the last 100,000 are kept.
 //
 // Each row names the stamp before it. Otherwise a change by a server of an older version, which writes no rows, would be
 // missed, and so would a restored backup.

@@ -1,9 +1,5 @@
 // migrations.ts: creates the store's tables in numbered steps, which cannot be undone.
 //
-// in   a database of any earlier version, or an empty one
-// out  the newest tables; each step runs once, even if several processes start at the same time
-// err  StoreError NEWER if a newer program wrote the database
-//
 // Unless a step says otherwise, the same statements run on SQLite and PostgreSQL. All times are epoch milliseconds; days are UTC, "2026-06-01". A
 // released step never changes. To change the tables, add a step.
 
@@ -142,7 +138,7 @@ export const MIGRATIONS: readonly Migration[] = [
   {
     id: 5,
     name: "reports of hosts",
-    // JSON with the host's version, release, load and readiness (release-store's host-report.ts), dated by
+    // JSON with the host's version, release, load and readiness (packages/data, host-report.ts), dated by
     // `confirmed_at`.
     statements: ["ALTER TABLE inkling_hosts ADD COLUMN report TEXT"],
   },
@@ -346,7 +342,7 @@ export const MIGRATIONS: readonly Migration[] = [
       "DROP TABLE inkling_hosts",
       // A host's last exchange. A process that starts has another `run`, and its `sequence` begins again. `late_at` and
       // `late_since`: when counts arrived late, and the age of the oldest (limits/group-counts.ts). Times are those of the
-      // database's clock. `report` is JSON (release-store's host-report.ts).
+      // database's clock. `report` is JSON (packages/data, host-report.ts).
       `CREATE TABLE inkling_hosts (
         id TEXT PRIMARY KEY,
         run TEXT NOT NULL,

@@ -1,17 +1,15 @@
 // notices.ts: receives notices that another process has changed keys, overrides or rulesets (PostgreSQL's LISTEN and
 // NOTIFY).
 //
-// in   a dedicated connection; notices that a transaction sends when it commits (Tables.notify)
-// out  calls of onNotice for each kind, at most ten times a second. After each new connection, it is called for all
-//      kinds, because notices sent while disconnected are lost
-// err  none: without notices (state "polling"), the checks that run every second find the same changes later
-// cost one notice to itself every 10 s, and one after each new connection
+// After each new connection, it is called for all kinds, because notices sent while disconnected are lost. Without
+// notices (state "polling"), the checks that run every second find the same changes later. Cost: one notice to itself
+// every 10 s, and one after each new connection.
 //
 // PgBouncer in transaction mode accepts LISTEN but drops the notices, and a network can fall silent. The listener
 // therefore relies on a notice to itself, and reconnects if the notice does not come back. Jitter keeps the hosts of a
 // group from reconnecting to a restarted database at the same moment.
 
-import { backoffMs, within } from "@inkling/release-store";
+import { backoffMs, within } from "@inkling/data";
 import type { SQL } from "bun";
 import type { Database } from "./database.ts";
 import { StoreError } from "./error.ts";

@@ -1,9 +1,6 @@
 // overrides.ts: keeps overrides and their audit trail in the store's tables.
 //
-// in   checked overrides, the author
-// out  overrides, and the result of each write; every change adds an audit entry in the same transaction
-// err  OverrideConflictError: nothing was written; StoreError
-// note Only a restore changes or deletes audit entries (copy.ts).
+// Only a restore changes or deletes audit entries (copy.ts).
 
 import type { NewOverride, Override } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";

@@ -1,7 +1,7 @@
 // revocations.ts: reads from the database which keys and admin tokens were revoked, and writes revocations to the data
 // folder's list before they are committed (keys/revoked-file.ts).
 
-import { messageOf } from "@inkling/release-store";
+import { messageOf } from "@inkling/data";
 import type { TransactionSQL } from "bun";
 import { StoreError } from "./error.ts";
 import type { Revocation, RevokedFile } from "./keys/revoked-file.ts";

@@ -1,6 +1,4 @@
 // rulesets.ts: keeps published rulesets in a table of the store. Rows are only added, except by a restore (copy.ts).
-//
-// err  RulesetConflictError if someone else published in between, in which case nothing was written; StoreError
 
 import type { SQL } from "bun";
 import { insertAudit, lockAudit } from "./audit.ts";

@@ -1,11 +1,6 @@
 // store.ts: stores keys in an SQLite file or a PostgreSQL database, and provides access to everything else in it.
 //
-// in   the database's address
-// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `rulesets` (rulesets.ts), `decisions`
-//      (decisions.ts), `retention` (retention.ts), `webhooks` (webhooks.ts), `deliveries` (deliveries.ts), `adminToken` (admin-token.ts), `copy`
-//      (copy.ts)
-// err  StoreError with a hint; its message never contains the password or a token
-// cost see each method; no lookup waits for the store
+// Cost: see each method; no lookup waits for the store.
 
 import type { AuditAction } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";

@@ -1,9 +1,8 @@
 // webhooks.ts: stores webhooks in a table of the store: their URLs, their events, and the secrets that sign deliveries.
 //
-// err  WebhooksFullError if there are too many webhooks, in which case nothing was written; StoreError
-// note Signing needs the secrets, so the table contains them in plain text. This file returns them in only two ways: in
-//      the response to the operator who adds or rotates a webhook, and through `signing`, for a delivery. Backups also
-//      contain them (copy.ts).
+// Signing needs the secrets, so the table contains them in plain text. This file returns them in only two ways: in the
+// response to the operator who adds or rotates a webhook, and through `signing`, for a delivery. Backups also contain
+// them (copy.ts).
 
 import { type AuditAction, MAX_WEBHOOKS, WEBHOOK_EVENT_NAMES, type WebhookEvent } from "@inkling/contract";
 import type { SQL, TransactionSQL } from "bun";

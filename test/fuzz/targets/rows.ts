@@ -1,7 +1,7 @@
 // Fuzzes CSV, NDJSON and lines that `inkling enrich` reads. Either no byte is lost, or a BulkError is thrown.
 
+import { openServable } from "@inkling/data";
 import { Overrides } from "@inkling/engine";
-import { openServable } from "@inkling/release-store";
 import { planFor } from "../../../packages/bulk/src/enrich/plan.ts";
 import { makeEnricher } from "../../../packages/bulk/src/enrich/worker.ts";
 import { BulkError } from "../../../packages/bulk/src/errors.ts";

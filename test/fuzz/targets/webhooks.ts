@@ -1,7 +1,5 @@
 // Fuzzes webhooks: the URL that an admin sends, the decision behind an event, and the receiver's response.
 //
-// in   lines: a URL, a visitor's email domain and `ref`, a text of evidence, how the receiver ends the connection; then
-//      its response
 // A URL is refused with the documented problems or accepted, and no inner address is contacted. A delivery is sent
 // once, verifies with the `standardwebhooks` package, leaves no connection, and ends in the state that the response
 // calls for.

@@ -1,10 +1,7 @@
 // client-e2e.mjs: runs @inkling/client as an application does, on the runtime that runs this file, against a
 // real server.
 //
-// in   one argument: JSON of { url, sandbox, live, paced, addresses, emails }: keys, and values to look up
-//      with the first key
-// out  a line of JSON: the client's results
-// note client.test.ts copies this file beside an installed package.
+// client.test.ts copies this file beside an installed package.
 
 import { Inkling, InklingError, Unavailable } from "@inkling/client";
 

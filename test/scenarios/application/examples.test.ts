@@ -1,7 +1,6 @@
 // examples.test.ts: runs every example on Node against a real server with a small release. Checks the output
-// in its README, and its behaviour when Inkling is unavailable.
 //
-// note Each folder of examples/ has a row in EXAMPLES; a folder without a row fails.
+// Each folder of examples/ has a row in EXAMPLES; a folder without a row fails.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

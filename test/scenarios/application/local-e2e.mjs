@@ -1,9 +1,6 @@
 // local-e2e.mjs: runs @inkling/local as an application does, on the runtime that runs this file.
 //
-// in   one argument: JSON of a scenario's name and options; lines on standard input, if the scenario reads
-//      any
-// out  lines of JSON; the process exits by itself
-// note local.test.ts copies this file beside installed packages.
+// local.test.ts copies this file beside installed packages.
 
 import { createInterface } from "node:readline";
 import { createLocal, InklingError } from "@inkling/local";

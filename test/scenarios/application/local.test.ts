@@ -6,8 +6,8 @@ import { cpSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, wr
 import { join, resolve } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import type { Lookup } from "@inkling/client";
-import { appendToOrder, prepareDataFolder, requireCurrentName } from "@inkling/release-store";
-import { makeKeyPair, openStore, Publisher, readPrivateKey } from "@inkling/release-store/channel";
+import { appendToOrder, prepareDataFolder, requireCurrentName } from "@inkling/data";
+import { makeKeyPair, openStore, Publisher, readPrivateKey } from "@inkling/data/channel";
 import { type Exchange, RECORDED } from "../../contract/replay.ts";
 import { freePort } from "../../harness/ports.ts";
 import { installLocal, run } from "../../harness/published-packages.ts";

@@ -1,7 +1,4 @@
 // maxmind-sdk.mjs: runs MaxMind's own SDK on Node with its `host` option. maxmind-sdk.test.ts starts it.
-//
-// in   one argument: JSON of { host, key }
-// out  a line of JSON: the result of each call, or its error's code and status
 
 import { WebServiceClient } from "@maxmind/geoip2-node";
 

@@ -2,9 +2,7 @@
 // link that delays and loses packets, and is cut in the end. apart-hosts.test.ts starts it in a mount and a
 // network namespace.
 //
-// in   one argument: seconds of the load
-// out  a line of JSON: Seen
-// note If the kernel has netem, it makes the link slow. Otherwise a proxy at the database's end does.
+// If the kernel has netem, it makes the link slow. Otherwise a proxy at the database's end does.
 
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { openStore } from "../../../packages/store/src/store.ts";

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { currentName, type HostReport } from "@inkling/release-store";
+import { currentName, type HostReport } from "@inkling/data";
 import { SQL } from "bun";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
 import { openStore } from "../../../packages/store/src/store.ts";

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { DATA_FOLDER } from "@inkling/data";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";
 import { openStore, type Store } from "../../../packages/store/src/store.ts";
 import { fillKeys } from "../../harness/many-keys.ts";

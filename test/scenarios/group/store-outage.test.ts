@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { currentName, releaseNames } from "@inkling/release-store";
+import { currentName, releaseNames } from "@inkling/data";
 import { SQL } from "bun";
 import { runHere } from "../../../packages/cli/src/program.testing.ts";
 import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorder.ts";

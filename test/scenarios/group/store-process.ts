@@ -1,8 +1,5 @@
 // store-process.ts: a process that uses keys and usage as a server does, for tests with several processes.
 //
-// in   the database's address, a token, milliseconds between flushes and checks
-// out  a line of JSON for each change: the answer for the token, lookups recorded, lookups confirmed by the
-//      store
 // end  SIGTERM: the last flush, then exit code 0
 
 import { UsageRecorder } from "../../../packages/server/src/limits/usage-recorder.ts";

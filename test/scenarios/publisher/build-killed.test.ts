@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { currentName, releaseNames, verifyRelease } from "@inkling/data";
 import { type FeedsReport, feedsReport } from "@inkling/engine";
-import { currentName, releaseNames, verifyRelease } from "@inkling/release-store";
 import { type Script, startScript } from "../../../packages/compiler/src/fetch/publisher.testing.ts";
 import { build } from "../../../packages/compiler/src/pipeline/build.ts";
 import { temporaryFolder } from "../../harness/release.ts";

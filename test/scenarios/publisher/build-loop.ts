@@ -1,7 +1,4 @@
 // build-loop.ts: a process that builds release after release from a publisher's small lists, until it is killed.
-//
-// in   the data folder and the publisher's base URL, as arguments
-// out  a line on standard output when the first build begins, and after each build
 
 import { writeSync } from "node:fs";
 import { build } from "../../../packages/compiler/src/pipeline/build.ts";

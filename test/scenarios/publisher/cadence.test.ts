@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { openServable } from "@inkling/data";
 import type { FeedReport } from "@inkling/engine";
-import { openServable } from "@inkling/release-store";
 import { answer } from "../../../packages/cli/src/runtime/answer.ts";
 import type { BuildResult } from "../../../packages/cli/src/runtime/build.ts";
 import { FreshData } from "../../../packages/cli/src/runtime/keep-fresh.ts";

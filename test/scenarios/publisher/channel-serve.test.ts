@@ -11,11 +11,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
+import { currentName, DATA_FOLDER, sha256Hex, writeChannelReport } from "@inkling/data";
+import { openStore, readPrivateKey, writeBuildResult } from "@inkling/data/channel";
 import { releaseName } from "@inkling/engine";
-import { currentName, DATA_FOLDER, sha256Hex, writeChannelReport } from "@inkling/release-store";
-import { openStore, readPrivateKey, writeBuildResult } from "@inkling/release-store/channel";
 import { writeFeedChoice } from "../../../packages/compiler/src/catalog/feed-choice.ts";
-import { seal } from "../../../packages/release-store/src/channel/envelope.ts";
+import { seal } from "../../../packages/data/src/channel/envelope.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { inkling, LAUNCHER, Program } from "../../harness/inkling.ts";
 import { freePort } from "../../harness/ports.ts";

@@ -18,7 +18,6 @@ import {
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { ANSWERS, type Release, releaseName } from "@inkling/engine";
 import {
   checkFiles,
   currentName,
@@ -30,7 +29,7 @@ import {
   segmentFiles,
   sha256Hex,
   verifyRelease,
-} from "@inkling/release-store";
+} from "@inkling/data";
 import {
   ChannelError,
   ChannelFollower,
@@ -46,11 +45,12 @@ import {
   readPrivateKey,
   type S3Environment,
   type Statement,
-} from "@inkling/release-store/channel";
-import { seal } from "../../../packages/release-store/src/channel/envelope.ts";
-import { FolderObjects } from "../../../packages/release-store/src/channel/folder-objects.ts";
-import { HttpObjects, STALL_MS } from "../../../packages/release-store/src/channel/http-objects.ts";
-import { readText } from "../../../packages/release-store/src/channel/object-store.ts";
+} from "@inkling/data/channel";
+import { ANSWERS, type Release, releaseName } from "@inkling/engine";
+import { seal } from "../../../packages/data/src/channel/envelope.ts";
+import { FolderObjects } from "../../../packages/data/src/channel/folder-objects.ts";
+import { HttpObjects, STALL_MS } from "../../../packages/data/src/channel/http-objects.ts";
+import { readText } from "../../../packages/data/src/channel/object-store.ts";
 import { type ReleaseEvent, Releases } from "../../../packages/server/src/releases/releases.ts";
 import { freePort } from "../../harness/ports.ts";
 import { smallRelease } from "../../harness/release.ts";

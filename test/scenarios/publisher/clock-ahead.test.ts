@@ -4,7 +4,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { currentName, pin, releaseNames, unpin, verifyRelease } from "@inkling/release-store";
+import { currentName, pin, releaseNames, unpin, verifyRelease } from "@inkling/data";
 import { build } from "../../../packages/compiler/src/pipeline/build.ts";
 import { temporaryFolder } from "../../harness/release.ts";
 import { smallFeeds } from "../../harness/small-feeds.ts";

@@ -4,8 +4,8 @@
 import { describe, expect, test } from "bun:test";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { openServable } from "@inkling/data";
 import { INCLUDE } from "@inkling/engine";
-import { openServable } from "@inkling/release-store";
 import { answer } from "../../../packages/cli/src/runtime/answer.ts";
 import type { Feed } from "../../../packages/compiler/src/catalog/feed.ts";
 import { writeFeedChoice } from "../../../packages/compiler/src/catalog/feed-choice.ts";

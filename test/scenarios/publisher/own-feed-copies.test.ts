@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OwnFeed } from "@inkling/contract";
-import { pin, unpin, verifyRelease } from "@inkling/release-store";
+import { pin, unpin, verifyRelease } from "@inkling/data";
 import { writeFeedChoice } from "../../../packages/compiler/src/catalog/feed-choice.ts";
 import { lookUp, OwnFeedHost, SECRET } from "../../harness/own-feed-host.ts";
 

@@ -4,8 +4,8 @@
 import { beforeEach, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DATA_FOLDER, openRelease, requireCurrent } from "@inkling/data";
 import { feedsReport, IpAddress, type UnwrappedAddress } from "@inkling/engine";
-import { DATA_FOLDER, openRelease, requireCurrent } from "@inkling/release-store";
 import { FEEDS } from "../../../packages/compiler/src/catalog/feeds.ts";
 import { type Build, build } from "../../../packages/compiler/src/pipeline/build.ts";
 import { randomWords } from "../../harness/random.ts";

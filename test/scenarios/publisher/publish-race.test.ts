@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { currentName } from "@inkling/release-store";
-import { makeKeyPair, openStore, Publisher, readPrivateKey } from "@inkling/release-store/channel";
+import { currentName } from "@inkling/data";
+import { makeKeyPair, openStore, Publisher, readPrivateKey } from "@inkling/data/channel";
 import { smallRelease } from "../../harness/release.ts";
 import { startS3 } from "../../harness/s3-server.ts";
 import { share } from "../../harness/share.ts";

@@ -1,10 +1,7 @@
 // publishing-process.ts: a publisher in a separate process, which renews a channel again and again after random delays.
-//
-// in   the channel's folder or bucket, the private key's file, a log file, the number of rounds, the maximum delay in ms
-// out  a line in the log for each round that published: the version on which it was based, and the new one
 
 import { appendFileSync, readFileSync } from "node:fs";
-import { openStore, Publisher, readPrivateKey, type Statement } from "@inkling/release-store/channel";
+import { openStore, Publisher, readPrivateKey, type Statement } from "@inkling/data/channel";
 
 const [base = "", keyFile = "", log = "", rounds, delayMs] = process.argv.slice(2);
 const pause = () => Bun.sleep(Math.random() * Number(delayMs));

@@ -2,8 +2,8 @@
 // several lengths.
 
 import { expect, test } from "bun:test";
+import { openRelease, requireCurrentName } from "@inkling/data";
 import { AddressBlock, Answerer, type AnswerSource, Overrides } from "@inkling/engine";
-import { openRelease, requireCurrentName } from "@inkling/release-store";
 import { randomWords } from "../../harness/random.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "../../harness/release.ts";
 

@@ -1,7 +1,5 @@
 // bad-sector.ts: runs a single process that serves a release with a segment that kills every process that reads
 // it, and is restarted each time it dies. damaged-release.test.ts starts it in its own mount namespace.
-//
-// out  a line of JSON: Seen
 
 import {
   appendFileSync,
@@ -13,8 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { currentName } from "@inkling/data";
 import { SEGMENT_START_BYTES } from "@inkling/engine";
-import { currentName } from "@inkling/release-store";
 import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
 import { freePort } from "../../harness/ports.ts";
 import { smallRelease, temporaryFolder } from "../../harness/release.ts";

@@ -2,8 +2,8 @@
 // counts and the charges are the same, however the body arrives.
 
 import { expect, test } from "bun:test";
+import { openRelease, requireCurrentName } from "@inkling/data";
 import { BLOCK_ADDRESSES, type Override, Overrides } from "@inkling/engine";
-import { openRelease, requireCurrentName } from "@inkling/release-store";
 import fc from "fast-check";
 import { App } from "../../../packages/server/src/api/app.ts";
 import { KEY, NOON, testOptions } from "../../harness/app-options.ts";

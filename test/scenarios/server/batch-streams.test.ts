@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { currentName, openRelease } from "@inkling/release-store";
+import { currentName, openRelease } from "@inkling/data";
 import { App } from "../../../packages/server/src/api/app.ts";
 import { cellsOnDemand } from "../../../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../../../packages/server/src/limits/token-bucket.ts";

@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, findLock, readFeedsReport } from "@inkling/release-store";
+import { DATA_FOLDER, findLock, readFeedsReport } from "@inkling/data";
 import { writeFeedChoice } from "../../../packages/compiler/src/catalog/feed-choice.ts";
 import { inkling } from "../../harness/inkling.ts";
 import { LISTS_ALONE, smallRelease, temporaryFolder } from "../../harness/release.ts";

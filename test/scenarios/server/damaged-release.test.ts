@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { lockDataFolder } from "@inkling/release-store";
+import { lockDataFolder } from "@inkling/data";
 import { BUN_FLAGS } from "../../../packages/cli/bin/launch.mjs";
 import { MAIN } from "../../harness/bundled-program.ts";
 import { fetch } from "../../harness/checked-fetch.ts";

@@ -1,6 +1,4 @@
 // Tests the reference page, /docs, and the errors, /docs/errors, in a real Chromium against a real server.
-//
-// out  screenshots/docs-*: the page in light and dark, at the width of a desktop and of a phone
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";

@@ -2,10 +2,7 @@
 // application. documented-config.test.ts starts it in its own mount and network namespaces, where every
 // address is free.
 //
-// in   one argument: JSON of Given
-// out  a line of JSON: Judged
-// note The key is a sandbox key, bound to the proxy's address. The visitors are addresses from
-//      docs/sandbox.md.
+// The key is a sandbox key, bound to the proxy's address. The visitors are addresses from docs/sandbox.md.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";

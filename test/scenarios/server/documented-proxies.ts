@@ -1,9 +1,6 @@
 // documented-proxies.ts: runs the documented proxy configurations, unchanged, in front of a server.
 // documented-config.test.ts starts it in its own mount and network namespaces, where their ports and files
 // are free.
-//
-// in   one argument: JSON of the proxy's name and its configuration
-// out  a line of JSON: Seen
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

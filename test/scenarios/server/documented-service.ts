@@ -1,9 +1,6 @@
 // documented-service.ts: runs the documented steps and the systemd units, unchanged.
 // documented-config.test.ts starts it in its own mount and network namespaces. It has its own folders instead
 // of /opt, /usr/local/bin and /var/lib, and an overlay on /etc.
-//
-// in   one argument: JSON of { verify: units by name }, or of { steps, unit, full }
-// out  a line of JSON: Verified, or Started
 
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,12 +1,9 @@
 // full-disk.ts: serves from a full disk and switches releases on it, then does the same on a read-only disk.
 // full-disk.test.ts starts it in its own mount namespace.
-//
-// in   one argument: an empty folder, on which a small disk is mounted
-// out  a line of JSON: Seen
 
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
+import { currentName, pin, pinnedName, releaseNames } from "@inkling/data";
 import { loadStable, MAP_FROM } from "../../../packages/compiler/src/fetch/copy.ts";
 import { type ServerOptions, startServer } from "../../../packages/server/src/run/server.ts";
 import { parseNewKey } from "../../../packages/store/src/keys/key-input.ts";

@@ -20,7 +20,7 @@ import {
 } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { dirname, join } from "node:path";
-import { openLibc } from "../../../packages/release-store/src/libc.ts";
+import { openLibc } from "../../../packages/data/src/libc.ts";
 import { openStore } from "../../../packages/store/src/store.ts";
 import { fetch } from "../../harness/checked-fetch.ts";
 import { isFree } from "../../harness/ports.ts";

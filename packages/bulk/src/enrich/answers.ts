@@ -1,8 +1,6 @@
 // answers.ts: maps an address or email address to the index of the bytes that are appended for it
 // (appended-columns.ts), or to -1 if the API has no answer.
 //
-// in   an open release, the overrides, and the current time
-//
 // The caller adds the addresses of up to 64 rows. They are then looked up together, so that memory reads overlap. After
 // that, each row gets its columns in turn.
 

@@ -1,10 +1,8 @@
 // appended-columns.ts: the bytes that are appended to a row, created once per distinct answer.
 //
-// in   answers as JSON text
-// out  bytes in the format of the file
-// cost one Map lookup for a repeated answer
+// Cost: one Map lookup for a repeated answer.
 
-import { ByteBuffer } from "@inkling/release-store";
+import { ByteBuffer } from "@inkling/data";
 import { csvField } from "../export/csv.ts";
 import { MEMBERS, type Member, perTable, rowOf, TABLES, type Table, type Value } from "../members.ts";
 import type { Plan } from "./plan.ts";

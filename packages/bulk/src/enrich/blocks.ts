@@ -1,11 +1,8 @@
 // blocks.ts: cuts a stream of bytes into blocks of whole rows.
 //
-// in   chunks of any size
-// out  blocks of BLOCK_BYTES or a little more, each in its own buffer; the last block may lack its line end
-// err  BulkError with the number of the row's first line, if a row is longer than MAX_ROW_BYTES; errors of the stream
-// cost two blocks of memory; a row that is larger than a block is kept whole
+// Cost: two blocks of memory; a row that is larger than a block is kept whole.
 
-import { ByteBuffer } from "@inkling/release-store";
+import { ByteBuffer } from "@inkling/data";
 import { BulkError } from "../errors.ts";
 import { linesEndWithCr } from "./layout.ts";
 import { BOM, delimiterIn, endsLinesWithCr, hasBom, lastRowEnd, textOf } from "./rows.ts";

@@ -1,10 +1,7 @@
 // enrich.ts: reads a stream of rows and writes the same rows in the same order, with columns added to each.
 //
-// in   chunks of bytes, a plan, and a pool that enriches blocks
-// out  chunks of bytes; the tally
-// err  errors of the streams; Interrupted as soon as the signal is aborted, even while a stream is idle
-// cost constant memory: each thread has at most two blocks in progress, and no more are read until the first of them is
-//      written. If rows are longer than a block, fewer blocks are in progress
+// Cost: constant memory: each thread has at most two blocks in progress, and no more are read until the first of them
+// is written. If rows are longer than a block, fewer blocks are in progress.
 
 import { notAllRead, unlessAborted, untilStopped } from "../errors.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";

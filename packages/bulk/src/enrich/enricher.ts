@@ -1,10 +1,10 @@
 // enricher.ts: appends answers to a block of whole rows, and keeps the tally of a file.
 //
-// err  none: a row that cannot be read remains unchanged, and is counted
-// cost bench/parts/enrich.ts measures one address and two lookups per row
+// A row that cannot be read remains unchanged, and is counted. Cost: bench/parts/enrich.ts measures one address and two
+// lookups per row.
 
+import { ByteBuffer } from "@inkling/data";
 import { BLOCK_ADDRESSES } from "@inkling/engine";
-import { ByteBuffer } from "@inkling/release-store";
 import type { Answers } from "./answers.ts";
 import { appendedHeader } from "./appended-columns.ts";
 import { lineEnds } from "./blocks.ts";

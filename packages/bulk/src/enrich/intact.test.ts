@@ -16,8 +16,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { openServable } from "@inkling/data";
 import { Overrides } from "@inkling/engine";
-import { openServable } from "@inkling/release-store";
 import fc from "fast-check";
 import { smallRelease } from "../../../../test/harness/release.ts";
 import { share } from "../../../../test/harness/share.ts";

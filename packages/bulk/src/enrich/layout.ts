@@ -1,8 +1,4 @@
 // layout.ts: detects the format of a file, and its columns of IP and email addresses.
-//
-// in   the first lines of the file, its name, and what the user states about it
-// out  a Layout, and the names of its columns for people
-// err  BulkError for an unknown format, a column that does not exist, or nothing to look up
 
 import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";

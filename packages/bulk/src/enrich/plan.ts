@@ -1,8 +1,4 @@
 // plan.ts: decides what is looked up in a file, and what is added to it.
-//
-// in   the first lines of the file, and the flags
-// out  a Plan: plain data that can be sent to workers
-// err  BulkError for errors from layout.ts, unknown members, and names that already exist
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
 import { didYouMean, MEMBERS, type Member, namesMatching, perTable, TABLES, type Table } from "../members.ts";

@@ -1,10 +1,6 @@
 // pool.ts: threads that enrich blocks. Each thread maps the release, and all threads share its pages in memory.
-//
-// in   blocks of whole rows, in order
-// out  a promise for each block's result; the tally of all blocks
-// err  a thread that dies rejects its current and later tasks with the reason
 
-import { threadModule } from "@inkling/release-store/program";
+import { threadModule } from "@inkling/data/program";
 import { addTally, type Enriched, type Enricher, emptyTally, type Tally } from "./enricher.ts";
 import { makeEnricher, type Reply, type Start, type Task } from "./worker.ts";
 

@@ -1,10 +1,8 @@
 // rows.ts: finds rows in bytes, and the address and email address in each row.
 //
-// in   a block of whole rows
-// out  one Row after the other, in the same object
-// err  none: a row that cannot be read has neither address nor email address, and remains unchanged
-// src  RFC 4180 (quoted fields, even over several lines), ndjson; fields of lines: lines.ts
-// cost csv and tsv: at most two passes over the bytes of a row; only a quoted value is allocated
+// A row that cannot be read has neither address nor email address, and remains unchanged. Source: RFC 4180 (quoted
+// fields, even over several lines), ndjson; fields of lines: lines.ts. Cost: csv and tsv: at most two passes over the
+// bytes of a row; only a quoted value is allocated.
 
 import { firstAddressIn, trimmed } from "../values.ts";
 import { memberAt } from "./cells.ts";

@@ -1,10 +1,7 @@
 // worker.ts: one thread of `inkling enrich`. It opens the release once and then processes block after block.
-//
-// in   a Task: first "start", then any number of "block", and finally "finish"
-// out  a Reply to each "block" and "finish"; an error ends the thread, and the pool rejects its tasks
 
+import { openRelease, sha256Hex } from "@inkling/data";
 import { Overrides } from "@inkling/engine";
-import { openRelease, sha256Hex } from "@inkling/release-store";
 import { Answers } from "./answers.ts";
 import { appendedColumnsFor } from "./appended-columns.ts";
 import { type Enriched, type Enricher, enricherFor, type Tally } from "./enricher.ts";

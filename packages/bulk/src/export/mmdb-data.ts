@@ -5,7 +5,7 @@
 //      become pointers to the first occurrence
 // src  MaxMind DB File Format Specification 2.0, "Output Data Section"
 
-import { ByteBuffer } from "@inkling/release-store";
+import { ByteBuffer } from "@inkling/data";
 
 const TYPE = {
   pointer: 1,

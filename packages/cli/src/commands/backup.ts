@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { buildHint, currentName, DATA_FOLDER, prepareOutput } from "@inkling/release-store";
+import { buildHint, currentName, DATA_FOLDER, prepareOutput } from "@inkling/data";
 import type { RowCounts } from "@inkling/store";
 import type { Command } from "commander";
 import { cliAuthor } from "../config/user.ts";

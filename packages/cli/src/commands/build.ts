@@ -2,14 +2,14 @@
 // channel, but serves no requests.
 
 import { type Settings, settingsReadBy } from "@inkling/contract";
-import { currentName, messageOf, Poller, ReleaseError, readFeedsReport } from "@inkling/release-store";
+import { currentName, messageOf, Poller, ReleaseError, readFeedsReport } from "@inkling/data";
 import {
   type BuildResult,
   ChannelError,
   openStore,
   PublishStopped,
   writeBuildResult,
-} from "@inkling/release-store/channel";
+} from "@inkling/data/channel";
 import type { HostEntry } from "@inkling/store";
 import type { Command } from "commander";
 import { channelOf, newestRuleset, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";

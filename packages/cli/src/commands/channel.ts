@@ -3,7 +3,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Settings, settingsReadBy, variableName } from "@inkling/contract";
-import { listHosts } from "@inkling/operations/hosts";
 import {
   currentName,
   parseChannel,
@@ -12,7 +11,7 @@ import {
   releaseNames,
   replaceFile,
   requireCurrentName,
-} from "@inkling/release-store";
+} from "@inkling/data";
 import {
   keyId,
   makeKeyPair,
@@ -24,7 +23,8 @@ import {
   readTrustState,
   rolledBack,
   type Statement,
-} from "@inkling/release-store/channel";
+} from "@inkling/data/channel";
+import { listHosts } from "@inkling/operations/hosts";
 import { StoreError } from "@inkling/store";
 import { isSharedDatabase } from "@inkling/store/store";
 import type { Command } from "commander";

@@ -1,7 +1,4 @@
 // completion.ts: `inkling completion bash | zsh | fish` prints a script that lets a shell complete the command line.
-//
-// out  subcommands, flags, and the values of flags that have a fixed set; ids of feeds, keys, overrides and admin
-//      tokens, for which the script calls the command again; files in all other positions
 
 import { Argument, type Command, Option } from "commander";
 import { addAction, type Context } from "../runtime/command.ts";

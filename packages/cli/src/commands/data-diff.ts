@@ -1,7 +1,6 @@
 // data-diff.ts: `inkling data diff` compares two kept releases: their feeds, and the networks and domains that are
 // flagged in only one of them. The console shows the same comparison.
 
-import { type FeedReport, feedAgeSeconds, type Release } from "@inkling/engine";
 import {
   openManifest,
   openRelease,
@@ -9,7 +8,8 @@ import {
   releasesBefore,
   requireCurrentName,
   requireKeptName,
-} from "@inkling/release-store";
+} from "@inkling/data";
+import { type FeedReport, feedAgeSeconds, type Release } from "@inkling/engine";
 import { changedFeeds, type ReleaseChanges, releaseChanges } from "@inkling/server/diff";
 import { finish } from "@inkling/server/steps";
 import type { Command } from "commander";

@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { requireCurrent, writeChannelReport } from "@inkling/data";
 import type { FeedReport, Release } from "@inkling/engine";
-import { requireCurrent, writeChannelReport } from "@inkling/release-store";
 import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { runHere } from "../program.testing.ts";
 import type { BuildDone } from "../runtime/build.ts";

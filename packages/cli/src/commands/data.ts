@@ -4,15 +4,6 @@
 import { ACCEPT_RELEASE } from "@inkling/compiler/events";
 import { type Settings, settingsReadBy } from "@inkling/contract";
 import {
-  answersIn,
-  dataAges,
-  type FailedBuild,
-  LOOKUPS,
-  oldestAge,
-  type Release,
-  SEGMENT_OF,
-} from "@inkling/engine";
-import {
   currentName,
   damageHint,
   describeBroken,
@@ -32,7 +23,16 @@ import {
   unpin,
   verifyRelease,
   verifySegments,
-} from "@inkling/release-store";
+} from "@inkling/data";
+import {
+  answersIn,
+  dataAges,
+  type FailedBuild,
+  LOOKUPS,
+  oldestAge,
+  type Release,
+  SEGMENT_OF,
+} from "@inkling/engine";
 import type { Command } from "commander";
 import {
   type BuildDone,

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import { currentName, DATA_FOLDER, pin } from "@inkling/release-store";
+import { currentName, DATA_FOLDER, pin } from "@inkling/data";
 import { smallRelease } from "../../../../test/harness/release.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "../../../compiler/src/catalog/feed.ts";

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { DATA_FOLDER } from "@inkling/data";
 import { openStore, parseNewKey } from "@inkling/store";
 import { keyCopyText } from "@inkling/store/keys/key-copy";
 import { freePort } from "../../../../test/harness/ports.ts";

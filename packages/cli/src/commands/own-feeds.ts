@@ -11,7 +11,7 @@ import { writeFeedChoice } from "@inkling/compiler/feed-choice";
 import { feedTable, OwnFeedError } from "@inkling/compiler/feed-table";
 import { ownFeedProblems, ownFeeds } from "@inkling/compiler/own-feed";
 import { FEED_CLAIMS, FEED_FORMATS, type OwnFeed, type Settings, shownFeed } from "@inkling/contract";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { DATA_FOLDER } from "@inkling/data";
 import type { Command } from "commander";
 import { withAbsoluteFile } from "../config/feed-rows.ts";
 import { mayFetch } from "../runtime/build.ts";

@@ -1,6 +1,6 @@
 // replay.ts: `inkling rules replay` shows how a ruleset would have changed past decisions.
 //
-// cost memory for the report and one page of decisions, regardless of the number of decisions
+// Cost: memory for the report and one page of decisions, regardless of the number of decisions.
 
 import { type PastDecision, Replay } from "@inkling/engine/assess";
 import { type Command, Option } from "commander";

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Settings, settingsReadBy } from "@inkling/contract";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { DATA_FOLDER } from "@inkling/data";
 import { loadOnce } from "@inkling/server/load-once";
 import type { RunningServer } from "@inkling/server/serve";
 import type { Command } from "commander";

@@ -2,9 +2,9 @@
 // and runs the server.
 
 import { type Settings, settingsReadBy } from "@inkling/contract";
+import { findUsable, openRelease, openServable } from "@inkling/data";
+import { HAS_SEEDS } from "@inkling/data/program";
 import type { LoadedRelease } from "@inkling/engine";
-import { findUsable, openRelease, openServable } from "@inkling/release-store";
-import { HAS_SEEDS } from "@inkling/release-store/program";
 import type { Command } from "commander";
 import { shown } from "../config/settings.ts";
 import { cliAuthor } from "../config/user.ts";

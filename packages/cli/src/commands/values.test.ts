@@ -5,7 +5,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { currentName } from "@inkling/release-store";
+import { currentName } from "@inkling/data";
 import { smallRelease } from "../../../../test/harness/release.ts";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { runHere } from "../program.testing.ts";

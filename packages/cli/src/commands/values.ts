@@ -1,11 +1,8 @@
 // values.ts: looks up values (addresses, networks, AS numbers, domains, email addresses), and prints a line, a text or
 // a JSON object for each of them.
 //
-// in   values in any order; each value gets every lookup that exists for its kind
-// out  a result for each value, in the order of the input
-// err  a single value that cannot be read or has no answer ends the command with an error. Among several values, the
-//      error is printed on standard error, or with --json as an object on standard output; the command continues, and
-//      its exit code is 1
+// Among several values, the error is printed on standard error, or with --json as an object on standard output; the
+// command continues, and its exit code is 1.
 
 import { didYouMean, MEMBERS, namesMatching, TABLES } from "@inkling/bulk/members";
 import type { Settings } from "@inkling/contract";

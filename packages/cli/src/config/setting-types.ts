@@ -4,8 +4,8 @@
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { ownFeeds } from "@inkling/compiler/own-feed";
 import { LOG_LEVELS, type SettingType, type SettingValues } from "@inkling/contract";
+import { parseChannel } from "@inkling/data";
 import { formatPrefix, parsePeerPrefix, toAsciiDomain, withoutHostBits } from "@inkling/engine";
-import { parseChannel } from "@inkling/release-store";
 import { formatDnsServer, parseDnsServer } from "@inkling/server/dns-servers";
 import { isWellFormedToken } from "@inkling/store/keys/token";
 import { z } from "zod";

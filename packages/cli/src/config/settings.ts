@@ -1,9 +1,5 @@
 // settings.ts: reads the settings.
 //
-// in   in order of precedence: flags, environment (INKLING_*), credentials, inkling.toml, defaults
-// out  the Settings, the source of each setting, and warnings about unknown INKLING_* variables
-// err  SettingsError with every problem at once
-//
 // An empty value counts as not set. A relative path is resolved against the folder of the file that contains it.
 // Credentials are files. A service reads the credentials that the service manager shows only to that service
 // (https://systemd.io/CREDENTIALS). A command reads `credentials/` next to the settings file. The two folders should
@@ -24,8 +20,8 @@ import {
   tomlKey,
   variableName,
 } from "@inkling/contract";
+import { DATA_FOLDER } from "@inkling/data";
 import { nearest, urlHost } from "@inkling/engine";
-import { DATA_FOLDER } from "@inkling/release-store";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
 import { SettingsError } from "../terminal/errors.ts";

@@ -1,8 +1,4 @@
 // sources.ts: finds where a setting's value comes from, including settings that have a value for each name.
-//
-// in   environment, credentials, the settings file
-// out  Raw: the value as it was given, and the name of its source for problems
-// err  none thrown: problems are added to a list
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,6 +1,6 @@
 // user.ts: the name of the user who runs the command, for the audit trail.
 //
-// cost one extra process if the environment does not contain the name
+// Cost: one extra process if the environment does not contain the name.
 
 import { userInfo } from "node:os";
 import type { Author } from "@inkling/store";

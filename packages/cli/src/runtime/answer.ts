@@ -1,15 +1,13 @@
 // answer.ts: looks up values without a server, in the release in use or a kept one, with the active overrides. Such a
 // lookup needs neither HTTP nor a key.
 //
-// out  the body of the API's answer. Overrides come from the database; if it cannot be read, they come from
-//      the data folder's copy, with a warning
-// err  errors about the release; Refused, with the API's code and document, if the API would refuse the value or have
-//      no answer. If overrides cannot be read at all, there is only a warning, because a lookup without them is better
-//      than no lookup
+// Overrides come from the database; if it cannot be read, they come from the data folder's copy, with a warning. If
+// overrides cannot be read at all, there is only a warning, because a lookup without them is better than no lookup.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
+import { DATA_FOLDER, messageOf, openKept } from "@inkling/data";
 import {
   Answerer,
   type AnswerSource,
@@ -21,7 +19,6 @@ import {
   parseIp,
   RESERVED,
 } from "@inkling/engine";
-import { DATA_FOLDER, messageOf, openKept } from "@inkling/release-store";
 import { problemOf } from "@inkling/server/failures";
 import { type Problem, problemBody } from "@inkling/server/problems";
 import { reservedText } from "@inkling/server/value-texts";

@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { AtomicFile, type Owner } from "@inkling/release-store";
+import { AtomicFile, type Owner } from "@inkling/data";
 import { z } from "zod";
 import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
 import { readTar, TAR_END, type TarEntry, TarError, tarHeader, tarPadding } from "./tar.ts";

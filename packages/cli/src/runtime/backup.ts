@@ -15,7 +15,7 @@ import {
   PRIVATE_FILE,
   prepareOutput,
   temporaryPath,
-} from "@inkling/release-store";
+} from "@inkling/data";
 import {
   type Author,
   openStore,
@@ -422,8 +422,7 @@ interface Target {
 const CHECKS: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
   [DATA_FOLDER.feedChoice]: async (text) =>
     (await import("@inkling/compiler/feed-choice")).parseFeedChoice(text, "it"),
-  [DATA_FOLDER.channel]: async (text) =>
-    (await import("@inkling/release-store/channel")).parseTrustState(text),
+  [DATA_FOLDER.channel]: async (text) => (await import("@inkling/data/channel")).parseTrustState(text),
   [DATA_FOLDER.revoked]: async (text) => {
     const [line] = parseRevocations(text).invalid;
     if (line !== undefined) throw new Error(`${JSON.stringify(line.slice(0, 100))} is not a revocation`);

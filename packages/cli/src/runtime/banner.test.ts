@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { openServable } from "@inkling/release-store";
+import { openServable } from "@inkling/data";
 import { smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { loadSettings } from "../config/settings.ts";
 import { makeStyle } from "../terminal/terminal.ts";

@@ -1,8 +1,8 @@
 // banner.ts: formats what `inkling up` prints once it serves: addresses, data, keys, and examples to try.
 
 import type { Settings } from "@inkling/contract";
+import { feedsOf } from "@inkling/data";
 import type { LoadedRelease, Lookup } from "@inkling/engine";
-import { feedsOf } from "@inkling/release-store";
 import { localUrl } from "../config/settings.ts";
 import { attributions, dataAge, dataGaps, oldestData } from "../terminal/release-tables.ts";
 import { formatAgo, type Style } from "../terminal/terminal.ts";

@@ -4,14 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BuildEvent } from "@inkling/compiler/events";
+import { DATA_FOLDER, findLock, lockDataFolder, readFeedsReport, writeBuildProgress } from "@inkling/data";
 import type { FeedReport } from "@inkling/engine";
-import {
-  DATA_FOLDER,
-  findLock,
-  lockDataFolder,
-  readFeedsReport,
-  writeBuildProgress,
-} from "@inkling/release-store";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { loadSettings } from "../config/settings.ts";
 import type { CliError } from "../terminal/errors.ts";

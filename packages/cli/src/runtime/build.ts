@@ -1,10 +1,5 @@
 // build.ts: runs a build for a command: checks, the compiler in its own process, progress on the terminal, hints.
 //
-// in   a BuildOrder, written to the compiler's standard input
-// out  the result, and the domains about which lists disagree
-// err  CliError if the build reported a failure, died, made no progress, or was interrupted; it says whether a release
-//      had already been published
-//
 // A build that runs out of memory ends only its own process.
 
 import { readFileSync } from "node:fs";
@@ -20,7 +15,6 @@ import {
 } from "@inkling/compiler/events";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { Settings } from "@inkling/contract";
-import type { FailedBuild, FeedReport } from "@inkling/engine";
 import {
   crashReport,
   DATA_FOLDER,
@@ -33,8 +27,9 @@ import {
   recordFailedBuild,
   replaceJson,
   within,
-} from "@inkling/release-store";
-import { processCommand } from "@inkling/release-store/program";
+} from "@inkling/data";
+import { processCommand } from "@inkling/data/program";
+import type { FailedBuild, FeedReport } from "@inkling/engine";
 import { buildEnvironment, processEnvironment } from "../config/environment.ts";
 import { shown } from "../config/settings.ts";
 import { CliError, explainFileError, Stopped } from "../terminal/errors.ts";

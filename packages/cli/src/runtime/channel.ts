@@ -1,10 +1,8 @@
 // channel.ts: opens the channel that the settings name, with its location, keys, publisher and follower.
-//
-// err  CliError with a hint
 
 import { existsSync, readFileSync } from "node:fs";
 import { type Settings, variableName } from "@inkling/contract";
-import { type ChannelLocation, messageOf, parseChannel } from "@inkling/release-store";
+import { type ChannelLocation, messageOf, parseChannel } from "@inkling/data";
 import {
   ChannelError,
   ChannelFollower,
@@ -17,7 +15,7 @@ import {
   publicKeyOf,
   readPrivateKey,
   type Statement,
-} from "@inkling/release-store/channel";
+} from "@inkling/data/channel";
 import type { RunningServer } from "@inkling/server";
 import { verifyInThread } from "@inkling/server/verify";
 import { databaseFile, maskUrl } from "../config/settings.ts";

@@ -1,13 +1,11 @@
 // data-folder.ts: checks whether this user may write to the data folder, and deletes an outdated channel report.
 //
-// err  CliError with a hint
-// note At startup, the server loads this file without the database module, which is loaded while the first worker
-//      starts.
+// At startup, the server loads this file without the database module, which is loaded while the first worker starts.
 
 import { accessSync, constants, realpathSync, rmSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { DATA_FOLDER, makeFolder } from "@inkling/release-store";
+import { DATA_FOLDER, makeFolder } from "@inkling/data";
 import { databaseFile } from "../config/settings.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 

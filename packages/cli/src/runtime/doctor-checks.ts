@@ -1,10 +1,7 @@
 // doctor-checks.ts: the checks of `inkling doctor` on this machine and its data, one row each.
 // doctor-database.ts has the database checks.
 //
-// in   the active settings and the current time
-// out  a Finding: ok, a note (it works, but with a limitation), or a problem with a remedy. A finding that another
-//      command explains is one line that names the command.
-// err  if a check throws, the finding is a problem with the error's message
+// A finding that another command explains is one line that names the command.
 
 import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -28,9 +25,9 @@ import {
   readChannelReport,
   readFeedsReport,
   verifySegments,
-} from "@inkling/release-store";
-import { CHANNEL_FAULTS } from "@inkling/release-store/channel";
-import { FORM } from "@inkling/release-store/program";
+} from "@inkling/data";
+import { CHANNEL_FAULTS } from "@inkling/data/channel";
+import { FORM } from "@inkling/data/program";
 import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
 import { localUrl, shown } from "../config/settings.ts";

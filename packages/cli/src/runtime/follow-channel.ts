@@ -1,8 +1,6 @@
 // follow-channel.ts: follows the channel while Inkling serves.
 //
-// out  log events: channel-followed, channel-refused, channel-failed, channel-back;
-//      channel-report.json for status and metrics
-// err  none: each fault is logged once, and the server continues to serve
+// Each fault is logged once, and the server continues to serve.
 
 import type { Settings } from "@inkling/contract";
 import {
@@ -13,7 +11,7 @@ import {
   readChannelReport,
   recordFailedBuild,
   writeChannelReport,
-} from "@inkling/release-store";
+} from "@inkling/data";
 import {
   type BuildResult,
   CHANNEL_POLL_MS,
@@ -23,7 +21,7 @@ import {
   failureOf,
   openReader,
   readBuildResult,
-} from "@inkling/release-store/channel";
+} from "@inkling/data/channel";
 import type { RunningServer } from "@inkling/server";
 import { channelOf, trustedKeys } from "./channel.ts";
 import type { Context } from "./command.ts";

@@ -1,9 +1,6 @@
 // keep-fresh.ts: keeps the data fresh while Inkling serves, with one small build at a time, at low priority.
 //
-// in   how to build, a clock and random numbers, so that a test can simulate hours quickly
-// out  log events: data-update-done, feed-held, feed-not-updated, feeds-not-reached, feed-updated-again,
-//      data-update-failed, data-update-busy
-// err  none: a failed build is logged and retried, and the server keeps serving its release
+// A failed build is logged and retried, and the server keeps serving its release.
 //
 // The compiler decides which feeds are due, and handles their budgets and back-off. It returns the time at which the
 // next feed is due. The server follows new releases by itself. This file also runs builds on demand for the admin API,
@@ -16,7 +13,7 @@ import { choose, type FeedChoice, isChosen, writeFeedChoice } from "@inkling/com
 import { asksForAgreement, FEEDS } from "@inkling/compiler/feeds";
 import { feedWeight } from "@inkling/compiler/labels";
 import type { Settings } from "@inkling/contract";
-import { backoffMs, DATA_FOLDER, fileStamp, messageOf, Poller } from "@inkling/release-store";
+import { backoffMs, DATA_FOLDER, fileStamp, messageOf, Poller } from "@inkling/data";
 import type { DataActions, FeedFacts, RunningServer, UpdateState } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
 import {

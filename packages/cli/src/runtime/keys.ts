@@ -5,7 +5,7 @@
 
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { AtomicFile, DATA_FOLDER, messageOf } from "@inkling/release-store";
+import { AtomicFile, DATA_FOLDER, messageOf } from "@inkling/data";
 import {
   type Key,
   type KeyMode,

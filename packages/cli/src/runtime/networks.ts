@@ -1,9 +1,6 @@
 // networks.ts: reports on a network or an AS, without a server: shares by flag and country, feeds, owners, and parts.
 //
-// in   a network or an AS number; the release in use and the active overrides
-// out  a report on the network; for an AS, one report for each address family
-// err  Refused if the network is for special use; CliError if the release has no network data, or no data about the AS
-// cost for an AS, one pass over the network segment: half a second
+// Cost: for an AS, one pass over the network segment: half a second.
 
 import { type AnswerSource, formatPrefix, type Prefix } from "@inkling/engine";
 import {

@@ -1,6 +1,4 @@
 // past-decisions.ts: reads the input of a replay: decisions in the database, or decisions and visitors in a file.
-//
-// err  CliError, which names the line that is neither a decision nor a visitor
 
 import { ACTIONS, type Action, OUTCOMES, type Outcome, type Settings } from "@inkling/contract";
 import { Answerer, type AnswerSource } from "@inkling/engine";

@@ -8,7 +8,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { SETTING_NAMES, type SettingName, type Settings, settingRow, tomlKey } from "@inkling/contract";
-import { DATA_FOLDER, makeFolder, messageOf, replaceFile } from "@inkling/release-store";
+import { DATA_FOLDER, makeFolder, messageOf, replaceFile } from "@inkling/data";
 import type { RunningServer } from "@inkling/server";
 import type { HostEntry } from "@inkling/store";
 import { StoreError } from "@inkling/store/error";

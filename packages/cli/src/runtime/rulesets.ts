@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
+import { DATA_FOLDER } from "@inkling/data";
 import { parseRuleset, type Ruleset, RulesetError } from "@inkling/engine/assess";
-import { DATA_FOLDER } from "@inkling/release-store";
 import type { PublishedRuleset } from "@inkling/store";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 import { formatCount } from "../terminal/terminal.ts";

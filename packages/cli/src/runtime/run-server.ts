@@ -1,9 +1,9 @@
 // run-server.ts: serves until the process is asked to stop, and runs background work until then.
 
 import type { Settings } from "@inkling/contract";
+import { aborted } from "@inkling/data";
+import { FORM, programFile } from "@inkling/data/program";
 import type { Mode } from "@inkling/engine";
-import { aborted } from "@inkling/release-store";
-import { FORM, programFile } from "@inkling/release-store/program";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
 import { loadOnce } from "@inkling/server/load-once";
 import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";

@@ -1,12 +1,11 @@
 // store.ts: opens the database for one command, and adds an audit entry for each change.
 //
-// err  CliError with a hint; StoreError, in which case nothing was changed. A database that is empty although servers on
-//      the data folder know its keys counts as unreachable
+// A database that is empty although servers on the data folder know its keys counts as unreachable.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "@inkling/contract";
-import { DATA_FOLDER, isEmptyStamp, messageOf } from "@inkling/release-store";
+import { DATA_FOLDER, isEmptyStamp, messageOf } from "@inkling/data";
 import {
   type HostEntry,
   holdsMadeKeys,

@@ -2,7 +2,7 @@
 
 import { dirname } from "node:path";
 import { BulkError, Interrupted } from "@inkling/bulk/errors";
-import { accessHint, isDenied } from "@inkling/release-store";
+import { accessHint, isDenied } from "@inkling/data";
 
 /** Exit codes, which are documented in docs/commands.md and in `inkling --help`. */
 export const EXIT = {

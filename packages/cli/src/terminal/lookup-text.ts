@@ -1,8 +1,6 @@
 // lookup-text.ts: formats the answer to one lookup as text for a terminal.
 //
-// in   the value, the answer with its evidence, and the flags without data
-// out  a headline, a line for each known member with its feeds, and all of the evidence if requested
-// note The value comes from outside, so its control characters are replaced.
+// The value comes from outside, so its control characters are replaced.
 
 import { FLAG_ROWS, REPUTATION_FLAGS } from "@inkling/contract";
 import { feedAgeSeconds, type Lookup } from "@inkling/engine";

@@ -1,8 +1,4 @@
 // network-text.ts: formats facts about a network or an AS as text for a terminal.
-//
-// in   the report from `runtime/networks.ts`, and the flags without data
-// out  a headline, the flags with their shares and feeds, owners, countries and parts; with evidence, all
-//      feeds and parts
 
 import { FLAG_ROWS, REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
 import type { NetworkSource, NetworksReport, SystemReport } from "@inkling/server/network-sources";

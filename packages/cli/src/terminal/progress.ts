@@ -1,7 +1,4 @@
 // progress.ts: turns a build's events into one live line on a terminal, plus lines that remain.
-//
-// in   BuildEvents and the time of each; nothing here reads a clock or writes
-// out  lines to keep, and the one line that is rewritten in place
 
 import type { BuildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";

@@ -1,13 +1,11 @@
 // service-manager.ts: tells systemd that the server is ready, alive, or stopping (sd_notify).
 //
-// in   NOTIFY_SOCKET and WATCHDOG_USEC, which systemd sets for `Type=notify` and `WatchdogSec=`
-// out  datagrams; nothing without NOTIFY_SOCKET
-// err  none: a message that cannot be sent is dropped, and systemd acts on its absence
-// note The runtime cannot send datagrams over unix sockets, so the C library sends them. systemd's main process is
-//      the launcher, and this process is its child. The unit therefore needs `NotifyAccess=all`.
+// A message that cannot be sent is dropped, and systemd acts on its absence. The runtime cannot send datagrams over
+// unix sockets, so the C library sends them. systemd's main process is the launcher, and this process is its child. The
+// unit therefore needs `NotifyAccess=all`.
 
 import { ptr } from "bun:ffi";
-import { openLibc } from "@inkling/release-store/libc";
+import { openLibc } from "@inkling/data/libc";
 
 const AF_UNIX = 1;
 const SOCK_DGRAM = 2;

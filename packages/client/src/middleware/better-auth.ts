@@ -1,11 +1,7 @@
 // better-auth.ts: a plugin for better-auth that asks for a decision before each user is created, however the
 // user signs up.
 //
-// in   the user who is about to be created, and the request headers
-// out  nothing if the user may be created
-// err  an error that better-auth returns to the visitor: 403 SIGN_UP_DENIED, 422 EMAIL_INVALID, or 503
-//      SIGN_UP_UNCHECKED if there is no decision and `onUnavailable` denies
-// note better-auth is not imported, because it accepts any error named APIError
+// better-auth is not imported, because it accepts any error named APIError.
 
 import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
 import { type Admitted, type Assessor, gate, type ProtectOptions, type Refusal } from "./protect.ts";

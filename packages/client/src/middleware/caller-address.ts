@@ -1,9 +1,7 @@
 // caller-address.ts: finds the visitor's address behind any number of proxies.
 //
-// in   the connection's address, X-Forwarded-For, and the trusted proxies
-// out  the visitor's address, or undefined if it is unknown
-// note X-Forwarded-For is read from the right, where trusted proxies append. Entries that a visitor sends are
-//      further left and are never reached. Without trusted proxies, the header is not read at all.
+// X-Forwarded-For is read from the right, where trusted proxies append. Entries that a visitor sends are further left
+// and are never reached. Without trusted proxies, the header is not read at all.
 
 import { formatIp, type Ip, isIn, type Network, parseIp, parseNetwork } from "../ip.ts";
 import { wrong } from "../options.ts";

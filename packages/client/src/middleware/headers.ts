@@ -1,7 +1,7 @@
 // headers.ts: finds a request's visitor from the headers only, without the connection.
 //
-// note The address comes from one of the platform's headers, or from the proxies in front of the application. The
-//      proxies must be given as a number, because there is no connection address to compare with networks.
+// The address comes from one of the platform's headers, or from the proxies in front of the application. The proxies
+// must be given as a number, because there is no connection address to compare with networks.
 
 import { wrong } from "../options.ts";
 import type { AddressOptions } from "./visitor.ts";

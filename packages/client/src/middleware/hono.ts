@@ -1,8 +1,8 @@
 // hono.ts: `c.var.visitor` and `protect()` for Hono, on Node, Bun, Deno and edge runtimes.
 //
-// note The connection's address comes from what the server passes as `c.env`: `{ incoming }` on Node, the server itself
-//      on Bun, and `{ remoteAddr }` on Deno. If there is no such value, as on Cloudflare, set `address`:
-//      visitor(inkling, { address: (c) => c.req.header("cf-connecting-ip") })
+// The connection's address comes from what the server passes as `c.env`: `{ incoming }` on Node, the server itself on
+// Bun, and `{ remoteAddr }` on Deno. If there is no such value, as on Cloudflare, set `address`: visitor(inkling, {
+// address: (c) => c.req.header("cf-connecting-ip") }).
 
 /// <reference types="hono" preserve="true" />
 

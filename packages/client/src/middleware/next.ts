@@ -1,9 +1,9 @@
 // next.ts: finds the visitor in Next.js: in route handlers, middleware, server components and actions.
 //
-// note Next.js does not provide the connection's address. The visitor's address is known only from one of the
-//      platform's headers, or from the proxies in front of the application. The proxies must be given as a number,
-//      because there is no address to compare with networks. With only `next start`, the address is unknown, because a
-//      visitor can send any X-Forwarded-For.
+// Next.js does not provide the connection's address. The visitor's address is known only from one of the platform's
+// headers, or from the proxies in front of the application. The proxies must be given as a number, because there is no
+// address to compare with networks. With only `next start`, the address is unknown, because a visitor can send any
+// X-Forwarded-For.
 
 import { type HasAddress, headerFacts, requireProxies, type WithHeaders } from "./headers.ts";
 import { type Admitted, type Assessor, gate, type ProtectOptions } from "./protect.ts";

@@ -1,14 +1,9 @@
 // protect.ts: decides about a request's sender before a sign-up, for every framework's middleware.
 //
-// in   a client, the visitor's address, the body that the framework has read
-// out  a decision for the handler, or the refusal that is sent to the visitor: 422 for an email address that is invalid
-//      or looks like a typo, 403 for a denied visitor, 503 if there is no decision
-// err  TypeError if an option is invalid; InklingError for anything that is not an outage, such as a wrong key or a
-//      missing scope
-// note If there is no decision, the client's `onUnavailable` applies. "throw" counts as "allow" here, because a visitor
-//      is not to blame for an outage. An outage is never silent: the handler gets an `Unavailable`, and `onUndecided`
-//      is called. If nobody on the internet can have the visitor's address, as when `trustProxy` is too small, a client
-//      that allows gets a decision about the email address only.
+// If there is no decision, the client's `onUnavailable` applies. "throw" counts as "allow" here, because a visitor is
+// not to blame for an outage. An outage is never silent: the handler gets an `Unavailable`, and `onUndecided` is
+// called. If nobody on the internet can have the visitor's address, as when `trustProxy` is too small, a client that
+// allows gets a decision about the email address only.
 
 import type { DecisionResult } from "../assess.ts";
 import type { DecisionInput } from "../generated.ts";

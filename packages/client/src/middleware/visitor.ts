@@ -1,9 +1,4 @@
 // visitor.ts: looks up the sender of a request, for every framework's middleware.
-//
-// in   a client, how the visitor's address is found, a request
-// out  Visitor: the address and its lookups; the same lookup with the same options runs at most once for each
-//      request
-// err  TypeError if an option is invalid; lookups throw the client's errors, or ADDRESS_UNKNOWN if there is no address
 
 import { InklingError } from "../errors.ts";
 import { parseIp } from "../ip.ts";

@@ -1,8 +1,4 @@
 // fake-server.ts: a server in this process, which returns the answers that a test sets.
-//
-// in   the arguments that the client passes to `fetch`
-// out  a Response like the server's, or a connection failure
-// err  InklingError with the code ANSWER_NOT_SET for a value without an answer, whatever the client's options
 
 import type { Answer, Lookup } from "../answers.ts";
 import type { DecisionResult } from "../assess.ts";

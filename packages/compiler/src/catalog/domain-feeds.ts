@@ -1,6 +1,6 @@
 // domain-feeds.ts: the mail domain feeds that are on by default. The sets "free" and "relay" are allow-lists.
 //
-// src  lineage of disposable/disposable: the sources in its src/disposablehosts/generator.py
+// Source: lineage of disposable/disposable: the sources in its src/disposablehosts/generator.py.
 
 import type { Feed } from "./feed.ts";
 import { AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { DATA_FOLDER } from "@inkling/data";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "./feed.ts";
 import { choose, chosenFeeds, readFeedChoice, writeFeedChoice } from "./feed-choice.ts";

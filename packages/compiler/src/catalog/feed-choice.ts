@@ -1,14 +1,13 @@
 // feed-choice.ts: reads and writes <dataDir>/feeds.json, which lists the feeds that the operator turned on or off, or
 // added on the command line.
 //
-// in   {"enabled":["geolite2-city"],"disabled":["ipsum-3"],"added":[…]}. Without a file, the default feeds are on
-// out  the rows of the feed table from which releases are built, in table order
-// err  FeedChoiceError, which names the file. An unreadable file never counts as the default choice
+// An unreadable file never counts as the default choice.
+//
 // A feed in both lists is off. Unknown ids are kept, because another version of Inkling may have these feeds.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, replaceJson } from "@inkling/release-store";
+import { DATA_FOLDER, replaceJson } from "@inkling/data";
 import { z } from "zod";
 import type { Feed } from "./feed.ts";
 import { ownFeedProblems, ownFeeds } from "./own-feed.ts";

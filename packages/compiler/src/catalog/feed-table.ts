@@ -1,10 +1,5 @@
 // feed-table.ts: combines the built-in feeds and the operator's own feeds into one table. Later code treats both alike.
 //
-// in   rows of inkling.toml and of feeds.json
-// out  rows of the feed table: built-in rows first, then the operator's rows
-// err  OwnFeedError if there are too many rows, if an id is reserved or belongs to another feed, or if `copies` names a
-//      feed that does not exist
-//
 // An operator's row states the format of its file and what the file claims. The limits of built-in rows are based on
 // measurements, while the limits of operators' rows are wide.
 

@@ -2,8 +2,9 @@
 //
 // To add a feed, add a row to its table and a sample to fixtures/feeds (feeds.test.ts checks both), then run `npm run
 // generate`.
-// src  docs/feeds.md has the source of each fact. `entries` ranges from about a third to ten times the number of
-//      entries in the copies of August 2026, including seeds. A nearly empty or unrelated file is therefore refused
+//
+// Source: docs/feeds.md has the source of each fact. `entries` ranges from about a third to ten times the number of
+// entries in the copies of August 2026, including seeds. A nearly empty or unrelated file is therefore refused.
 
 import { DOMAIN_FEEDS } from "./domain-feeds.ts";
 import type { Feed } from "./feed.ts";

@@ -2,7 +2,8 @@
 //
 // policy/guards.ts defines how each kind affects flags. For some published lists, Inkling includes a fallback file. For
 // networks that nobody publishes in machine-readable form, Inkling has its own lists.
-// src  each row of data/guards names the page that it was taken from in August 2026 (Akamai: in November 2026)
+//
+// Source: each row of data/guards names the page that it was taken from in August 2026 (Akamai: in November 2026).
 
 import type { Feed } from "./feed.ts";
 import { ADDRESSES, AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";

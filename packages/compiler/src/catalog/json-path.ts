@@ -1,8 +1,6 @@
 // json-path.ts: parses a path to the entries of a JSON document, and selects them.
 //
-// in   `$.prefixes[*].ip_prefix`, `$['a b'][*]`, `$.*`: names and the wildcard of JSONPath; no filters, slices or `..`
-// out  the selected values, in document order
-// src  RFC 9535 (2.3.1 names, 2.3.2 wildcard)
+// Source: RFC 9535 (2.3.1 names, 2.3.2 wildcard).
 
 const WILDCARD = Symbol("*");
 type Step = string | typeof WILDCARD;

@@ -2,8 +2,9 @@
 //
 // A feed is off if its publisher requires a key or states no licence for commercial use, or if the list flags too many
 // addresses.
-// src  docs/feeds.md has the source of each fact. `entries` follows the rule in feeds.ts, based on the samples that
-//      were available
+//
+// Source: docs/feeds.md has the source of each fact. `entries` follows the rule in feeds.ts, based on the samples that
+// were available.
 
 import type { Credentials, Feed, PublisherRequest } from "./feed.ts";
 import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB } from "./feed-limits.ts";

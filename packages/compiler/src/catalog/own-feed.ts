@@ -1,10 +1,6 @@
 // own-feed.ts: reads the operator's own feeds, from inkling.toml, feeds.json and the command line.
 //
-// in   rows of text and numbers
-// out  OwnFeed
-// err  for each invalid member, a message that says what it must be and what it is. feed-table.ts checks ids against
-//      the other feeds
-// note every command loads this file, so it does not import the feed table
+// Every command loads this file, so it does not import the feed table.
 
 import { claimsOf, FEED_CLAIM_ROWS, FEED_CLAIMS, FEED_FORMATS, type OwnFeed } from "@inkling/contract";
 import { z } from "zod";

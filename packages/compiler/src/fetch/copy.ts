@@ -1,8 +1,8 @@
 // copy.ts: defines a copy of a feed, with its origin, its bytes and its checksum.
 
 import { readFileSync, statSync } from "node:fs";
+import { mapFile } from "@inkling/data";
 import type { FeedReport } from "@inkling/engine";
-import { mapFile } from "@inkling/release-store";
 import type { Format } from "../catalog/feed.ts";
 import type { Validators } from "./fetch.ts";
 

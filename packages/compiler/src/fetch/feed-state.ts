@@ -1,17 +1,13 @@
 // feed-state.ts: keeps the state of a feed between builds in <dataDir>/feeds/<id>/state.json, with the bodies in the
 // same folder.
 //
-// in   a feed, the data folder
-// out  a FeedState; load.ts describes when it is read and written
-// err  if the file is damaged, the state contains only `damage`; errors of node:fs if the folder is not writable
-//
 // The names of bodies contain their checksums, and the state names the bodies that are in use. Files are only replaced
 // by rename, and bodies are written before the state that names them. So a killed process leaves either the old or the
 // new state.
 
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, makeFolder, replaceFile, replaceJson, TEMPORARY } from "@inkling/release-store";
+import { DATA_FOLDER, makeFolder, replaceFile, replaceJson, TEMPORARY } from "@inkling/data";
 import { z } from "zod";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
 import type { FeedCopy } from "./copy.ts";

@@ -1,18 +1,15 @@
 // fetch.ts: downloads one feed file into a local file, with one GET, and a second one if its publisher has a checksum.
 //
-// in   a URL of the feed table or of the operator's mirror; validators of the existing copy
-// out  the unpacked body in `into`, or "not modified"
-// err  FeedError: status, time limit, speed limit, size limit, forbidden redirect, or truncated body. LateError at the
-//      deadline. Errors of node:fs if `into` is not writable. Messages never quote the response
-// note this file makes one attempt; schedule.ts decides when the next one follows
+// LateError at the deadline. Errors of node:fs if `into` is not writable. Messages never quote the response. This file
+// makes one attempt; schedule.ts decides when the next one follows.
 
 import { lookup } from "node:dns/promises";
 import { createWriteStream } from "node:fs";
 import { STATUS_CODES } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { PRIVATE_FILE, TRANSFER_MS, TransferLimit, type TransferTimes } from "@inkling/data";
 import { parseIp, specialUse } from "@inkling/engine";
-import { PRIVATE_FILE, TRANSFER_MS, TransferLimit, type TransferTimes } from "@inkling/release-store";
 import { FeedError } from "../catalog/feed.ts";
 import { unpack } from "./unpack.ts";
 

@@ -1,7 +1,5 @@
 // kept-copies.ts: reads the copies that a feed's state names. Each copy is read from disk once, on first use. This file
 // also names new copies.
-//
-// err  FeedError if a copy is missing or damaged, or the state is damaged
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

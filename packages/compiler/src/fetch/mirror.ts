@@ -1,13 +1,13 @@
 // mirror.ts: reads feed files on this machine. The operator's mirror may be a folder with one file per feed, named
 // `<feed id>.<anything>`. An operator's own feed may also be a file.
 //
-// note a network file system may never respond, so nothing here waits for it synchronously, or longer than FOLDER_MS. A
-//      call that hangs occupies its thread until the process exits
+// A network file system may never respond, so nothing here waits for it synchronously, or longer than FOLDER_MS. A call
+// that hangs occupies its thread until the process exits.
 
 import { closeSync, constants, openSync, rmSync, writeFileSync } from "node:fs";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeFolder, PRIVATE_FILE, within } from "@inkling/release-store";
+import { makeFolder, PRIVATE_FILE, within } from "@inkling/data";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { Chunks } from "./chunks.ts";
 import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";

@@ -1,7 +1,4 @@
 // next-state.ts: computes a feed's state after a load. It has no side effects; clock and random numbers are arguments.
-//
-// in   the previous state, and the outcome of the load
-// out  the state to write; the same object if nothing changed
 
 import type { Feed } from "../catalog/feed.ts";
 import type { Attempts, FeedState, HeldCopy, KeptCopy } from "./feed-state.ts";

@@ -1,8 +1,5 @@
 // schedule.ts: decides when a feed is requested again. It has no side effects; clock and random numbers are arguments.
 //
-// in   a feed, its attempts so far, and the current time
-// out  the attempts to store; when the feed may be requested, and why it may not be requested now
-//
 // After a success, a feed is requested once per interval. The point within the interval is random, to spread requests,
 // and is drawn once for each feed and data folder. After a failure, the feed is requested sooner, with exponential
 // backoff. Retry-After and budgets always apply.

@@ -1,19 +1,13 @@
 // source.ts: finds the copies of a feed.
 //
-// in   a row of the feed table, its kept copies, the mirror (if any), and whether publishers may be requested
-// out  candidates, lazily, in order of preference. The first candidate that passes is used:
-//      0. the held copy, if the operator accepts it; in this case, nothing is fetched
-//      1. the feed's file on this machine; otherwise the mirror, if one is set; otherwise the publisher, if allowed
-//      2. the copy of a build that did not finish
-//      3. the last good copy
-//      4. the seed in an npm package
-//      5. Inkling's own file
-// err  errors of node:fs if the data folder is not writable; every other problem is a NoCopy
+// The first candidate that passes is used: 0. the held copy, if the operator accepts it; in this case, nothing is
+// fetched 1. the feed's file on this machine; otherwise the mirror, if one is set; otherwise the publisher, if allowed
+// 2. the copy of a build that did not finish 3. the last good copy 4. the seed in an npm package 5. Inkling's own file.
 
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeFolder } from "@inkling/release-store";
-import { HAS_SEEDS, programFile, seedFolder } from "@inkling/release-store/program";
+import { makeFolder } from "@inkling/data";
+import { HAS_SEEDS, programFile, seedFolder } from "@inkling/data/program";
 import manifest from "../../package.json" with { type: "json" };
 import {
   type Credentials,

@@ -1,9 +1,7 @@
 // tar.ts: extracts the one data file from a tar file.
 //
-// err  FeedError if the tar file has no data file or several, is damaged, or is truncated
-// src  POSIX.1-2024 pax, ustar
-// cost memory only for the chunks in flight. These 90 lines avoid tar-stream 3.2.2, which would add streamx, b4a,
-//      fast-fifo and bare-fs
+// Source: POSIX.1-2024 pax, ustar. Cost: memory only for the chunks in flight. These 90 lines avoid tar-stream 3.2.2,
+// which would add streamx, b4a, fast-fifo and bare-fs.
 
 import { FeedError } from "../catalog/feed.ts";
 import { isDataFile, noFile, severalFiles } from "./archive-names.ts";

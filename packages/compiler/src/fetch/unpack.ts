@@ -1,12 +1,8 @@
 // unpack.ts: unpacks a byte stream if it is gzip, zip or tar, up to a size limit.
 //
-// in   chunks of a file or an HTTP body; gzip is recognized by its first two bytes, not by its name or headers
-// out  chunks. A packed feed file may be packed again in transfer, so up to two layers of gzip are removed. Then the
-//      one data file is extracted from a zip or tar file (for tar, "ustar" is at byte 257)
-// err  FeedError: too large (including a small file that unpacks to a large one), damaged or truncated gzip, or an
-//      error of zip.ts or tar.ts
-// cost memory for the chunks in flight (for a zip file, for the whole file). A zip bomb takes no more memory than any
-//      other file
+// A packed feed file may be packed again in transfer, so up to two layers of gzip are removed. Then the one data file
+// is extracted from a zip or tar file (for tar, "ustar" is at byte 257). Cost: memory for the chunks in flight (for a
+// zip file, for the whole file). A zip bomb takes no more memory than any other file.
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";

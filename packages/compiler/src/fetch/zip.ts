@@ -1,8 +1,6 @@
 // zip.ts: extracts the one data file from a zip file.
 //
-// err  FeedError if the zip file has no data file or several, is damaged, truncated, encrypted or too large, uses an
-//      unsupported method, or has names that lead out of the archive
-// cost the packed file in memory, because its directory is at the end
+// Cost: the packed file in memory, because its directory is at the end.
 
 import { crc32 } from "node:zlib";
 import { type Entry, fromBufferPromise, type ZipFile } from "yauzl";

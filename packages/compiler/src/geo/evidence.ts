@@ -1,8 +1,6 @@
 // evidence.ts: records the source of a place, which of its members were filled in, and how.
 //
-// in   a place as its source describes it, and the same place completed
-// out  a mask of what was filled in, and evidence entries for each mask
-// cost one comparison of members per distinct answer; entries are created once per mask (a few dozen)
+// Cost: one comparison of members per distinct answer; entries are created once per mask (a few dozen).
 
 import { keysOf } from "@inkling/contract";
 import { SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";

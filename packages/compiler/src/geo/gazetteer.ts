@@ -1,11 +1,7 @@
 // gazetteer.ts: looks up places in a geolocation database: cities by name, and the middles of countries and regions.
 //
-// in   the places, the number of IPv4 addresses at each place, and the names that will be looked up
-// out  the place of a city; the middle of a country or region, and the radius that contains two of three of its
-//      addresses
-// err  undefined if the database does not contain the place, or puts it in another region
-// cost decodes every place once, which takes 1 s for DB-IP City; 17 bytes per place. Finding a middle takes up to 10 ms
-//      (largest country)
+// Cost: decodes every place once, which takes 1 s for DB-IP City; 17 bytes per place. Finding a middle takes up to 10
+// ms (largest country).
 
 import type { RangeColumns } from "@inkling/engine";
 import { densityOf, RADIUS_STEPS } from "../place/accuracy.ts";

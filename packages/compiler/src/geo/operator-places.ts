@@ -1,10 +1,7 @@
 // operator-places.ts: overlays a geolocation database with the places that operators state for their own networks.
 //
-// in   geofeeds and anycast networks in order of preference, the database, the country in which each network is
-//      registered
-// out  a place number for each network: the number of the database's place, or a higher number for an operator's place
-// cost one pass over the stated networks for each level of nesting, and one over the countries; places are created on
-//      first use
+// Cost: one pass over the stated networks for each level of nesting, and one over the countries; places are created on
+// first use.
 //
 // An operator's place applies if it names a city, if it contradicts the database's country or region, or if the
 // database has no place. Otherwise, the database's place remains. An address of an anycast network is in many places at

@@ -1,10 +1,8 @@
 // place-preference.ts: combines sources of geolocation. Each network gets its place from the first source that has a
 // place for it.
 //
-// in   sources in order of preference
-// out  a PlaceSource whose ids number the places of all sources; feedOf returns the source of each place
-// cost the memory of the sources, and a covering of the address space for each family (8 bytes per range for IPv4, 20
-//      for IPv6)
+// Cost: the memory of the sources, and a covering of the address space for each family (8 bytes per range for IPv4, 20
+// for IPv6).
 //
 // A record with only a registered country is not a place, so the next source decides.
 

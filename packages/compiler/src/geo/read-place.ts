@@ -1,9 +1,7 @@
 // read-place.ts: reads one record of a geolocation database as a place, in any publisher's format.
 //
-// in   decoded MMDB records: flat (ip-location-db) or nested (MaxMind, DB-IP)
-// out  Place; values that are empty, out of range or of the wrong type become undefined, and are counted
-// src  dev.maxmind.com/geoip/docs/databases/city-and-country, github.com/sapics/ip-location-db (mmdb format)
-// cost 0.2 µs per record (zod takes as long, but refuses a whole record for one wrong member)
+// Source: dev.maxmind.com/geoip/docs/databases/city-and-country, github.com/sapics/ip-location-db (mmdb format). Cost:
+// 0.2 µs per record (zod takes as long, but refuses a whole record for one wrong member).
 //
 // Coordinates 0,0 count as unknown. None of DB-IP's 703,356 records lies in the Gulf of Guinea, and other publishers
 // write 0,0 for "unknown". If only one coordinate is 0, it is kept, because places such as Stratford lie on the prime

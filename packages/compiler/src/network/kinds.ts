@@ -1,10 +1,5 @@
 // kinds.ts: decides what kind of network an autonomous system is, by the rules in data/network-kinds.csv and by feeds.
 //
-// in   the system's number and the name of its organization; for judgeKind, also the kinds that feeds state
-// out  the kind, with the rule that decided it; undefined (`unknown`) if no rule fits, or if rules for two different
-//      kinds fit
-// err  FeedError, which names the row or line of the table
-//
 // An `asn` row decides about one system, whose kind the row's source states. If the kind in such a row is `unknown`,
 // the name of the organization is not considered. A `word` row contains one or more consecutive words of a name, in
 // lower case and without accents. A "*" at either end stands for the rest of the word. A mobile operator is also an

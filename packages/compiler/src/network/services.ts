@@ -1,10 +1,8 @@
 // services.ts: collects what operators publish about their networks: relays, CDN edges, crawlers and so on.
 //
-// in   claims of relay, guard and hosting feeds, and of own feeds that state kinds
-// out  a covering of each address space. A value of 0 means that nothing is published about the range. A value n refers
-//      to lists[n - 1], the statements about the range. They are sorted by descending weight, so own feeds that state
-//      kinds come first
-// src  docs/api.md (services, shared)
+// A value of 0 means that nothing is published about the range. A value n refers to lists[n - 1], the statements about
+// the range. They are sorted by descending weight, so own feeds that state kinds come first. Source: docs/api.md
+// (services, shared).
 
 import { RangeColumns } from "@inkling/engine";
 import type { NetworkClaims, NetworkKind, NetworkLabel } from "../catalog/claims.ts";

@@ -1,17 +1,13 @@
 // build.ts: runs one build, from feeds to a published release.
 //
-// in   a BuildRequest; BuildEffects, such as the clock and a function that receives events
-// out  a Build, which describes the newest release. Nothing new is published if the newest release has the same
-//      content. Held feeds are listed in the Build and its release
-// err  ReleaseUnlikely if the release fails its check, and no new copy is the cause. Other errors if the folder is not
-//      writable, another build is running, feeds.json or an own feed is invalid, or an invariant is broken. A build that
-//      waits for slow feeds may fail after it has published a first release
+// Nothing new is published if the newest release has the same content. Held feeds are listed in the Build and its
+// release. Other errors if the folder is not writable, another build is running, feeds.json or an own feed is invalid,
+// or an invariant is broken. A build that waits for slow feeds may fail after it has published a first release.
 //
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
 
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { ANSWERS, type Answer, type FeedsReport, type Release } from "@inkling/engine";
 import {
   currentName,
   DATA_FOLDER,
@@ -26,7 +22,8 @@ import {
   replaceJson,
   sweep,
   writeBuildProgress,
-} from "@inkling/release-store";
+} from "@inkling/data";
+import { ANSWERS, type Answer, type FeedsReport, type Release } from "@inkling/engine";
 import { type BuildEffects, type BuildEvent, type BuildRequest, TROUBLES } from "./events.ts";
 import { codeDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeeds } from "./load.ts";

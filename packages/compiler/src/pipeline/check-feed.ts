@@ -1,8 +1,4 @@
 // check-feed.ts: reads one feed in the same way as a build, in a temporary folder, and keeps nothing.
-//
-// in   a row of the feed table, and where copies come from
-// out  the report that a build would create, and the number of entries that can have an effect
-// err  errors of node:fs if the temporary folder is not writable
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

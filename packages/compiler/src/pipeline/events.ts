@@ -1,7 +1,5 @@
 // events.ts: defines the input and output of the compiler process.
 //
-// in   a BuildRequest as one JSON document on standard input rather than in argv, because it contains secrets
-// out  BuildEvents on standard output; "done" or "failed" is the last event
 // The exit status is 0 if the build is done. It is 3 if the build is done, but a feed is held, unreachable, expired or
 // missing. It is 1 if the build failed. If a release was published before the failure, a "note" event names it.
 

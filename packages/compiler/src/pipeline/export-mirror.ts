@@ -1,16 +1,11 @@
 // export-mirror.ts: exports this machine's copies of feeds to a folder that another machine can use as its mirror.
 //
-// in   the feeds to export, the data folder, the folder to write
-// out  <feed id>.<ext> for each feed, with the date of the copy, so that the file and the copy expire together; and the
-//      feeds that were left out, with reasons
-// err  errors of node:fs if the folder is not writable; a FeedError becomes the reason why the feed was left out
-//
 // It leaves out Inkling's own lists and seeds that consist of several files. Every installation has them, and a mirror
 // contains one file per feed.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { PUBLIC_FILE, replaceFile } from "@inkling/release-store";
+import { PUBLIC_FILE, replaceFile } from "@inkling/data";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
 import { type FeedCopy, isCopy } from "../fetch/copy.ts";
 import { readFeedState } from "../fetch/feed-state.ts";

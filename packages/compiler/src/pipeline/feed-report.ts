@@ -1,10 +1,10 @@
 // feed-report.ts: creates the report about a feed after a load, as the status shows it. It has no side effects.
 //
-// note every API key can read the report, so it contains no local path
+// Every API key can read the report, so it contains no local path.
 
 import { basename } from "node:path";
+import { sha256Hex } from "@inkling/data";
 import type { FeedReport } from "@inkling/engine";
-import { sha256Hex } from "@inkling/release-store";
 import type { Feed } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
 import type { Attempts, FeedState } from "../fetch/feed-state.ts";

@@ -1,15 +1,13 @@
 // inputs.ts: computes a digest of everything from which a segment is built, so that equal inputs are not compiled
 // again.
 //
-// in   the feeds of a segment, and this program's own files
-// out  SHA-256, hex
 // The digest covers the code, data and pinned dependencies of the compiler, the engine and the contract.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { sha256Hex } from "@inkling/data";
+import { programFile } from "@inkling/data/program";
 import type { FeedReport, SegmentKind } from "@inkling/engine";
-import { sha256Hex } from "@inkling/release-store";
-import { programFile } from "@inkling/release-store/program";
 
 /** Defined only in a bundle, because a bundle does not contain the files in CODE. */
 declare const CODE_DIGEST: string | undefined;

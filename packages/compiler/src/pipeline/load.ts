@@ -1,9 +1,6 @@
 // load.ts: loads one feed: reads the feed's newest copy that passes the gates, and reports the result.
 //
-// in   a row of the feed table, where copies come from, the previous release
-// out  LoadedFeed; the feed's state on disk records the copy or the failure
-// err  errors of node:fs if the data folder is not writable. None for a copy that looks wrong: it is held, the report has
-//      the reason, and the next copy is tried
+// None for a copy that looks wrong: it is held, the report has the reason, and the next copy is tried.
 //
 // readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState. The state is read once, and written only
 // if it has changed.

@@ -1,7 +1,7 @@
 // main.ts: the compiler process. events.ts defines its input and output.
 
 import { existsSync, readFileSync, writeSync } from "node:fs";
-import { accessHint, DataFolderLocked, isDenied, messageOf } from "@inkling/release-store";
+import { accessHint, DataFolderLocked, isDenied, messageOf } from "@inkling/data";
 import { FeedChoiceError } from "../catalog/feed-choice.ts";
 import { OwnFeedError } from "../catalog/feed-table.ts";
 import { build } from "./build.ts";

@@ -2,8 +2,8 @@
 // with the same inputs, that segment is reused.
 
 import { join } from "node:path";
+import { DATA_FOLDER, hasSegment, mapFile, openSegmentOf, writeSegmentFile } from "@inkling/data";
 import { FEED_SETS, type Release, type SegmentKind, type SegmentReport } from "@inkling/engine";
-import { DATA_FOLDER, hasSegment, mapFile, openSegmentOf, writeSegmentFile } from "@inkling/release-store";
 import { segmentChunks } from "../segments/segment-writer.ts";
 import { findProblems } from "../validate/release-gate.ts";
 import { ACCEPT_RELEASE, type BuildEffects, type BuildEvent } from "./events.ts";

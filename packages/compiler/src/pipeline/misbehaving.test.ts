@@ -14,6 +14,7 @@ import fs, {
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { DATA_FOLDER, readFeedsReport } from "@inkling/data";
 import {
   domainKeys,
   EmailSegment,
@@ -25,7 +26,6 @@ import {
   type Release,
   release,
 } from "@inkling/engine";
-import { DATA_FOLDER, readFeedsReport } from "@inkling/release-store";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";

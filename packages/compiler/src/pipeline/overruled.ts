@@ -1,8 +1,6 @@
 // overruled.ts: creates report lines about flags that lists set and guards removed.
 //
-// in   the evidence from a judgement
-// out  a line for each pair of list and guard, with the first network as an example. A guard may contain only part of
-//      the network
+// A guard may contain only part of the network.
 
 import { formatPrefix, type Prefix, prefixContains } from "@inkling/engine";
 import type { EvidenceEntry, EvidenceRanges } from "../policy/evidence.ts";

@@ -1,8 +1,4 @@
 // try-copies.ts: tries the copies of one feed in order until one passes the gates.
-//
-// in   a Load: the feed, its state, and whether its source may be requested now
-// out  a Tried: the copy that passed, and the copies that were tried before it, with what looks wrong
-// err  errors of node:fs if the data folder is not writable
 
 import type { Release } from "@inkling/engine";
 import { type Feed, FeedError } from "../catalog/feed.ts";

@@ -1,16 +1,14 @@
 // accuracy.ts: estimates an accuracy radius for places whose source states none, from measurements of similar places.
 //
-// in   a place as its source describes it, with its density and the kind of network at the place
-// out  the radius, in whole kilometres, that contains two of three such places. Undefined if the place has no
-//      coordinates or no named part, or if even the largest step would contain fewer than two of three
+// Undefined if the place has no coordinates or no named part, or if even the largest step would contain fewer than two
+// of three. Source: data/accuracy-radius.csv, created by scripts/accuracy-radius.ts; method and figures:
+// docs/accuracy-radius.md. Cost: one string and one map lookup per place.
 //
 // The number of addresses that share the coordinates matters most, because a database puts all addresses about which it
 // has little information at one place. In the United States, if ten million addresses share a place, half of them are
 // more than 900 km off. If ten thousand share it, half are more than 10 km off. The kind of network comes second. At
 // places with a million addresses, two of three servers are within 10 km, and two of three subscribers are within
 // 250 km.
-// src  data/accuracy-radius.csv, created by scripts/accuracy-radius.ts; method and figures: docs/accuracy-radius.md
-// cost one string and one map lookup per place
 
 import { findCountry, knownCountry } from "./countries.ts";
 import { dataTable, once } from "./data-table.ts";

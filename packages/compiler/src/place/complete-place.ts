@@ -1,14 +1,9 @@
 // complete-place.ts: fills in missing members that the other members imply.
 //
-// in   a place as a source describes it
-// out  the same place, with the continent, country names, subdivision codes and names, time zone and accuracy radius
-//      that follow from it
-// err  a member that cannot be derived remains absent. Members that the source states never change, except for former
-//      subdivisions
-// src  tz-lookup (npm) and data/time-zones.csv for time zones. tz-lookup is coarse near borders: it puts 0.43 % of
-//      DB-IP's ranges into another country's zone. So a place in a country with a single zone always gets that zone. In
-//      other countries, the result must be one of the country's zones
-// cost 0.6 µs per DB-IP City place, including the time zone
+// Members that the source states never change, except for former subdivisions. Source: tz-lookup (npm) and
+// data/time-zones.csv for time zones. tz-lookup is coarse near borders: it puts 0.43 % of DB-IP's ranges into another
+// country's zone. So a place in a country with a single zone always gets that zone. In other countries, the result must
+// be one of the country's zones. Cost: 0.6 µs per DB-IP City place, including the time zone.
 
 import tzLookup from "@photostructure/tz-lookup";
 import { estimateRadius, levelOf } from "./accuracy.ts";

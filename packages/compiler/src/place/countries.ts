@@ -1,9 +1,8 @@
 // countries.ts: lists English names and continents of countries by ISO 3166-1 alpha-2 code.
 //
-// src  @inkling/contract has the codes that ISO has assigned. countries-list (npm) has common English names ("South
-//      Korea", "Türkiye") and GeoNames' continents. The tables below correct names that lack letters or parts, and
-//      continents that differ from where the country's people and capital are
-// err  returns undefined if the code is not a country code
+// Source: @inkling/contract has the codes that ISO has assigned. countries-list (npm) has common English names ("South
+// Korea", "Türkiye") and GeoNames' continents. The tables below correct names that lack letters or parts, and
+// continents that differ from where the country's people and capital are.
 
 import { COUNTRY_CODES } from "@inkling/contract";
 import { continents, countries } from "countries-list";

@@ -1,7 +1,7 @@
 // data-table.ts: reads Inkling's own tables in packages/compiler/data.
 
 import { readFileSync } from "node:fs";
-import { programFile } from "@inkling/release-store/program";
+import { programFile } from "@inkling/data/program";
 import { forEachRow } from "../parse/csv.ts";
 
 /** Returns the rows of `data/<file>`, as lists of fields. @throws FeedError, which names the line */

@@ -1,9 +1,4 @@
 // place-names.ts: turns names as written by sources into printable names, and into keys for comparing them.
-//
-// in   any text that a source gives as a name
-// out  cleanName: the same name, printable, in NFC; undefined if nothing readable is left
-//      withoutDistrict: the name of the city without its district
-//      nameKeys: keys that are equal for two spellings of one name
 
 /** Letters that Unicode does not decompose into a base letter and a mark. */
 const LETTERS: Readonly<Record<string, string>> = {

@@ -1,12 +1,9 @@
 // subdivisions.ts: converts between names of states, provinces and regions and their ISO 3166-2 codes.
 //
-// in   a country code and a name in any common spelling, or a code
-// out  the part of the code after the hyphen, or the English name
-// err  undefined if a name is unknown, or fits more than one code
-// src  iso-3166 (npm: codes, ISO's names); data/subdivision-names.csv (English names from Unicode CLDR);
-//      data/subdivision-changes.csv (later changes by ISO); data/subdivision-aliases.csv (spellings in feeds);
-//      data/subdivision-cities.csv (former subdivisions; the city determines the current subdivision)
-// cost the names of a country are indexed on first use, and results are cached
+// Source: iso-3166 (npm: codes, ISO's names); data/subdivision-names.csv (English names from Unicode CLDR);
+// data/subdivision-changes.csv (later changes by ISO); data/subdivision-aliases.csv (spellings in feeds);
+// data/subdivision-cities.csv (former subdivisions; the city determines the current subdivision). Cost: the names of a
+// country are indexed on first use, and results are cached.
 
 import { iso31662 } from "iso-3166";
 import { dataTable, once } from "./data-table.ts";

@@ -1,8 +1,6 @@
 // age.ts: decides how long a copy of a feed may be used.
 //
-// in   the feed's limits (feed.ts, AgeLimits), the dates of the copy, and the current time
-// out  "fresh"; "stale": reported, but still used; "dropped": ignored. A copy without a date, such as Inkling's own
-//      file, is fresh
+// A copy without a date, such as Inkling's own file, is fresh.
 
 import type { AgeLimits } from "../catalog/feed.ts";
 

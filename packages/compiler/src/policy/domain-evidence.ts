@@ -1,9 +1,7 @@
 // domain-evidence.ts: explains why a mail domain is disposable or not: the lists that contain it, the objections, and
 // the weights.
 //
-// in   the claims that were judged, and the verdicts
-// out  the evidence entries of each domain that is on a disposable list or an allow-list
-// cost 0.2 s for 150,000 domains; domains with the same evidence share one array
+// Cost: 0.2 s for 150,000 domains; domains with the same evidence share one array.
 //
 // A domain is disposable if and only if an entry sets the flag and no entry removes it.
 

@@ -1,7 +1,5 @@
 // evidence.ts: creates the evidence for an address's flags, with entries from lists, guards and labels.
 //
-// out  ranges like the ranges of flags; a value of 0 means no evidence, and a value n refers to lists[n - 1], a list of
-//      entries
 // An address has exactly the flags that its entries set and no entry removes.
 
 import type { Effect, Prefix, RangeColumns } from "@inkling/engine";

@@ -1,10 +1,7 @@
 // lineage.ts: computes the combined weight of lists. A list that copies another list does not count again.
 //
-// in   lists with their weights, and the feeds from which they copy entries (feed.ts, `lineage`)
-// out  the greatest combined weight of lists that share no origin
-// cost exponential in the number of lists that depend on each other, directly or through other lists; the weights of
-//      independent lists are just added. The combined weight is computed once for each set of lists that share an
-//      address
+// Cost: exponential in the number of lists that depend on each other, directly or through other lists; the weights of
+// independent lists are just added. The combined weight is computed once for each set of lists that share an address.
 
 export interface WeightedList {
   readonly feed: string;

@@ -1,9 +1,7 @@
 // reputation.ts: turns claims about networks into the flags of every address, and the evidence for them.
 //
-// in   the claims of all loaded feeds, including guards, in any order
-// out  coverings of each address space with flag bits (flags.ts), with the bits of guarded flags, and with references
-//      to evidence lists (evidence.ts)
-// cost 0.1 s for 45,600 networks of the default feeds, and no more with the 63,000 resolvers of the warning lists
+// Cost: 0.1 s for 45,600 networks of the default feeds, and no more with the 63,000 resolvers of the warning lists.
+//
 // verdict.ts contains the rules for one address. This file applies them from the first address to the last.
 
 import { IpAddress, type Prefix, RangeColumns } from "@inkling/engine";

@@ -1,9 +1,7 @@
 // sweep.ts: divides overlapping intervals of many sources into pieces that cover the whole space once.
 //
-// in   intervals in any order, each from one source. Intervals may overlap, even within a source
-// out  the pieces between any two neighbouring boundaries, in order, from `zero` to `limit`
-// cost O(n log n) in the number of intervals. The same code serves number keys (IPv4: 2^32 is exact) and bigint keys
-//      (IPv6)
+// Intervals may overlap, even within a source. Cost: O(n log n) in the number of intervals. The same code serves number
+// keys (IPv4: 2^32 is exact) and bigint keys (IPv6).
 
 /** An interval from `start` (inclusive) to `end` (exclusive); `start < end`. */
 export interface Interval<Key extends number | bigint> {

@@ -1,8 +1,5 @@
 // verdict.ts: derives the flags of one address, and the effect of each source, from its lists, labels and guards.
 //
-// in   the sources that contain the address
-// out  flag bits, and one part for each source that is evidence
-//
 // The rules (docs/policy.md gives the reasons):
 //   1 a flag is set if the lists that claim it together reach the weight QUORUM (labels.ts); copies count once
 //   (lineage.ts)

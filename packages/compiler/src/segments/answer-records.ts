@@ -3,9 +3,10 @@
 //
 // Record 0 is the answer for addresses without a value. If it is empty, the answer is "not found". A record may have a
 // note, which is a number that is not sent. Records are equal only if their notes are equal.
-// src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/answers.ts
-// cost answers are kept only as bytes, in blocks. In a single array, half a million 350-byte answers would be copied at
-//      each doubling, and the last copy would need 700 MB. Equality compares hashes, then bytes
+//
+// Source: packages/engine/segment-format.md; the reader is packages/engine/src/segment/answers.ts. Cost: answers are
+// kept only as bytes, in blocks. In a single array, half a million 350-byte answers would be copied at each doubling,
+// and the last copy would need 700 MB. Equality compares hashes, then bytes.
 
 import { RECORD_SECTIONS, type RecordSections } from "@inkling/engine";
 import type { SectionData } from "./segment-writer.ts";

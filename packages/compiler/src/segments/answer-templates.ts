@@ -1,10 +1,8 @@
 // answer-templates.ts: divides answers about places into individual parts and templates that many answers share.
 //
-// in   the text of an answer
-// out  a record that refers to its template; the whole answer for such a record; the section of templates
-// src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/answers.ts
-// why  717,000 answers of DB-IP have 29,000 templates, which takes 61 MB instead of 250 MB (bench/README.md, Layouts)
-// cost 1 µs per answer; a template is kept both as text and as bytes
+// Source: packages/engine/segment-format.md; the reader is packages/engine/src/segment/answers.ts. 717,000 answers of
+// DB-IP have 29,000 templates, which takes 61 MB instead of 250 MB (bench/README.md, Layouts). Cost: 1 µs per answer; a
+// template is kept both as text and as bytes.
 
 import { DIVIDED_HEADER_BYTES, TEMPLATE_HEADER_BYTES, TEMPLATES_HEADER_BYTES } from "@inkling/engine";
 import { dividePlace } from "../place/encode-place.ts";

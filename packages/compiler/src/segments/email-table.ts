@@ -1,16 +1,12 @@
 // email-table.ts: writes the sections of an email segment from disposable domains, their providers, and evidence.
 //
-// in   maps from domain to providers and from domain to evidence, as decided by the policy, in any order
-// out  answers, evidence, evidenceFeeds, domainSlots, domainNames, evidenceSlots, evidenceNames
-// err  Error for an entry that the policy must not let through: a name that is not an A-label, is a public suffix, or
-//      has no provider, a repeated provider or an invalid provider. Error if the names do not fit into a table
-// src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts
-// note someone could choose names for public lists that all fall into the same slots, and a reader stops after
-//      MAX_DOMAIN_PROBES. So the hash keys of a table follow from a digest of all its names: whoever chooses names
-//      cannot know the keys in advance, and equal lists still give equal segments. If a name would nevertheless be too
-//      far from its slot, the table gets new keys, and later more slots. Names that only have evidence are in a second
-//      table, because a plain lookup then reads an eighth of the memory (bench/README.md, Email). No name is in
-//      both tables
+// Error if the names do not fit into a table. Source: packages/engine/segment-format.md; the reader is
+// packages/engine/src/segment/email-segment.ts. Someone could choose names for public lists that all fall into the same
+// slots, and a reader stops after MAX_DOMAIN_PROBES. So the hash keys of a table follow from a digest of all its names:
+// whoever chooses names cannot know the keys in advance, and equal lists still give equal segments. If a name would
+// nevertheless be too far from its slot, the table gets new keys, and later more slots. Names that only have evidence
+// are in a second table, because a plain lookup then reads an eighth of the memory (bench/README.md, Email). No name is
+// in both tables.
 
 import { createHash } from "node:crypto";
 import {

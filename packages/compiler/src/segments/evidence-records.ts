@@ -1,11 +1,8 @@
 // evidence-records.ts: writes the `evidence…` sections from evidence entries.
 //
-// in   lists of entries. An entry stores only the span of its network or domain, because the reader derives both from
-//      the address or host that is looked up
-// out  the record number of each list; equal lists share one record
-// err  RangeError beyond the format's limits: too many feeds, or an entry that is too long or not ASCII
-// src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/evidence.ts
-// note the same lists in the same order give the same bytes, because the bytes contain no timestamps
+// An entry stores only the span of its network or domain, because the reader derives both from the address or host that
+// is looked up. Source: packages/engine/segment-format.md; the reader is packages/engine/src/segment/evidence.ts. The
+// same lists in the same order give the same bytes, because the bytes contain no timestamps.
 
 import {
   EFFECTS,

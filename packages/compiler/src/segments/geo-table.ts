@@ -1,9 +1,6 @@
 // geo-table.ts: builds the sections of the geo segment from the sources of geolocation.
 //
-// in   networks with their places, the countries in which they are registered, and their kinds
-// out  sections: one answer per distinct combination of place, registered country and radius, with a note that names
-//      its evidence, and the ranges that point at the answers
-// cost one pass over the networks of each family; an answer is created once, however many networks share it
+// Cost: one pass over the networks of each family; an answer is created once, however many networks share it.
 
 import { NETWORK_KINDS } from "@inkling/contract";
 import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";

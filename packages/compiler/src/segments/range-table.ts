@@ -1,10 +1,7 @@
 // range-table.ts: writes the covering of an address space into the v4* or v6* sections of a segment, or of its
 // evidence.
 //
-// in   the covering of one family, with values below VALUE_LIMIT (record numbers)
-// out  its sections, as packages/engine/segment-format.md describes them; the reader is
-//      packages/engine/src/segment/ranges.ts
-// cost one pass over the ranges per 8 bits of depth; memory for the sections, plus 12 bytes per node of one depth
+// Cost: one pass over the ranges per 8 bits of depth; memory for the sections, plus 12 bytes per node of one depth.
 
 import {
   BITMAP_WORDS,

@@ -1,8 +1,6 @@
 // segment-writer.ts: writes sections into the bytes of a segment file.
 //
-// in   sections in any order, and a JSON value that describes what the segment was built from
-// out  chunks to be written one after the other; the same input gives the same bytes
-// src  packages/engine/segment-format.md; the reader is packages/engine/src/segment/segment.ts
+// Source: packages/engine/segment-format.md; the reader is packages/engine/src/segment/segment.ts.
 
 import { crc32 } from "node:zlib";
 import {

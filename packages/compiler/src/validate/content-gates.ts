@@ -1,9 +1,5 @@
 // content-gates.ts: checks what one copy of a feed may contain, regardless of the last good copy. It has no side
 // effects.
-//
-// in   a feed's row, and the bytes of a copy or the result of its parser
-// out  nothing if the copy passes; the entries that can never set a flag
-// err  FeedError with the reason
 
 import { ADDRESS_FLAGS, cutSuffix, type Prefix } from "@inkling/engine";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";

@@ -1,10 +1,7 @@
 // copy-gates.ts: decides which copies of a feed are used. It has no side effects; the time and the last good copy are
 // arguments.
 //
-// in   a copy that was read, what is known about its feed, and the last good copy
-// out  the copy, with the publisher's date and the age
-// err  FeedError with the reason why the copy is held
-// cost one pass over both lists for a comparison
+// Cost: one pass over both lists for a comparison.
 
 import type { Prefix, Space } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";

@@ -1,9 +1,7 @@
 // own-geofeed.ts: checks the lines of the operator's own geofeed. Lines with a mistake are skipped, so that the report
 // names them. Publishers' geofeeds are not checked in this way, because no operator can correct them.
 //
-// in   the networks of a geofeed with their places and lines
-// out  the places without these lines; the number of these lines, and the first of them
-// src  ISO 3166-2 for the regions that are also countries. The npm package iso-3166 does not mark them
+// Source: ISO 3166-2 for the regions that are also countries. The npm package iso-3166 does not mark them.
 
 import { formatPrefix, type Prefix, specialUse } from "@inkling/engine";
 import type { StatedPlace, StatedPlaces } from "../parse/index.ts";

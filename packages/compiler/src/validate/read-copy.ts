@@ -1,8 +1,4 @@
 // read-copy.ts: reads the content of one copy of a feed, and applies the gates that need no other copy.
-//
-// in   a row of the feed table, and a copy
-// out  a Content: claims, places or registered countries; the number of entries, the date, and the skipped entries
-// err  FeedError or MmdbError with the reason for refusal
 
 import { flagOfLabel } from "@inkling/contract";
 import type { FeedReport, Release, Space } from "@inkling/engine";

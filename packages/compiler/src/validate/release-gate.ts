@@ -1,9 +1,6 @@
 // release-gate.ts: decides whether the amount of address space that a release flags is plausible. It has no side
 // effects; the previous release is an argument.
 //
-// in   what the new and the previous release flag (Release.flagged and disposable), and their feeds
-// out  what is not plausible, with the feeds that caused it
-//
 // The gates for one copy (copy-gates.ts) stop a list that changes suddenly. This gate also stops many lists that change
 // together, and a list that grows a little each day. It also stops a release that loses many flags, because visitors
 // from those addresses would be let in.

@@ -1,7 +1,7 @@
 // map.tsx: draws maps as SVG. Loaded when a page first shows a map, because the outlines and projections take 50 KB
 // compressed.
 //
-// src  world-atlas (Natural Earth, 1:110 million), which identifies countries by their ISO 3166-1 numbers
+// Source: world-atlas (Natural Earth, 1:110 million), which identifies countries by their ISO 3166-1 numbers.
 
 import type { CountryCount } from "@inkling/server/admin-answers";
 import { bisectRight } from "d3-array";

@@ -1,8 +1,8 @@
 // zoom.tsx: a map that can be zoomed and moved with buttons, keyboard, wheel, dragging or two fingers.
 //
-// note The map takes over only the gestures that it needs. The wheel zooms the map only while the map has the focus or
-//      Ctrl is pressed. Touchpads report a two-finger pinch as a wheel event with Ctrl. One finger scrolls the page
-//      until the map is zoomed. d3-zoom does the same, but adds 15 KB (compressed) and nine packages.
+// The map takes over only the gestures that it needs. The wheel zooms the map only while the map has the focus or Ctrl
+// is pressed. Touchpads report a two-finger pinch as a wheel event with Ctrl. One finger scrolls the page until the map
+// is zoomed. d3-zoom does the same, but adds 15 KB (compressed) and nine packages.
 
 import type { ComponentChildren, TargetedKeyboardEvent, TargetedPointerEvent } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";

@@ -1,11 +1,8 @@
 // condition.ts: compiles a rule's condition, a CEL expression, to a function of facts that cannot throw.
 //
-// in   the text of a condition, and the schema of the facts
-// out  a Condition
-// err  ConditionError, which contains the position of the mistake
-// src  the specification of the Common Expression Language (cel.dev); @marcbachmann/cel-js is the parser
-// cost evaluation time grows linearly with the length of the condition and of the facts' texts; a Condition's `cost` is
-//      an upper bound of this time
+// Source: the specification of the Common Expression Language (cel.dev); @marcbachmann/cel-js is the parser. Cost:
+// evaluation time grows linearly with the length of the condition and of the facts' texts; a Condition's `cost` is an
+// upper bound of this time.
 //
 // Conditions support facts, literals, lists of literals, ! - && || ?: == != < <= > >= + - * / %, `in`, and the
 // functions has, size, count, startsWith, endsWith and contains. All numbers are doubles: 1 is 1.0, and 1 / 0 is

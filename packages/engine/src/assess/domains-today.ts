@@ -1,9 +1,7 @@
 // domains-today.ts: looks up the domain of a past decision's email address again.
 //
-// in   past decisions; a release and overrides
-// out  the same decisions with today's facts about the domain: disposable, providers, listed, relay, free mail
-// note The address itself is not stored, so an override for a whole email address does not apply.
-// cost one lookup for each distinct domain; after MAX_KEPT domains, the cache is emptied
+// The address itself is not stored, so an override for a whole email address does not apply. Cost: one lookup for each
+// distinct domain; after MAX_KEPT domains, the cache is emptied.
 
 import type { DegradedData, EmailVerdict } from "@inkling/contract";
 import { type Answerer, type AnswerSource, bodyOf } from "../lookup/answerer.ts";

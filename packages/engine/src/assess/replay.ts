@@ -1,11 +1,9 @@
 // replay.ts: runs past decisions through a ruleset and reports what the ruleset would have changed. If outcomes are
 // known, the report also shows how often rules and reasons are right.
 //
-// in   past decisions with their stored facts, in any order; a ruleset
-// out  a ReplayReport: plain JSON
-// err  none; a fact that the ruleset does not declare, or declares with a different type, counts as unknown
-// src  E. B. Wilson, Probable Inference, JASA 22 (1927): the confidence interval of a share
-// cost about 10 µs for each decision with 20 rules; memory does not grow with the number of decisions
+// A fact that the ruleset does not declare, or declares with a different type, counts as unknown. Source: E. B. Wilson,
+// Probable Inference, JASA 22 (1927): the confidence interval of a share. Cost: about 10 µs for each decision with 20
+// rules; memory does not grow with the number of decisions.
 
 import {
   ACTIONS,

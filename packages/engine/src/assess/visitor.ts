@@ -1,10 +1,7 @@
 // visitor.ts: looks up the visitor that a caller describes, and turns input and answers into the facts of an
 // decision.
 //
-// in   a DecisionInput that readDecisionInput accepted; a release and overrides
-// out  facts, in the order of the ruleset's schema
-// err  a LookupFailure if the address is a special-use address, or if there is no release
-// cost three lookups and the parsing of their answers; no text is longer than MAX_USER_AGENT
+// Cost: three lookups and the parsing of their answers; no text is longer than MAX_USER_AGENT.
 
 import {
   type CountFact,

@@ -1,11 +1,7 @@
 // address-block.ts: looks up addresses in blocks of up to 64. It parses all addresses of a block before it looks them
 // up, which is faster (bench/README.md, Blocks).
 //
-// in   an AnswerSource; then addresses one by one (add), or any number of texts (answerAll)
-// out  find: for each address, the record number of its answer in `segment`; NOT_IN_BLOCK if Answerer has to look up
-//      the address separately. answerAll: an Outcome for each text
-// err  none thrown
-// cost adding and finding addresses allocates nothing
+// Cost: adding and finding addresses allocates nothing.
 
 import type { UnwrappedAddress } from "../address/ip.ts";
 import { BLOCK_ADDRESSES, PackedAddresses } from "../address/packed.ts";

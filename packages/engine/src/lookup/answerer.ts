@@ -1,11 +1,7 @@
 // answerer.ts: looks up one IP address or email address. It finds the release's answer, applies overrides, and then
 // adds what the caller opted in to.
 //
-// in   an IP address or the text of an email address, and an AnswerSource
-// out  the answer's JSON bytes, which may be shared and must not be written to; a ComposedAnswer if overrides, a check
-//      or included members may have changed the answer; or a LookupFailure
-// err  none thrown
-// cost no allocation for an address without overrides and included members, except the view of a rare answer
+// Cost: no allocation for an address without overrides and included members, except the view of a rare answer.
 //
 // A thread needs only one Answerer, because calls are synchronous.
 

@@ -1,9 +1,7 @@
 // data-state.ts: describes a loaded release: its segments, the lookups that it supports, the age of its data, and the
 // header that reports this state.
 //
-// in   the missing and partial answers in a release manifest, the reports of the release's feeds, and the time
-// out  for each lookup: the missing answers, and the Inkling-Data-State header
-// src  docs/errors.md (DATA_NOT_LOADED), docs/api.md (ages), RFC 9651 (the header is an item with parameters)
+// Source: docs/errors.md (DATA_NOT_LOADED), docs/api.md (ages), RFC 9651 (the header is an item with parameters).
 
 import { LOOKUPS, type Lookup, recordOf } from "@inkling/contract";
 import type { EmailSegment } from "../segment/email-segment.ts";

@@ -1,9 +1,7 @@
 // geoip2.ts: converts a location to the shape of MaxMind's GeoIP2, for MaxMind's readers and SDKs.
 //
-// in   a parsed geolocate answer; for traits, with its subject and network (INCLUDE)
-// out  the members of GeoIP2 Country and City, with names by language and unknown values omitted
-// src  https://dev.maxmind.com/geoip/docs/web-services/responses
-// note There is no geoname_id, because no feed has it for all places.
+// Source: https://dev.maxmind.com/geoip/docs/web-services/responses. There is no geoname_id, because no feed has it for
+// all places.
 //
 // `is_in_european_union` is derived from the country. Readers treat a missing value as "no".
 

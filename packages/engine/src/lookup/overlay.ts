@@ -1,9 +1,6 @@
 // overlay.ts: applies the operator's overrides to an answer from the release.
 //
-// in   an answer's JSON bytes, and the verdict of the overrides
-// out  an Overridden
-// src  docs/overrides.md
-// cost an address with a forced flag gets one of eight prepared answers
+// Source: docs/overrides.md. Cost: an address with a forced flag gets one of eight prepared answers.
 
 import { formatPrefix } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";

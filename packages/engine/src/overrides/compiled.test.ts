@@ -1,5 +1,4 @@
 // Tests which overrides apply, with a table of cases, and random overrides compared with an oracle that tries each one
-// in turn.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

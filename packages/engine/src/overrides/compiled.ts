@@ -1,9 +1,7 @@
 // compiled.ts: compiles all active overrides with a release, and finds those that apply to an address or email address.
 //
-// in   all active overrides and a release; then one address, or one email address and its host, and the time
-// out  a verdict: the forced flags and the overrides behind them; undefined if no override applies
-// cost one compilation each time the overrides or the release change (docs/overrides.md lists durations). Looking up an
-//      address takes one directory read, and rarely a binary search. Looking up a host takes one Map lookup per label
+// Cost: one compilation each time the overrides or the release change (docs/overrides.md lists durations). Looking up
+// an address takes one directory read, and rarely a binary search. Looking up a host takes one Map lookup per label.
 //
 // For each flag the closest override wins: the longest prefix, the email address before the domain, and the domain
 // before its parent. Expired overrides are skipped, so the next closest one applies.

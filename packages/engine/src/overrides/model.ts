@@ -1,8 +1,7 @@
 // model.ts: defines overrides. An override is an operator's own verdict on an address, network, domain or email
 // address.
 //
-// src  docs/overrides.md
-// note Only the SHA-256 of an email address's normal form is stored, never the address.
+// Source: docs/overrides.md. Only the SHA-256 of an email address's normal form is stored, never the address.
 
 import { REPUTATION_FLAGS, type ReputationFlag } from "@inkling/contract";
 import { type Prefix, parsePrefix } from "../address/ip.ts";

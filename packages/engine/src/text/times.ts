@@ -1,7 +1,7 @@
 // times.ts: reads the times and dates that people and feeds write. A day that does not exist, such as 2026-02-31, is no
 // time: `Date.parse` makes it the 3rd of March, and reads a time without a zone in the machine's own zone.
 //
-// src  ISO 8601 and RFC 3339, also with a space instead of "T" and without seconds
+// Source: ISO 8601 and RFC 3339, also with a space instead of "T" and without seconds.
 
 const TIME =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)? ?(?:[Zz]|UTC|GMT|([+-])(\d\d):?(\d\d))?)?$/;

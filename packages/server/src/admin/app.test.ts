@@ -4,7 +4,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { ADMIN_PATH, ADMIN_PROBLEMS, type AdminProblemCode } from "@inkling/contract";
-import { currentName, releaseNames, temporaryPath } from "@inkling/release-store";
+import { currentName, releaseNames, temporaryPath } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
 import { newToken } from "@inkling/store/keys/token";
 import fc from "fast-check";

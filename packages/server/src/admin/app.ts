@@ -1,10 +1,8 @@
 // app.ts: the admin API as a function from a request to a response. It opens no socket.
 //
-// in   a Request below /admin/v1/
-// out  a Response; a problem document for every invalid request
-// err  none: an unexpected error becomes a 500 without details, and the log gets its stack. If the database is
-//      unreachable or refuses this server, the response is a 503, and the log gets the reason.
-// src  docs/admin-api.md, docs/overrides.md
+// An unexpected error becomes a 500 without details, and the log gets its stack. If the database is unreachable or
+// refuses this server, the response is a 503, and the log gets the reason. Source: docs/admin-api.md,
+// docs/overrides.md.
 //
 // The app checks the token or session first, then path, method, scope, parameters, author and body.
 //
@@ -12,7 +10,7 @@
 // repeat any write after a timeout: writes are idempotent, either by their content or by `Idempotency-Key`.
 
 import { type AdminOperationRow, type AdminRole, hasRole, MAX_BODY_BYTES, roleOf } from "@inkling/contract";
-import { EmptyDatabaseError } from "@inkling/release-store";
+import { EmptyDatabaseError } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
 import { ADMIN_TOKEN_NAME } from "@inkling/store/keys/admin-token";
 import { AdminProblem, PROBLEM_TYPE, problemBody } from "../http/problems.ts";

@@ -1,8 +1,6 @@
 // assess.ts: assesses visitors for the operator over the admin API.
 //
-// err  AdminProblem; ProcessFailed if the child process exits without a decision
-// note An operator's decisions are neither stored nor counted, and they appear neither in the log nor in the audit
-//      trail.
+// An operator's decisions are neither stored nor counted, and they appear neither in the log nor in the audit trail.
 
 import { ACTIONS, DECISION } from "@inkling/contract";
 import { parseDraft, rulesetText } from "@inkling/operations/rulesets";

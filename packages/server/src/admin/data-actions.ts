@@ -1,8 +1,6 @@
 // data-actions.ts: updates, rolls back, pins and unpins the data over the admin API, and turns feeds on and off.
 //
-// in   the data folder; functions of the host program that choose feeds and build releases
-// err  AdminProblem, which states why an action was refused and what to do next; StoreError
-// src  docs/admin-api.md
+// Source: docs/admin-api.md.
 
 import type { AuditAction } from "@inkling/contract";
 import {
@@ -19,7 +17,7 @@ import {
   type Switched,
   unpin,
   type Verify,
-} from "@inkling/release-store";
+} from "@inkling/data";
 import type { Author } from "@inkling/store/author";
 import { StoreError } from "@inkling/store/error";
 import { withEntry } from "@inkling/store/host-entry";

@@ -1,10 +1,7 @@
 // data.ts: shows the state of the data, feeds, releases, and the changes of a release over the admin API.
 //
-// in   the release in use; the data folder, which the compiler writes; the host program's facts about feeds
-// err  AdminProblem
-// src  docs/admin-api.md
+// Source: docs/admin-api.md.
 
-import { ADDRESS_FLAGS, ANSWERS, failedBuild, type Release } from "@inkling/engine";
 import {
   findManifest,
   openRelease,
@@ -12,7 +9,8 @@ import {
   ReleaseError,
   readFeedsReport,
   releaseNames,
-} from "@inkling/release-store";
+} from "@inkling/data";
+import { ADDRESS_FLAGS, ANSWERS, failedBuild, type Release } from "@inkling/engine";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";

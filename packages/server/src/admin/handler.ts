@@ -2,7 +2,7 @@
 // share.
 
 import type { AdminOperationId, ServerSettings } from "@inkling/contract";
-import type { HostReport } from "@inkling/release-store";
+import type { HostReport } from "@inkling/data";
 import type { AdminTokenStore, ValidAdminToken } from "@inkling/store/admin-token";
 import type { Author } from "@inkling/store/author";
 import type { LiveKeys } from "@inkling/store/keys/live-keys";

@@ -1,9 +1,7 @@
 // login.ts: decides who may use the admin API: programs that send an admin token, and pages that have logged in with an
 // admin token.
 //
-// in   the token; or the cookie and the secret (sessions.ts) that a login with the token returns
-// err  AdminProblem; StoreError
-// src  docs/admin-api.md
+// Source: docs/admin-api.md.
 
 import { ADMIN_ROLES } from "@inkling/contract";
 import { isAdminToken, type ValidAdminToken } from "@inkling/store/admin-token";

@@ -1,17 +1,12 @@
 // lookup.ts: returns the API's answers with evidence to the operator. These lookups need no key, and they are neither
 // limited nor counted.
 //
-// in   up to a hundred values: addresses, networks (with "/"), AS numbers, domains and email addresses (with "@");
-//      or one value to look up in every kept release
-// out  for each value, its answers or the problems that replace them, and the overrides that apply; for the history, an
-//      answer from each release, without overrides
-// err  AdminProblem
-// note Values appear neither in the log nor in the audit trail. There are no sandbox answers.
+// Values appear neither in the log nor in the audit trail. There are no sandbox answers.
 
 import { recordOf } from "@inkling/contract";
+import { ReleaseError } from "@inkling/data";
 import { ADDRESS_FLAGS, ANSWERS, dataAges, type LoadedRelease } from "@inkling/engine";
 import { override } from "@inkling/operations/overrides";
-import { ReleaseError } from "@inkling/release-store";
 import type { ValidAdminToken } from "@inkling/store/admin-token";
 import { z } from "zod";
 import { AdminProblem } from "../http/problems.ts";

@@ -1,6 +1,4 @@
 // request.ts: checks the parts of an admin API request, and prevents a request from running twice.
-//
-// err  AdminProblem
 
 import { issueLines, whyUncheckable } from "@inkling/engine";
 import { fromText } from "@inkling/operations/operation";

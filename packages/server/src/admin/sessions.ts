@@ -1,10 +1,8 @@
 // sessions.ts: keeps the sessions of pages that have logged in to the admin API. A page stores a cookie and a secret
 // instead of the token.
 //
-// in   the author, and the hash of the admin token
-// out  a cookie and a secret, valid for at most twelve hours. They become invalid earlier at logout, when the token
-//      becomes invalid, after MAX_SESSIONS newer logins, or when this process exits.
-// err  none
+// They become invalid earlier at logout, when the token becomes invalid, after MAX_SESSIONS newer logins, or when this
+// process exits.
 //
 // A browser sends the cookie (HttpOnly, SameSite=Strict) to every port of the host, and every port can set cookies of
 // the same name. The cookie therefore grants no access by itself. Each request must also carry the secret in a header

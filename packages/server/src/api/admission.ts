@@ -1,9 +1,6 @@
 // admission.ts: decides whether a request may be answered. It checks the key, its allowed networks, scope, rate and
 // quota, in this order. It takes a rate token before it checks the scope, so requests outside the key's scopes also use
 // up the rate.
-//
-// in   the Authorization header, the caller's address, the route's scope
-// out  the exchange's key and rate; or a problem, which usage counts as a refusal if the key is known
 
 import type { IpAddress } from "@inkling/engine";
 import { basicAsBearer } from "@inkling/store/keys/bearer-token";

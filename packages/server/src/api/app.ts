@@ -1,8 +1,6 @@
 // app.ts: the HTTP API as a function from a request to a response. It opens no socket.
 //
-// in   a Request, and the address at the other end of its connection
-// out  a Response; a problem document for every invalid request (on MaxMind's paths, a problem in MaxMind's format)
-// err  none: an unexpected error becomes a 500 without details, and the log gets its stack
+// An unexpected error becomes a 500 without details, and the log gets its stack.
 //
 // The app checks Host, path, method, key, the key's networks, scope, rate, quota and parameters, in this order. Then it
 // reads the value. It takes a rate token before it checks the scope (admission.ts).

@@ -1,6 +1,6 @@
 // assess.ts: handles requests to assess visitors, and requests that report an outcome later.
 //
-// src  docs/decisions.md, docs/stored-decisions.md
+// Source: docs/decisions.md, docs/stored-decisions.md.
 
 import { type ApiContext, callOf, type Handlings, type Route, readPathValue } from "./handler.ts";
 import type { Exchange } from "./request-context.ts";

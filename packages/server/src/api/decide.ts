@@ -1,8 +1,4 @@
 // decide.ts: answers a request about one visitor (JSON) or many visitors (NDJSON), and labels decisions.
-//
-// in   an admitted POST, after one rate token was taken for the first visitor
-// out  the decision about one visitor; a stream with one decision or problem per line; or the labelled decision
-// err  problems as values
 
 import {
   DECISION,

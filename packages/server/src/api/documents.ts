@@ -4,7 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { PROBLEMS } from "@inkling/contract";
-import { packageFile } from "@inkling/release-store/program";
+import { packageFile } from "@inkling/data/program";
 import { PROBLEMS_PAGE_HEADERS, problemsPage } from "../openapi/problems-page.ts";
 import { openApiJson } from "./openapi.ts";
 import type { OpenDocument, OpenDocuments } from "./request-context.ts";

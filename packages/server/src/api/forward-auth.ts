@@ -1,9 +1,6 @@
 // forward-auth.ts: decides whether a visitor may pass, for proxies that ask before they let a request through.
 //
-// in   the visitor's address, which a trusted proxy sends in X-Forwarded-For; `deny`: the flags that block a visitor
-// out  200 or 403 with flags and country in headers, but without the address; a different problem if the visitor could
-//      not be looked up
-// src  docs/proxies.md
+// Source: docs/proxies.md.
 //
 // A visitor with a special-use address passes without a lookup. Any other visitor passes only after a successful
 // lookup, which is charged as one reputation lookup. A key with the `geolocate` scope also gets the country, at no

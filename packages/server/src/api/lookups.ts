@@ -1,6 +1,6 @@
 // lookups.ts: answers requests for the three lookups, about one value or many values.
 //
-// src  docs/api.md; RFC 9110 8.8.3 (ETag): a URL's answer depends on the release, the caller and the overrides
+// Source: docs/api.md; RFC 9110 8.8.3 (ETag): a URL's answer depends on the release, the caller and the overrides.
 
 import {
   bodyOf,

@@ -1,8 +1,6 @@
 // maxmind.ts: returns locations in the format of MaxMind's web service, for SDKs whose `host` is this server.
 //
-// in   Basic authentication with the key as the password, or a Bearer token; an address, or `me`
-// out  GeoIP2 Country or City; {"code", "error"} for every problem except those with the method (OF_METHODS)
-// src  https://dev.maxmind.com/geoip/docs/web-services/responses; docs/maxmind.md; engine/src/lookup/geoip2.ts
+// Source: https://dev.maxmind.com/geoip/docs/web-services/responses; docs/maxmind.md; engine/src/lookup/geoip2.ts.
 
 import { bodyOf, type GeolocateAnswer, geoip2City, geoip2Country, geoip2Traits } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem } from "../http/problems.ts";

@@ -1,8 +1,6 @@
 // parameters.ts: reads an operation's query parameters strictly.
 //
-// in   the query of a request as sent, without "?"
-// out  bits of WANTS and of `deny`, or a problem that lists the allowed parameters
-// src  RFC 3986 3.4 (percent-encoding; "+" is a plus sign, not a space)
+// Source: RFC 3986 3.4 (percent-encoding; "+" is a plus sign, not a space).
 
 import { isReputationFlag, type ParameterRow } from "@inkling/contract";
 import { bitsOf } from "@inkling/engine";

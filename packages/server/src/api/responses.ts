@@ -1,6 +1,6 @@
 // responses.ts: builds responses, with their headers: answers from a release, other JSON, and problem documents.
 //
-// src  RFC 9457 (problems), RFC 9110 13.1.2 (If-None-Match); the RateLimit headers: limits/rate-headers.ts
+// Source: RFC 9457 (problems), RFC 9110 13.1.2 (If-None-Match); the RateLimit headers: limits/rate-headers.ts.
 
 import { recordOf } from "@inkling/contract";
 import { LOOKUPS, type LoadedRelease, type Lookup, type StateHeader, StateHeaders } from "@inkling/engine";

@@ -1,8 +1,6 @@
 // routes.ts: maps every path of the API to an operation of the contract and its handler.
 //
-// in   the path of a request, as sent
-// out  the route for this path
-// cost finding a lookup's route takes at most three comparisons, because the lookups come first
+// Cost: finding a lookup's route takes at most three comparisons, because the lookups come first.
 
 import { OPERATION_IDS, OPERATIONS, type OperationId, PROBLEMS, UNCLEAR_PATH } from "@inkling/contract";
 import { nearest } from "@inkling/engine";

@@ -1,10 +1,7 @@
 // supabase-hook.ts: decides whether Supabase may create a user (POST /v1/hooks/supabase).
 //
-// in   the hook "before user created" with `metadata.ip_address` and `user.email`, signed as in Standard Webhooks
-// out  200 with {} if Supabase may create the user, otherwise 200 with an `error`, whose message Supabase shows.
-//      Supabase treats any other status as a failure of the hook.
-// err  problems; Supabase then creates no user
-// src  docs/auth-hooks.md, https://www.standardwebhooks.com
+// Supabase treats any other status as a failure of the hook. Source: docs/auth-hooks.md,
+// https://www.standardwebhooks.com.
 //
 // The signature authorizes the request, so there is no key and no quota. An unsigned request costs at most one HMAC
 // over 64 KiB for each secret. Together, all unfinished bodies of the hook take up at most 32 MiB. The metrics count a decision as one lookup with a live key.

@@ -1,9 +1,7 @@
 // trace.ts: logs the networks from which a traced key is used, while an operator investigates a leak.
 //
-// in   a request with a key whose `tracedUntil` is in the future
-// out  at most one log line `key-traced` per key, network, minute and worker. The line appears at every log level,
-//      because the operator requested it.
-// note This module logs only the network of an address. No other module logs anything about addresses (SECURITY.md).
+// The line appears at every log level, because the operator requested it. This module logs only the network of an
+// address. No other module logs anything about addresses (SECURITY.md).
 
 import { formatPrefix, type IpAddress, networkAround } from "@inkling/engine";
 import type { Key } from "@inkling/store/keys/key";

@@ -1,9 +1,7 @@
 // answers.ts: looks up the values of a batch, and writes their answers and problems to one output, in order.
 //
-// in   values parsed from JSON, or lines of bytes that each hold one JSON string
-// out  in `out`, an answer or a problem document for each value, followed by a separator
-// err  none: if a value causes an unexpected error, its answer is INTERNAL, and the log gets the stack
-// cost looking up an address such as `"203.0.113.9"` in a line creates no string and no object
+// If a value causes an unexpected error, its answer is INTERNAL, and the log gets the stack. Cost: looking up an
+// address such as `"203.0.113.9"` in a line creates no string and no object.
 //
 // The answers for up to 64 values are found together (`findLines`, `findValues`), so that memory reads overlap. Then
 // they are written in order. This does not change which values are charged, refused or counted.

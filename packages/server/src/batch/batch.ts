@@ -1,8 +1,6 @@
 // batch.ts: looks up many values in one request: up to 1,000 as JSON, and any number as NDJSON.
 //
-// in   an admitted POST, after one rate token was taken for the first value
-// out  the body and media type of a 200 response, or a problem with the whole request
-// src  docs/batches.md
+// Source: docs/batches.md.
 //
 // Each value counts as one lookup against rate and quota, and in usage. A JSON batch looks up as many values as the
 // bucket has tokens for, and refuses the rest with RATE_LIMITED. A stream waits for the bucket instead.

@@ -1,11 +1,8 @@
 // body.ts: reads the body of a batch request: its format, its encoding and, for JSON, its values.
 //
-// in   the request's headers, and its unread body
-// out  "json" or "ndjson"; the body as a stream of decoded bytes; the values of a JSON body
-// err  problems as values; a stream with damaged gzip fails while it is read
-// src  RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding), RFC 1952 (gzip, consecutive
-//      members)
-// note gzip is inflated piece by piece, only as the reader asks for it: inflating 1 MB to 1 GB took 20 MB of memory
+// Source: RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding), RFC 1952 (gzip, consecutive
+// members). Gzip is inflated piece by piece, only as the reader asks for it: inflating 1 MB to 1 GB took 20 MB of
+// memory.
 
 import type { Key } from "@inkling/store/keys/key";
 import { z } from "zod";

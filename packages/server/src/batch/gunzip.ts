@@ -1,15 +1,9 @@
 // gunzip.ts: decodes a gzip body until the first error.
 //
-// in   a gzip stream of one or more consecutive members
-// out  all bytes that can be decoded before the first error, piece by piece, as they are read
-// err  the stream fails after these bytes if the gzip data is damaged, cut short, followed by other data, or has too
-//      many small members
-// src  RFC 1952
-// note If other bytes follow a member, DecompressionStream and createGunzip hold back what they decoded. So this module
-//      inflates each member separately. Even an empty member of 20 bytes takes 30 µs to inflate, so the number of
-//      members is limited.
-// cost inflating 1 MB of lines takes 1.5 ms of CPU time, compared with 1.3 ms for DecompressionStream. Memory: one
-//      piece.
+// Source: RFC 1952. If other bytes follow a member, DecompressionStream and createGunzip hold back what they decoded.
+// So this module inflates each member separately. Even an empty member of 20 bytes takes 30 µs to inflate, so the
+// number of members is limited. Cost: inflating 1 MB of lines takes 1.5 ms of CPU time, compared with 1.3 ms for
+// DecompressionStream. Memory: one piece.
 
 import { crc32, createInflateRaw } from "node:zlib";
 

@@ -1,13 +1,10 @@
 // lines.ts: splits chunks of bytes, cut anywhere, into lines.
 //
-// in   chunks, as they arrive
-// out  one line at a time, as a range of bytes without leading white space; and the number of bytes that belong to no
-//      valid line. Empty lines are skipped, and the last line needs no newline.
-// cost A line within one chunk is not copied. A line that spans chunks is copied once. At most MAX_LINE_BYTES of a line
-//      are kept. Skipping white space takes 0.4 ns per byte. Finding each newline separately took 14 ns per newline,
-//      and 1 MB of gzip can hold 1,000 million newlines.
+// Empty lines are skipped, and the last line needs no newline. Cost: A line within one chunk is not copied. A line that
+// spans chunks is copied once. At most MAX_LINE_BYTES of a line are kept. Skipping white space takes 0.4 ns per byte.
+// Finding each newline separately took 14 ns per newline, and 1 MB of gzip can hold 1,000 million newlines.
 
-import { ByteBuffer } from "@inkling/release-store";
+import { ByteBuffer } from "@inkling/data";
 
 /** Maximum length of a line in bytes, without its newline. */
 export const MAX_LINE_BYTES = 64 * 1024;

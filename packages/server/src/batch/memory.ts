@@ -1,9 +1,8 @@
 // memory.ts: limits the open streams and the unfinished bodies of this process, for all keys together and for each key.
 //
-// why  Bun reads up to 1 MiB of a body before it pauses the socket, and delivers it in one piece. While the answers to
-//      that piece are unread, Bun reads as much again. A quiet stream uses 90 KB. When input and answers pile up, a
-//      stream uses up to 5 MB, and with gzip 12 to 35 MB, mostly garbage. Only a limit on the number of streams bounds
-//      this memory.
+// Bun reads up to 1 MiB of a body before it pauses the socket, and delivers it in one piece. While the answers to that
+// piece are unread, Bun reads as much again. A quiet stream uses 90 KB. When input and answers pile up, a stream uses
+// up to 5 MB, and with gzip 12 to 35 MB, mostly garbage. Only a limit on the number of streams bounds this memory.
 
 import { Bodies } from "../limits/bodies.ts";
 import { FairShares } from "../sharing/fair-shares.ts";

@@ -1,10 +1,10 @@
 // output.ts: collects the bytes that a batch writes, and hands them out in pieces.
 //
-// cost two buffers, which are used alternately. With a new buffer for each piece, a 400 MB/s stream left so much
-//      garbage that the process grew by 600 MB between two collections.
+// Cost: two buffers, which are used alternately. With a new buffer for each piece, a 400 MB/s stream left so much
+// garbage that the process grew by 600 MB between two collections.
 
+import { ByteBuffer } from "@inkling/data";
 import type { PartSink } from "@inkling/engine";
-import { ByteBuffer } from "@inkling/release-store";
 
 export class Output extends ByteBuffer implements PartSink {
   private readonly size: number;

@@ -1,11 +1,7 @@
 // stream.ts: answers NDJSON of any length with NDJSON, line by line, as fast as the client reads.
 //
-// in   the decoded body; LineAnswers; a function that returns the current data, or a problem if the key may no longer
-//      be used
-// out  a stream of answers; the number of values, however the stream ends
-// err  The last line is a problem if the body is cut off or contains too many blank bytes, or if the key is revoked. An
-//      unexpected error breaks the stream off, and `onEnd` receives the error.
-// cost memory: a chunk of the body (64 KiB as Bun reads it), one piece of answers, and any line that spans chunks
+// An unexpected error breaks the stream off, and `onEnd` receives the error. Cost: memory: a chunk of the body (64 KiB
+// as Bun reads it), one piece of answers, and any line that spans chunks.
 //
 // Lines that have arrived are looked up together, at most 64 at a time (line-block.ts). No line waits for a line that
 // has not arrived.

@@ -1,9 +1,7 @@
 // collector.ts: hands a worker's decisions over to the primary, which stores them.
 //
-// in   decisions
-// out  messages: decisions in batches, and questions for the primary
-// err  `record` never throws or waits. If the primary stops confirming, decisions beyond MAX_UNTAKEN are dropped and
-//      counted. If a question gets no reply in time, it is answered as if the database were unreachable.
+// If the primary stops confirming, decisions beyond MAX_UNTAKEN are dropped and counted. If a question gets no reply in
+// time, it is answered as if the database were unreachable.
 //
 // A killed worker loses the decisions that it has not handed over, which are at most HAND_OVER_MS old. The primary can
 // tell how many were lost, because `onRecord` counts in memory that outlives the worker.

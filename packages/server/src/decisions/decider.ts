@@ -1,10 +1,7 @@
 // decider.ts: decides about a visitor that a caller describes.
 //
-// in   parsed JSON of any shape; the current release, overrides and ruleset
-// out  Decided, which contains the answer, as defined in the contract
-// err  problems as values
-// cost a decision costs three lookups, parsing their answers, and evaluating the ruleset (bench/README.md,
-//      "Decisions")
+// Cost: a decision costs three lookups, parsing their answers, and evaluating the ruleset (bench/README.md,
+// "Decisions").
 
 import {
   type CountSubject,

@@ -1,16 +1,14 @@
 // recorder.ts: stores decisions in batches, off the request path, and labels decisions.
 //
-// in   decisions of this process and of its workers
-// out  rows in the store, usually within about a second
-// err  `record` never throws or waits. While the store is unreachable or too slow, decisions wait. Beyond MAX_WAITING
-//      rows or MAX_WAITING_BYTES, new decisions are dropped and counted. Decisions do not fail because of the store.
-// cost recording a decision costs one push
+// While the store is unreachable or too slow, decisions wait. Beyond MAX_WAITING rows or MAX_WAITING_BYTES, new
+// decisions are dropped and counted. Decisions do not fail because of the store. Cost: recording a decision costs one
+// push.
 //
 // A batch that timed out is sent again, although the store may already have it. The store skips decisions that it
 // already has.
 
 import type { Outcome } from "@inkling/contract";
-import { backoffMs, messageOf } from "@inkling/release-store";
+import { backoffMs, messageOf } from "@inkling/data";
 import type { Author } from "@inkling/store/author";
 import type { Claimed, Decisions, LabelResult, NamedDecision } from "@inkling/store/decisions/decisions";
 import { answerOf, type DecisionRow, rowBytes } from "@inkling/store/decisions/record";

@@ -1,13 +1,10 @@
 // visitor-counts.ts: counts how often a network, mailbox or domain was assessed recently, in memory that all workers
 // share.
 //
-// in   a subject: its kind and its text; the current time
-// out  the number of its decisions in the last hour and in the last day, including the current one
-// err  none. Each host counts for itself. A count can be too low: the table holds at most ENTRIES subjects, a restart
-//      resets it, and two workers that count at the same moment may lose one count.
-// cost two HMACs per subject, and 64 bytes of memory
-// note "1h" is the current hour plus the previous hour, weighted by the share of the previous hour that is less than an
-//      hour old; "24h" is the current hour and the 23 before it
+// Each host counts for itself. A count can be too low: the table holds at most ENTRIES subjects, a restart resets it,
+// and two workers that count at the same moment may lose one count. Cost: two HMACs per subject, and 64 bytes of
+// memory. "1h" is the current hour plus the previous hour, weighted by the share of the previous hour that is less than
+// an hour old; "24h" is the current hour and the 23 before it.
 //
 // The memory holds no address and no name. An entry stores 64 bits of an HMAC whose key changes every day (UTC) and
 // exists only in memory. Yesterday's entries are found with yesterday's key, so counts continue across midnight.

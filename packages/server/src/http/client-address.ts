@@ -1,12 +1,10 @@
 // client-address.ts: finds the caller's address. `me` stands for this address, and a key's allowed networks must
 // contain it.
 //
-// in   the connection's address, X-Forwarded-For, the proxies that the operator trusts
-// out  the caller's address; undefined if a trusted proxy sent no address or an invalid address
-// note X-Forwarded-For is read from right to left. Each entry was written by the machine to its right, so an entry
-//      counts only if that machine is a trusted proxy. Entries forged by a visitor are further left and are never
-//      reached. If a trusted proxy sends no header, or an entry is unreadable, the result is undefined. The proxy's own
-//      address would be wrong: if a key's networks contain it, everyone behind the proxy would be allowed.
+// X-Forwarded-For is read from right to left. Each entry was written by the machine to its right, so an entry counts
+// only if that machine is a trusted proxy. Entries forged by a visitor are further left and are never reached. If a
+// trusted proxy sends no header, or an entry is unreadable, the result is undefined. The proxy's own address would be
+// wrong: if a key's networks contain it, everyone behind the proxy would be allowed.
 
 import { type IpAddress, type Prefix, parsePeer, prefixContains } from "@inkling/engine";
 

@@ -1,10 +1,8 @@
 // host-names.ts: decides which host names a listener accepts, so that web pages of other origins cannot reach it.
 //
-// in   the Host and Origin headers of a request
-// out  whether they belong to a page of this listener
-// why  In a DNS rebinding attack, the owner of evil.example points that name at 127.0.0.1. A page of evil.example then
-//      has the same origin as the listener. This attack is impossible with an IP address, a name without a dot, or a
-//      name below a domain that nobody can register.
+// In a DNS rebinding attack, the owner of evil.example points that name at 127.0.0.1. A page of evil.example then has
+// the same origin as the listener. This attack is impossible with an IP address, a name without a dot, or a name below
+// a domain that nobody can register.
 
 import { isIP } from "node:net";
 

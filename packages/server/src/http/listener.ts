@@ -1,12 +1,11 @@
 // listener.ts: listens on a port, and lets requests in progress finish.
 //
-// note Bun normalises paths: it resolves "..", and turns "\" into "/". A proxy in front compares paths as sent, so a rule
-//      of the proxy could be passed by another spelling. The listener marks every request whose path it cannot
-//      read as sent, and the handler refuses it before routing.
-// err  StartError with a one-line hint, for example if the port is in use, or if the address is not on this machine
+// Bun normalises paths: it resolves "..", and turns "\" into "/". A proxy in front compares paths as sent, so a rule of
+// the proxy could be passed by another spelling. The listener marks every request whose path it cannot read as sent,
+// and the handler refuses it before routing.
 
 import http from "node:http";
-import { within } from "@inkling/release-store";
+import { within } from "@inkling/data";
 import { collecting, type Handler } from "./gc-policy.ts";
 import {
   hasEncodedSeparator,

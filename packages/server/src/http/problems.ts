@@ -1,8 +1,5 @@
 // problems.ts: creates the problem documents of the public API and of the admin API.
 //
-// in   a code, whose status and texts the contract defines, and a detail if that helps the caller
-// out  application/problem+json (RFC 9457): type, title, status, detail, code, request_id
-//
 // A problem of the public API is a value, not an exception, because creating a stack trace for each request of a flood
 // would be expensive. The detail never quotes a value from the request, because the client might log an email address
 // or a key.

@@ -1,9 +1,9 @@
 // request-id.ts: creates short random ids for requests, for use in logs and responses, and reads the ids that a caller
 // sends.
 //
-// out  10 characters of Crockford's base 32 (50 bits). The probability of a duplicate among a million ids is 1/2,000.
-// cost Random characters are drawn 4,000 at a time, and each id is a slice of that text. Slicing creates one object.
-//      Joining pairs of digits would create four objects and take 50 ns longer.
+// The probability of a duplicate among a million ids is 1/2,000. Cost: Random characters are drawn 4,000 at a time, and
+// each id is a slice of that text. Slicing creates one object. Joining pairs of digits would create four objects and
+// take 50 ns longer.
 
 const DIGITS = Buffer.from("0123456789abcdefghjkmnpqrstvwxyz", "latin1");
 const ID_LENGTH = 10;

@@ -1,12 +1,9 @@
 // request-target.ts: extracts the path, query and value of a request from untrusted text.
 //
-// in   Request.url: "http://host/path?query", or only "/path?query" (HTTP/1.0, or an invalid Host)
-// out  the parts as sent, and a decoded segment
-// err  none: an unreadable segment becomes undefined
-// src  RFC 3986 2.1 and 3.3; `new URL` is not used, because it throws for the second form
-// note In the first form, the runtime has already resolved "." and "..", turned "\" into "/" and percent-encoded
-//      non-ASCII characters. The second form is as sent. The runtime's own router reads the path as sent, so
-//      `pathPatterns` and `isAsSent` find the requests for which the two differ.
+// An unreadable segment becomes undefined. Source: RFC 3986 2.1 and 3.3; `new URL` is not used, because it throws for
+// the second form. In the first form, the runtime has already resolved "." and "..", turned "\" into "/" and
+// percent-encoded non-ASCII characters. The second form is as sent. The runtime's own router reads the path as sent, so
+// `pathPatterns` and `isAsSent` find the requests for which the two differ.
 
 /** The path starts after "http://" and at least one character. */
 const AFTER_SCHEME = 8;

@@ -1,8 +1,6 @@
 // router.ts: finds the route for a request's path.
 //
-// in   routes with their paths: "/v1/status", "/v1/email/{email}", "/admin/v1/keys/{id}/rotate"
-// out  the route with this path, or undefined; a value is one non-empty segment, as sent
-// cost templates with a value are compared with the path in order; all other paths are found in a map
+// Cost: templates with a value are compared with the path in order; all other paths are found in a map.
 
 /** A path that may contain one value in braces. */
 export class PathTemplate {

@@ -1,6 +1,6 @@
 // start-error.ts: the error of a server that cannot start, and why listening on a port failed.
 
-import { messageOf } from "@inkling/release-store";
+import { messageOf } from "@inkling/data";
 
 /** The server cannot start. `hint` states what to do next. */
 export class StartError extends Error {

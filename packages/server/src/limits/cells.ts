@@ -1,10 +1,8 @@
 // cells.ts: keeps each key's rate, quota and usage, in memory that several processes may share.
 //
-// in   a key's cell; the current time; the requested amount
-// out  whether that much was available. Checking and taking are one step, so no two processes get the same token.
-// err  none; setting the clock back grants nothing, and blocks no key for more than 5 s longer than an empty bucket
-//      would, unless the key owes what other hosts took (quotas: `correctDay`)
-// cost taking tokens takes 43 ns (one 64-bit compare-exchange); counting a lookup takes 5 ns
+// Checking and taking are one step, so no two processes get the same token. Setting the clock back grants nothing, and
+// blocks no key for more than 5 s longer than an empty bucket would, unless the key owes what other hosts took (quotas:
+// `correctDay`). Cost: taking tokens takes 43 ns (one 64-bit compare-exchange); counting a lookup takes 5 ns.
 //
 // A bucket is a single number: the time at which it will be full again (the theoretical arrival time of the generic
 // cell rate algorithm). Taking tokens moves this time forward. Its distance from now is how much the bucket lacks.

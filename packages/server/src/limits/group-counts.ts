@@ -1,10 +1,8 @@
 // group-counts.ts: lets the hosts of a group keep one rate per key together. Each host counts on its own, and charges
 // its bucket with what the others took.
 //
-// in   the keys in use and their cells; the group's total for each of these keys
-// out  requests with what this host took; charges in the cells
-// err  none; a request that was not answered is sent again, unchanged, and the group counts it once
-// cost one ledger for each key that this host has used since it started
+// A request that was not answered is sent again, unchanged, and the group counts it once. Cost: one ledger for each key
+// that this host has used since it started.
 //
 // A host learns what the others took only at its next exchange. Until then, each host may use the whole limit, so the
 // group exceeds a key's limit by at most what it takes between two exchanges. What was too much is then owed: a bucket

@@ -1,9 +1,9 @@
 // group-exchange.ts: exchanges this host's counts with its group while keys are in use, and shows the group every 10 s
 // that this host is running.
 //
-// err  none: without the database, each host uses only its own count; `state` and onUnreachable report it
+// Without the database, each host uses only its own count; `state` and onUnreachable report it.
 
-import { backoffMs, messageOf } from "@inkling/release-store";
+import { backoffMs, messageOf } from "@inkling/data";
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 import { EXCHANGE_MS, type GroupCounts, type GroupRequest } from "./group-counts.ts";
 import type { GroupAnswer } from "./group-tables.ts";

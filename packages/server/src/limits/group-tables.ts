@@ -1,9 +1,8 @@
 // group-tables.ts: exchanges a host's counts with its group in one statement (group-counts.ts).
 //
-// err  StoreError: nothing was counted, or the outcome is unknown. The same request may be sent again: the statement also
-//      stores the request's number, so it counts each request once
-// cost one statement, and one when a host leaves. It does not wait for the disk, so a crash of the database may lose the
-//      counts of the last second
+// The same request may be sent again: the statement also stores the request's number, so it counts each request once.
+// Cost: one statement, and one when a host leaves. It does not wait for the disk, so a crash of the database may lose
+// the counts of the last second.
 //
 // Hosts cannot deadlock, because a statement locks its own host's row first, and then keys in order.
 

@@ -1,9 +1,8 @@
 // key-cells.ts: holds the cells of the active keys, which store usage and quota per key, in a process that answers
 // requests.
 //
-// in   the cells, which are replaced when they grow, and the cell of each key
-// err  none: a key that is no longer active has no cell. Its further requests are not granted, and its last requests
-//      are not counted.
+// A key that is no longer active has no cell. Its further requests are not granted, and its last requests are not
+// counted.
 //
 // Processes that share the cells grant as much in total as a single process would. If a process is killed, no count is
 // lost.

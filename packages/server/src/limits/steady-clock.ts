@@ -1,10 +1,7 @@
 // steady-clock.ts: the time that determines a lookup's UTC day, for quotas and usage. It follows the machine's clock,
 // but ignores a jump that is quickly reversed.
 //
-// in   the machine's clock; a monotonic clock
-// out  `at`: the time without jumps of the last hour
-// err  none
-// cost two clock reads per millisecond with requests
+// Cost: two clock reads per millisecond with requests.
 //
 // Otherwise, a clock that is a month ahead for a few minutes would start a day with new quotas, and usage would count
 // towards that day. The time for which a machine was suspended looks like a jump, so the day on that machine may start

@@ -1,10 +1,7 @@
 // token-bucket.ts: limits a key's lookups per second and its bursts, with one token bucket per key.
 //
-// in   a key, the current time, and the number of requested lookups
-// out  whether the lookups are allowed, and the numbers for the RateLimit headers
-// err  none: setting the clock back grants nothing, and blocks no key for more than 5 s longer than an empty bucket
-//      would
-// cost one Map access and one compare-exchange for a known key: 60 ns with 5,000 keys
+// Setting the clock back grants nothing, and blocks no key for more than 5 s longer than an empty bucket would. Cost:
+// one Map access and one compare-exchange for a known key: 60 ns with 5,000 keys.
 
 import type { EpochMs, Key, KeyId } from "@inkling/store/keys/key";
 import type { CellIndex, LimitCells } from "./cells.ts";

@@ -1,11 +1,8 @@
 // usage-recorder.ts: counts lookups and refusals per key and UTC day, and the host's traffic per hour. It stores the
 // counts in the background.
 //
-// in   a key; a lookup or the reason for a refusal; the current time
-// out  counts in the store; for each key with a quota, the number of its lookups in the store
-// err  `record` never throws or waits; an unreachable store is retried; see `state`
-// cost record: one Map access and one addition; memory: one tally for each key used today, and for each key of a day
-//      that is not stored yet
+// Cost: record: one Map access and one addition; memory: one tally for each key used today, and for each key of a day
+// that is not stored yet.
 //
 // While the store is unreachable, counts add up here. A batch of counts keeps its sequence number and its entries until
 // the store has confirmed it. The store remembers the sequence number of the last batch that it counted
@@ -13,7 +10,7 @@
 // which is less than a second of counts while the store is reachable.
 
 import { recordOf } from "@inkling/contract";
-import { backoffMs, messageOf, Poller } from "@inkling/release-store";
+import { backoffMs, messageOf, Poller } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
 import { DAY_MS, dayOf, hourOf } from "@inkling/store/keys/day";
 import { COUNTED, type Counted, type EpochMs, type KeyId, SCOPES } from "@inkling/store/keys/key";

@@ -1,9 +1,7 @@
 // answer-schemas.ts: defines the API's answers as zod schemas. OpenAPI and tests are derived from them.
 //
-// in   the contract's rows of members; this file adds the members that only the server returns
-// out  schemas of parsed JSON answers
-// note The server writes answers as bytes and never uses these schemas. Tests check each answer against them
-//      (test/harness/checked-fetch.ts). Code that runs at startup imports only types from this file.
+// The server writes answers as bytes and never uses these schemas. Tests check each answer against them
+// (test/harness/checked-fetch.ts). Code that runs at startup imports only types from this file.
 
 import {
   ANSWER_MEMBERS,
@@ -16,8 +14,8 @@ import {
   type Shape,
   type ValueOf,
 } from "@inkling/contract";
+import { channelReport } from "@inkling/data";
 import { ANSWERS, feedReport, release } from "@inkling/engine";
-import { channelReport } from "@inkling/release-store";
 import { z } from "zod";
 
 const text = z.string().min(1);

@@ -1,6 +1,6 @@
 // failures.ts: maps each reason why the engine has no answer to the problem that callers receive.
 //
-// src  docs/errors.md
+// Source: docs/errors.md.
 
 import type { LookupFailure } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";

@@ -1,6 +1,6 @@
 // mx.ts: the MX check. It queries DNS for the domain of an email address and applies the finding to the answer.
 //
-// src  docs/email.md
+// Source: docs/email.md.
 //
 // Only two findings make an address invalid: the domain does not exist, or it accepts no mail. A DNS server that does
 // not answer proves nothing about a person. The check never overrides feeds. If a feed or an override states that an

@@ -1,9 +1,8 @@
 // network-sources.ts: lists the feeds and owners of a set of networks, and the networks of an AS.
 //
-// in   networks of one family; the release and overrides; the maximum number of parts to examine
-// out  the shares of the addresses by feed and claim, and by owner; an AS's networks, merged
-// err  none thrown
-// cost 3 µs for each part, or 10 µs if the part has evidence. An AS needs a pass over the network segment, which takes
+// Cost: 3 µs for each part, or 10 µs if the part has evidence. An AS needs a pass over the network segment, which
+// takes.
+//
 // 0.2 s
 
 import type { Reputation } from "@inkling/contract";

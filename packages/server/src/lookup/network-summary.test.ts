@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { openRelease, requireCurrentName } from "@inkling/data";
 import {
   ADDRESS_FLAGS,
   Answerer,
@@ -11,7 +12,6 @@ import {
   Overrides,
   type UnwrappedAddress,
 } from "@inkling/engine";
-import { openRelease, requireCurrentName } from "@inkling/release-store";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "../../../../test/harness/release.ts";
 import { finish } from "../sharing/steps.ts";
 import { explainNetworks, reportOfNetworks } from "./network-sources.ts";

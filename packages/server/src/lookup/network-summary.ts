@@ -1,10 +1,7 @@
 // network-summary.ts: summarizes whole networks: the shares of addresses by flag and country, and the prefixes inside
 // the networks.
 //
-// in   networks of one family; the release and overrides; the maximum number of prefixes to examine
-// out  the shares by flag and country, and the first prefixes, with flagged prefixes before others
-// err  none thrown
-// cost 0.7 µs for each prefix with one answer; 45.0.0.0/8 has 54,000, and most /16 networks have a few hundred
+// Cost: 0.7 µs for each prefix with one answer; 45.0.0.0/8 has 54,000, and most /16 networks have a few hundred.
 //
 // "Reserved" counts special-use networks. It also counts IPv6 networks whose addresses embed an IPv4 address, because
 // Inkling answers about the IPv4 address instead.

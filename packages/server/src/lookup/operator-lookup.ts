@@ -1,10 +1,11 @@
 // operator-lookup.ts: the API's answers with evidence for the operator, about addresses, networks, AS numbers, domains
 // and email addresses; and the decision of one visitor. Neither is limited, counted or stored.
 //
-// cost a large network takes up to three seconds and an AS one, in small steps; one request of a token at a time, and
-//      of two tokens
+// Cost: a large network takes up to three seconds and an AS one, in small steps; one request of a token at a time, and
+// of two tokens.
 
 import type { DecisionAnswer } from "@inkling/contract";
+import { messageOf, openRelease, ReleaseError } from "@inkling/data";
 import {
   Answerer,
   type AnswerSource,
@@ -35,7 +36,6 @@ import {
   readDecisionInput,
   visitorFacts,
 } from "@inkling/engine/assess";
-import { messageOf, openRelease, ReleaseError } from "@inkling/release-store";
 import { overrideJson } from "@inkling/store/overrides/record";
 import type { PublishedRuleset } from "@inkling/store/rulesets/record";
 import { type Problem, problem, problemBody } from "../http/problems.ts";

@@ -1,9 +1,6 @@
 // pipeline.ts: turns one value into an answer or a problem, for single requests and batches.
 //
-// in   a value as text, and a Question: the data source (sandbox or release) and the opt-ins
-// out  the answer, as JSON bytes or as a ComposedAnswer, or a problem; a promise only while DNS is queried. The bytes
-//      may be shared, so never write to them
-// err  none thrown
+// The bytes may be shared, so never write to them.
 //
 // The engine's Answerer does the work. This file adds the caller (`me`), the sandbox, the MX check and the counts.
 

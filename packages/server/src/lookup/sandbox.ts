@@ -1,9 +1,7 @@
 // sandbox.ts: the fixed answers for ink_test_ keys, built from the rows of the contract.
 //
-// in   a lookup and its value
-// out  the answer's bytes, or a problem; the same for every request
-// note The sandbox never reads the release. A client's tests therefore pass on an empty server and on a server with any
-//      data.
+// The sandbox never reads the release. A client's tests therefore pass on an empty server and on a server with any
+// data.
 
 import type { MxOutcome } from "@inkling/contract";
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import type { ChannelReport } from "@inkling/data";
 import { ANSWERS, type Answer, type FeedReport, type LoadedRelease } from "@inkling/engine";
-import type { ChannelReport } from "@inkling/release-store";
 import { publicStatus, readiness, type StatusSource, statusDocument, warnings } from "./status.ts";
 
 const SECRET = "http://intranet.corp:8000/feed answered <html>admin";

@@ -1,12 +1,10 @@
 // status.ts: reports whether this server is ready, and the state of its release and feeds, to operators and /v1/status.
 //
-// in   releases, keyring, and the current time
-// out  the reasons for /readyz; the JSON for /v1/status and the admin API
-// note This file is not in telemetry, because it needs releases and keys, and both the API and the admin API need it.
+// This file is not in telemetry, because it needs releases and keys, and both the API and the admin API need it.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";
+import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/data";
 import { dataAges, type FeedReport, feedAgeSeconds, type Mode } from "@inkling/engine";
-import { CHANNEL_FAULTS, type ChannelReport, type NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "@inkling/store/keys/keyring";
 import type { Refusal } from "../releases/releases.ts";
 import type { FeedStatus, Status } from "./answer-schemas.ts";

@@ -1,11 +1,8 @@
 // check.ts: checks in DNS, within a time budget and with a cache, whether a domain can receive mail, and who receives
 // that mail.
 //
-// in   a host from toAsciiDomain, and the key that asks
-// out  a finding; "timeout" or "failed" if DNS returned no finding in time; "busy" if DNS was not queried
-// err  none thrown
-// src  RFC 2308 (caching "no"), RFC 9520 (caching failures); docs/email.md
-// cost one Map access for a cached domain
+// Source: RFC 2308 (caching "no"), RFC 9520 (caching failures); docs/email.md. Cost: one Map access for a cached
+// domain.
 //
 // A request waits for at most BUDGET_MS. The DNS lookup may continue for up to LOOKUP_MS, so that the next request for
 // the domain finds the result in the cache. Requests for one domain share a lookup. At most MAX_UNDER_WAY lookups hold

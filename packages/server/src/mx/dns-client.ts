@@ -1,12 +1,9 @@
 // dns-client.ts: resolves one question with several DNS servers.
 //
-// in   a host, a record type, and a signal that ends the lookup
-// out  the first usable reply; "failed" if every server failed; "timeout" if the signal came first
-// err  none thrown
-// cost one question; a second one after NXDOMAIN, unless that server was recently asked about the top-level domain
-// why  node:dns of Bun 1.4.5 reports ENOTFOUND both for a name without such a record (NODATA) and for a name that does
-//      not exist (NXDOMAIN). It reports no TTL for MX records or negative answers, and waits at least a second before
-//      it queries the next server.
+// Cost: one question; a second one after NXDOMAIN, unless that server was recently asked about the top-level domain.
+// node:dns of Bun 1.4.5 reports ENOTFOUND both for a name without such a record (NODATA) and for a name that does not
+// exist (NXDOMAIN). It reports no TTL for MX records or negative answers, and waits at least a second before it queries
+// the next server.
 //
 // After NEXT_SERVER_MS without a reply, the client also queries the next server, and the first reply wins. It queries
 // the next server at once after SERVFAIL, REFUSED or a malformed reply, and after NXDOMAIN from a server that does not

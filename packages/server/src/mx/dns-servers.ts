@@ -1,8 +1,4 @@
 // dns-servers.ts: parses and prints addresses of DNS servers, and reads the system's servers.
-//
-// in   "192.0.2.53", "192.0.2.53:5353", "2001:db8::53", "[2001:db8::53]:5353"
-// out  address and port
-// err  parseDnsServer returns undefined for text that is not the address of a server; dnsServersOf throws an Error
 
 import { parseIp, urlHost } from "@inkling/engine";
 

@@ -1,10 +1,7 @@
 // dns-transport.ts: sends one question to one DNS server, over UDP, and over TCP if the reply does not fit.
 //
-// in   a server, a question, and a callback
-// out  the reply; "failed" if the server is unreachable or sends nonsense over TCP; nothing while the server is silent
-// err  none thrown
-// src  RFC 1035 4.2, RFC 5452 (a forger must guess the id and the port, both new for each question)
-// cost opening a socket for each question takes 11 µs
+// Source: RFC 1035 4.2, RFC 5452 (a forger must guess the id and the port, both new for each question). Cost: opening a
+// socket for each question takes 11 µs.
 
 import { type DnsReply, encodeQuestion, type RecordType, readReply } from "./dns-message.ts";
 import type { DnsServer } from "./dns-servers.ts";

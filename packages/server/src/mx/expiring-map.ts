@@ -1,6 +1,6 @@
 // expiring-map.ts: a map whose entries expire. A full map drops its oldest entry to make room for a new one.
 //
-// cost one Map access
+// Cost: one Map access.
 
 interface Entry<Value> {
   readonly value: Value;

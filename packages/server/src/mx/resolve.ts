@@ -1,9 +1,7 @@
 // resolve.ts: asks DNS whether a host can receive mail.
 //
-// in   a host from toAsciiDomain
-// out  the finding, and how long DNS allows it to be cached
-// src  RFC 5321 5.1 (no MX: the address is the mail host), RFC 7505 (null MX)
-// cost one question; two or three if there is no MX record
+// Source: RFC 5321 5.1 (no MX: the address is the mail host), RFC 7505 (null MX). Cost: one question; two or three if
+// there is no MX record.
 
 import type { MxOutcome } from "@inkling/contract";
 import type { DnsOutcome, Resolver } from "./dns-client.ts";

@@ -1,10 +1,7 @@
 // document.ts: builds an OpenAPI 3.1 document from tables: operations, schemas, problems, headers.
 //
-// in   an Api: the public one or the admin one
-// out  the document, as an object
-// src  OpenAPI 3.1.1; JSON Schema 2020-12
-// cost building a document takes a few ms, including zod's JSON Schema writer; this file is loaded at the first request
-//      for a document
+// Source: OpenAPI 3.1.1; JSON Schema 2020-12. Cost: building a document takes a few ms, including zod's JSON Schema
+// writer; this file is loaded at the first request for a document.
 
 import { z } from "zod";
 

@@ -1,10 +1,7 @@
 // diff.ts: counts the subjects that one of two releases flags and the other does not, and finds the feeds whose data
 // changed.
 //
-// in   two open releases; for feeds, two manifests
-// out  added and removed counts for each flag: IPv4 addresses, IPv6 networks, mail domains; the changed feeds
-// err  none thrown
-// cost visiting every network of both releases takes half a second for real releases, in small steps
+// Cost: visiting every network of both releases takes half a second for real releases, in small steps.
 
 import { recordOf } from "@inkling/contract";
 import {

@@ -4,8 +4,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { openRelease, ReleaseError, releaseId, releaseNames } from "@inkling/data";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
-import { openRelease, ReleaseError, releaseId, releaseNames } from "@inkling/release-store";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { type ReleaseEvent, Releases } from "./releases.ts";
 

@@ -7,7 +7,6 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { LoadedRelease } from "@inkling/engine";
 import {
   checkFiles,
   currentName,
@@ -21,7 +20,8 @@ import {
   releaseNames,
   releasesBefore,
   segmentFiles,
-} from "@inkling/release-store";
+} from "@inkling/data";
+import type { LoadedRelease } from "@inkling/engine";
 import { Reports } from "./reports.ts";
 import { forgetStarts, MAX_STARTS, recordStart } from "./starts.ts";
 import { watchFile } from "./watch-file.ts";

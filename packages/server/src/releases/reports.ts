@@ -1,13 +1,8 @@
 // reports.ts: what the data folder's reports say about a release's feeds, the latest build and the channel. Processes that
 // follow releases have it in common.
 
+import { type ChannelReport, ChannelReportFile, FeedsReportFile, type NamedRelease } from "@inkling/data";
 import type { FailedBuild, FeedReport } from "@inkling/engine";
-import {
-  type ChannelReport,
-  ChannelReportFile,
-  FeedsReportFile,
-  type NamedRelease,
-} from "@inkling/release-store";
 
 export abstract class Reports {
   private readonly report: FeedsReportFile;

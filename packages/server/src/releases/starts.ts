@@ -3,7 +3,7 @@
 
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, replaceJson } from "@inkling/release-store";
+import { DATA_FOLDER, replaceJson } from "@inkling/data";
 import { z } from "zod";
 
 const WITHIN_MS = 60_000;

@@ -1,6 +1,6 @@
 // verify-thread.ts: a thread that verifies one release (verify.ts).
 
-import { messageOf, ReleaseError, verifyRelease } from "@inkling/release-store";
+import { messageOf, ReleaseError, verifyRelease } from "@inkling/data";
 
 export interface VerifyOrder {
   readonly dataDir: string;

@@ -1,7 +1,7 @@
 // verify.ts: verifies a release in a thread. It takes a second, in which the server must keep answering.
 
-import { ReleaseError } from "@inkling/release-store";
-import { threadModule } from "@inkling/release-store/program";
+import { ReleaseError } from "@inkling/data";
+import { threadModule } from "@inkling/data/program";
 import type { Verdict, VerifyOrder } from "./verify-thread.ts";
 
 /** Reads every byte of a release. @throws ReleaseError if the release is unsound; the signal's reason if it aborts */

@@ -1,9 +1,7 @@
 // watch-file.ts: calls a function when a file is replaced.
-//
-// err  reports once if the file cannot be watched, or can no longer be watched
 
 import { type FSWatcher, watch } from "node:fs";
-import { messageOf } from "@inkling/release-store";
+import { messageOf } from "@inkling/data";
 
 /** @returns a function that ends the watch */
 export function watchFile(

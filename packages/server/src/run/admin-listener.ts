@@ -1,6 +1,4 @@
 // admin-listener.ts: runs the admin listener, which serves the admin API, metrics, and the console.
-//
-// err  StartError if its port is unavailable; an unexpected error becomes a 500, and the log gets its stack
 
 import { hostname } from "node:os";
 import { ADMIN_PATH, ADMIN_PROBLEMS, type AdminProblemCode, MAX_IMPORT_BYTES } from "@inkling/contract";

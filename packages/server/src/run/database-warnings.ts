@@ -1,6 +1,6 @@
 // database-warnings.ts: what /readyz and the host's report say about the database while lookups are still answered.
 
-import { EmptyDatabaseError, type Live } from "@inkling/release-store";
+import { EmptyDatabaseError, type Live } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
 import type { Keyring } from "@inkling/store/keys/keyring";
 import type { LiveKeys } from "@inkling/store/keys/live-keys";

@@ -1,14 +1,11 @@
 // earlier-folder.ts: takes over what version 0.1 left in the data folder: revocations that its database lacks, and audit
 // entries that wait for the database.
 //
-// in   revocations (slots of 512 bytes), database-history.json, audit-waiting/*.json
-// out  lines of `revoked`, before keys are loaded; entries in the audit trail. The files are deleted then
-// err  StartError if the revocations cannot be read or written; a waiting entry that cannot be stored is logged and
-//      remains, and the next start retries
+// The files are deleted then.
 
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf, TEMPORARY } from "@inkling/release-store";
+import { messageOf, TEMPORARY } from "@inkling/data";
 import type { Revocation, RevokedFile } from "@inkling/store/keys/revoked-file";
 import type { OverrideStore } from "@inkling/store/overrides";
 import { StartError } from "../http/start-error.ts";

@@ -1,10 +1,7 @@
 // heartbeat.ts: tells a worker whether the primary is alive.
 //
-// in   the primary's beat count, once a second; the primary increases it every second
-// out  "alive"; "silent" if the keys may be out of date, so that this worker is not ready; "gone" if this worker must
-//      exit
-// note The monitor counts checks instead of measuring time. It counts nothing while the machine sleeps or this process
-//      waits for a CPU. A slow machine slows down both processes, so it does not make the primary look silent.
+// The monitor counts checks instead of measuring time. It counts nothing while the machine sleeps or this process waits
+// for a CPU. A slow machine slows down both processes, so it does not make the primary look silent.
 
 export const SILENT_LOOKS = 10;
 export const GONE_LOOKS = 30;

@@ -1,10 +1,10 @@
 // host-reporter.ts: reports this server's own state to its group and its operators.
 //
-// cost adding up the counts of all processes every 5 s; creating a report takes microseconds
+// Cost: adding up the counts of all processes every 5 s; creating a report takes microseconds.
 
 import { hostname } from "node:os";
 import type { ServerSettings } from "@inkling/contract";
-import { type HostReport, pinnedName } from "@inkling/release-store";
+import { type HostReport, pinnedName } from "@inkling/data";
 import { type StatusSource, warnings } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-readers.ts";
 import { type Serving, serverReadiness } from "./serving.ts";

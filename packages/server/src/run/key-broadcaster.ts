@@ -1,10 +1,7 @@
 // key-broadcaster.ts: assigns a cell to each active key, and tells the processes that answer requests which keys have
 // changed.
 //
-// in   updates of the keys; the latest change that every process has applied
-// out  `since`; usage from the cells to the recorder; usage from other hosts to the cells' quotas
-// err  none: if there is too little memory, new keys have no cell, so their requests are refused; the rest of the update
-//      applies
+// If there is too little memory, new keys have no cell, so their requests are refused; the rest of the update applies.
 
 import type { EpochMs, KeyId } from "@inkling/store/keys/key";
 import { idsOf, type KeyTable, type KeyUpdate } from "@inkling/store/keys/key-table";

@@ -2,8 +2,8 @@
 // processes must receive.
 
 import type { ServerSettings } from "@inkling/contract";
+import type { HostReport } from "@inkling/data";
 import { type Mode, type Prefix, parsePeerPrefix } from "@inkling/engine";
-import type { HostReport } from "@inkling/release-store";
 import type { HostEntry } from "@inkling/store/host-entry";
 import type { DataActions } from "../admin/handler.ts";
 import type { Log } from "../telemetry/log.ts";

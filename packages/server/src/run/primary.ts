@@ -6,7 +6,7 @@
 // processes share. They are exact for the host, and they survive the exit of a worker.
 
 import { ADMIN_PROBLEM_CODES } from "@inkling/contract";
-import { makeFolder, messageOf } from "@inkling/release-store";
+import { makeFolder, messageOf } from "@inkling/data";
 import { withEntry } from "@inkling/store/host-entry";
 import { StartError } from "../http/start-error.ts";
 import { Bodies } from "../limits/bodies.ts";

@@ -3,8 +3,8 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { releaseId } from "@inkling/data";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
-import { releaseId } from "@inkling/release-store";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { ReleaseFollower } from "./release-follower.ts";
 

@@ -1,10 +1,9 @@
 // release-follower.ts: in a process that answers requests, follows the release that the primary names.
 //
-// out  `current`, the release that is mapped into memory
-// err  a release that cannot be opened here is reported and retried every second. The previous release remains in use
+// The previous release remains in use.
 
+import { Live, messageOf, openRelease } from "@inkling/data";
 import type { LoadedRelease } from "@inkling/engine";
-import { Live, messageOf, openRelease } from "@inkling/release-store";
 import type { EpochMs } from "@inkling/store/keys/key";
 import type { Refusal, Releases } from "../releases/releases.ts";
 import { Reports } from "../releases/reports.ts";

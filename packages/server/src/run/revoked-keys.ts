@@ -1,13 +1,10 @@
 // revoked-keys.ts: keeps a running server and the data folder's list of revocations in step. The server refuses what the
 // list names, and adds what the database has revoked.
 //
-// in   the file, checked every second, because `inkling keys revoke --here` and other servers on the data folder append
-//      to it; the database's revocations, read whenever keys have changed
-// out  the keys that only this host refuses
-// err  StartError if the file cannot be read at startup. Later failures are logged. A revocation in the database then
-//      applies without its line, and the server retries to write it
+// Later failures are logged. A revocation in the database then applies without its line, and the server retries to
+// write it.
 
-import { messageOf, Poller } from "@inkling/release-store";
+import { messageOf, Poller } from "@inkling/data";
 import type { KeyId } from "@inkling/store/keys/key";
 import type { Keyring } from "@inkling/store/keys/keyring";
 import type { LiveKeys } from "@inkling/store/keys/live-keys";

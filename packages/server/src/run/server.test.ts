@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, mock, spyOn, test } f
 import { mkdirSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { releaseId } from "@inkling/data";
 import { ANSWERS, releaseName } from "@inkling/engine";
-import { releaseId } from "@inkling/release-store";
 import { openStore, Store } from "@inkling/store/store";
 import { fetch } from "../../../../test/harness/checked-fetch.ts";
 import { testServerOptions } from "../../../../test/harness/server-options.ts";

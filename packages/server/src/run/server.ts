@@ -1,10 +1,5 @@
 // server.ts: starts a server, with the API on one port and the admin listener on a second port.
 //
-// in   ServerOptions, which the command line builds from the settings
-// out  RunningServer
-// err  StartError with a one-line hint if a port is in use, the data folder is not writable, INKLING_API_KEY is not a
-//      valid key, or the workers cannot start; StoreError
-//
 // The server enforces these limits:
 // - Request line and headers: 8 KiB. Bun's parser returns 431.
 // - Time to send the request line and headers: 10 s, even if they arrive byte by byte. Bun allows 10 s for a

@@ -1,18 +1,10 @@
 // services.ts: holds the state that the primary owns, with or without workers: releases, store, keys, usage, overrides,
 // rulesets.
-//
-// err  StartError with a hint; StoreError
 
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { ServerSettings } from "@inkling/contract";
-import {
-  DATA_FOLDER,
-  EmptyDatabaseError,
-  messageOf,
-  type NamedRelease,
-  serverId,
-} from "@inkling/release-store";
+import { DATA_FOLDER, EmptyDatabaseError, messageOf, type NamedRelease, serverId } from "@inkling/data";
 import { adoptKey } from "@inkling/store/adopt-key";
 import { StoreError } from "@inkling/store/error";
 import { type KeyId, KeyInputError } from "@inkling/store/keys/key";

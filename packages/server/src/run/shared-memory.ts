@@ -1,10 +1,6 @@
 // shared-memory.ts: creates the memory that the primary and its workers share: limits, counts, visitor counts, open
 // connections, and the primary's beats.
 //
-// in   in the primary, the number of workers; in a worker, the inherited descriptor
-// out  views of the same pages in every process
-// err  StartError if no folder has room for the file; `reserve` throws if the file cannot grow
-//
 // The file has no name. It is unlinked as soon as it is open, and workers inherit the descriptor, so a crash leaves no
 // file behind. The file is in /dev/shm if that exists. On a disk, the system would write its pages back every few
 // seconds, and the next write to such a page would wait. The file is filled with zeros at creation, because touching a
@@ -15,7 +11,7 @@
 
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf } from "@inkling/release-store";
+import { messageOf } from "@inkling/data";
 import type { EpochMs } from "@inkling/store/keys/key";
 import { VISITOR_COUNTS_BYTES, VisitorCounts } from "../decisions/visitor-counts.ts";
 import { StartError } from "../http/start-error.ts";

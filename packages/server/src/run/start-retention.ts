@@ -2,7 +2,7 @@
 // and logs what it deletes.
 
 import type { ServerSettings } from "@inkling/contract";
-import { messageOf, Poller } from "@inkling/release-store";
+import { messageOf, Poller } from "@inkling/data";
 import { StoreError } from "@inkling/store/error";
 import type { Store } from "@inkling/store/store";
 import type { Log } from "../telemetry/log.ts";

@@ -1,15 +1,13 @@
 // table-sender.ts: hands all keys over to workers. Workers map a file, so that they share the memory of keys that do not
 // change. Later changes are small, and are in messages.
 //
-// out  the file's path, or the bytes if they are few or no folder has room. The file is deleted as soon as all workers
-//      have mapped it
-// err  none; a primary that is killed in this moment leaves the file
-// cost with 100,000 keys, a worker takes a few MB; a message with the bytes costs it 52 MB
+// The file is deleted as soon as all workers have mapped it. A primary that is killed in this moment leaves the file.
+// Cost: with 100,000 keys, a worker takes a few MB; a message with the bytes costs it 52 MB.
 
 import { appendFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { messageOf, TEMPORARY } from "@inkling/release-store";
+import { messageOf, TEMPORARY } from "@inkling/data";
 import { type KeyImage, KeyTable } from "@inkling/store/keys/key-table";
 
 /** Folders for files that processes share, best first. */

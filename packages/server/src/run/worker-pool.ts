@@ -1,12 +1,11 @@
 // worker-pool.ts: runs a server with several processes. It starts workers to answer requests, keeps them up to date,
 // and replaces workers that exit.
 //
-// err  `listen` throws StartError if a worker cannot start and another attempt would not help. If a worker exits for
-//      any other reason, its exit code or signal is logged, and the worker is replaced.
+// If a worker exits for any other reason, its exit code or signal is logged, and the worker is replaced.
 
 import { type SettingsOf, settingsOf } from "@inkling/contract";
-import { backoffMs, crashReport, messageOf as textOf, within } from "@inkling/release-store";
-import { processCommand } from "@inkling/release-store/program";
+import { backoffMs, crashReport, messageOf as textOf, within } from "@inkling/data";
+import { processCommand } from "@inkling/data/program";
 import type { FromCollector } from "../decisions/collector.ts";
 import { StartError } from "../http/start-error.ts";
 import { Counts } from "../telemetry/counts.ts";

@@ -1,10 +1,5 @@
 // worker.ts: runs one of several processes that answer requests on the same port.
 //
-// in   messages from the primary; the shared memory, as an inherited descriptor
-// out  responses on the port; reports to the primary
-// err  StartError if another attempt would not help; after any other error this process exits, and the primary replaces
-//      it
-//
 // A worker opens no database. The primary sends it keys, overrides, the ruleset and the name of the release. Usage and
 // limits are in the shared memory. A worker exits if it is told to stop, or if the primary has exited.
 

@@ -1,12 +1,9 @@
 // fair-shares.ts: divides a resource (streams, bytes or slots) among keys, so that no single key can use it up.
 //
-// in   the capacity, and the maximum for one key while no other key uses the resource
-// out  whether a key may take more
-// why  A fixed amount per key would be too little for a single key, or too much for many. Here, a key may hold a
-//      multiple of the free amount (dynamic thresholds, Choudhury and Hahne 1998). A single key gets `alone`. Each of n
-//      greedy keys gets less, and something remains for the next key. With a capacity of 128 and an `alone` of 32, a
-//      single key gets 32, and each of six keys gets 14. A key that holds nothing gets its first request in full, if
-//      that much is left.
+// A fixed amount per key would be too little for a single key, or too much for many. Here, a key may hold a multiple of
+// the free amount (dynamic thresholds, Choudhury and Hahne 1998). A single key gets `alone`. Each of n greedy keys gets
+// less, and something remains for the next key. With a capacity of 128 and an `alone` of 32, a single key gets 32, and
+// each of six keys gets 14. A key that holds nothing gets its first request in full, if that much is left.
 
 import type { KeyId } from "@inkling/store/keys/key";
 

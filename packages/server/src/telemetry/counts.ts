@@ -1,10 +1,7 @@
 // counts.ts: counters of the request path, as plain numbers in one block of memory that scrapes read.
 //
-// in   the outcome of each request, counted by operation (contract/src/operations.ts)
-// out  rows of requests, lookups, problems, latency, flags and countries; the number of decisions
-// cost 8 ns per request
-// note The block may be shared memory that outlives the process. A new worker then continues its predecessor's counts.
-//      Array reads use `!`, because the layout bounds every index.
+// Cost: 8 ns per request. The block may be shared memory that outlives the process. A new worker then continues its
+// predecessor's counts. Array reads use `!`, because the layout bounds every index.
 
 import {
   OPERATION_IDS,

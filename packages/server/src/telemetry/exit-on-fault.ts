@@ -1,7 +1,7 @@
 // exit-on-fault.ts: reports an uncaught error, and exits the process with code 1.
 //
-// why  After an uncaught error, the process's memory may be inconsistent. The service manager or the primary, whichever
-//      started the process, starts a new one.
+// After an uncaught error, the process's memory may be inconsistent. The service manager or the primary, whichever
+// started the process, starts a new one.
 
 type Report = (error: unknown) => void;
 

@@ -1,9 +1,7 @@
 // log.ts: writes the log, one JSON object per line.
 //
-// in   events, access lines, unexpected errors
-// out  lines for standard error
-// note A line contains the route's template, but never the value, the query, a key's token or an email address. Access
-//      lines are buffered for up to 200 ms, so that one write serves many requests. Other lines are written at once.
+// A line contains the route's template, but never the value, the query, a key's token or an email address. Access lines
+// are buffered for up to 200 ms, so that one write serves many requests. Other lines are written at once.
 
 import type { LogEvent, LogLevel, ProblemCode } from "@inkling/contract";
 

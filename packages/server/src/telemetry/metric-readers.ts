@@ -1,12 +1,9 @@
 // metric-readers.ts: reads each metric except the latency histogram. The rows of all metrics are in
 // contract/src/metrics.ts.
-//
-// in   the counts of the request path; the state of releases, keys, overrides, usage and connections
-// out  a number, or numbers with labels
 
 import type { LabelsOf, METRICS, MetricName } from "@inkling/contract";
+import type { ChannelReport } from "@inkling/data";
 import { type FeedReport, feedAgeSeconds, type Mode, type Release } from "@inkling/engine";
-import type { ChannelReport } from "@inkling/release-store";
 import type { Counts } from "./counts.ts";
 
 /** The parts of the server's objects that metrics are read from. Times are epoch ms. */

@@ -1,8 +1,6 @@
 // metrics.ts: formats /metrics in Prometheus' text format, from numbers that are read at scrape time.
 //
-// in   a MetricsSource
-// out  the text
-// src  https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4
+// Source: https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4.
 
 import { METRICS, type MetricRow } from "@inkling/contract";
 import { METRIC_BOUNDS } from "@inkling/store/traffic-counts";

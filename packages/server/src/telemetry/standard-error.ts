@@ -1,10 +1,6 @@
 // standard-error.ts: writes log lines to standard error, which several processes share.
 //
-// in   whole lines
-// out  writes of whole lines, at most 4,096 bytes each. A pipe accepts each write as a unit, so lines from different
-//      processes do not mix
-// err  none thrown: without a reader, or with a full disk, lines are lost and the service continues; a slow reader
-//      makes the writer wait
+// A pipe accepts each write as a unit, so lines from different processes do not mix.
 
 import { writeSync } from "node:fs";
 

@@ -1,10 +1,7 @@
 // traffic.ts: counts of the last 24 hours, minute by minute, without addresses or keys.
 //
-// in   the counts of the request path, read once a minute
-// out  for each minute: requests by status, lookups, problems, latency, flags set, countries. `onMinute` receives each
-//      minute with requests, and the store adds these up by hour (UsageRecorder.recordTraffic)
-// note Requests and lookups leave out sandbox keys.
-// cost nothing per request; 1 ms per minute
+// `onMinute` receives each minute with requests, and the store adds these up by hour (UsageRecorder.recordTraffic).
+// Requests and lookups leave out sandbox keys. Cost: nothing per request; 1 ms per minute.
 
 import { addTo, type Minute, perKind, type Tally, type TrafficCounts } from "@inkling/store/traffic-counts";
 import type { Counts } from "./counts.ts";

@@ -1,18 +1,15 @@
 // events.ts: detects the events that webhooks report, and queues them.
 //
-// in   the release and its feeds; the usage of keys; overrides; decisions
-// out  events in the queue. Each is queued once, no matter which hosts detect it and how often
-// err  errors of the database or of the verdict lookup; nothing is lost, because the next call detects the same events
-// cost a pass over the feeds every 5 s; after a change of release or overrides, a lookup of each domain in the
-//      decisions of the last 30 days
+// Each is queued once, no matter which hosts detect it and how often. Cost: a pass over the feeds every 5 s; after a
+// change of release or overrides, a lookup of each domain in the decisions of the last 30 days.
 //
 // Every host reports events about its own data, and the queue drops events that another host has already reported. Only
 // the host that holds the watch checks quotas and verdicts, because hosts with different releases would contradict each
 // other.
 
 import type { EmailVerdict, WebhookEvent } from "@inkling/contract";
+import type { NamedRelease } from "@inkling/data";
 import { type FeedReport, feedAgeSeconds, isInForce, type Overrides } from "@inkling/engine";
-import type { NamedRelease } from "@inkling/release-store";
 import type { DeliveryStore, Dropped, QueuedEvent } from "@inkling/store/deliveries";
 import { DAY_MS, dayOf } from "@inkling/store/keys/day";
 import type { EpochMs } from "@inkling/store/keys/key";

@@ -1,10 +1,8 @@
 // send.ts: makes one attempt to deliver a message. It signs the message, sends it to a checked address, and reads the
 // status.
 //
-// in   the webhook with its secrets, the message
-// out  the result; it never throws
-// src  https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
-// cost at most TIMEOUT_MS; only the status of the response is read, so the response's size does not matter
+// Source: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md. Cost: at most
+// TIMEOUT_MS; only the status of the response is read, so the response's size does not matter.
 //
 // This file does not use `fetch`, which would use the proxy in HTTPS_PROXY. The proxy would then choose the address to
 // connect to.

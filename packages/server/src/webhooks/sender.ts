@@ -1,12 +1,10 @@
 // sender.ts: sends the due webhook deliveries in the background.
 //
-// in   the queue in the database; every host on the database sends, and only one of them sends each delivery
-// out  attempts, recorded in the queue; counts for metrics; log events
-// err  none: if the database is unreachable, the sender retries
-// cost without webhooks, one query every 5 s; otherwise, three per second, and more while deliveries are due
+// If the database is unreachable, the sender retries. Cost: without webhooks, one query every 5 s; otherwise, three per
+// second, and more while deliveries are due.
 
 import { WEBHOOK_OUTCOMES, type WebhookEvent, type WebhookOutcome } from "@inkling/contract";
-import { messageOf } from "@inkling/release-store";
+import { messageOf } from "@inkling/data";
 import type { Attempt, ClaimedDelivery, DeliveryStore, QueueState } from "@inkling/store/deliveries";
 import type { WebhookStore } from "@inkling/store/webhooks";
 import type { Log } from "../telemetry/log.ts";

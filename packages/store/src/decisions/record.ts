@@ -1,9 +1,8 @@
 // record.ts: defines the stored form of a decision: what was decided about a visitor, and from which facts
 // (decisions/decided.ts).
 //
-// note A row holds no mailbox and no full address. Facts contain the network as a /24 or /48, and the domain of an
-//      email address. The user agent is omitted unless a rule of the ruleset that decided reads it
-//      (docs/stored-decisions.md).
+// A row holds no mailbox and no full address. Facts contain the network as a /24 or /48, and the domain of an email
+// address. The user agent is omitted unless a rule of the ruleset that decided reads it (docs/stored-decisions.md).
 
 import type { Action, DecisionAnswer, DegradedData, Outcome } from "@inkling/contract";
 import type { FactValue, PastDecision } from "@inkling/engine/assess";

@@ -1,6 +1,6 @@
 // replay-stored.ts: replays the newest stored decisions through a draft, to show the effect of publishing it.
 //
-// cost 10 s at most; it yields after each page, because this process may also answer lookups
+// Cost: 10 s at most; it yields after each page, because this process may also answer lookups.
 
 import type { Replay, ReplayReport } from "@inkling/engine/assess";
 import { pastDecision, type StoredRow } from "./record.ts";

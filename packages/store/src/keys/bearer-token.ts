@@ -1,6 +1,6 @@
 // bearer-token.ts: reads an API key or an admin token from an Authorization header.
 //
-// src  RFC 6750 2.1, RFC 7617 2 (Basic), RFC 9110 11.1 (the scheme's name is case-insensitive)
+// Source: RFC 6750 2.1, RFC 7617 2 (Basic), RFC 9110 11.1 (the scheme's name is case-insensitive).
 
 const SCHEME = "bearer";
 

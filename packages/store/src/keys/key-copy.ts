@@ -1,11 +1,10 @@
 // key-copy.ts: the copy of the keys in the data folder, from which a server starts while its database is unreachable. It
 // has no token and no revoked key.
 //
-// in   a header; the lines of a key table; after each update its stamp as a line ("3fK9…"). Before version 0.2, one JSON
-//      object with all tokens, and lines of changes
-// err  readKeyCopy throws if the text is not a copy. A key that this version cannot read is reported and left out
+// Before version 0.2, one JSON object with all tokens, and lines of changes. A key that this version cannot read is
+// reported and left out.
 
-import { messageOf, SnapshotFile, type SnapshotFileOptions } from "@inkling/release-store";
+import { messageOf, SnapshotFile, type SnapshotFileOptions } from "@inkling/data";
 import { type KeyId, type KeyRow, NAME_FROM_SETTINGS } from "./key.ts";
 import { type KeyTable, type KeyUpdate, keyLine, recordOf, removalLine } from "./key-table.ts";
 

@@ -1,9 +1,6 @@
 // key-input.ts: parses new keys, key changes and new admin tokens from the admin API or the command line.
 //
-// in   JSON
-// out  NewKey, KeyChange, NewAdminToken
-// err  KeyInputError with one line per mistake
-// note This module is separate from key.ts, so that workers and the server's startup do not load it.
+// This module is separate from key.ts, so that workers and the server's startup do not load it.
 
 import { ADMIN_ROLES } from "@inkling/contract";
 import { issueLines, type Prefix, parsePeerPrefix, withoutHostBits } from "@inkling/engine";

@@ -2,14 +2,10 @@
 // its workers hold these lines and an index, and parse a key when it is first used. The data folder's copy has the same
 // lines.
 //
-// in   ["key_3fK9mB2xQ7vR1tYz",{"<SHA-256 of a token>":null},"shop",…]: a key's id, the times until which its tokens are
-//      valid (null: no limit), and the other KEY_COLUMNS. ["key_3fK9mB2xQ7vR1tYz"] removes the key. The last line about
-//      a key applies
-// out  a key, found by its id or by a token's hash, and the key's cell
-// cost 100,000 keys take 27 MB in each process, compared with 150 MB as objects; finding a key that is not in use takes
-//      5 µs
+// The last line about a key applies. Cost: 100,000 keys take 27 MB in each process, compared with 150 MB as objects;
+// finding a key that is not in use takes 5 µs.
 
-import { sha256Hex } from "@inkling/release-store";
+import { sha256Hex } from "@inkling/data";
 import { type EpochMs, KEY_COLUMNS, type Key, type KeyId, type KeyRow, keyFromRow } from "./key.ts";
 
 /** What changes a table. */

@@ -1,6 +1,4 @@
 // key.ts: defines what a key may do, its JSON form, and its database row.
-//
-// err  keyFromRow throws if the row has an unknown mode or an invalid network
 
 import { SCOPES, type Scope } from "@inkling/contract";
 import {

@@ -1,10 +1,8 @@
 // live-keys.ts: keeps a keyring in step with the store.
 //
-// in   the store: a stamp every second, the changed keys if the stamp has changed, and all keys every ten minutes
-// out  updates of the keyring; a copy in the data folder, from which a server starts while the store is unreachable
-// err  none: if the store is unreachable, or unexpectedly empty, the keyring keeps its keys; see the keyring's `state`
+// If the store is unreachable, or unexpectedly empty, the keyring keeps its keys; see the keyring's `state`.
 
-import { isEmptyStamp, Live, type SnapshotFile, storeSource } from "@inkling/release-store";
+import { isEmptyStamp, Live, type SnapshotFile, storeSource } from "@inkling/data";
 import type { EpochMs } from "./key.ts";
 import { holdsMadeKeys } from "./key-copy.ts";
 import { KeyTable, type KeyUpdate } from "./key-table.ts";

@@ -1,11 +1,7 @@
 // revoked-file.ts: the data folder's append-only list of revoked keys and admin tokens. This host refuses what it lists,
 // whatever the database says, so that an older database makes nothing valid again.
 //
-// in   JSON lines: {"id":"key_3fK9mB2xQ7vR1tYz","at":"2026-11-29T08:00:00.000Z","author":"ada"}. The line of an admin
-//      token has its name as the id, and also `created_at`, because a later token may have the same name
-// out  the revocations, in memory. A removed line is forgotten at the next start
-// err  the file system's errors; a line that a crash cut off is skipped, and the next entry starts on a new line
-// cost one stat per check; only what was appended is read
+// A removed line is forgotten at the next start. Cost: one stat per check; only what was appended is read.
 
 import {
   closeSync,
@@ -19,7 +15,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { giveToFolderOwner, PRIVATE_FILE, syncFolder } from "@inkling/release-store";
+import { giveToFolderOwner, PRIVATE_FILE, syncFolder } from "@inkling/data";
 import type { EpochMs } from "./key.ts";
 
 export interface Revocation {

@@ -1,11 +1,7 @@
 // file.ts: reads and writes overrides as one JSON file. An export carries them from one installation to another. A
 // snapshot in the data folder lets a server start while its database is unreachable.
 //
-// in   unknown JSON
-// out  checked overrides, in the form that the store or a lookup accepts
-// err  OverrideInputError with the first 20 problems, and the number of further problems; a file is accepted as a whole
-//      or not at all. readSnapshot throws an Error if the text is not a snapshot
-// src  docs/overrides.md
+// Source: docs/overrides.md.
 
 import { issueLines, type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
 import { z } from "zod";

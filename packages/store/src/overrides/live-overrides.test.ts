@@ -4,8 +4,8 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DATA_FOLDER } from "@inkling/data";
 import type { Override } from "@inkling/engine";
-import { DATA_FOLDER } from "@inkling/release-store";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";
 import { exportFile, importedOverrides, overrideFile, readSnapshot, snapshotText } from "./file.ts";
 import { type LoadedOverrides, liveOverrides, type OverrideEvent } from "./live-overrides.ts";

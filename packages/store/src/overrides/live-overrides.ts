@@ -1,15 +1,11 @@
 // live-overrides.ts: the active overrides, in memory.
 //
-// in   the store, checked twice a second and at each notice; the data folder's copy, for a start while the store is
-//      unreachable or empty
-// out  `current`: an immutable snapshot, replaced after any change; `state` for metrics, status and logs
-// err  none: if the store is unreachable or unexpectedly empty, the overrides remain active; a copy that cannot be read
-//      or written causes an event
-// cost the process with the database connection reads one row every half second
+// If the store is unreachable or unexpectedly empty, the overrides remain active; a copy that cannot be read or written
+// causes an event. Cost: the process with the database connection reads one row every half second.
 
 import { join } from "node:path";
+import { DATA_FOLDER, EmptyDatabaseError, Live, SnapshotFile, storeSource } from "@inkling/data";
 import { type Override, Overrides } from "@inkling/engine";
-import { DATA_FOLDER, EmptyDatabaseError, Live, SnapshotFile, storeSource } from "@inkling/release-store";
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./record.ts";
 

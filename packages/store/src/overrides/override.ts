@@ -1,11 +1,9 @@
 // override.ts: checks an override that an operator requests for an address, network, domain or email address.
 //
-// in   unknown input: admin API, command line, an imported file
-// out  a NewOverride with its value in normal form
-// err  OverrideInputError with every problem of the first check that fails: the format, the content, or the width
-// src  docs/overrides.md
-// note An email address is stored only as the SHA-256 of its normal form, and no message quotes it.
+// Source: docs/overrides.md. An email address is stored only as the SHA-256 of its normal form, and no message quotes
+// it.
 
+import { sha256Hex } from "@inkling/data";
 import {
   FLAGS_OF,
   formatIp,
@@ -29,7 +27,6 @@ import {
   toAsciiDomain,
   withoutHostBits,
 } from "@inkling/engine";
-import { sha256Hex } from "@inkling/release-store";
 import { z } from "zod";
 import type { EpochMs } from "../keys/key.ts";
 import { isoTime, oneLine } from "../text/fields.ts";

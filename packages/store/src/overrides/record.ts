@@ -1,7 +1,6 @@
 // record.ts: converts an override to and from text, JSON and a database row.
-//
-// err  overrideFromRow throws for a row that this program did not write
 
+import { sha256Hex } from "@inkling/data";
 import {
   type NewOverride,
   OVERRIDE_FLAGS,
@@ -11,7 +10,6 @@ import {
   type OverrideKind,
   Overrides,
 } from "@inkling/engine";
-import { sha256Hex } from "@inkling/release-store";
 import { visibleText } from "../text/visible-text.ts";
 
 /** Creates the object in which lookups find the active overrides. */

@@ -1,5 +1,5 @@
 // Tests what happens to the newest ruleset while the database is unreachable, and after a newer version published one.
-// The suite of Live (release-store/src/live/live.test.ts) tests what all live values have in common.
+// The suite of Live (data/src/live/live.test.ts) tests what all live values have in common.
 
 import { expect, test } from "bun:test";
 import { temporaryFolder } from "../../../../test/harness/temporary-folder.ts";

@@ -1,14 +1,10 @@
 // live-rulesets.ts: the newest published ruleset, in memory.
 //
-// in   the store, checked twice a second and at each notice; the data folder's snapshot, for a start while the store is
-//      unreachable
-// out  `current` for decisions; `state` for metrics, readiness and logs
-// err  none: if this version cannot read a ruleset, the previous one remains active, and `state.error` contains the
-//      reason
-// cost one row is read every half second
+// If this version cannot read a ruleset, the previous one remains active, and `state.error` contains the reason. Cost:
+// one row is read every half second.
 
 import { join } from "node:path";
-import { DATA_FOLDER, Live, SnapshotFile, storeSource } from "@inkling/release-store";
+import { DATA_FOLDER, Live, SnapshotFile, storeSource } from "@inkling/data";
 import {
   loadedRuleset,
   NO_RULESET,

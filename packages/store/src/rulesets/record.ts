@@ -1,9 +1,7 @@
 // record.ts: defines a published ruleset with its number, text, author and time, and its copy in the data folder.
-//
-// err  readRulesetSnapshot throws if the text is not a copy
 
 import { createHash } from "node:crypto";
-import type { Loaded } from "@inkling/release-store";
+import type { Loaded } from "@inkling/data";
 import { z } from "zod";
 import type { EpochMs } from "../keys/key.ts";
 

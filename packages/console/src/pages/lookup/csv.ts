@@ -1,7 +1,8 @@
 // csv.ts: answers as a table for spreadsheets (RFC 4180).
 //
-// note A flag without data is an empty cell, not "false". If a spreadsheet would run a text as a formula, the text gets
-//      a leading apostrophe.
+// A flag without data is an empty cell, not "false". If a spreadsheet would run a text as a formula, the text gets a
+// leading apostrophe.
+//
 // a leading apostrophe.
 
 import { REPUTATION_FLAGS } from "@inkling/contract";

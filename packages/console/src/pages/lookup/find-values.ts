@@ -1,12 +1,9 @@
 // find-values.ts: finds addresses, networks, AS numbers, email addresses and domains in any text: logs, mails, tables,
 // JSON.
 //
-// in   text; only the start of a very long text is read
-// out  each value once, in the order of first occurrence, and a count for each kind
-// note It finds only candidates. The server parses each candidate and explains what is wrong with it. Words that look
-//      like an address, a network or an email address but cannot be read come last, so that they do not displace values
-//      if there are more than MAX_VALUES.
-// cost linear, because no alternative begins inside a word and repetitions are bounded
+// It finds only candidates. The server parses each candidate and explains what is wrong with it. Words that look like
+// an address, a network or an email address but cannot be read come last, so that they do not displace values if there
+// are more than MAX_VALUES. Cost: linear, because no alternative begins inside a word and repetitions are bounded.
 
 export const KINDS = ["address", "network", "as", "email", "domain", "unreadable"] as const;
 export type Kind = (typeof KINDS)[number];

@@ -1,0 +1,77 @@
+// channel-ruleset.ts: sends and downloads the ruleset that a channel names in addition to its release, for decisions
+//
+// This module does not parse the text. The code that evaluates it does, and keeps the previous ruleset on failure.
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { replaceJson } from "../atomic-file.ts";
+import { DATA_FOLDER } from "../layout.ts";
+import { sha256Hex } from "../sha256.ts";
+import type { TransferTimes } from "../transfer-limit.ts";
+import { ChannelError } from "./channel-error.ts";
+import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
+import { CHANNEL_PATHS, type RulesetRef } from "./statement.ts";
+
+/** Maximum size of a ruleset in bytes: the longest text, with four bytes per character. */
+const TEXT_LIMIT = 1 << 20;
+
+const channelRuleset = z.object({ number: z.number().int().positive(), text: z.string() });
+export type ChannelRuleset = Readonly<z.infer<typeof channelRuleset>>;
+
+/**
+ * Uploads a ruleset unless it is already in the store. Rulesets are never removed from the store, because they are
+ * small and a server may be about to read one.
+ */
+export async function sendRuleset(
+  store: ObjectStore,
+  { number, text }: ChannelRuleset,
+  signal: AbortSignal,
+): Promise<RulesetRef> {
+  const sha256 = sha256Hex(text);
+  const path = CHANNEL_PATHS.ruleset(sha256);
+  if ((await store.size(path, signal)) !== Buffer.byteLength(text)) await store.write(path, text, signal);
+  return { number, sha256 };
+}
+
+/** Downloads a ruleset. @returns undefined if the data folder already has it @throws ChannelError */
+export async function fetchRuleset(
+  store: ObjectReader,
+  dataDir: string,
+  { number, sha256 }: RulesetRef,
+  signal: AbortSignal,
+  times?: TransferTimes,
+): Promise<ChannelRuleset | undefined> {
+  const here = findChannelRuleset(dataDir);
+  if (here?.number === number && sha256Hex(here.text) === sha256) return undefined;
+  const path = CHANNEL_PATHS.ruleset(sha256);
+  const text = await readText(store, path, TEXT_LIMIT, signal, times);
+  if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
+  if (sha256Hex(text) !== sha256) throw new ChannelError("wrong-object", `${path} is not the signed ruleset`);
+  return { number, text };
+}
+
+export function storeRuleset(dataDir: string, ruleset: ChannelRuleset): void {
+  replaceJson(join(dataDir, DATA_FOLDER.channelRuleset), ruleset);
+}
+
+/**
+ * Returns the last downloaded ruleset; undefined before the first one, or if the copy is damaged and must be downloaded
+ * again.
+ */
+function findChannelRuleset(dataDir: string): ChannelRuleset | undefined {
+  try {
+    return readChannelRuleset(dataDir);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns the last downloaded ruleset; undefined before the first one @throws errors of JSON and zod */
+export function readChannelRuleset(dataDir: string): ChannelRuleset | undefined {
+  const path = join(dataDir, DATA_FOLDER.channelRuleset);
+  return existsSync(path) ? parseChannelRuleset(readFileSync(path, "utf8")) : undefined;
+}
+
+/** @throws errors of JSON and zod */
+export const parseChannelRuleset = (text: string): ChannelRuleset => channelRuleset.parse(JSON.parse(text));

@@ -1,0 +1,26 @@
+// @inkling/data/channel: distributes releases to many servers, with a signed pointer in a folder, behind a URL
+// or in a bucket.
+
+export { type BuildResult, failureOf, readBuildResult, writeBuildResult } from "./build-result.ts";
+export {
+  CHANNEL_FAULT_KINDS,
+  CHANNEL_FAULTS,
+  ChannelError,
+  type ChannelFault,
+  PublishStopped,
+} from "./channel-error.ts";
+export { type ChannelRuleset, parseChannelRuleset, readChannelRuleset } from "./channel-ruleset.ts";
+export { keyId, makeKeyPair, publicKeyOf, readPrivateKey, readPublicKey } from "./envelope.ts";
+export {
+  CHANNEL_POLL_MS,
+  ChannelFollower,
+  type Followed,
+  type FollowerOptions,
+  parseTrustState,
+  readTrustState,
+} from "./follower.ts";
+export type { ObjectReader, ObjectStore } from "./object-store.ts";
+export { openReader, openStore } from "./open-store.ts";
+export { Publisher, type PublisherOptions, readChannel, VALID_MS } from "./publisher.ts";
+export { S3_VARIABLES, type S3Environment } from "./s3-objects.ts";
+export { rolledBack, type Statement } from "./statement.ts";

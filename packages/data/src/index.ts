@@ -1,0 +1,32 @@
+// @inkling/data: manages the data folder: its releases, the current release, and atomic publishing.
+// `@inkling/data/channel` is separate, because few processes need channels.
+
+export * from "./atomic-file.ts";
+export * from "./byte-buffer.ts";
+export { CHANNEL_FAULTS } from "./channel/channel-error.ts";
+export * from "./channel/host-report.ts";
+export * from "./channel/location.ts";
+export * from "./channel/report.ts";
+export * from "./channel/server-id.ts";
+export * from "./crash-report.ts";
+export * from "./error-message.ts";
+export * from "./feeds-report.ts";
+export * from "./file-stamp.ts";
+export * from "./layout.ts";
+export * from "./live/live.ts";
+export * from "./live/loaded.ts";
+export * from "./live/poller.ts";
+export * from "./live/snapshot-file.ts";
+export * from "./live/store-source.ts";
+export * from "./live/waits.ts";
+export * from "./lock.ts";
+export * from "./open.ts";
+export * from "./ownership.ts";
+export * from "./publish.ts";
+export * from "./releases.ts";
+export * from "./remedies.ts";
+export * from "./servable.ts";
+export * from "./sha256.ts";
+export * from "./switch.ts";
+export * from "./transfer-limit.ts";
+export * from "./verify.ts";

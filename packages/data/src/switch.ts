@@ -1,0 +1,156 @@
+// switch.ts: rolls back to an earlier release, pins a release, or unpins it and switches to the newest one.
+//
+// `verify` reads a whole release (verify.ts). A server passes a function that does this in a separate process.
+
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { AtomicFile } from "./atomic-file.ts";
+import { messageOf } from "./error-message.ts";
+import { DATA_FOLDER } from "./layout.ts";
+import { accessHint, isDenied } from "./ownership.ts";
+import {
+  currentName,
+  pinnedName,
+  ReleaseError,
+  releaseNames,
+  releasesBefore,
+  requireCurrentName,
+  requireKeptName,
+} from "./releases.ts";
+import { newReleaseHint } from "./remedies.ts";
+
+/** @throws ReleaseError if the release is not sound */
+export type Verify = (dataDir: string, name: string) => unknown;
+
+/** A switch from the release that was in use to another one. */
+export interface Switched {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Rollback extends Switched {
+  /** The messages of newer releases that were skipped because they are damaged. */
+  readonly passedOver: readonly string[];
+}
+
+/**
+ * Finds the target of a rollback: the newest sound release before the current one, or the release that `to` names.
+ * @param to the id or name of any kept release, older or newer than the one in use
+ * @throws ReleaseError if the release does not exist or is not sound
+ */
+export async function findRollback(
+  dataDir: string,
+  to: string | undefined,
+  verify: Verify,
+): Promise<Rollback> {
+  if (to !== undefined) {
+    const name = requireKeptName(dataDir, to);
+    await requireSound(dataDir, name, verify);
+    return { from: currentName(dataDir) ?? "", to: name, passedOver: [] };
+  }
+  const from = requireCurrentName(dataDir);
+  const passedOver: string[] = [];
+  for (const name of releasesBefore(dataDir, from)) {
+    try {
+      await verify(dataDir, name);
+      return { from, to: name, passedOver };
+    } catch (error) {
+      if (!(error instanceof ReleaseError)) throw error;
+      passedOver.push(error.message);
+    }
+  }
+  throw passedOver.length > 0
+    ? new ReleaseError(
+        `no release before ${from} is sound: ${passedOver.join("; ")}`,
+        newReleaseHint(dataDir),
+      )
+    : new ReleaseError(
+        `there is no release earlier than ${from}`,
+        "`inkling data status` lists the releases that are kept",
+      );
+}
+
+/**
+ * Makes a release the current one. It remains current until {@link unpin} is called, regardless of what is built, as
+ * long as its manifest is usable.
+ */
+export function pin(dataDir: string, name: string): void {
+  // The pin is written first, so that a build that ends in between cannot change `current`.
+  const pointers = [DATA_FOLDER.pinned, ...(currentName(dataDir) === name ? [] : [DATA_FOLDER.current])];
+  switchTo(dataDir, name, pointers, () => {});
+}
+
+/** Returns the last published release, to which {@link unpin} switches. */
+export const newestName = (dataDir: string, current: string): string => releaseNames(dataDir)[0] ?? current;
+
+/** Removes the pin and switches to the last published release. Without a pin, nothing changes. */
+export async function unpin(
+  dataDir: string,
+  verify: Verify,
+): Promise<Switched & { readonly wasPinned: boolean }> {
+  const from = requireCurrentName(dataDir);
+  const wasPinned = pinnedName(dataDir) !== undefined;
+  if (!wasPinned) return { from, to: from, wasPinned };
+  const newestOf = () => newestName(dataDir, from);
+  let newest = from;
+  while (newest !== newestOf()) {
+    newest = newestOf(); // checked again after each verification, because a build may have published in the meantime
+    if (newest !== from) await requireSound(dataDir, newest, verify);
+  }
+  // A build that ended in the meantime may have switched already.
+  const isBehind = newest !== from && currentName(dataDir) === from;
+  switchTo(dataDir, newest, isBehind ? [DATA_FOLDER.current] : [], () =>
+    rmSync(join(dataDir, DATA_FOLDER.pinned), { force: true }),
+  );
+  return { from, to: newest, wasPinned };
+}
+
+/**
+ * Writes a name to all pointers, or to none of them if the disk is full or a pointer is not writable.
+ * @throws ReleaseError
+ */
+function switchTo(dataDir: string, name: string, pointers: readonly string[], first: () => void): void {
+  const files: AtomicFile[] = [];
+  try {
+    for (const pointer of pointers) {
+      const file = new AtomicFile(join(dataDir, pointer));
+      files.push(file);
+      file.write(`${name}\n`);
+      file.flush();
+    }
+    first();
+    for (const file of files) file.commit();
+  } catch (error) {
+    for (const file of files) file.discard();
+    throw cannotSwitch(dataDir, name, error);
+  }
+}
+
+const ROOM = "free some disk space for DATA; a few KB are enough";
+const SWITCH_HINTS: Readonly<Record<string, string>> = {
+  ENOSPC: ROOM,
+  EDQUOT: ROOM,
+  EROFS: "DATA is on a read-only file system: switch on the machine that writes to it",
+};
+
+function cannotSwitch(dataDir: string, name: string, error: unknown): unknown {
+  const hint = isDenied(error)
+    ? accessHint(dataDir)
+    : SWITCH_HINTS[String((error as { code?: unknown }).code)];
+  if (hint === undefined) return error;
+  const reason = messageOf(error).replaceAll(`${dataDir}/`, "");
+  return new ReleaseError(
+    `cannot switch to release ${name}: ${reason}`,
+    `${hint.replace("DATA", dataDir)}; then try again. The release in use did not change`,
+    { cause: error },
+  );
+}
+
+async function requireSound(dataDir: string, name: string, verify: Verify): Promise<void> {
+  try {
+    await verify(dataDir, name);
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    throw new ReleaseError(error.message, `the release in use did not change; ${newReleaseHint(dataDir)}`);
+  }
+}
