@@ -302,6 +302,9 @@ describe("rules", () => {
     expect(await written()).toStartWith("  on_missing");
     await page.keyboard.press("Control+z");
     expect(await written()).toStartWith("on_missing");
+    // The focus is lost if the element that has it goes, so wait for what goes with the undone change.
+    await page.getByRole("button", { name: "Discard changes" }).waitFor({ state: "detached" });
+    await page.getByText("Checking …").waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
     await page.keyboard.press("Tab");
     expect(await area().and(page.locator(":focus")).count()).toBe(0);
