@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { FORMATS } from "@inkling/bulk";
 import { FEEDS } from "@inkling/compiler/feeds";
-import { SETTING_NAMES, settingRow, variableName } from "@inkling/contract";
+import { AUDIT_ACTIONS, SETTING_NAMES, settingRow, variableName } from "@inkling/contract";
 import type { Command } from "commander";
 import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
@@ -370,6 +370,25 @@ describe("docs match the code", () => {
     expect(unknownPages([frame, ...known])).toEqual([]);
     expect(unknownPages([frame])).toEqual(known.map(({ path }) => expect.stringContaining(`${path}: `)));
   });
+  /** Returns files with a page, an export such as `MapsPage`, that no other file imports. */
+  const lostPages = (all: readonly File[]) =>
+    all
+      .filter(
+        ({ path, text }) =>
+          /^packages\/console\/src\/pages\//.test(path) && /^export function \w+Page\(/m.test(text),
+      )
+      .map(({ path }) => path)
+      .filter((path) => !all.some(({ text }) => text.includes(`/${path.split("/").at(-1)}"`)));
+  test("every page of the console is in its frame or another page", () =>
+    expect(lostPages(files)).toEqual([]));
+  test("a page of the console that is not in its frame is found", () => {
+    const page = made("packages/console/src/pages/maps.tsx", "export function MapsPage() {}");
+    const frame = made("packages/console/src/frame.tsx", 'import { MapsPage } from "./pages/maps.tsx";');
+    expect([lostPages([page]), lostPages([page, frame])]).toEqual([[page.path], []]);
+  });
+  test.each(AUDIT_ACTIONS)("docs/audit.md describes %s", (action) =>
+    expect(read("docs/audit.md")).toContain(`\`${action}\``),
+  );
   test("every path that ARCHITECTURE.md names exists", () => {
     const named = [...read("ARCHITECTURE.md").matchAll(/`([a-z-]+\/src\/[\w/.-]+)`/g)].map(
       ([, path]) => path!,

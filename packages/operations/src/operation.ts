@@ -115,7 +115,7 @@ export interface Operation<
   readonly input: I;
   readonly output: O;
   /** Undefined if there is no command. */
-  readonly command?: CommandRow;
+  readonly command?: CommandRow | undefined;
   // A method, so that rows of all inputs are Operations.
   run(context: OperationContext, input: z.output<z.ZodObject<I>>): Promise<Constant<z.input<O>>>;
 }
@@ -123,9 +123,14 @@ export interface Operation<
 type Constant<T> = T extends object ? { readonly [Name in keyof T]: Constant<T[Name]> } : T;
 
 /** Infers the types of a row. */
-export const operation = <const R extends Route, I extends z.ZodRawShape, O extends z.ZodType>(
-  row: Operation<R, I, O>,
-): Operation<R, I, O> => row;
+export const operation = <
+  const R extends Route,
+  I extends z.ZodRawShape,
+  O extends z.ZodType,
+  const C extends CommandRow | undefined = undefined,
+>(
+  row: Omit<Operation<R, I, O>, "command"> & { readonly command?: C },
+): Omit<Operation<R, I, O>, "command"> & { readonly command: NoInfer<C> } => row as never;
 
 // biome-ignore lint/suspicious/noExplicitAny: only the row has the types of its input and output
 export type AnyOperation = Operation<Route, any, any>;
