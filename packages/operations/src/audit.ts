@@ -47,7 +47,7 @@ export const AUDIT = {
       command: {
         words: "audit",
         flags: { limit: { help: "how many entries" } },
-        notes: `WAY is api, console, cli (this command line) or file (settings that a server read at startup).
+        notes: `SOURCE is api, console, cli (this command line) or file (settings that a server read at startup).
 Entries from older versions, which did not record the source, have -.`,
         examples: [
           "inkling audit",

@@ -1,4 +1,4 @@
-// Tests what a server takes over from a data folder of version 0.1 (ba0a7277), with that version's bytes.
+// Tests what a server takes over from a data folder of an earlier version (ba0a7277), with that version's bytes.
 
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

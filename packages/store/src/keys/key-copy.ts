@@ -1,7 +1,7 @@
 // key-copy.ts: the copy of the keys in the data folder, from which a server starts while its database is unreachable. It
 // has no token and no revoked key.
 //
-// Before version 0.2, one JSON object with all tokens, and lines of changes. A key that this version cannot read is
+// An earlier version wrote one JSON object with all tokens, and lines of changes. A key that this version cannot read is
 // reported and left out.
 
 import { messageOf, SnapshotFile, type SnapshotFileOptions } from "@inkling/data";
@@ -84,7 +84,7 @@ function readable(line: string, values: readonly unknown[], report: (reason: str
   }
 }
 
-/** Converts the lines of a copy that version 0.1 wrote. */
+/** Converts the lines of a copy in format version 1. */
 function* linesOfEarlier(lines: readonly string[]): Generator<string> {
   let known: string | undefined;
   for (const line of lines) {

@@ -127,3 +127,8 @@ test("what cannot be written is not remembered", () => {
   file.add([A]);
   expect(new RevokedFile(path).read().added).toEqual([A]);
 });
+
+test("a token that somebody wrote into the file is not part of an invalid line", () => {
+  const { file } = setUp('{"id":"ink_live_secret","at":"now"}\nink_admin_secret\n');
+  expect(file.read()).toEqual({ added: [], invalid: ['{"id":"ink_…","at":"now"}', "ink_…"] });
+});

@@ -28,6 +28,8 @@ export interface Revocation {
 }
 
 const LF = 10;
+/** Somebody may write a token into the file instead of its key's id, and invalid lines are logged. */
+const TOKEN = /ink_[^\s"]*/g;
 
 export class RevokedFile {
   readonly path: string;
@@ -118,7 +120,7 @@ export function parseRevocations(text: string) {
   for (const line of lines) {
     if (isCutOff(line)) continue;
     const revocation = revocationOf(line);
-    if (revocation === undefined) invalid.push(line);
+    if (revocation === undefined) invalid.push(line.replace(TOKEN, "ink_…"));
     else revocations.push(revocation);
   }
   return { revocations, invalid };
